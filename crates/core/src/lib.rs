@@ -1,0 +1,6 @@
+//! The engine of ioukit: slices in, vectors out, no Python.
+//!
+//! The same input gives the same bits on every CPU and with every number of threads:
+//! no fused multiply-add, no fast-math, no sum whose order depends on scheduling.
+
+pub mod threads;
