@@ -3,4 +3,6 @@
 //! The same input gives the same bits on every CPU and with every number of threads:
 //! no fused multiply-add, no fast-math, no sum whose order depends on scheduling.
 
+pub mod coco;
+pub mod json;
 pub mod threads;

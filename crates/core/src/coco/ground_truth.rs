@@ -1,0 +1,345 @@
+//! A COCO annotation file: images, categories and annotations.
+
+use std::path::Path;
+
+use super::fields::{Slot, box_problem, flag, four, integer, real, text};
+use super::open::open;
+use super::{OnInvalid, Problem, ReadError};
+use crate::json::{Cursor, Records, Stream, SyntaxError};
+use crate::threads::with_threads;
+
+/// Strings one behind the other.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// All of them in UTF-8 (lone surrogates in three bytes).
+    pub bytes: Vec<u8>,
+    /// Where each ends.
+    pub ends: Vec<u64>,
+}
+
+impl Names {
+    fn push(&mut self, name: &[u8]) {
+        self.bytes.extend_from_slice(name);
+        self.ends.push(self.bytes.len() as u64);
+    }
+
+    fn append(&mut self, other: Self) {
+        let shift = self.bytes.len() as u64;
+        self.bytes.extend(other.bytes);
+        self.ends.extend(other.ends.into_iter().map(|end| end + shift));
+    }
+}
+
+/// One row an image, in the order of the file.
+#[derive(Debug, Default)]
+pub struct Images {
+    /// Their ids.
+    pub ids: Vec<i64>,
+    /// Width and height in pixels, NaN where the file does not say.
+    pub sizes: Vec<[f64; 2]>,
+    /// `file_name`, empty where the file does not say.
+    pub names: Names,
+}
+
+/// One row a category, in the order of the file.
+#[derive(Debug, Default)]
+pub struct Categories {
+    /// Their ids.
+    pub ids: Vec<i64>,
+    /// Their names; the id in digits where the file does not say.
+    pub names: Names,
+}
+
+/// One row an annotation, in the order of the file.
+#[derive(Debug, Default)]
+pub struct Annotations {
+    /// Their ids.
+    pub ids: Vec<i64>,
+    /// The image of each.
+    pub image_ids: Vec<i64>,
+    /// The category of each.
+    pub category_ids: Vec<i64>,
+    /// `[x, y, width, height]` as the file has it.
+    pub boxes: Vec<[f64; 4]>,
+    /// `area` as the file has it.
+    pub areas: Vec<f64>,
+    /// `iscrowd`.
+    pub crowd: Vec<bool>,
+    /// First byte and byte behind the value of `segmentation`, the same twice where there is none.
+    pub segmentations: Vec<[u64; 2]>,
+}
+
+/// The columns of an annotation file.
+#[derive(Debug, Default)]
+pub struct GroundTruth {
+    /// The images listed.
+    pub images: Images,
+    /// The categories listed.
+    pub categories: Categories,
+    /// The annotations.
+    pub annotations: Annotations,
+    /// Records left out.
+    pub dropped: usize,
+}
+
+/// What a record lacks: field, what is expected there, what came.
+type Lack = (&'static str, &'static str, String);
+
+/// The rows of one kind of record: how one is read, and how rows are joined.
+trait Table: Default + Send {
+    const ARRAY: &'static str;
+
+    /// Reads the members of an object whose brace is taken and that is not empty, then keeps them as a row.
+    fn take(&mut self, members: Members<'_, '_>, on_invalid: OnInvalid) -> Result<Result<(), Lack>, SyntaxError>;
+
+    fn append(&mut self, other: Self);
+}
+
+/// The members of an object, one after the other.
+struct Members<'c, 't> {
+    cursor: &'c mut Cursor<'t>,
+    more: bool,
+}
+
+impl<'t> Members<'_, 't> {
+    /// Calls `member` at each value with its key.
+    #[inline]
+    fn each(
+        self,
+        mut member: impl FnMut(&[u8], &mut Cursor<'t>) -> Result<(), SyntaxError>,
+    ) -> Result<(), SyntaxError> {
+        let mut more = self.more;
+        while more {
+            let key = self.cursor.key()?;
+            member(&key, self.cursor)?;
+            more = self.cursor.more(b'}')?;
+        }
+        Ok(())
+    }
+}
+
+impl Table for Images {
+    const ARRAY: &'static str = "images";
+
+    fn take(&mut self, members: Members<'_, '_>, _: OnInvalid) -> Result<Result<(), Lack>, SyntaxError> {
+        let mut id = Slot::Missing;
+        let (mut width, mut height, mut name) = (Slot::Missing, Slot::Missing, Slot::Missing);
+        members.each(|key, cursor| {
+            match key {
+                b"id" => id = integer(cursor)?,
+                b"width" => width = real(cursor)?,
+                b"height" => height = real(cursor)?,
+                b"file_name" => name = text(cursor)?,
+                _ => drop(cursor.skip()?),
+            }
+            Ok(())
+        })?;
+        Ok(id.get().map_err(|found| ("id", "an integer", found)).map(|id| {
+            self.ids.push(id);
+            self.sizes.push([width.ok().unwrap_or(f64::NAN), height.ok().unwrap_or(f64::NAN)]);
+            self.names.push(&name.ok().unwrap_or_default());
+        }))
+    }
+
+    fn append(&mut self, other: Self) {
+        self.ids.extend(other.ids);
+        self.sizes.extend(other.sizes);
+        self.names.append(other.names);
+    }
+}
+
+impl Table for Categories {
+    const ARRAY: &'static str = "categories";
+
+    fn take(&mut self, members: Members<'_, '_>, _: OnInvalid) -> Result<Result<(), Lack>, SyntaxError> {
+        let (mut id, mut name) = (Slot::Missing, Slot::Missing);
+        members.each(|key, cursor| {
+            match key {
+                b"id" => id = integer(cursor)?,
+                b"name" => name = text(cursor)?,
+                _ => drop(cursor.skip()?),
+            }
+            Ok(())
+        })?;
+        Ok(id.get().map_err(|found| ("id", "an integer", found)).map(|id| {
+            self.ids.push(id);
+            self.names.push(&name.ok().unwrap_or_else(|| id.to_string().into_bytes()));
+        }))
+    }
+
+    fn append(&mut self, other: Self) {
+        self.ids.extend(other.ids);
+        self.names.append(other.names);
+    }
+}
+
+impl Table for Annotations {
+    const ARRAY: &'static str = "annotations";
+
+    fn take(&mut self, members: Members<'_, '_>, on_invalid: OnInvalid) -> Result<Result<(), Lack>, SyntaxError> {
+        let (mut id, mut image_id, mut category_id) = (Slot::Missing, Slot::Missing, Slot::Missing);
+        let (mut values, mut area, mut crowd) = (Slot::Missing, Slot::Missing, Slot::Missing);
+        let mut segmentation = [0, 0];
+        members.each(|key, cursor| {
+            match key {
+                b"id" => id = integer(cursor)?,
+                b"image_id" => image_id = integer(cursor)?,
+                b"category_id" => category_id = integer(cursor)?,
+                b"bbox" => values = four(cursor)?,
+                b"area" => area = real(cursor)?,
+                b"iscrowd" => crowd = flag(cursor)?,
+                b"segmentation" => {
+                    let range = cursor.skip()?;
+                    segmentation = [range.start, range.end];
+                }
+                _ => drop(cursor.skip()?),
+            }
+            Ok(())
+        })?;
+        let row = || {
+            let id = id.get().map_err(|found| ("id", "an integer", found))?;
+            let image_id = image_id.get().map_err(|found| ("image_id", "an integer", found))?;
+            let category_id = category_id.get().map_err(|found| ("category_id", "an integer", found))?;
+            let values = values.get().map_err(|found| ("bbox", "4 numbers [x, y, width, height]", found))?;
+            let area = area.get().map_err(|found| ("area", "a number", found))?;
+            let crowd = crowd.get().map_err(|found| ("iscrowd", "0 or 1", found))?;
+            if on_invalid != OnInvalid::Pycocotools {
+                if let Some((expected, found)) = box_problem(&values) {
+                    return Err(("bbox", expected, found));
+                }
+                if area < 0.0 {
+                    return Err(("area", "an area of at least 0", format!("{area:?}")));
+                }
+            }
+            self.ids.push(id);
+            self.image_ids.push(image_id);
+            self.category_ids.push(category_id);
+            self.boxes.push(values);
+            self.areas.push(area);
+            self.crowd.push(crowd);
+            self.segmentations.push(segmentation);
+            Ok(())
+        };
+        Ok(row())
+    }
+
+    fn append(&mut self, other: Self) {
+        self.ids.extend(other.ids);
+        self.image_ids.extend(other.image_ids);
+        self.category_ids.extend(other.category_ids);
+        self.boxes.extend(other.boxes);
+        self.areas.extend(other.areas);
+        self.crowd.extend(other.crowd);
+        self.segmentations.extend(other.segmentations);
+    }
+}
+
+/// The rows of one piece of an array.
+struct Piece<T> {
+    on_invalid: OnInvalid,
+    table: T,
+    records: usize,
+    dropped: usize,
+    problem: Option<Problem>,
+}
+
+impl<T: Table> Records for Piece<T> {
+    fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+        let outcome = if cursor.peek() == Some(b'{') {
+            let more = cursor.open(b'{', b'}')?;
+            self.table.take(Members { cursor, more }, self.on_invalid)?
+        } else {
+            cursor.skip()?;
+            Err(("", "an object", "another value".into()))
+        };
+        let record = self.records;
+        self.records += 1;
+        if let Err((field, expected, found)) = outcome {
+            self.dropped += 1;
+            self.problem.get_or_insert(Problem { array: T::ARRAY, record, field, expected, found });
+        }
+        Ok(())
+    }
+}
+
+/// Reads an annotation file by `threads` threads (0: all cores).
+pub fn read_ground_truth(path: &Path, on_invalid: OnInvalid, threads: usize) -> Result<GroundTruth, ReadError> {
+    with_threads(threads, || read(path, on_invalid))
+}
+
+fn read(path: &Path, on_invalid: OnInvalid) -> Result<GroundTruth, ReadError> {
+    let source = open(path)?;
+    let mut stream = Stream::new(&source)?;
+    let syntax = |error| ReadError::syntax(error, "");
+    match stream.peek().map_err(syntax)? {
+        Some(b'[') => {
+            return Err(ReadError::Invalid(
+                "expected an object with images, categories and annotations, found an array (detections? are the two \
+                 files swapped?)"
+                    .into(),
+            ));
+        }
+        Some(b'{') => {}
+        _ => return Err(ReadError::Invalid("expected an object with images, categories and annotations".into())),
+    }
+    let (mut images, mut categories, mut annotations) = (None, None, None);
+    let mut more = stream.step(|cursor| cursor.open(b'{', b'}')).map_err(syntax)?;
+    while more {
+        let key = stream.step(|cursor| cursor.key().map(|key| key.into_owned())).map_err(syntax)?;
+        match key.as_slice() {
+            b"images" => images = Some(array::<Images>(&mut stream, on_invalid)?),
+            b"categories" => categories = Some(array::<Categories>(&mut stream, on_invalid)?),
+            b"annotations" => annotations = Some(array::<Annotations>(&mut stream, on_invalid)?),
+            _ => drop(stream.step(|cursor| cursor.skip()).map_err(syntax)?),
+        }
+        more = stream.step(|cursor| cursor.more(b'}')).map_err(syntax)?;
+    }
+    if stream.peek().map_err(syntax)?.is_some() {
+        return Err(ReadError::Invalid("expected the end of the file behind the object, found more".into()));
+    }
+    // The last of several arrays of the same name counts, and only its problems do.
+    let mut dropped = 0;
+    Ok(GroundTruth {
+        images: complete(images, on_invalid, &mut dropped)?,
+        categories: complete(categories, on_invalid, &mut dropped)?,
+        annotations: complete(annotations, on_invalid, &mut dropped)?,
+        dropped,
+    })
+}
+
+/// The pieces of an array, or what stands in its place.
+fn array<T: Table>(stream: &mut Stream<'_>, on_invalid: OnInvalid) -> Result<Option<Vec<Piece<T>>>, ReadError> {
+    let syntax = |error| ReadError::syntax(error, T::ARRAY);
+    if stream.peek().map_err(syntax)? != Some(b'[') {
+        stream.step(|cursor| cursor.skip()).map_err(syntax)?;
+        return Ok(None);
+    }
+    let new = || Piece { on_invalid, table: T::default(), records: 0, dropped: 0, problem: None };
+    stream.array(new).map(Some).map_err(syntax)
+}
+
+/// Joins the pieces of an array, or says what is wrong with it.
+fn complete<T: Table>(
+    pieces: Option<Option<Vec<Piece<T>>>>,
+    on_invalid: OnInvalid,
+    dropped: &mut usize,
+) -> Result<T, ReadError> {
+    let array = T::ARRAY;
+    let Some(pieces) = pieces else {
+        return Err(ReadError::Invalid(format!("{array}: expected an array, found no such key")));
+    };
+    let Some(pieces) = pieces else {
+        return Err(ReadError::Invalid(format!("{array}: expected an array, found another value")));
+    };
+    let mut table = T::default();
+    let mut records = 0;
+    for piece in pieces {
+        if let (Some(problem), false) = (piece.problem, on_invalid == OnInvalid::Drop) {
+            return Err(Problem { record: records + problem.record, ..problem }.into());
+        }
+        records += piece.records;
+        *dropped += piece.dropped;
+        table.append(piece.table);
+    }
+    Ok(table)
+}

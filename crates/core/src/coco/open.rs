@@ -1,0 +1,48 @@
+//! From a path to a source of JSON text.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use super::ReadError;
+use crate::json::Source;
+
+/// Opens `path`, unpacks it if its name ends in `.gz`, and refuses what is not UTF-8 JSON at first sight.
+pub(super) fn open(path: &Path) -> Result<Source, ReadError> {
+    let source = Source::open(path)?;
+    let packed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
+    if !packed {
+        return check_head(source);
+    }
+    if source.head(2)? != [0x1F, 0x8B] {
+        return Err(ReadError::Invalid("expected a gzip file, as the name says, found something else".into()));
+    }
+    let mut text = Vec::new();
+    MultiGzDecoder::new(source.into_bytes()?.as_slice()).read_to_end(&mut text).map_err(|error| {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                ReadError::Invalid("the gzip file ends too early (is it truncated?)".into())
+            }
+            _ => ReadError::Invalid(format!("the gzip file is damaged: {error}")),
+        }
+    })?;
+    check_head(Source::Memory(text))
+}
+
+/// The whole text behind `path`, unpacked.
+pub fn read_text(path: &Path) -> Result<Vec<u8>, ReadError> {
+    Ok(open(path)?.into_bytes()?)
+}
+
+fn check_head(source: Source) -> Result<Source, ReadError> {
+    let head = source.head(4)?;
+    let found = match head.as_slice() {
+        [] => "an empty file",
+        [0xEF, 0xBB, 0xBF, ..] => "a byte order mark in front (save it as UTF-8 without BOM)",
+        [0x1F, 0x8B, ..] => "gzip data (name it .json.gz, or unpack it)",
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, _, ..] | [_, 0, ..] => "UTF-16 or UTF-32 text (save it as UTF-8)",
+        _ => return Ok(source),
+    };
+    Err(ReadError::Invalid(format!("expected JSON in UTF-8, found {found}")))
+}

@@ -1,0 +1,680 @@
+//! A position in a piece of JSON text, and the steps it can take.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::number::{Decimal, eight_digits};
+
+/// How deep arrays and objects may nest; Python's own reader gives up at about this depth.
+const MAX_DEPTH: usize = 960;
+
+/// What is wrong with the text, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// Offset of the offending byte.
+    pub at: u64,
+    /// What is wrong there, to follow "at byte N: ".
+    pub what: Cow<'static, str>,
+    /// The text ended too early: more of it might mend this.
+    pub ended: bool,
+}
+
+/// A string as it stands between its quotes.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    raw: &'a [u8],
+    escaped: bool,
+}
+
+impl<'a> Text<'a> {
+    /// The characters in UTF-8, escapes resolved. A lone surrogate, which JSON can spell, comes out in the three bytes
+    /// that Python's `surrogatepass` reads and writes.
+    pub fn decode(self) -> Cow<'a, [u8]> {
+        if self.escaped { Cow::Owned(unescape(self.raw)) } else { Cow::Borrowed(self.raw) }
+    }
+}
+
+/// A value that is neither array nor object, or only the name of its kind.
+#[derive(Clone, Copy, Debug)]
+pub enum Scalar<'a> {
+    Number {
+        value: f64,
+        /// The exact value, if it was written as an integer and fits 64 bits.
+        integer: Option<i64>,
+    },
+    Bool(bool),
+    Null,
+    Text(Text<'a>),
+    /// An array or object, skipped.
+    Nested(&'static str),
+}
+
+/// A walk over `text`, which starts at byte `base` of the whole.
+pub struct Cursor<'a> {
+    text: &'a [u8],
+    at: usize,
+    base: u64,
+}
+
+type Result<T> = std::result::Result<T, SyntaxError>;
+
+impl<'a> Cursor<'a> {
+    pub fn new(text: &'a [u8], at: usize, base: u64) -> Self {
+        Self { text, at, base }
+    }
+
+    /// Offset of the next byte within the text given.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Offset of the next byte within the whole.
+    pub fn offset(&self) -> u64 {
+        self.base + self.at as u64
+    }
+
+    #[cold]
+    fn error<T>(&self, what: impl Into<Cow<'static, str>>) -> Result<T> {
+        Err(SyntaxError { at: self.offset(), what: what.into(), ended: false })
+    }
+
+    #[cold]
+    fn end<T>(&self) -> Result<T> {
+        let at = self.base + self.text.len() as u64;
+        Err(SyntaxError { at, what: "the text ends inside a value (is the file truncated?)".into(), ended: true })
+    }
+
+    /// The error for an unexpected byte, or for the end of the text.
+    #[cold]
+    fn expected<T>(&self, what: &str) -> Result<T> {
+        match self.text.get(self.at) {
+            None => self.end(),
+            Some(&byte) => self.error(format!("expected {what}, found {}", show(byte))),
+        }
+    }
+
+    #[inline]
+    fn byte(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    /// The next byte that is not white space, without taking it; `None` at the end.
+    #[inline]
+    pub fn peek(&mut self) -> Option<u8> {
+        while let Some(byte) = self.byte() {
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    /// Takes `byte`, after white space; `what` names it in the error.
+    #[inline]
+    pub fn expect(&mut self, byte: u8, what: &str) -> Result<()> {
+        if self.peek() != Some(byte) {
+            return self.expected(what);
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Takes a comma and says true, or takes `close` and says false.
+    #[inline]
+    pub fn more(&mut self, close: u8) -> Result<bool> {
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(byte) if byte == close => {
+                self.at += 1;
+                Ok(false)
+            }
+            _ => self.expected(if close == b']' { "',' or ']'" } else { "',' or '}'" }),
+        }
+    }
+
+    /// Takes `open` and says whether a first element follows; takes `close` as well if not.
+    #[inline]
+    pub fn open(&mut self, open: u8, close: u8) -> Result<bool> {
+        self.expect(open, if open == b'[' { "'['" } else { "'{'" })?;
+        match self.peek() {
+            None => self.end(),
+            Some(byte) if byte == close => {
+                self.at += 1;
+                Ok(false)
+            }
+            Some(_) => Ok(true),
+        }
+    }
+
+    /// Takes the key of an object's member and the colon behind it.
+    #[inline]
+    pub fn key(&mut self) -> Result<Cow<'a, [u8]>> {
+        if self.peek() != Some(b'"') {
+            return self.expected("a key in double quotes");
+        }
+        let key = self.string()?;
+        self.expect(b':', "':' after a key")?;
+        Ok(key.decode())
+    }
+
+    /// Takes a string; the cursor is at its opening quote.
+    #[inline]
+    fn string(&mut self) -> Result<Text<'a>> {
+        self.at += 1;
+        let start = self.at;
+        let (mut escaped, mut ascii) = (false, true);
+        loop {
+            self.at += plain_length(&self.text[self.at..]);
+            match self.byte() {
+                None => return self.end(),
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                Some(0x80..) => {
+                    ascii = false;
+                    self.at += 1;
+                }
+                Some(0..0x20) => return self.error("a control character in a string"),
+                Some(_) => self.at += 1,
+            }
+        }
+        let raw = &self.text[start..self.at];
+        if !ascii {
+            if let Err(error) = simdutf8::compat::from_utf8(raw) {
+                self.at = start + error.valid_up_to();
+                return self.error("a string that is not UTF-8");
+            }
+        }
+        self.at += 1;
+        Ok(Text { raw, escaped })
+    }
+
+    /// Takes an escape; the cursor is at its backslash.
+    fn escape(&mut self) -> Result<()> {
+        let length = match self.text.get(self.at + 1) {
+            None => return self.end(),
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
+            Some(b'u') => {
+                let digits = &self.text[self.at + 2..self.text.len().min(self.at + 6)];
+                if !digits.iter().all(u8::is_ascii_hexdigit) {
+                    return self.error("an escape \\u without four hexadecimal digits");
+                }
+                if digits.len() < 4 {
+                    return self.end();
+                }
+                6
+            }
+            Some(_) => return self.error("an escape that JSON does not know"),
+        };
+        self.at += length;
+        Ok(())
+    }
+
+    /// Takes a number; the cursor is at its first byte.
+    #[inline]
+    fn number(&mut self) -> Result<Decimal> {
+        let negative = self.text[self.at] == b'-';
+        self.at += usize::from(negative);
+        let start = self.at;
+        let mut mantissa = 0;
+        self.digits(&mut mantissa);
+        let mut count = self.at - start;
+        if count == 0 {
+            return if negative && self.byte() == Some(b'I') {
+                self.not_json("-Infinity")
+            } else {
+                self.expected("a digit")
+            };
+        }
+        if count > 1 && self.text[start] == b'0' {
+            self.at = start;
+            return self.error("a number with a leading zero");
+        }
+        let (mut exponent, mut integer) = (0i64, true);
+        if self.byte() == Some(b'.') {
+            self.at += 1;
+            let fraction = self.at;
+            self.digits(&mut mantissa);
+            let places = self.at - fraction;
+            if places == 0 {
+                return self.expected("a digit after the decimal point");
+            }
+            integer = false;
+            exponent = -(places as i64);
+            count += places;
+            // Zeros in front are not digits that the mantissa must hold: 0.000001234
+            if count > 19 && self.text[start] == b'0' {
+                count = places - self.text[fraction..self.at].iter().take_while(|&&digit| digit == b'0').count();
+            }
+        }
+        if let Some(b'e' | b'E') = self.byte() {
+            self.at += 1;
+            integer = false;
+            let down = self.byte() == Some(b'-');
+            if let Some(b'+' | b'-') = self.byte() {
+                self.at += 1;
+            }
+            let first = self.at;
+            let mut power = 0;
+            self.digits(&mut power);
+            match self.at - first {
+                0 => return self.expected("a digit in the exponent"),
+                // Wrapped around or not, beyond every double: the standard library knows how to go to 0 or infinity.
+                10.. => count = 20,
+                _ => exponent += if down { -(power as i64) } else { power as i64 },
+            }
+        }
+        // 19 digits always fit 64 bits; a 20th may have wrapped around.
+        let long = count > 19 || exponent.unsigned_abs() > 1000;
+        Ok(Decimal { negative, mantissa, exponent: if long { 0 } else { exponent as i32 }, long, integer })
+    }
+
+    /// Takes digits and appends them to `value`, wrapping around beyond 64 bits.
+    #[inline]
+    fn digits(&mut self, value: &mut u64) {
+        while let Some(word) = self.text[self.at..].first_chunk() {
+            let Some(eight) = eight_digits(u64::from_le_bytes(*word)) else { break };
+            *value = value.wrapping_mul(100_000_000).wrapping_add(eight);
+            self.at += 8;
+        }
+        while let Some(byte @ b'0'..=b'9') = self.byte() {
+            *value = value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+            self.at += 1;
+        }
+    }
+
+    /// Takes `word`, one of the three literals; the cursor is at its first letter.
+    fn literal(&mut self, word: &'static str) -> Result<()> {
+        let rest = &self.text[self.at..];
+        if rest.starts_with(word.as_bytes()) {
+            self.at += word.len();
+            Ok(())
+        } else if word.as_bytes().starts_with(rest) {
+            self.end()
+        } else {
+            self.error(format!("expected {word}"))
+        }
+    }
+
+    #[cold]
+    fn not_json<T>(&self, word: &'static str) -> Result<T> {
+        let rest = &self.text[self.at - usize::from(word.starts_with('-'))..];
+        if rest.starts_with(word.as_bytes()) {
+            self.error(format!("{word} is not JSON, and not a number to compute with"))
+        } else if word.as_bytes().starts_with(rest) {
+            self.end()
+        } else {
+            self.expected("a value")
+        }
+    }
+
+    /// The error, or the way into the literal, for a value that starts with `byte`.
+    fn word(&mut self, byte: Option<u8>) -> Result<Scalar<'a>> {
+        match byte {
+            Some(b't') => self.literal("true").map(|()| Scalar::Bool(true)),
+            Some(b'f') => self.literal("false").map(|()| Scalar::Bool(false)),
+            Some(b'n') => self.literal("null").map(|()| Scalar::Null),
+            Some(b'N') => self.not_json("NaN"),
+            Some(b'I') => self.not_json("Infinity"),
+            _ => self.expected("a value"),
+        }
+    }
+
+    /// Takes a value; an array or object is checked and skipped.
+    #[inline]
+    pub fn scalar(&mut self) -> Result<Scalar<'a>> {
+        match self.peek() {
+            Some(b'-' | b'0'..=b'9') => {
+                let start = self.at;
+                let number = self.number()?;
+                let value = number.to_f64(&self.text[start..self.at]);
+                Ok(Scalar::Number { value, integer: number.to_i64() })
+            }
+            Some(b'"') => Ok(Scalar::Text(self.string()?)),
+            Some(byte @ (b'[' | b'{')) => {
+                self.skip()?;
+                Ok(Scalar::Nested(if byte == b'[' { "an array" } else { "an object" }))
+            }
+            byte => self.word(byte),
+        }
+    }
+
+    /// Takes a number that is an element of an array of numbers: its value, or `None` and nothing taken.
+    #[inline]
+    pub fn try_number(&mut self) -> Result<Option<f64>> {
+        let Some(b'-' | b'0'..=b'9') = self.peek() else { return Ok(None) };
+        let start = self.at;
+        let number = self.number()?;
+        Ok(Some(number.to_f64(&self.text[start..self.at])))
+    }
+
+    /// Checks and passes over any value, and gives the range of its bytes in the whole.
+    pub fn skip(&mut self) -> Result<Range<u64>> {
+        self.peek();
+        let start = self.offset();
+        let mut open = Nesting::default();
+        loop {
+            match self.peek() {
+                Some(b'-' | b'0'..=b'9') => {
+                    self.number()?;
+                }
+                Some(b'"') => {
+                    self.string()?;
+                }
+                Some(bracket @ (b'[' | b'{')) => {
+                    if !open.push(bracket == b'{') {
+                        return self.error(format!("arrays and objects nested more than {MAX_DEPTH} deep"));
+                    }
+                    let close = if bracket == b'{' { b'}' } else { b']' };
+                    if self.open(bracket, close)? {
+                        if bracket == b'{' {
+                            self.key()?;
+                        }
+                        continue;
+                    }
+                    open.pop();
+                }
+                byte => {
+                    self.word(byte)?;
+                }
+            }
+            // A value is complete: on to the next one, out of every array and object that ends here.
+            loop {
+                let Some(object) = open.innermost() else { return Ok(start..self.offset()) };
+                if self.more(if object { b'}' } else { b']' })? {
+                    if object {
+                        self.key()?;
+                    }
+                    break;
+                }
+                open.pop();
+            }
+        }
+    }
+}
+
+/// The arrays and objects around a position, one bit each.
+#[derive(Default)]
+struct Nesting {
+    objects: [u64; MAX_DEPTH.div_ceil(64)],
+    depth: usize,
+}
+
+impl Nesting {
+    fn push(&mut self, object: bool) -> bool {
+        if self.depth == MAX_DEPTH {
+            return false;
+        }
+        let (word, bit) = (self.depth / 64, self.depth % 64);
+        self.objects[word] = self.objects[word] & !(1 << bit) | u64::from(object) << bit;
+        self.depth += 1;
+        true
+    }
+
+    fn pop(&mut self) {
+        self.depth -= 1;
+    }
+
+    fn innermost(&self) -> Option<bool> {
+        let last = self.depth.checked_sub(1)?;
+        Some(self.objects[last / 64] >> (last % 64) & 1 == 1)
+    }
+}
+
+/// The number of leading bytes that a string may hold as they are, judged eight at a time.
+#[inline]
+fn plain_length(text: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let mut length = 0;
+    while let Some(chunk) = text[length..].first_chunk() {
+        let word = u64::from_le_bytes(*chunk);
+        let quote = word ^ (ONES * u64::from(b'"'));
+        let backslash = word ^ (ONES * u64::from(b'\\'));
+        // A byte below 0x20, or equal to quote or backslash, borrows; the lowest bit set is always a true one.
+        let special = (word.wrapping_sub(ONES * 0x20) & !word)
+            | (quote.wrapping_sub(ONES) & !quote)
+            | (backslash.wrapping_sub(ONES) & !backslash)
+            | word;
+        let special = special & HIGHS;
+        if special != 0 {
+            return length + special.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    length
+}
+
+fn unescape(raw: &[u8]) -> Vec<u8> {
+    let hex = |at: usize| -> Option<u32> {
+        let digits = raw.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        digits.iter().try_fold(0, |value, &digit| Some(value * 16 + char::from(digit).to_digit(16)?))
+    };
+    let mut text = Vec::with_capacity(raw.len());
+    let mut at = 0;
+    while at < raw.len() {
+        if raw[at] != b'\\' {
+            text.push(raw[at]);
+            at += 1;
+            continue;
+        }
+        if let Some(unit) = hex(at) {
+            at += 6;
+            let low = hex(at).filter(|low| (0xDC00..0xE000).contains(low));
+            match (unit, low) {
+                (0xD800..0xDC00, Some(low)) => {
+                    at += 6;
+                    push_code_point(&mut text, 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00));
+                }
+                _ => push_code_point(&mut text, unit),
+            }
+            continue;
+        }
+        text.push(match raw[at + 1] {
+            b'b' => 0x08,
+            b'f' => 0x0C,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            other => other,
+        });
+        at += 2;
+    }
+    text
+}
+
+/// Appends a code point in UTF-8, a lone surrogate in the form that UTF-8 would give it if it were allowed.
+fn push_code_point(text: &mut Vec<u8>, point: u32) {
+    match char::from_u32(point) {
+        Some(character) => text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+        None => {
+            text.extend([0xE0 | (point >> 12) as u8, 0x80 | (point >> 6 & 0x3F) as u8, 0x80 | (point & 0x3F) as u8])
+        }
+    }
+}
+
+fn show(byte: u8) -> String {
+    if byte.is_ascii_graphic() { format!("'{}'", char::from(byte)) } else { format!("byte 0x{byte:02X}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skip(text: &str) -> Result<()> {
+        let mut cursor = Cursor::new(text.as_bytes(), 0, 0);
+        cursor.skip()?;
+        match cursor.peek() {
+            None => Ok(()),
+            Some(_) => cursor.expected("the end"),
+        }
+    }
+
+    #[test]
+    fn takes_what_the_grammar_takes() {
+        for text in [
+            "0",
+            "-0",
+            "1.5",
+            "-0.0e+10",
+            "1E5",
+            "123456789012345678901234567890",
+            "\"\"",
+            "\"a\\u00e9\\n\\ud800\"",
+            "\"é\"",
+            " [ ] ",
+            "{ }",
+            "[1,[2,{\"a\":[]}],null,true,false]",
+            "{\"a\":1,\"a\":{\"b\":\"c\"}}",
+            "\t\r\n 1 \n",
+        ] {
+            assert_eq!(skip(text), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_the_grammar_refuses() {
+        for text in [
+            "",
+            " ",
+            "01",
+            "-",
+            "+1",
+            ".5",
+            "1.",
+            "1e",
+            "1e+",
+            "1.e5",
+            "0x10",
+            "1_000",
+            "--1",
+            "\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\\u12g4\"",
+            "\"\n\"",
+            "\"\u{1}\"",
+            "'a'",
+            "[1,]",
+            "[,1]",
+            "[1 2]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{a:1}",
+            "{1:1}",
+            "[1",
+            "{\"a\":1",
+            "tru",
+            "True",
+            "nul",
+            "NaN",
+            "Infinity",
+            "-Infinity",
+            "[1]]",
+            "1 2",
+            "// a",
+            "\u{feff}1",
+            "\u{a0}1",
+            "[1}",
+            "{\"a\":1]",
+        ] {
+            assert!(skip(text).is_err(), "{text}");
+        }
+        let latin1 = [b'"', 0xE9, b'"'];
+        assert!(Cursor::new(&latin1, 0, 0).skip().unwrap_err().what.contains("UTF-8"));
+    }
+
+    #[test]
+    fn says_of_every_cut_that_the_text_ended() {
+        let text = r#"{"a": [1.25e-3, "x\u00e9\n", true, null, false, {"b": []}], "c": -1}"#;
+        for length in 0..text.len() {
+            let error = skip(&text[..length]).expect_err(&text[..length]);
+            assert!(error.ended, "{:?} of {:?}", error, &text[..length]);
+        }
+    }
+
+    #[test]
+    fn names_nan_and_infinity() {
+        for word in ["NaN", "Infinity", "-Infinity"] {
+            assert!(skip(word).unwrap_err().what.starts_with(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn refuses_deep_nesting_without_recursion() {
+        assert_eq!(skip(&format!("{}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH))), Ok(()));
+        for depth in [MAX_DEPTH + 1, 1_000_000] {
+            assert!(skip(&"[".repeat(depth)).unwrap_err().what.contains("nested"));
+            assert!(skip(&"{\"a\":".repeat(depth)).unwrap_err().what.contains("nested"));
+        }
+    }
+
+    #[test]
+    fn resolves_escapes() {
+        let decode = |text: &str| match Cursor::new(text.as_bytes(), 0, 0).scalar().unwrap() {
+            Scalar::Text(text) => text.decode().into_owned(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            decode(r#""a\"\\\/\b\f\n\r\t\u0041\u00e9\u20ac\ud83d\ude00""#),
+            "a\"\\/\u{8}\u{c}\n\r\tAé€😀".as_bytes()
+        );
+        assert_eq!(decode(r#""\ud800x""#), [0xED, 0xA0, 0x80, b'x']);
+        assert_eq!(decode(r#""\ud800\u0041""#), [0xED, 0xA0, 0x80, b'A']);
+    }
+
+    #[test]
+    fn rounds_every_number_as_the_standard_library_does() {
+        for text in [
+            "0",
+            "-0.0",
+            "0.1",
+            "1e22",
+            "1e23",
+            "123.45678710937500",
+            "17.976931348623157e307",
+            "1.7976931348623159e308",
+            "5e-324",
+            "2e-324",
+            "2.2250738585072011e-308",
+            "9007199254740993",
+            "0.000000000000000000000000000000001234567890123456789",
+            "12345678901234567890123456789.5",
+            "1e999",
+            "1e-999",
+            "1e99999999999999999999",
+            "1e-99999999999999999999",
+            "0e999",
+            "8.5e-27",
+            "179769313486231580793728971405301e5",
+            "0.30000000000000004",
+            "100000000000000000000000000000000e-32",
+        ] {
+            let mut cursor = Cursor::new(text.as_bytes(), 0, 0);
+            let value = cursor.try_number().unwrap().unwrap();
+            assert_eq!(value.to_bits(), text.parse::<f64>().unwrap().to_bits(), "{text}");
+            assert_eq!(cursor.at(), text.len());
+        }
+    }
+
+    #[test]
+    fn keeps_integers_of_64_bits() {
+        let integer = |text: &str| match Cursor::new(text.as_bytes(), 0, 0).scalar().unwrap() {
+            Scalar::Number { integer, .. } => integer,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(integer("9223372036854775807"), Some(i64::MAX));
+        assert_eq!(integer("-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(integer("9223372036854775808"), None);
+        assert_eq!(integer("18446744073709551617"), None);
+        assert_eq!(integer("1.0"), None);
+        assert_eq!(integer("-0"), Some(0));
+    }
+}

@@ -1,0 +1,495 @@
+//! JSON from a source that need not be in memory, its long arrays parsed by all threads.
+//!
+//! A long array is cut at multiples of `CHUNK` bytes. Each piece is parsed from the first place that looks like the
+//! start of an element, before it is known to be one. The pieces are then accepted in order: a piece counts only if the
+//! one before it ended exactly where it began, so that a look-alike inside a string or a nested array costs time and
+//! never a wrong answer. Only a chunk a thread is in memory at once.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::cursor::{Cursor, SyntaxError};
+
+/// Bytes of a piece: small enough for the cache of a core, large enough to hide the start of each.
+const CHUNK: u64 = 1 << 20;
+/// Bytes read beyond a piece, so that the element across its end is usually in the window.
+const SLACK: u64 = 1 << 14;
+/// Bytes before a piece in which the comma and bracket of the preceding element are looked for.
+const LOOK_BACK: u64 = 64;
+
+/// Where the text comes from.
+pub enum Source {
+    /// A regular file, read piece by piece.
+    File {
+        /// Open for reading.
+        file: File,
+        /// In bytes, when it was opened.
+        length: u64,
+    },
+    /// Text in memory, from a pipe or out of a compressed file.
+    Memory(Vec<u8>),
+}
+
+impl Source {
+    /// Opens a file; a pipe or another special file is read to its end at once.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let about = file.metadata()?;
+        if about.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        if about.is_file() {
+            return Ok(Self::File { file, length: about.len() });
+        }
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        Ok(Self::Memory(text))
+    }
+
+    /// Length in bytes.
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::File { length, .. } => *length,
+            Self::Memory(text) => text.len() as u64,
+        }
+    }
+
+    /// The first bytes, at most `count` of them.
+    pub fn head(&self, count: u64) -> io::Result<Vec<u8>> {
+        let mut window = Window::new(self);
+        window.load(0, count)?;
+        let bytes = window.bytes();
+        Ok(bytes[..bytes.len().min(count as usize)].to_vec())
+    }
+
+    /// The whole text.
+    pub fn into_bytes(self) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Memory(text) => Ok(text),
+            Self::File { mut file, length } => {
+                let mut text = Vec::with_capacity(length as usize);
+                file.read_to_end(&mut text)?;
+                Ok(text)
+            }
+        }
+    }
+}
+
+/// A part of the source in memory.
+struct Window<'s> {
+    source: &'s Source,
+    start: u64,
+    buffer: Vec<u8>,
+}
+
+impl<'s> Window<'s> {
+    fn new(source: &'s Source) -> Self {
+        Self { source, start: 0, buffer: Vec::new() }
+    }
+
+    /// Makes the bytes from `start` to `end`, or to the end of the source, available.
+    fn load(&mut self, start: u64, end: u64) -> io::Result<()> {
+        self.start = start;
+        if let Source::File { file, length } = self.source {
+            self.buffer.resize((end.min(*length) - start) as usize, 0);
+            read_exact_at(file, &mut self.buffer, start)?;
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self.source {
+            Source::File { .. } => &self.buffer,
+            Source::Memory(text) => &text[self.start as usize..],
+        }
+    }
+
+    fn end(&self) -> u64 {
+        self.start + self.bytes().len() as u64
+    }
+
+    fn is_last(&self) -> bool {
+        self.end() == self.source.length()
+    }
+
+    /// A cursor at byte `at` of the source.
+    fn cursor(&self, at: u64) -> Cursor<'_> {
+        Cursor::new(self.bytes(), (at - self.start) as usize, self.start)
+    }
+
+    /// Moves on to `at` and holds at least twice as much from there.
+    fn widen(&mut self, at: u64) -> io::Result<()> {
+        let wanted = 2 * (self.end() - at).max(CHUNK / 32);
+        self.load(at, at + wanted)
+    }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, at)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut buffer: &mut [u8], mut at: u64) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, buffer, at)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => {
+                buffer = &mut buffer[count..];
+                at += count as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The columns that the elements of an array are read into.
+pub trait Records: Send {
+    /// Takes one element. Nothing may be kept of an element that ends in an error: it may be offered again.
+    fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError>;
+}
+
+/// Why the text could not be read.
+#[derive(Debug)]
+pub enum StreamError {
+    /// The system could not deliver it.
+    Io(io::Error),
+    /// It is not JSON.
+    Syntax {
+        /// What is wrong.
+        error: SyntaxError,
+        /// The element of the array that was being read.
+        element: Option<u64>,
+    },
+}
+
+impl From<io::Error> for StreamError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// A walk over a whole source.
+pub struct Stream<'s> {
+    window: Window<'s>,
+    at: u64,
+}
+
+impl<'s> Stream<'s> {
+    /// Starts at the first byte.
+    pub fn new(source: &'s Source) -> io::Result<Self> {
+        let mut window = Window::new(source);
+        window.load(0, CHUNK / 32)?;
+        Ok(Self { window, at: 0 })
+    }
+
+    /// Takes what `take` takes; it is called again, from the same byte, if the window ends inside.
+    pub fn step<T>(
+        &mut self,
+        mut take: impl FnMut(&mut Cursor<'_>) -> Result<T, SyntaxError>,
+    ) -> Result<T, StreamError> {
+        loop {
+            let mut cursor = self.window.cursor(self.at);
+            match take(&mut cursor) {
+                Ok(value) => {
+                    self.at = cursor.offset();
+                    return Ok(value);
+                }
+                Err(error) if error.ended && !self.window.is_last() => self.window.widen(self.at)?,
+                Err(error) => return Err(StreamError::Syntax { error, element: None }),
+            }
+        }
+    }
+
+    /// The next byte that is not white space, `None` at the end of the source.
+    pub fn peek(&mut self) -> Result<Option<u8>, StreamError> {
+        loop {
+            let mut cursor = self.window.cursor(self.at);
+            let byte = cursor.peek();
+            self.at = cursor.offset();
+            if byte.is_some() || self.window.is_last() {
+                return Ok(byte);
+            }
+            self.window.widen(self.at)?;
+        }
+    }
+
+    /// Takes an array into columns, one `R` a piece, in order; `new` makes an empty one.
+    pub fn array<R: Records>(&mut self, new: impl Fn() -> R + Sync) -> Result<Vec<R>, StreamError> {
+        if !self.step(|cursor| cursor.open(b'[', b']'))? {
+            return Ok(Vec::new());
+        }
+        let (source, first) = (self.window.source, self.at);
+        let pieces = (source.length() - first).div_ceil(CHUNK);
+        let mut columns = Vec::new();
+        let mut elements = 0;
+        let mut next = Some(first);
+        let (mut piece, mut wave) = (0, 1);
+        // Pieces are parsed in growing waves: the end of the array is not known, and work behind it is lost.
+        while let (Some(at), true) = (next, piece < pieces) {
+            let range = piece..(piece + wave).min(pieces);
+            let guesses = parse_guesses(source, first, range.clone(), &new)?;
+            let mut at = at;
+            for (index, guess) in range.clone().zip(guesses) {
+                let limit = first + (index + 1) * CHUNK;
+                if at >= limit {
+                    continue;
+                }
+                let part = match guess {
+                    Some(part) if part.start == at => part,
+                    _ => parse(&mut Window::new(source), at, limit, new())?,
+                };
+                match part.end {
+                    End::Next(follower) => {
+                        columns.push(part.records);
+                        elements += part.elements;
+                        at = follower;
+                    }
+                    End::Closed(after) => {
+                        columns.push(part.records);
+                        self.at = after;
+                        self.window.load(after, after + CHUNK / 32)?;
+                        return Ok(columns);
+                    }
+                    End::Failed(error) => {
+                        return Err(StreamError::Syntax { error, element: Some(elements + part.elements) });
+                    }
+                }
+            }
+            next = Some(at);
+            piece = range.end;
+            wave *= 2;
+        }
+        unreachable!("the last piece closes the array or fails")
+    }
+}
+
+/// The elements that start in one piece.
+struct Part<R> {
+    start: u64,
+    records: R,
+    elements: u64,
+    end: End,
+}
+
+enum End {
+    /// The array goes on with an element that starts here.
+    Next(u64),
+    /// The array ends before this byte.
+    Closed(u64),
+    /// The element after the last one taken is not JSON.
+    Failed(SyntaxError),
+}
+
+/// Parses the given pieces by all threads, each from the first place that looks like the start of an element.
+fn parse_guesses<R: Records>(
+    source: &Source,
+    first: u64,
+    pieces: Range<u64>,
+    new: &(impl Fn() -> R + Sync),
+) -> io::Result<Vec<Option<Part<R>>>> {
+    let next = AtomicU64::new(pieces.start);
+    let work = || -> io::Result<Vec<(u64, Option<Part<R>>)>> {
+        let mut window = Window::new(source);
+        let mut parts = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= pieces.end {
+                return Ok(parts);
+            }
+            let (begin, limit) = (first + index * CHUNK, first + (index + 1) * CHUNK);
+            let start = if index == 0 { Some(first) } else { guess(&mut window, begin, limit)? };
+            parts.push((index, start.map(|start| parse(&mut window, start, limit, new())).transpose()?));
+        }
+    };
+    let mut parts = Vec::new();
+    if pieces.end - pieces.start == 1 {
+        parts = work()?;
+    } else {
+        for part in rayon::broadcast(|_| work()) {
+            parts.append(&mut part?);
+        }
+    }
+    parts.sort_unstable_by_key(|(index, _)| *index);
+    Ok(parts.into_iter().map(|(_, part)| part).collect())
+}
+
+/// The first place from `begin` on that looks like the start of an element: a brace behind a brace and a comma.
+fn guess(window: &mut Window<'_>, begin: u64, limit: u64) -> io::Result<Option<u64>> {
+    window.load(begin - LOOK_BACK.min(begin), limit + SLACK)?;
+    let bytes = window.bytes();
+    let from = (begin - window.start) as usize;
+    let to = bytes.len().min((limit - window.start) as usize);
+    for at in from..to {
+        if bytes[at] == b'{' {
+            let mut before = bytes[..at].iter().rev().filter(|byte| !byte.is_ascii_whitespace());
+            if before.next() == Some(&b',') && before.next() == Some(&b'}') {
+                return Ok(Some(window.start + at as u64));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Parses the elements that start between `start` and `limit`.
+fn parse<R: Records>(window: &mut Window<'_>, start: u64, limit: u64, records: R) -> io::Result<Part<R>> {
+    if !(window.start..window.end()).contains(&start) {
+        window.load(start, limit + SLACK)?;
+    }
+    let mut part = Part { start, records, elements: 0, end: End::Next(start) };
+    let mut at = start;
+    let mut separator = false;
+    loop {
+        let mut cursor = window.cursor(at);
+        let error = loop {
+            let before = cursor.offset();
+            let step = if separator { cursor.more(b']') } else { part.records.take(&mut cursor).map(|()| true) };
+            match step {
+                Ok(false) => {
+                    part.end = End::Closed(cursor.offset());
+                    return Ok(part);
+                }
+                Ok(true) if separator => {
+                    separator = false;
+                    // Where the next element starts has to be seen to know whose it is.
+                    if cursor.peek().is_some() && cursor.offset() >= limit {
+                        part.end = End::Next(cursor.offset());
+                        return Ok(part);
+                    }
+                }
+                Ok(_) => {
+                    separator = true;
+                    part.elements += 1;
+                }
+                Err(error) => {
+                    at = before;
+                    break error;
+                }
+            }
+        };
+        if !error.ended || window.is_last() {
+            part.end = End::Failed(error);
+            return Ok(part);
+        }
+        window.widen(at)?;
+        // White space may fill the rest of the old window: the element may start beyond the limit after all.
+        if !separator && part.elements > 0 {
+            let mut cursor = window.cursor(at);
+            if cursor.peek().is_some() && cursor.offset() >= limit {
+                part.end = End::Next(cursor.offset());
+                return Ok(part);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Scalar;
+
+    /// Keeps the member "id" of every element.
+    #[derive(Default)]
+    struct Ids(Vec<i64>);
+
+    impl Records for Ids {
+        fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+            let mut id = None;
+            if cursor.open(b'{', b'}')? {
+                loop {
+                    if cursor.key()?.as_ref() == b"id" {
+                        let Scalar::Number { integer, .. } = cursor.scalar()? else { panic!("ids are numbers") };
+                        id = integer;
+                    } else {
+                        cursor.skip()?;
+                    }
+                    if !cursor.more(b'}')? {
+                        break;
+                    }
+                }
+            }
+            self.0.push(id.unwrap_or(-1));
+            Ok(())
+        }
+    }
+
+    fn ids(text: &str) -> Result<Vec<i64>, StreamError> {
+        let path = std::env::temp_dir().join(format!(
+            "ioukit-stream-{}-{:?}",
+            std::process::id(),
+            std::thread::current().id()
+        ));
+        std::fs::write(&path, text).unwrap();
+        let mut results = Vec::new();
+        for source in [Source::Memory(text.as_bytes().to_vec()), Source::open(&path).unwrap()] {
+            let mut stream = Stream::new(&source).unwrap();
+            let columns = stream.array(Ids::default);
+            let rest = stream.peek();
+            results.push(columns.map(|columns| {
+                assert_eq!(rest.unwrap(), None);
+                columns.into_iter().flat_map(|ids| ids.0).collect::<Vec<_>>()
+            }));
+        }
+        std::fs::remove_file(&path).unwrap();
+        let file = results.pop().unwrap();
+        if let (Ok(memory), Ok(file)) = (&results[0], &file) {
+            assert_eq!(memory, file);
+        }
+        file
+    }
+
+    #[test]
+    fn reads_short_arrays() {
+        assert_eq!(ids("[]").unwrap(), []);
+        assert_eq!(ids(" [ ] ").unwrap(), []);
+        assert_eq!(ids("[{\"id\":1}]\n").unwrap(), [1]);
+        assert_eq!(ids("[{\"id\":1} , {} ]").unwrap(), [1, -1]);
+    }
+
+    #[test]
+    fn reads_long_arrays_whatever_stands_in_them() {
+        let fillers = [
+            String::new(),
+            "\"},{\\\"id\\\":7},{\"".to_string(),
+            "[{\"id\":8},{\"id\":9} , {}]".to_string(),
+            format!("\"{}\"", "x".repeat(3 * CHUNK as usize + 5)),
+            " ".repeat(2 * CHUNK as usize + 3) + "0",
+        ];
+        for filler in &fillers {
+            let count = if filler.len() > 1000 { 5 } else { 4 * CHUNK as usize / (filler.len() + 20) };
+            for gap in ["", "\n  "] {
+                let elements: Vec<String> = (0..count)
+                    .map(|id| {
+                        if filler.is_empty() {
+                            format!("{{\"id\":{id}}}")
+                        } else {
+                            format!("{{\"other\":{filler},\"id\":{id}}}")
+                        }
+                    })
+                    .collect();
+                let text = format!("[{gap}{}{gap}]", elements.join(&format!("{gap},{gap}")));
+                assert_eq!(ids(&text).unwrap(), (0..count as i64).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn reads_gaps_longer_than_a_piece() {
+        let gap = " ".repeat(2 * CHUNK as usize + 100);
+        assert_eq!(ids(&format!("[{gap}{{\"id\":1}}{gap},{gap}{{\"id\":2}}{gap}]{gap}")).unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn counts_the_elements_before_an_error() {
+        let mut text = format!("[{}", "{\"id\":1},".repeat(400_000));
+        let end = text.len() as u64;
+        text.push_str("{\"id\":NaN}]");
+        let Err(StreamError::Syntax { error, element }) = ids(&text) else { panic!("NaN was taken") };
+        assert_eq!((error.at, element), (end + 6, Some(400_000)));
+        let Err(StreamError::Syntax { error, .. }) = ids(&text[..text.len() - 300]) else { panic!("a cut was taken") };
+        assert!(error.ended);
+    }
+}
