@@ -4,5 +4,6 @@
 //! no fused multiply-add, no fast-math, no sum whose order depends on scheduling.
 
 pub mod coco;
+pub mod evaluation;
 pub mod json;
 pub mod threads;

@@ -16,3 +16,8 @@ pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) ->
         Err(_) => work(),
     }
 }
+
+/// Runs two pieces of work, at the same time where a thread is free.
+pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+    rayon::join(a, b)
+}

@@ -1,10 +1,23 @@
 //! `ioukit._core`: registers the functions that Python calls. One file per subject; nothing here computes.
+//!
+//! Python checks what a person passes and words the errors; these functions take one dtype, contiguous and read-only.
+
+mod coco;
+mod evaluation;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
     use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::coco::{
+        box_problem, known_detections, read_coco_detections, read_coco_ground_truth, read_text, settle_annotations,
+        unique_rows,
+    };
+    #[pymodule_export]
+    use super::evaluation::{accumulate, match_detections};
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

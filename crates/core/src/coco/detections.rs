@@ -37,7 +37,7 @@ struct Piece {
 
 impl Records for Piece {
     #[inline]
-    fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+    fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>> {
         let (mut image_id, mut category_id) = (Slot::Missing, Slot::Missing);
         let (mut values, mut score) = (Slot::Missing, Slot::Missing);
         let mut segmentation = [0, 0];

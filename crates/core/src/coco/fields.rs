@@ -32,10 +32,10 @@ impl<T> Slot<T> {
     }
 }
 
-type Result2<T> = Result<Slot<T>, SyntaxError>;
+type Result2<T> = Result<Slot<T>, Box<SyntaxError>>;
 
 /// An id: an integer of 64 bits, also when written as a float (`42.0`), which some tools do.
-#[inline]
+#[inline(always)]
 pub(super) fn integer(cursor: &mut Cursor<'_>) -> Result2<i64> {
     Ok(match cursor.scalar()? {
         Scalar::Number { integer: Some(value), .. } => Slot::Is(value),
@@ -48,7 +48,7 @@ pub(super) fn integer(cursor: &mut Cursor<'_>) -> Result2<i64> {
 }
 
 /// A finite number.
-#[inline]
+#[inline(always)]
 pub(super) fn real(cursor: &mut Cursor<'_>) -> Result2<f64> {
     Ok(match cursor.scalar()? {
         Scalar::Number { value, .. } if value.is_finite() => Slot::Is(value),
@@ -57,7 +57,7 @@ pub(super) fn real(cursor: &mut Cursor<'_>) -> Result2<f64> {
 }
 
 /// `true`, `false`, or an integer that stands for one of them.
-#[inline]
+#[inline(always)]
 pub(super) fn flag(cursor: &mut Cursor<'_>) -> Result2<bool> {
     Ok(match cursor.scalar()? {
         Scalar::Bool(value) => Slot::Is(value),
@@ -76,7 +76,7 @@ pub(super) fn text(cursor: &mut Cursor<'_>) -> Result2<Vec<u8>> {
 }
 
 /// An array of four finite numbers.
-#[inline]
+#[inline(always)]
 pub(super) fn four(cursor: &mut Cursor<'_>) -> Result2<[f64; 4]> {
     if cursor.peek() != Some(b'[') {
         return Ok(Slot::Wrong(describe(&cursor.scalar()?)));

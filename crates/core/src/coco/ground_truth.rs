@@ -90,7 +90,7 @@ trait Table: Default + Send {
     const ARRAY: &'static str;
 
     /// Reads the members of an object whose brace is taken and that is not empty, then keeps them as a row.
-    fn take(&mut self, members: Members<'_, '_>, on_invalid: OnInvalid) -> Result<Result<(), Lack>, SyntaxError>;
+    fn take(&mut self, members: Members<'_, '_>, on_invalid: OnInvalid) -> Result<Result<(), Lack>, Box<SyntaxError>>;
 
     fn append(&mut self, other: Self);
 }
@@ -106,8 +106,8 @@ impl<'t> Members<'_, 't> {
     #[inline]
     fn each(
         self,
-        mut member: impl FnMut(&[u8], &mut Cursor<'t>) -> Result<(), SyntaxError>,
-    ) -> Result<(), SyntaxError> {
+        mut member: impl FnMut(&[u8], &mut Cursor<'t>) -> Result<(), Box<SyntaxError>>,
+    ) -> Result<(), Box<SyntaxError>> {
         let mut more = self.more;
         while more {
             let key = self.cursor.key()?;
@@ -121,7 +121,7 @@ impl<'t> Members<'_, 't> {
 impl Table for Images {
     const ARRAY: &'static str = "images";
 
-    fn take(&mut self, members: Members<'_, '_>, _: OnInvalid) -> Result<Result<(), Lack>, SyntaxError> {
+    fn take(&mut self, members: Members<'_, '_>, _: OnInvalid) -> Result<Result<(), Lack>, Box<SyntaxError>> {
         let mut id = Slot::Missing;
         let (mut width, mut height, mut name) = (Slot::Missing, Slot::Missing, Slot::Missing);
         members.each(|key, cursor| {
@@ -151,7 +151,7 @@ impl Table for Images {
 impl Table for Categories {
     const ARRAY: &'static str = "categories";
 
-    fn take(&mut self, members: Members<'_, '_>, _: OnInvalid) -> Result<Result<(), Lack>, SyntaxError> {
+    fn take(&mut self, members: Members<'_, '_>, _: OnInvalid) -> Result<Result<(), Lack>, Box<SyntaxError>> {
         let (mut id, mut name) = (Slot::Missing, Slot::Missing);
         members.each(|key, cursor| {
             match key {
@@ -176,7 +176,7 @@ impl Table for Categories {
 impl Table for Annotations {
     const ARRAY: &'static str = "annotations";
 
-    fn take(&mut self, members: Members<'_, '_>, on_invalid: OnInvalid) -> Result<Result<(), Lack>, SyntaxError> {
+    fn take(&mut self, members: Members<'_, '_>, on_invalid: OnInvalid) -> Result<Result<(), Lack>, Box<SyntaxError>> {
         let (mut id, mut image_id, mut category_id) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut values, mut area, mut crowd) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let mut segmentation = [0, 0];
@@ -244,7 +244,7 @@ struct Piece<T> {
 }
 
 impl<T: Table> Records for Piece<T> {
-    fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+    fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>> {
         let outcome = if cursor.peek() == Some(b'{') {
             let more = cursor.open(b'{', b'}')?;
             self.table.take(Members { cursor, more }, self.on_invalid)?

@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::number::{Decimal, eight_digits};
+use super::number::{Decimal, leading_digits};
 
 /// How deep arrays and objects may nest; Python's own reader gives up at about this depth.
 const MAX_DEPTH: usize = 960;
+
+/// `10^n` for the digits of a word.
+const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// What is wrong with the text, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,7 @@ pub struct Text<'a> {
 impl<'a> Text<'a> {
     /// The characters in UTF-8, escapes resolved. A lone surrogate, which JSON can spell, comes out in the three bytes
     /// that Python's `surrogatepass` reads and writes.
+    #[inline(always)]
     pub fn decode(self) -> Cow<'a, [u8]> {
         if self.escaped { Cow::Owned(unescape(self.raw)) } else { Cow::Borrowed(self.raw) }
     }
@@ -56,7 +60,8 @@ pub struct Cursor<'a> {
     base: u64,
 }
 
-type Result<T> = std::result::Result<T, SyntaxError>;
+/// Errors are boxed: what is returned for every number of a long file stays in registers.
+type Result<T> = std::result::Result<T, Box<SyntaxError>>;
 
 impl<'a> Cursor<'a> {
     pub fn new(text: &'a [u8], at: usize, base: u64) -> Self {
@@ -75,13 +80,17 @@ impl<'a> Cursor<'a> {
 
     #[cold]
     fn error<T>(&self, what: impl Into<Cow<'static, str>>) -> Result<T> {
-        Err(SyntaxError { at: self.offset(), what: what.into(), ended: false })
+        Err(Box::new(SyntaxError { at: self.offset(), what: what.into(), ended: false }))
     }
 
     #[cold]
     fn end<T>(&self) -> Result<T> {
         let at = self.base + self.text.len() as u64;
-        Err(SyntaxError { at, what: "the text ends inside a value (is the file truncated?)".into(), ended: true })
+        Err(Box::new(SyntaxError {
+            at,
+            what: "the text ends inside a value (is the file truncated?)".into(),
+            ended: true,
+        }))
     }
 
     /// The error for an unexpected byte, or for the end of the text.
@@ -151,7 +160,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes the key of an object's member and the colon behind it.
-    #[inline]
+    #[inline(always)]
     pub fn key(&mut self) -> Result<Cow<'a, [u8]>> {
         if self.peek() != Some(b'"') {
             return self.expected("a key in double quotes");
@@ -162,7 +171,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a string; the cursor is at its opening quote.
-    #[inline]
+    #[inline(always)]
     fn string(&mut self) -> Result<Text<'a>> {
         self.at += 1;
         let start = self.at;
@@ -217,7 +226,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a number; the cursor is at its first byte.
-    #[inline]
+    #[inline(always)]
     fn number(&mut self) -> Result<Decimal> {
         let negative = self.text[self.at] == b'-';
         self.at += usize::from(negative);
@@ -276,12 +285,15 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes digits and appends them to `value`, wrapping around beyond 64 bits.
-    #[inline]
+    #[inline(always)]
     fn digits(&mut self, value: &mut u64) {
         while let Some(word) = self.text[self.at..].first_chunk() {
-            let Some(eight) = eight_digits(u64::from_le_bytes(*word)) else { break };
-            *value = value.wrapping_mul(100_000_000).wrapping_add(eight);
-            self.at += 8;
+            let (count, digits) = leading_digits(u64::from_le_bytes(*word));
+            *value = value.wrapping_mul(TENS[count]).wrapping_add(digits);
+            self.at += count;
+            if count < 8 {
+                return;
+            }
         }
         while let Some(byte @ b'0'..=b'9') = self.byte() {
             *value = value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
@@ -327,7 +339,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a value; an array or object is checked and skipped.
-    #[inline]
+    #[inline(always)]
     pub fn scalar(&mut self) -> Result<Scalar<'a>> {
         match self.peek() {
             Some(b'-' | b'0'..=b'9') => {
@@ -346,7 +358,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a number that is an element of an array of numbers: its value, or `None` and nothing taken.
-    #[inline]
+    #[inline(always)]
     pub fn try_number(&mut self) -> Result<Option<f64>> {
         let Some(b'-' | b'0'..=b'9') = self.peek() else { return Ok(None) };
         let start = self.at;
@@ -428,7 +440,7 @@ impl Nesting {
 }
 
 /// The number of leading bytes that a string may hold as they are, judged eight at a time.
-#[inline]
+#[inline(always)]
 fn plain_length(text: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;

@@ -21,7 +21,7 @@ pub(super) struct Decimal {
 
 impl Decimal {
     /// The double nearest to the number, ties to even; infinite where it is beyond the largest double.
-    #[inline]
+    #[inline(always)]
     pub fn to_f64(self, text: &[u8]) -> f64 {
         if !self.long {
             if let Some(magnitude) = nearest(self.mantissa, self.exponent) {
@@ -91,7 +91,7 @@ const fn reciprocal(power: u128) -> u128 {
 }
 
 /// The double nearest to `mantissa * 10^exponent`, or `None` outside the reach of the table.
-#[inline]
+#[inline(always)]
 fn nearest(mantissa: u64, exponent: i32) -> Option<f64> {
     const MANTISSA_BITS: u32 = 52;
     if mantissa <= 1 << (MANTISSA_BITS + 1) && exponent.unsigned_abs() < EXACT_TENS.len() as u32 {
@@ -133,16 +133,21 @@ fn nearest(mantissa: u64, exponent: i32) -> Option<f64> {
     Some(f64::from_bits(significand | ((power as u64) << MANTISSA_BITS)))
 }
 
-/// The value of eight ASCII digits in reading order, given as a little-endian word; `None` if one is not a digit.
-#[inline]
-pub(super) fn eight_digits(word: u64) -> Option<u64> {
+/// How many of eight bytes, given as a little-endian word, are digits before the first that is not, and their value.
+#[inline(always)]
+pub(super) fn leading_digits(word: u64) -> (usize, u64) {
     let nibbles = word ^ 0x3030_3030_3030_3030;
-    if (nibbles | nibbles.wrapping_add(0x0606_0606_0606_0606)) & 0xF0F0_F0F0_F0F0_F0F0 != 0 {
-        return None;
+    // A byte that is no digit has a high nibble, or gets one from the 6; a carry only reaches the bytes behind it.
+    let others = (nibbles | nibbles.wrapping_add(0x0606_0606_0606_0606)) & 0xF0F0_F0F0_F0F0_F0F0;
+    let count = others.trailing_zeros() / 8;
+    if count == 0 {
+        return (0, 0);
     }
-    let pairs = nibbles.wrapping_mul(10).wrapping_add(nibbles >> 8) & 0x00FF_00FF_00FF_00FF;
+    // The digits moved behind zeros; then neighbours join: eight, four pairs, two fours, one number.
+    let digits = nibbles << (64 - 8 * count);
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00FF_00FF_00FF_00FF;
     let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
-    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF)
+    (count as usize, fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF)
 }
 
 #[cfg(test)]
@@ -199,14 +204,18 @@ mod tests {
     }
 
     #[test]
-    fn reads_eight_digits_and_nothing_else() {
-        assert_eq!(eight_digits(u64::from_le_bytes(*b"12345678")), Some(12_345_678));
-        assert_eq!(eight_digits(u64::from_le_bytes(*b"00000000")), Some(0));
+    fn reads_the_digits_in_front() {
+        assert_eq!(leading_digits(u64::from_le_bytes(*b"12345678")), (8, 12_345_678));
+        assert_eq!(leading_digits(u64::from_le_bytes(*b"00000000")), (8, 0));
         for position in 0..8 {
             for byte in (0..=255u8).filter(|byte| !byte.is_ascii_digit()) {
-                let mut text = *b"90909090";
+                let mut text = *b"90817263";
                 text[position] = byte;
-                assert_eq!(eight_digits(u64::from_le_bytes(text)), None, "{byte} at {position}");
+                let value = str::from_utf8(&text[..position]).unwrap().parse().unwrap_or(0);
+                assert_eq!(leading_digits(u64::from_le_bytes(text)), (position, value), "{byte} at {position}");
+                // What stands behind the first other byte does not matter.
+                text[position + 1..].fill(0xFF);
+                assert_eq!(leading_digits(u64::from_le_bytes(text)), (position, value), "{byte} at {position}");
             }
         }
     }

@@ -149,7 +149,7 @@ fn read_exact_at(file: &File, mut buffer: &mut [u8], mut at: u64) -> io::Result<
 /// The columns that the elements of an array are read into.
 pub trait Records: Send {
     /// Takes one element. Nothing may be kept of an element that ends in an error: it may be offered again.
-    fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError>;
+    fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>>;
 }
 
 /// Why the text could not be read.
@@ -160,7 +160,7 @@ pub enum StreamError {
     /// It is not JSON.
     Syntax {
         /// What is wrong.
-        error: SyntaxError,
+        error: Box<SyntaxError>,
         /// The element of the array that was being read.
         element: Option<u64>,
     },
@@ -189,7 +189,7 @@ impl<'s> Stream<'s> {
     /// Takes what `take` takes; it is called again, from the same byte, if the window ends inside.
     pub fn step<T>(
         &mut self,
-        mut take: impl FnMut(&mut Cursor<'_>) -> Result<T, SyntaxError>,
+        mut take: impl FnMut(&mut Cursor<'_>) -> Result<T, Box<SyntaxError>>,
     ) -> Result<T, StreamError> {
         loop {
             let mut cursor = self.window.cursor(self.at);
@@ -281,7 +281,7 @@ enum End {
     /// The array ends before this byte.
     Closed(u64),
     /// The element after the last one taken is not JSON.
-    Failed(SyntaxError),
+    Failed(Box<SyntaxError>),
 }
 
 /// Parses the given pieces by all threads, each from the first place that looks like the start of an element.
@@ -396,7 +396,7 @@ mod tests {
     struct Ids(Vec<i64>);
 
     impl Records for Ids {
-        fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+        fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>> {
             let mut id = None;
             if cursor.open(b'{', b'}')? {
                 loop {

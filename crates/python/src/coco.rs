@@ -1,0 +1,185 @@
+//! COCO files and the checks of their ids.
+
+use std::path::PathBuf;
+
+use ioukit_core::coco::{self, IdIndex, Names, OnInvalid, Problem, ReadError};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+pyo3::import_exception!(ioukit.errors, DatasetError);
+
+/// The choice that Python has checked already.
+pub fn on_invalid(choice: &str) -> OnInvalid {
+    match choice {
+        "drop" => OnInvalid::Drop,
+        "pycocotools" => OnInvalid::Pycocotools,
+        _ => OnInvalid::Error,
+    }
+}
+
+fn read_error(path: &PathBuf, error: ReadError) -> PyErr {
+    match error {
+        ReadError::Invalid(message) => DatasetError::new_err(format!("{}: {message}", path.display())),
+        ReadError::Io(error) => match error.raw_os_error() {
+            Some(number) => PyOSError::new_err((number, error.to_string(), path.clone())),
+            None => DatasetError::new_err(format!("{}: {error}", path.display())),
+        },
+    }
+}
+
+/// The error for a record of `source`.
+pub fn problem(source: &str, problem: &Problem) -> PyErr {
+    DatasetError::new_err(format!("{source}: {problem}"))
+}
+
+/// Rows of `N` numbers as an array of `N` columns.
+pub fn table<'py, T: numpy::Element, const N: usize>(py: Python<'py>, rows: Vec<[T; N]>) -> Bound<'py, PyArray2<T>> {
+    let shape = [rows.len(), N];
+    rows.into_flattened().into_pyarray(py).reshape(shape).expect("as many numbers as rows and columns ask for")
+}
+
+fn names<'py>(py: Python<'py>, names: Names) -> (Bound<'py, PyBytes>, Bound<'py, PyArray1<u64>>) {
+    (PyBytes::new(py, &names.bytes), names.ends.into_pyarray(py))
+}
+
+/// Columns of a results file.
+#[pyfunction]
+pub fn read_coco_detections<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    on_invalid: &str,
+    threads: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let on_invalid = self::on_invalid(on_invalid);
+    let columns =
+        py.detach(|| coco::read_detections(&path, on_invalid, threads)).map_err(|error| read_error(&path, error))?;
+    let dict = PyDict::new(py);
+    dict.set_item("image_ids", columns.image_ids.into_pyarray(py))?;
+    dict.set_item("category_ids", columns.category_ids.into_pyarray(py))?;
+    dict.set_item("boxes", table(py, columns.boxes))?;
+    dict.set_item("scores", columns.scores.into_pyarray(py))?;
+    dict.set_item("segmentations", table(py, columns.segmentations))?;
+    dict.set_item("dropped", columns.dropped)?;
+    Ok(dict)
+}
+
+/// Columns of an annotation file: images, categories, annotations and the number of records dropped.
+#[pyfunction]
+pub fn read_coco_ground_truth<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    on_invalid: &str,
+    threads: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let on_invalid = self::on_invalid(on_invalid);
+    let columns =
+        py.detach(|| coco::read_ground_truth(&path, on_invalid, threads)).map_err(|error| read_error(&path, error))?;
+    let images = PyDict::new(py);
+    images.set_item("ids", columns.images.ids.into_pyarray(py))?;
+    images.set_item("sizes", table(py, columns.images.sizes))?;
+    images.set_item("names", names(py, columns.images.names))?;
+    let categories = PyDict::new(py);
+    categories.set_item("ids", columns.categories.ids.into_pyarray(py))?;
+    categories.set_item("names", names(py, columns.categories.names))?;
+    let annotations = PyDict::new(py);
+    annotations.set_item("ids", columns.annotations.ids.into_pyarray(py))?;
+    annotations.set_item("image_ids", columns.annotations.image_ids.into_pyarray(py))?;
+    annotations.set_item("category_ids", columns.annotations.category_ids.into_pyarray(py))?;
+    annotations.set_item("boxes", table(py, columns.annotations.boxes))?;
+    annotations.set_item("areas", columns.annotations.areas.into_pyarray(py))?;
+    annotations.set_item("crowd", columns.annotations.crowd.into_pyarray(py))?;
+    annotations.set_item("segmentations", table(py, columns.annotations.segmentations))?;
+    let dict = PyDict::new(py);
+    dict.set_item("images", images)?;
+    dict.set_item("categories", categories)?;
+    dict.set_item("annotations", annotations)?;
+    dict.set_item("dropped", columns.dropped)?;
+    Ok(dict)
+}
+
+/// The text of a file, unpacked.
+#[pyfunction]
+pub fn read_text<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
+    let text = py.detach(|| coco::read_text(&path)).map_err(|error| read_error(&path, error))?;
+    Ok(PyBytes::new(py, &text))
+}
+
+type Rows<'py> = Option<Bound<'py, PyArray1<i64>>>;
+
+fn rows(py: Python<'_>, rows: Option<Vec<usize>>) -> Rows<'_> {
+    rows.map(|rows| rows.into_iter().map(|row| row as i64).collect::<Vec<_>>().into_pyarray(py))
+}
+
+/// The rows whose id stands for the first time, `None` for all.
+#[pyfunction]
+pub fn unique_rows<'py>(
+    py: Python<'py>,
+    source: &str,
+    array: &str,
+    ids: PyReadonlyArray1<'py, i64>,
+    on_invalid: &str,
+) -> PyResult<Rows<'py>> {
+    let array = if array == "images" { "images" } else { "categories" };
+    let found = coco::unique_rows(array, ids.as_slice()?, self::on_invalid(on_invalid));
+    Ok(rows(py, found.map_err(|error| problem(source, &error))?))
+}
+
+/// The detections whose image and category are known, `None` for all.
+#[pyfunction]
+#[pyo3(signature = (source, image_ids, category_ids, known_images, known_categories, on_invalid))]
+pub fn known_detections<'py>(
+    py: Python<'py>,
+    source: &str,
+    image_ids: PyReadonlyArray1<'py, i64>,
+    category_ids: PyReadonlyArray1<'py, i64>,
+    known_images: PyReadonlyArray1<'py, i64>,
+    known_categories: PyReadonlyArray1<'py, i64>,
+    on_invalid: &str,
+) -> PyResult<Rows<'py>> {
+    let found = coco::known_rows(
+        "detections",
+        image_ids.as_slice()?,
+        category_ids.as_slice()?,
+        &IdIndex::new(known_images.as_slice()?),
+        &IdIndex::new(known_categories.as_slice()?),
+        self::on_invalid(on_invalid),
+    );
+    Ok(rows(py, found.map_err(|error| problem(source, &error))?))
+}
+
+/// The annotations to evaluate, `None` for all as they are.
+#[pyfunction]
+#[pyo3(signature = (source, ids, image_ids, category_ids, known_images, known_categories, on_invalid))]
+#[expect(clippy::too_many_arguments, reason = "columns, one argument each")]
+pub fn settle_annotations<'py>(
+    py: Python<'py>,
+    source: &str,
+    ids: PyReadonlyArray1<'py, i64>,
+    image_ids: PyReadonlyArray1<'py, i64>,
+    category_ids: PyReadonlyArray1<'py, i64>,
+    known_images: PyReadonlyArray1<'py, i64>,
+    known_categories: PyReadonlyArray1<'py, i64>,
+    on_invalid: &str,
+) -> PyResult<Rows<'py>> {
+    let found = coco::settle_annotations(
+        ids.as_slice()?,
+        image_ids.as_slice()?,
+        category_ids.as_slice()?,
+        &IdIndex::new(known_images.as_slice()?),
+        &IdIndex::new(known_categories.as_slice()?),
+        self::on_invalid(on_invalid),
+    );
+    Ok(rows(py, found.map_err(|error| problem(source, &error))?))
+}
+
+/// The first of `[x, y, width, height]` rows that is no box: its position, what is expected and what came.
+#[pyfunction]
+pub fn box_problem(boxes: PyReadonlyArray2<'_, f64>) -> PyResult<Option<(usize, &'static str, String)>> {
+    let (rows, _) = boxes.as_slice()?.as_chunks();
+    Ok(rows
+        .iter()
+        .enumerate()
+        .find_map(|(row, values)| coco::box_problem(values).map(|(expected, found)| (row, expected, found))))
+}

@@ -1,0 +1,116 @@
+"""What every column of a data set is checked for, whoever brings it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit.errors import DatasetError
+
+__all__ = ["OnInvalid", "check_boxes", "check_on_invalid", "check_values", "existing_file", "frozen", "integers", "keep"]
+
+OnInvalid = Literal["error", "drop", "pycocotools"]
+"""What to do with a record that the format does not allow: refuse the data set; leave the record out and count it; or do
+what pycocotools does where it gives a number, and refuse where it raises."""
+
+AnyArray = npt.NDArray[Any]
+T = TypeVar("T", bound=np.generic)
+
+
+def check_on_invalid(on_invalid: str) -> None:
+    """Refuse a policy that does not exist."""
+    if on_invalid not in get_args(OnInvalid):
+        raise ValueError(f"unknown on_invalid {on_invalid!r}; choose from {', '.join(get_args(OnInvalid))}")
+
+
+def existing_file(path: str | os.PathLike[str]) -> Path:
+    """The path, if it is not that of a folder; a missing file is left to the reader, whose error names it."""
+    path = Path(path)
+    if path.is_dir():
+        raise DatasetError(f"{path}: expected a file, found a folder")
+    return path
+
+
+def frozen(array: npt.NDArray[T]) -> npt.NDArray[T]:
+    """The array, which nobody can write any more."""
+    array.flags.writeable = False
+    return array
+
+
+def integers(values: npt.ArrayLike, *, name: str, length: int | None = None) -> npt.NDArray[np.int64]:
+    """A column of ids: (N,) integers, or floats that are integers."""
+    array = np.asarray(values)
+    if array.ndim != 1 or (length is not None and len(array) != length):
+        wanted = "(N,)" if length is None else f"({length},)"
+        raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
+    if array.size == 0:
+        return np.zeros(0, np.int64)
+    if array.dtype.kind == "f" and not (array == np.trunc(array)).all():
+        row = int(np.flatnonzero(array != np.trunc(array))[0])
+        raise ValueError(f"{name} must be integers, got {array[row]} in row {row}")
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be integers, got dtype {array.dtype}")
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} must fit 64 signed bits, got {array.max()}")
+    return array.astype(np.int64)
+
+
+def keep(wanted: npt.NDArray[np.bool_] | npt.NDArray[np.int64] | None, *columns: Any) -> tuple[Any, ...]:
+    """The wanted rows of each column; ``None`` wants all."""
+    if wanted is None:
+        return columns
+    rows = np.flatnonzero(wanted) if wanted.dtype == np.bool_ else wanted
+    return tuple(_take(column, rows) for column in columns)
+
+
+def _take(column: Any, rows: npt.NDArray[np.intp]) -> Any:
+    if column is None or isinstance(column, np.ndarray):
+        return column if column is None else column[rows]
+    return column.take(rows) if hasattr(column, "take") else [column[row] for row in rows]
+
+
+def check_boxes(boxes: npt.NDArray[np.float64], source: str, array: str, on_invalid: OnInvalid) -> AnyArray | None:
+    """The rows that are boxes, ``None`` for all; an error that names the first other one, unless they are dropped.
+
+    pycocotools computes with whatever it is given; what is not finite is refused all the same, since no number comes out
+    of it that means anything.
+    """
+    if on_invalid == "pycocotools":
+        return check_values(boxes, "bbox", source, array, on_invalid)
+    good = None
+    start = 0
+    while (problem := _core.box_problem(boxes[start:])) is not None:
+        row, expected, found = problem
+        if on_invalid == "error":
+            raise DatasetError(f"{source}: {array}[{start + row}].bbox: expected {expected}, found {found}")
+        good = np.ones(len(boxes), np.bool_) if good is None else good
+        good[start + row] = False
+        start += row + 1
+    return good
+
+
+def check_values(
+    values: npt.NDArray[np.float64],
+    field: str,
+    source: str,
+    array: str,
+    on_invalid: OnInvalid,
+    *,
+    lowest: float | None = None,
+) -> AnyArray | None:
+    """The rows that are finite (and not below ``lowest``), ``None`` for all; otherwise as :func:`check_boxes`."""
+    good = np.isfinite(values) if lowest is None else np.isfinite(values) & (values >= lowest)
+    good = good.reshape(len(values), -1).all(axis=1)
+    if good.all():
+        return None
+    if on_invalid != "drop":
+        row = int(np.flatnonzero(~good)[0])
+        expected = "a finite number" if lowest is None else f"a finite number of at least {lowest:g}"
+        raise DatasetError(f"{source}: {array}[{row}].{field}: expected {expected}, found {values[row].tolist()}")
+    return good
+

@@ -1,0 +1,140 @@
+"""What an evaluation found, to read, to print and to keep."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit.evaluation.curves import Curves
+from ioukit.evaluation.matching import MatchTable
+from ioukit.evaluation.protocol import Protocol
+from ioukit.evaluation.summary import summarise, summarise_classes, table
+
+__all__ = ["ClassResult", "Evaluation"]
+
+
+@dataclass(frozen=True)
+class ClassResult:
+    """The numbers of one category."""
+
+    id: int
+    """Its id; -1 for all categories as one."""
+    name: str
+    """Its name."""
+    num_ground_truth: int
+    """Objects to find, crowds left out."""
+    num_detections: int
+    """Detections within the cap of each image."""
+    summary: Mapping[str, float]
+    """The same keys as :attr:`Evaluation.summary`; NaN where there is nothing to find."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """The result of :func:`ioukit.evaluate`."""
+
+    matches: MatchTable
+    """Which detection found which object."""
+    curves: Curves
+    """Precision, recall and scores along every curve."""
+    counts: Mapping[str, int]
+    """``images``, ``categories``, ``annotations``, ``crowds`` and ``detections`` that were evaluated, and the records
+    ``dropped`` before."""
+    notes: tuple[str, ...] = ()
+    """What a user should know about the data."""
+
+    @property
+    def protocol(self) -> Protocol:
+        """The rules."""
+        return self.matches.protocol
+
+    @property
+    def precision(self) -> npt.NDArray[np.float64]:
+        """(T, R, K, A, M), see :class:`Curves`."""
+        return self.curves.precision
+
+    @property
+    def recall(self) -> npt.NDArray[np.float64]:
+        """(T, K, A, M), see :class:`Curves`."""
+        return self.curves.recall
+
+    @property
+    def scores(self) -> npt.NDArray[np.float64]:
+        """(T, R, K, A, M), see :class:`Curves`."""
+        return self.curves.scores
+
+    @cached_property
+    def summary(self) -> Mapping[str, float]:
+        """AP AP50 AP75 APs APm APl AR1 AR10 AR100 ARs ARm ARl, NaN where undefined.
+
+        A protocol with other caps or area ranges adds their numbers (``AR300``, ``APtiny``, ``ARtiny``).
+        """
+        return MappingProxyType(summarise(self.curves))
+
+    @cached_property
+    def per_class(self) -> tuple[ClassResult, ...]:
+        """The numbers of every category, by rising id."""
+        categories = self.matches.categories
+        detections = np.bincount(self.matches.category, minlength=len(categories))
+        rows = zip(
+            categories.ids.tolist(),
+            categories.names,
+            self.matches.num_ground_truth[:, 0].tolist(),
+            detections.tolist(),
+            map(MappingProxyType, summarise_classes(self.curves)),
+            strict=True,
+        )
+        return tuple(ClassResult(*row) for row in rows)
+
+    def table(self) -> str:
+        """The lines that pycocotools prints, -1.000 where a number is undefined."""
+        return table(self.protocol, self.summary)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the arrays, in plain Python values, ``None`` where a number is undefined."""
+        protocol = self.protocol
+        return {
+            "summary": _defined(self.summary),
+            "per_class": [
+                {
+                    "id": result.id,
+                    "name": result.name,
+                    "num_ground_truth": result.num_ground_truth,
+                    "num_detections": result.num_detections,
+                    **_defined(result.summary),
+                }
+                for result in self.per_class
+            ],
+            "settings": {
+                "protocol": protocol.name,
+                "iou_thresholds": list(protocol.iou_thresholds),
+                "recall_thresholds": list(protocol.recall_thresholds),
+                "max_dets": list(protocol.max_dets),
+                "area_ranges": {area.label: [area.low, area.high] for area in protocol.area_ranges},
+                "class_agnostic": protocol.class_agnostic,
+            },
+            "counts": dict(self.counts),
+            "notes": list(self.notes),
+            "version": _core.__version__,
+        }
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """:meth:`to_dict` as JSON, every number to its last bit."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{key}={self.summary[key]:.4f}" for key in ("AP", "AP50", "AP75"))
+        return f"Evaluation({numbers}, {self.counts['images']:,} images, {self.counts['detections']:,} detections)"
+
+
+def _defined(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    return {key: None if math.isnan(value) else value for key, value in numbers.items()}
