@@ -160,11 +160,8 @@ pub fn accumulate<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let counts = num_ground_truth.as_array();
     let (categories, ranges) = counts.dim();
-    let category = category.as_slice()?;
-    let category_ends: Vec<usize> =
-        (0..categories as u32).map(|wanted| category.partition_point(|&category| category <= wanted)).collect();
     let outcomes = Outcomes {
-        category_ends: &category_ends,
+        category: category.as_slice()?,
         rank: rank.as_slice()?,
         score: score.as_slice()?,
         matched: matched.as_slice()?,

@@ -20,7 +20,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MatchTable:
-    """One row a detection that counts, by category, image and falling score, and what there was to find.
+    """One row a detection that counts, by image, category and falling score, and what there was to find.
 
     Tables of different images add up: whatever the split, the order and the machine, the sum has the same rows, and
     everything computed from it the same bits. Only the columns ``detection`` and ``pair_ground_truth`` refer to the data
@@ -127,7 +127,7 @@ class MatchTable:
         image = np.concatenate([np.searchsorted(image_ids, table.image_ids)[table.image] for table in tables])
         category = np.concatenate([table.category for table in tables])
         rank = np.concatenate([table.rank for table in tables])
-        order = np.lexsort((rank, image, category))
+        order = np.lexsort((rank, category, image))
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         row_starts = np.cumsum([0, *(len(table) for table in tables)])

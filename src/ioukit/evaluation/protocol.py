@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ class Protocol:
     name: str
     """What people call it."""
     iou_thresholds: tuple[float, ...]
-    """IoU from which a detection can match an object, in (0, 1]; IoU equal to the threshold matches."""
+    """IoU from which a detection can match an object, rising within (0, 1]; IoU equal to the threshold matches."""
     recall_thresholds: tuple[float, ...]
     """Recalls, rising, at which precision is read off; AP is the mean over them."""
     max_dets: tuple[int, ...]
@@ -45,8 +46,8 @@ class Protocol:
     def __post_init__(self) -> None:
         """Check and freeze every field."""
         set_field = object.__setattr__  # the dataclass is frozen, but not before it is made
-        set_field(self, "iou_thresholds", _numbers(self.iou_thresholds, "iou_thresholds", above=0.0, to=1.0))
-        set_field(self, "recall_thresholds", _numbers(self.recall_thresholds, "recall_thresholds", to=1.0, rising=True))
+        set_field(self, "iou_thresholds", _numbers(self.iou_thresholds, "iou_thresholds", above=0.0))
+        set_field(self, "recall_thresholds", _numbers(self.recall_thresholds, "recall_thresholds"))
         caps = tuple(sorted(_caps(self.max_dets)))
         set_field(self, "max_dets", caps)
         set_field(self, "area_ranges", _areas(self.area_ranges))
@@ -69,19 +70,14 @@ class Protocol:
         return dataclasses.replace(self, **changes)
 
 
-def _numbers(
-    values: Iterable[float], name: str, *, to: float, above: float | None = None, rising: bool = False
-) -> tuple[float, ...]:
+def _numbers(values: Iterable[float], name: str, *, above: float | None = None) -> tuple[float, ...]:
     numbers = tuple(float(value) for value in values)
-    low = "[0" if above is None else f"({above:g}"
     for number in numbers:
-        if not (number > above if above is not None else number >= 0) or not number <= to:
-            raise ValueError(f"{name} must lie within {low}, {to:g}], got {number}")
+        if not (number >= 0 if above is None else number > above) or not number <= 1:
+            raise ValueError(f"{name} must lie within {'[0' if above is None else '(0'}, 1], got {number}")
     if not numbers:
         raise ValueError(f"{name} must hold at least one number")
-    if len(set(numbers)) < len(numbers):
-        raise ValueError(f"{name} must differ, got {list(numbers)}")
-    if rising and list(numbers) != sorted(numbers):
+    if any(low >= high for low, high in itertools.pairwise(numbers)):
         raise ValueError(f"{name} must rise, got {list(numbers)}")
     return numbers
 

@@ -45,16 +45,17 @@ impl Records for Piece {
         if is_object {
             let mut more = cursor.open(b'{', b'}')?;
             while more {
-                match cursor.key()?.as_ref() {
-                    b"image_id" => image_id = integer(cursor)?,
-                    b"category_id" => category_id = integer(cursor)?,
-                    b"bbox" => values = four(cursor)?,
-                    b"score" => score = real(cursor)?,
-                    b"segmentation" => {
+                match cursor.key_among(&["image_id", "category_id", "bbox", "score", "segmentation"])? {
+                    0 => image_id = integer(cursor)?,
+                    1 => category_id = integer(cursor)?,
+                    2 => values = four(cursor)?,
+                    3 => score = real(cursor)?,
+                    member => {
                         let range = cursor.skip()?;
-                        segmentation = [range.start, range.end];
+                        if member == 4 {
+                            segmentation = [range.start, range.end];
+                        }
                     }
-                    _ => drop(cursor.skip()?),
                 }
                 more = cursor.more(b'}')?;
             }

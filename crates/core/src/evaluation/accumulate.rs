@@ -1,14 +1,12 @@
 //! From outcomes to precision, recall and the score behind each point of the curve.
 
-use std::cmp::Reverse;
-
 use rayon::prelude::*;
 
-/// The outcome of every detection, by category, image and falling score, as `Matches` has them.
+/// The outcome of every detection, by image, category and falling score, as `Matches` has them.
 #[derive(Clone, Copy)]
 pub struct Outcomes<'a> {
-    /// Where the rows of each category end.
-    pub category_ends: &'a [usize],
+    /// The category of each row.
+    pub category: &'a [u32],
     /// Place among the detections of the category on the image, best first.
     pub rank: &'a [u32],
     /// Scores.
@@ -38,142 +36,196 @@ pub struct Curves {
 
 /// Draws every curve; `caps` limit the detections of a category on an image, both lists rising (cocoeval 349 to 411).
 pub fn accumulate(outcomes: Outcomes<'_>, recall_thresholds: &[f64], caps: &[u32]) -> Curves {
-    let categories = outcomes.category_ends.len();
+    let categories = outcomes.ground_truth_count.len().checked_div(outcomes.ranges).unwrap_or(0);
     let curves = outcomes.ranges * caps.len() * outcomes.thresholds;
     let points = curves * recall_thresholds.len();
+    // Memory that is 0 from the start: most curves end before recall 1, and what they leave is never touched.
     let mut all = Curves {
-        precision: vec![f64::NAN; categories * points],
-        scores: vec![f64::NAN; categories * points],
-        recall: vec![f64::NAN; categories * curves],
+        precision: vec![0.0; categories * points],
+        scores: vec![0.0; categories * points],
+        recall: vec![0.0; categories * curves],
     };
-    // Chunks of length 0 are not allowed, and without points there is nothing to fill.
-    let (precision, scores) = (all.precision.par_chunks_mut(points.max(1)), all.scores.par_chunks_mut(points.max(1)));
-    let recall = all.recall.par_chunks_mut(curves.max(1));
-    (0..categories).into_par_iter().zip(precision).zip(scores).zip(recall).for_each(
-        |(((category, precision), scores), recall)| {
-            let start = if category == 0 { 0 } else { outcomes.category_ends[category - 1] };
-            let mut rows: Vec<u32> = (start as u32..outcomes.category_ends[category] as u32).collect();
-            // Equal scores keep the order of image and rank.
-            rows.sort_by_cached_key(|&row| Reverse(Ordered::new(outcomes.score[row as usize])));
-            for range in 0..outcomes.ranges {
-                let count = outcomes.ground_truth_count[category * outcomes.ranges + range];
-                if count == 0 {
-                    continue;
-                }
-                for (index, &cap) in caps.iter().enumerate() {
-                    let curve = (range * caps.len() + index) * outcomes.thresholds;
-                    let point = curve * recall_thresholds.len();
-                    let size = outcomes.thresholds * recall_thresholds.len();
-                    let reached = Reached::find(outcomes, &rows, range, cap);
-                    for (threshold, found) in reached.found.iter().enumerate() {
-                        recall[curve + threshold] = found.len() as f64 / count as f64;
-                    }
-                    reached.sample(
-                        recall_thresholds,
-                        count as f64,
-                        &mut precision[point..point + size],
-                        &mut scores[point..point + size],
-                    );
-                }
-            }
-        },
-    );
+    let rows = rows_by_category(outcomes, categories);
+    rows.into_par_iter()
+        .zip(all.precision.par_chunks_mut(points))
+        .zip(all.scores.par_chunks_mut(points))
+        .zip(all.recall.par_chunks_mut(curves))
+        .enumerate()
+        .for_each_init(Scratch::default, |scratch, (category, (((rows, precision), scores), recall))| {
+            let counts = &outcomes.ground_truth_count[category * outcomes.ranges..(category + 1) * outcomes.ranges];
+            let out = Out { precision, scores, recall };
+            draw(outcomes, rows, counts, recall_thresholds, caps, out, scratch);
+        });
     all
 }
 
-/// A score that sorts as numbers do, both zeros alike.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Ordered(u64);
+/// A row with its score as a number that sorts as falling scores do.
+type Row = (u64, u32);
 
-impl Ordered {
-    fn new(score: f64) -> Self {
-        let bits = (score + 0.0).to_bits();
-        Self(if bits >> 63 == 0 { bits | 1 << 63 } else { !bits })
+/// The rows of each category, in the order given.
+fn rows_by_category(outcomes: Outcomes<'_>, categories: usize) -> Vec<Vec<Row>> {
+    let mut counts = vec![0; categories];
+    for &category in outcomes.category {
+        counts[category as usize] += 1;
     }
+    let mut rows: Vec<Vec<Row>> = counts.into_iter().map(Vec::with_capacity).collect();
+    for ((row, &category), &score) in (0..).zip(outcomes.category).zip(outcomes.score) {
+        rows[category as usize].push((falling(score), row));
+    }
+    rows
 }
 
-/// The true positives at each threshold: precision with each of them, and its score.
-struct Reached {
-    found: Vec<Vec<(f64, f64)>>,
-    /// Score of the best detection of all, which stands for a recall of 0.
-    first_score: Option<f64>,
+/// A number that is smaller for a higher score; both zeros are alike.
+fn falling(score: f64) -> u64 {
+    let bits = (score + 0.0).to_bits();
+    if bits >> 63 == 0 { !bits & !(1 << 63) } else { bits }
 }
 
-impl Reached {
-    fn find(outcomes: Outcomes<'_>, rows: &[u32], range: usize, cap: u32) -> Self {
-        let bytes = outcomes.thresholds.div_ceil(8);
-        let mut found = vec![Vec::new(); outcomes.thresholds];
-        let mut ignored = vec![0u32; outcomes.thresholds];
-        let (mut seen, mut first_score) = (0u32, None);
-        for &row in rows {
-            let row = row as usize;
-            if outcomes.rank[row] >= cap {
-                continue;
-            }
-            first_score = first_score.or(Some(outcomes.score[row]));
-            seen += 1;
-            let sets = (row * outcomes.ranges + range) * bytes;
-            for byte in 0..bytes {
-                let void = outcomes.ignored[sets + byte];
-                for bit in Bits(void) {
-                    ignored[byte * 8 + bit] += 1;
-                }
-                for bit in Bits(outcomes.matched[sets + byte] & !void) {
-                    let threshold = byte * 8 + bit;
-                    let found = &mut found[threshold];
-                    let true_positives = (found.len() + 1) as f64;
-                    let false_positives = f64::from(seen - ignored[threshold]) - true_positives;
-                    // The order of the sum matters to the last bit (cocoeval 384).
-                    let precision = true_positives / (false_positives + true_positives + f64::EPSILON);
-                    found.push((precision, outcomes.score[row]));
-                }
-            }
-        }
-        Self { found, first_score }
-    }
+/// Where the curves of one category go.
+struct Out<'a> {
+    precision: &'a mut [f64],
+    scores: &'a mut [f64],
+    recall: &'a mut [f64],
+}
 
-    /// Fills in the points of the curve of each threshold.
-    ///
-    /// Recall rises, and precision does not fall, only at true positives: they are all that has to be looked at.
-    fn sample(mut self, recall_thresholds: &[f64], count: f64, precision: &mut [f64], scores: &mut [f64]) {
-        precision.fill(0.0);
-        scores.fill(0.0);
-        let Some(first_score) = self.first_score else { return };
-        let size = recall_thresholds.len().max(1);
-        for (found, (precision, scores)) in
-            self.found.iter_mut().zip(precision.chunks_mut(size).zip(scores.chunks_mut(size)))
-        {
-            for index in (1..found.len()).rev() {
-                found[index - 1].0 = found[index - 1].0.max(found[index].0);
-            }
-            let mut index = 0;
-            for (point, &recall) in recall_thresholds.iter().enumerate() {
-                if recall <= 0.0 {
-                    precision[point] = found.first().map_or(0.0, |found| found.0);
-                    scores[point] = first_score;
+/// The true positives of one curve, and the sums on the way to them.
+#[derive(Default)]
+struct Curve {
+    /// Detections that were ignored while others of the same set were not.
+    ignored: u32,
+    /// Precision with each true positive.
+    precision: Vec<f64>,
+    /// Score of each true positive.
+    score: Vec<f64>,
+}
+
+/// What a category needs for a moment, kept from one to the next.
+#[derive(Default)]
+struct Scratch {
+    curves: Vec<Curve>,
+    /// For each area range, cap and block of 64 thresholds, the detections seen that count at some of them.
+    seen: Vec<u32>,
+    /// For each recall threshold, how many true positives reach it.
+    needed: Vec<usize>,
+}
+
+/// Draws the curves of one category.
+fn draw(
+    outcomes: Outcomes<'_>,
+    mut rows: Vec<Row>,
+    counts: &[u64],
+    recall_thresholds: &[f64],
+    caps: &[u32],
+    out: Out<'_>,
+    scratch: &mut Scratch,
+) {
+    let Outcomes { ranges, thresholds, .. } = outcomes;
+    // Equal scores keep the order of image and rank.
+    rows.sort_unstable();
+    let Scratch { curves, seen, needed } = scratch;
+    curves.resize_with(ranges * caps.len() * thresholds, Curve::default);
+    for curve in curves.iter_mut() {
+        curve.ignored = 0;
+        curve.precision.clear();
+        curve.score.clear();
+    }
+    let blocks = thresholds.div_ceil(64);
+    seen.clear();
+    seen.resize(ranges * caps.len() * blocks, 0);
+    let bytes = thresholds.div_ceil(8);
+    for &(_, row) in &rows {
+        let row = row as usize;
+        let score = outcomes.score[row];
+        let first_cap = caps.partition_point(|&cap| cap <= outcomes.rank[row]);
+        for range in 0..ranges {
+            let sets = (row * ranges + range) * bytes;
+            for block in 0..blocks {
+                let bits = (thresholds - block * 64).min(64);
+                let set = sets + block * 8..(sets + bytes).min(sets + block * 8 + 8);
+                let (matched, ignored) = (word(&outcomes.matched[set.clone()]), word(&outcomes.ignored[set]));
+                if ignored == u64::MAX >> (64 - bits) {
                     continue;
                 }
-                while index < found.len() && ((index + 1) as f64 / count) < recall {
-                    index += 1;
+                for cap in first_cap..caps.len() {
+                    let seen = &mut seen[(range * caps.len() + cap) * blocks + block];
+                    *seen += 1;
+                    let curves = &mut curves[(range * caps.len() + cap) * thresholds + block * 64..][..bits];
+                    for bit in Bits(ignored) {
+                        curves[bit].ignored += 1;
+                    }
+                    for bit in Bits(matched & !ignored) {
+                        let curve = &mut curves[bit];
+                        let true_positives = (curve.precision.len() + 1) as f64;
+                        let false_positives = f64::from(*seen - curve.ignored) - true_positives;
+                        // The order of the sum matters to the last bit (cocoeval 384).
+                        curve.precision.push(true_positives / (false_positives + true_positives + f64::EPSILON));
+                        curve.score.push(score);
+                    }
                 }
-                let Some(&(best, score)) = found.get(index) else { break };
-                precision[point] = best;
-                scores[point] = score;
             }
         }
     }
+    let size = recall_thresholds.len();
+    for range in 0..ranges {
+        let of_range = range * caps.len() * thresholds..(range + 1) * caps.len() * thresholds;
+        let count = counts[range];
+        if count == 0 {
+            out.recall[of_range.clone()].fill(f64::NAN);
+            out.precision[of_range.start * size..of_range.end * size].fill(f64::NAN);
+            out.scores[of_range.start * size..of_range.end * size].fill(f64::NAN);
+            continue;
+        }
+        let count = count as f64;
+        needed.clear();
+        let mut reached = 0;
+        for &recall in recall_thresholds {
+            while reached as f64 / count < recall {
+                reached += 1;
+            }
+            needed.push(reached);
+        }
+        for index in of_range {
+            let Curve { precision, score, .. } = &mut curves[index];
+            out.recall[index] = precision.len() as f64 / count;
+            // Recall rises, and precision does not fall, only at true positives: no other detection needs a look.
+            for at in (1..precision.len()).rev() {
+                precision[at - 1] = precision[at - 1].max(precision[at]);
+            }
+            for (point, &needed) in (index * size..).zip(needed.iter()) {
+                // A recall of 0 is reached by the best detection of all, which may be a false positive or ignored.
+                if needed == 0 {
+                    out.precision[point] = precision.first().copied().unwrap_or(0.0);
+                    let best = rows.iter().find(|row| outcomes.rank[row.1 as usize] == 0);
+                    out.scores[point] = best.map_or(0.0, |row| outcomes.score[row.1 as usize]);
+                } else if needed <= precision.len() {
+                    out.precision[point] = precision[needed - 1];
+                    out.scores[point] = score[needed - 1];
+                } else {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// A set of at most 64 thresholds as a number.
+fn word(set: &[u8]) -> u64 {
+    set.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 /// The positions of the bits that are set.
-struct Bits(u8);
+struct Bits(u64);
 
 impl Iterator for Bits {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
         let bit = self.0.trailing_zeros() as usize;
-        self.0 &= self.0.wrapping_sub(1);
-        (bit < 8).then_some(bit)
+        self.0 &= self.0 - 1;
+        Some(bit)
     }
 }
 
@@ -183,23 +235,24 @@ mod tests {
 
     #[test]
     fn sorts_scores_as_numbers() {
-        let scores = [f64::MIN, -1.0, -f64::MIN_POSITIVE, 0.0, f64::MIN_POSITIVE, 0.5, 1.0, f64::MAX];
-        assert!(scores.map(Ordered::new).is_sorted());
-        assert!(Ordered::new(-0.0) == Ordered::new(0.0));
+        let scores = [f64::MAX, 1.0, 0.5, f64::MIN_POSITIVE, 0.0, -f64::MIN_POSITIVE, -1.0, f64::MIN];
+        assert!(scores.map(falling).is_sorted_by(|a, b| a < b));
+        assert_eq!(falling(-0.0), falling(0.0));
     }
 
     #[test]
     fn lists_the_bits_that_are_set() {
         assert_eq!(Bits(0b1010_0001).collect::<Vec<_>>(), [0, 5, 7]);
         assert_eq!(Bits(0).count(), 0);
-        assert_eq!(Bits(255).count(), 8);
+        assert_eq!(Bits(u64::MAX).count(), 64);
+        assert_eq!(word(&[0b1, 0b10]), 0b10_0000_0001);
     }
 
     #[test]
     fn draws_the_curve_of_three_detections() {
         // A hit, a miss and a hit of two annotations; the last row is beyond the first cap.
         let outcomes = Outcomes {
-            category_ends: &[3],
+            category: &[0, 0, 0],
             rank: &[0, 0, 1],
             score: &[0.9, 0.8, 0.7],
             matched: &[1, 0, 1],

@@ -1,8 +1,10 @@
 //! Which detection found which object, at every IoU threshold and for every range of areas at once.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
-use super::groups::{self, Group, NOWHERE};
+use super::by_image::{ByImage, NOWHERE};
 
 /// Ground truth and detections as columns, images and categories as positions (`u32::MAX` where a row takes no part).
 #[derive(Clone, Copy)]
@@ -36,7 +38,7 @@ pub struct Scene<'a> {
 /// What the protocol asks for.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
-    /// IoU from which a detection can match.
+    /// IoU from which a detection can match, rising.
     pub iou_thresholds: &'a [f64],
     /// Lowest and highest area of each range, both within.
     pub areas: &'a [[f64; 2]],
@@ -46,7 +48,7 @@ pub struct Settings<'a> {
     pub class_agnostic: bool,
 }
 
-/// One row a detection that counts, by category, image and falling score.
+/// One row a detection that counts, by image, category and falling score.
 ///
 /// A set of thresholds is `threshold_bytes` bytes, threshold `t` in bit `t % 8` of byte `t / 8`.
 #[derive(Debug, Default, PartialEq)]
@@ -81,47 +83,39 @@ pub struct Matches {
 
 /// Matches every detection as pycocotools does.
 pub fn match_detections(scene: Scene<'_>, settings: Settings<'_>) -> Matches {
-    let sort = |categories, images| {
-        // As one category, the rows of an image still come category by category, which decides ties (cocoeval 169).
-        if settings.class_agnostic {
-            groups::sort(images, categories, (scene.images, scene.categories))
-        } else {
-            groups::sort(categories, images, (scene.categories, scene.images))
-        }
-    };
-    let (gt_order, dt_order) =
-        rayon::join(|| sort(scene.gt_category, scene.gt_image), || sort(scene.dt_category, scene.dt_image));
-    let category = |category: u32| if settings.class_agnostic { 0 } else { category };
-    let gt_key = |row: u32| (category(scene.gt_category[row as usize]), scene.gt_image[row as usize]);
-    let dt_key = |row: u32| (category(scene.dt_category[row as usize]), scene.dt_image[row as usize]);
-    let groups = groups::pair((&gt_order, gt_key), (&dt_order, dt_key));
-    let matcher = Matcher { scene, settings, gt_order: &gt_order, dt_order: &dt_order };
-    // Runs of groups with about the same number of detections: the order of the rows is that of the groups.
-    let share = (dt_order.len() / 64).max(2048);
+    let (ground_truth, detections) =
+        rayon::join(|| ByImage::new(scene.gt_image, scene.images), || ByImage::new(scene.dt_image, scene.images));
+    let matcher = Matcher::new(scene, settings, &ground_truth, &detections);
+    // Runs of images with about the same number of detections, more of them than threads.
+    let share = (scene.dt_image.len() / 64).max(1024);
     let mut runs = Vec::new();
     let (mut start, mut rows) = (0, 0);
-    for (index, group) in groups.iter().enumerate() {
-        rows += group.detections.len();
-        if rows >= share || index + 1 == groups.len() {
-            runs.push(&groups[start..=index]);
-            (start, rows) = (index + 1, 0);
+    for image in 0..scene.images {
+        rows += detections.count(image) + ground_truth.count(image);
+        if rows >= share || image + 1 == scene.images {
+            runs.push(start..image + 1);
+            (start, rows) = (image + 1, 0);
         }
     }
     let parts: Vec<Matches> = runs.into_par_iter().map(|run| matcher.run(run)).collect();
-    let mut all = concatenate(parts, dt_order.len());
-    all.threshold_bytes = settings.iou_thresholds.len().div_ceil(8);
+    let mut all = concatenate(parts);
+    all.threshold_bytes = matcher.bytes;
     all.ground_truth_count = count_ground_truth(scene, settings);
     all
 }
 
-fn concatenate(parts: Vec<Matches>, rows: usize) -> Matches {
-    let mut parts = parts.into_iter();
-    let mut all = parts.next().unwrap_or_default();
-    all.category.reserve_exact(rows - all.category.len());
-    all.image.reserve_exact(rows - all.image.len());
-    all.rank.reserve_exact(rows - all.rank.len());
-    all.detection.reserve_exact(rows - all.detection.len());
-    all.score.reserve_exact(rows - all.score.len());
+fn concatenate(parts: Vec<Matches>) -> Matches {
+    let rows = parts.iter().map(|part| part.score.len()).sum();
+    let mut all = Matches {
+        category: Vec::with_capacity(rows),
+        image: Vec::with_capacity(rows),
+        rank: Vec::with_capacity(rows),
+        detection: Vec::with_capacity(rows),
+        score: Vec::with_capacity(rows),
+        matched: Vec::with_capacity(parts.iter().map(|part| part.matched.len()).sum()),
+        ignored: Vec::with_capacity(parts.iter().map(|part| part.ignored.len()).sum()),
+        ..Matches::default()
+    };
     for part in parts {
         let shift = all.category.len() as u32;
         all.category.extend(part.category);
@@ -180,192 +174,257 @@ fn iou(detection: &[f64; 4], annotation: &[f64; 4], crowd: bool) -> f64 {
 }
 
 /// A detection and an annotation that overlap enough to match at some threshold.
+#[derive(Clone, Copy)]
 struct Candidate {
     annotation: usize,
     iou: f64,
+    /// How many thresholds their overlap meets.
+    level: usize,
 }
 
 struct Matcher<'a> {
     scene: Scene<'a>,
     settings: Settings<'a>,
-    gt_order: &'a [u32],
-    dt_order: &'a [u32],
+    ground_truth: &'a ByImage,
+    detections: &'a ByImage,
+    /// Bytes of a set of thresholds.
+    bytes: usize,
+    /// The set of all thresholds.
+    full: Vec<u8>,
+    /// IoU below which no pair can match at any threshold.
+    lowest: f64,
 }
 
-impl Matcher<'_> {
-    fn run(&self, groups: &[Group]) -> Matches {
-        let mut matches =
-            Matches { threshold_bytes: self.settings.iou_thresholds.len().div_ceil(8), ..Matches::default() };
-        let mut order = Vec::new();
-        let mut candidates = Vec::new();
+impl<'a> Matcher<'a> {
+    fn new(scene: Scene<'a>, settings: Settings<'a>, ground_truth: &'a ByImage, detections: &'a ByImage) -> Self {
+        let count = settings.iou_thresholds.len();
+        let bytes = count.div_ceil(8);
+        let full = (0..bytes).map(|byte| 0xFF >> (8 - (count - byte * 8).min(8))).collect();
+        let lowest = settings.iou_thresholds.iter().copied().fold(NEARLY_ONE, f64::min);
+        Self { scene, settings, ground_truth, detections, bytes, full, lowest }
+    }
+
+    fn run(&self, images: Range<usize>) -> Matches {
+        let scene = self.scene;
+        let mut matches = Matches::default();
         let mut scratch = Scratch::default();
-        for group in groups {
-            self.group(group, &mut order, &mut candidates, &mut scratch, &mut matches);
+        let (mut gt_rows, mut dt_rows) = (Vec::new(), Vec::new());
+        let gt_category = |row: u32| scene.gt_category[row as usize];
+        let dt_category = |row: u32| scene.dt_category[row as usize];
+        // Equal scores keep the order of the file (cocoeval 254); without categories, that of categories comes first.
+        let falling = |a: u32, b: u32| {
+            let scores = (scene.dt_score[a as usize], scene.dt_score[b as usize]);
+            scores.1.partial_cmp(&scores.0).expect("scores are numbers")
+        };
+        for image in images {
+            gt_rows.clear();
+            gt_rows.extend(self.ground_truth.rows(image).filter(|&row| gt_category(row) != NOWHERE));
+            gt_rows.sort_by_key(|&row| gt_category(row));
+            dt_rows.clear();
+            dt_rows.extend(self.detections.rows(image).filter(|&row| dt_category(row) != NOWHERE));
+            if self.settings.class_agnostic {
+                dt_rows.sort_by(|&a, &b| falling(a, b).then_with(|| dt_category(a).cmp(&dt_category(b))));
+                self.group((0, image), &gt_rows, &dt_rows, &mut scratch, &mut matches);
+                continue;
+            }
+            dt_rows.sort_by(|&a, &b| dt_category(a).cmp(&dt_category(b)).then_with(|| falling(a, b)));
+            let (mut gt, mut dt) = (gt_rows.as_slice(), dt_rows.as_slice());
+            while let Some(&row) = dt.first() {
+                let category = dt_category(row);
+                let (of_category, rest) = dt.split_at(dt.partition_point(|&row| dt_category(row) <= category));
+                gt = &gt[gt.partition_point(|&row| gt_category(row) < category)..];
+                let found = &gt[..gt.partition_point(|&row| gt_category(row) <= category)];
+                self.group((category, image), found, of_category, &mut scratch, &mut matches);
+                dt = rest;
+            }
         }
         matches
     }
 
+    /// Matches the detections of a category on an image, best first.
     fn group(
         &self,
-        group: &Group,
-        order: &mut Vec<u32>,
-        candidates: &mut Vec<Candidate>,
+        (category, image): (u32, usize),
+        annotations: &[u32],
+        detections: &[u32],
         scratch: &mut Scratch,
         matches: &mut Matches,
     ) {
         let scene = self.scene;
-        let score = |row: u32| scene.dt_score[row as usize];
-        order.clear();
-        order.extend_from_slice(&self.dt_order[group.detections.clone()]);
-        // Most files have them sorted; equal scores keep the order of the file (cocoeval 254).
-        if !order.is_sorted_by(|&a, &b| score(a) >= score(b)) {
-            order.sort_by(|&a, &b| score(b).partial_cmp(&score(a)).expect("scores are numbers"));
-        }
-        order.truncate(self.settings.max_detections);
+        let detections = &detections[..detections.len().min(self.settings.max_detections)];
         let first_row = matches.category.len();
-        for (rank, &row) in (0..).zip(order.iter()) {
-            matches.category.push(group.category);
-            matches.image.push(group.image);
-            matches.rank.push(rank);
-            matches.detection.push(row);
-            matches.score.push(score(row));
-        }
-        let (ranges, bytes) = (self.settings.areas.len(), matches.threshold_bytes);
-        let size = matches.category.len() * ranges * bytes;
-        matches.matched.resize(size, 0);
-        matches.ignored.resize(size, 0);
-
-        // Below the lowest threshold no pair can match, and it changes nothing for the others.
-        let lowest = self.settings.iou_thresholds.iter().copied().fold(f64::INFINITY, f64::min).min(NEARLY_ONE);
-        let annotations = &self.gt_order[group.ground_truth.clone()];
-        candidates.clear();
-        scratch.starts.clear();
-        for &detection in order.iter() {
-            scratch.starts.push(candidates.len());
-            let detection = &scene.dt_box[detection as usize];
-            for (annotation, &row) in annotations.iter().enumerate() {
-                let iou = iou(detection, &scene.gt_box[row as usize], scene.gt_crowd[row as usize]);
-                if iou >= lowest {
-                    candidates.push(Candidate { annotation, iou });
-                }
-            }
-        }
-        scratch.starts.push(candidates.len());
-
-        scratch.pairs.clear();
-        scratch.pairs.resize(candidates.len() * ranges * bytes, 0);
-        for range in 0..ranges {
-            if !candidates.is_empty() {
-                self.range(range, annotations, candidates, scratch, first_row, matches);
-            }
-            let limits = self.settings.areas[range];
-            for (index, &row) in order.iter().enumerate() {
-                let [_, _, width, height] = scene.dt_box[row as usize];
+        let (ranges, bytes) = (self.settings.areas.len(), self.bytes);
+        let rows = first_row + detections.len();
+        matches.category.resize(rows, category);
+        matches.image.resize(rows, image as u32);
+        matches.rank.extend(0..detections.len() as u32);
+        matches.detection.extend_from_slice(detections);
+        matches.score.extend(detections.iter().map(|&row| scene.dt_score[row as usize]));
+        matches.matched.resize(rows * ranges * bytes, 0);
+        matches.ignored.resize(rows * ranges * bytes, 0);
+        let mut sets = matches.ignored[first_row * ranges * bytes..].chunks_exact_mut(bytes);
+        for &row in detections {
+            let [_, _, width, height] = scene.dt_box[row as usize];
+            for (&limits, set) in self.settings.areas.iter().zip(&mut sets) {
                 // What matches nothing and is of another size is not held against the detector (cocoeval 300).
                 if outside(width * height, limits) {
-                    let at = ((first_row + index) * ranges + range) * bytes;
-                    for (byte, void) in (at..at + bytes).zip(full_bytes(self.settings.iou_thresholds.len())) {
-                        matches.ignored[byte] |= void & !matches.matched[byte];
-                    }
+                    set.copy_from_slice(&self.full);
                 }
             }
         }
-        for (index, window) in scratch.starts.windows(2).enumerate() {
+        let thresholds = self.settings.iou_thresholds;
+        let Scratch { candidates, starts, pairs, .. } = scratch;
+        candidates.clear();
+        starts.clear();
+        for &row in detections {
+            starts.push(candidates.len());
+            let detection = &scene.dt_box[row as usize];
+            for (annotation, &row) in annotations.iter().enumerate() {
+                let iou = iou(detection, &scene.gt_box[row as usize], scene.gt_crowd[row as usize]);
+                if iou >= self.lowest {
+                    let level = thresholds.iter().take_while(|&&threshold| iou >= threshold.min(NEARLY_ONE)).count();
+                    candidates.push(Candidate { annotation, iou, level });
+                }
+            }
+        }
+        if candidates.is_empty() {
+            return;
+        }
+        starts.push(candidates.len());
+        let size = self.settings.areas.len() * self.bytes;
+        pairs.clear();
+        pairs.resize(candidates.len() * size, 0);
+        self.assign(annotations, first_row, scratch, matches);
+        for (row, window) in (first_row as u32..).zip(scratch.starts.windows(2)) {
             for pair in window[0]..window[1] {
-                let matched = &scratch.pairs[pair * ranges * bytes..(pair + 1) * ranges * bytes];
+                let matched = &scratch.pairs[pair * size..(pair + 1) * size];
                 if matched.iter().any(|&byte| byte != 0) {
-                    matches.pair_row.push((first_row + index) as u32);
-                    matches.pair_ground_truth.push(annotations[candidates[pair].annotation]);
-                    matches.pair_iou.push(candidates[pair].iou);
+                    matches.pair_row.push(row);
+                    matches.pair_ground_truth.push(annotations[scratch.candidates[pair].annotation]);
+                    matches.pair_iou.push(scratch.candidates[pair].iou);
                     matches.pair_matched.extend_from_slice(matched);
                 }
             }
         }
     }
 
-    /// Matches the detections of a group for one range of areas (cocoeval 268 to 298).
-    fn range(
-        &self,
-        range: usize,
-        annotations: &[u32],
-        candidates: &[Candidate],
-        scratch: &mut Scratch,
-        first_row: usize,
-        matches: &mut Matches,
-    ) {
+    /// Matches the candidates of a group at every threshold and for every range of areas (cocoeval 268 to 298).
+    fn assign(&self, annotations: &[u32], first_row: usize, scratch: &mut Scratch, matches: &mut Matches) {
         let scene = self.scene;
-        let (ranges, bytes) = (self.settings.areas.len(), matches.threshold_bytes);
-        let limits = self.settings.areas[range];
-        let Scratch { starts, pairs, ignored, taken, ordered } = scratch;
+        let (ranges, bytes) = (self.settings.areas.len(), self.bytes);
+        let Scratch { candidates, starts, pairs, ignored, taken, ordered, levels, set } = scratch;
+        // Thresholds met by the same candidates have the same matches: one of each such run is enough.
+        levels.clear();
+        levels.extend(candidates.iter().map(|candidate| candidate.level));
+        levels.sort_unstable();
+        levels.dedup();
+        let count = annotations.len();
         ignored.clear();
-        ignored.extend(
-            annotations.iter().map(|&row| scene.gt_crowd[row as usize] || outside(scene.gt_area[row as usize], limits)),
-        );
-        // Annotations that count come first, each kind in the order of the file (cocoeval 252).
-        ordered.clear();
-        for window in starts.windows(2) {
-            for wanted in [false, true] {
-                ordered.extend((window[0]..window[1]).filter(|&pair| ignored[candidates[pair].annotation] == wanted));
-            }
+        for &limits in self.settings.areas {
+            let is_ignored = |&row: &u32| scene.gt_crowd[row as usize] || outside(scene.gt_area[row as usize], limits);
+            ignored.extend(annotations.iter().map(is_ignored));
         }
-        for (threshold, &iou_threshold) in self.settings.iou_thresholds.iter().enumerate() {
-            let (byte, bit) = (threshold / 8, 1 << (threshold % 8));
-            taken.clear();
-            taken.resize(annotations.len(), false);
-            for (index, window) in starts.windows(2).enumerate() {
-                let mut best = iou_threshold.min(NEARLY_ONE);
-                let mut found: Option<usize> = None;
-                for &pair in &ordered[window[0]..window[1]] {
-                    let Candidate { annotation, iou } = candidates[pair];
-                    let crowd = scene.gt_crowd[annotations[annotation] as usize];
-                    if taken[annotation] && !crowd {
-                        continue;
-                    }
-                    // A match that counts is kept, however well one that is ignored would fit.
-                    if ignored[annotation] && found.is_some_and(|found| !ignored[candidates[found].annotation]) {
-                        break;
-                    }
-                    if iou < best {
-                        continue;
-                    }
-                    best = iou;
-                    found = Some(pair);
+        for range in 0..ranges {
+            // Ranges that ignore the same annotations have the same matches: the first of them stands for all.
+            let of = |range: usize| &ignored[range * count..(range + 1) * count];
+            if (0..range).any(|earlier| of(earlier) == of(range)) {
+                continue;
+            }
+            let (alike, ignored) = ((range..ranges).filter(|&other| of(other) == of(range)), of(range));
+            // Annotations that count come first, each kind in the order of the file (cocoeval 252).
+            ordered.clear();
+            for window in starts.windows(2) {
+                for wanted in [false, true] {
+                    ordered
+                        .extend((window[0]..window[1]).filter(|&pair| ignored[candidates[pair].annotation] == wanted));
                 }
-                let Some(pair) = found else { continue };
-                let annotation = candidates[pair].annotation;
-                taken[annotation] = true;
-                pairs[(pair * ranges + range) * bytes + byte] |= bit;
-                let at = ((first_row + index) * ranges + range) * bytes + byte;
-                if !scene.gt_void.get(annotations[annotation] as usize).is_some_and(|&void| void) {
-                    matches.matched[at] |= bit;
-                }
-                if ignored[annotation] {
-                    matches.ignored[at] |= bit;
+            }
+            let mut below = 0;
+            for &level in levels.iter() {
+                set.clear();
+                set.resize(bytes, 0);
+                (below..level).for_each(|threshold| set[threshold / 8] |= 1 << (threshold % 8));
+                below = level;
+                taken.clear();
+                taken.resize(count, false);
+                for (row, window) in (first_row..).zip(starts.windows(2)) {
+                    let Some(pair) = best_pair(&ordered[window[0]..window[1]], candidates, level, ignored, taken)
+                    else {
+                        continue;
+                    };
+                    let annotation = candidates[pair].annotation;
+                    let gt_row = annotations[annotation] as usize;
+                    // A crowd may be found again and again.
+                    taken[annotation] = !scene.gt_crowd[gt_row];
+                    let void = scene.gt_void.get(gt_row).is_some_and(|&void| void);
+                    for range in alike.clone() {
+                        let (at, at_pair) = ((row * ranges + range) * bytes, (pair * ranges + range) * bytes);
+                        for (byte, &bits) in set.iter().enumerate() {
+                            pairs[at_pair + byte] |= bits;
+                            if !void {
+                                matches.matched[at + byte] |= bits;
+                                matches.ignored[at + byte] &= !bits;
+                            }
+                            if ignored[annotation] {
+                                matches.ignored[at + byte] |= bits;
+                            }
+                        }
+                    }
                 }
             }
         }
     }
 }
 
+/// The candidate that a detection takes at the thresholds below `level`.
+fn best_pair(
+    pairs: &[usize],
+    candidates: &[Candidate],
+    level: usize,
+    ignored: &[bool],
+    taken: &[bool],
+) -> Option<usize> {
+    let mut found: Option<usize> = None;
+    for &pair in pairs {
+        let candidate = candidates[pair];
+        if candidate.level < level || taken[candidate.annotation] {
+            continue;
+        }
+        if let Some(best) = found.map(|pair| candidates[pair]) {
+            // A match that counts is kept, however well one that is ignored would fit.
+            if ignored[candidate.annotation] && !ignored[best.annotation] {
+                break;
+            }
+            // Of equal overlaps the later annotation wins.
+            if candidate.iou < best.iou {
+                continue;
+            }
+        }
+        found = Some(pair);
+    }
+    found
+}
+
 /// No threshold asks for more than this (cocoeval 277).
 const NEARLY_ONE: f64 = 1.0 - 1e-10;
-
-/// The bytes of the set of all of `count` thresholds.
-fn full_bytes(count: usize) -> impl Iterator<Item = u8> {
-    (0..count.div_ceil(8)).map(move |byte| 0xFF >> (8 - (count - byte * 8).min(8)))
-}
 
 /// What a group needs for a moment, kept from one to the next.
 #[derive(Default)]
 struct Scratch {
+    /// The pairs that overlap enough, detection by detection.
+    candidates: Vec<Candidate>,
     /// Where the candidates of each detection start, and where the last ones end.
     starts: Vec<usize>,
     /// For each candidate and range, the thresholds at which it is the match.
     pairs: Vec<u8>,
-    /// Which annotations are ignored in the range.
+    /// For each range, which annotations are ignored.
     ignored: Vec<bool>,
-    /// Which annotations are matched at the threshold.
+    /// Which annotations are no longer free.
     taken: Vec<bool>,
     /// The candidates of each detection in the order in which they are tried.
     ordered: Vec<usize>,
+    /// The levels of the candidates, rising, each once.
+    levels: Vec<usize>,
+    /// A set of thresholds.
+    set: Vec<u8>,
 }

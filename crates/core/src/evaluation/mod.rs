@@ -4,7 +4,7 @@
 //! Both follow pycocotools 2.0.11 to the last bit; comments give the lines of its `cocoeval.py` that a step stands for.
 
 mod accumulate;
-mod groups;
+mod by_image;
 mod matching;
 
 pub use accumulate::{Curves, Outcomes, accumulate};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::number::{Decimal, leading_digits};
+use super::number::{Decimal, leading_digits, other_bytes};
 
 /// How deep arrays and objects may nest; Python's own reader gives up at about this depth.
 const MAX_DEPTH: usize = 960;
@@ -170,6 +170,24 @@ impl<'a> Cursor<'a> {
         Ok(key.decode())
     }
 
+    /// Takes the key of an object's member and the colon behind it: its position in `known`, or `N` for another key.
+    #[inline(always)]
+    pub fn key_among<const N: usize>(&mut self, known: &[&str; N]) -> Result<usize> {
+        self.peek();
+        // As a writer without escapes has it, which is all of them; comparing finds its end as well.
+        if let Some(b'"') = self.byte() {
+            let rest = &self.text[self.at + 1..];
+            for (position, key) in known.iter().enumerate() {
+                if rest.starts_with(key.as_bytes()) && rest.get(key.len()) == Some(&b'"') {
+                    self.at += key.len() + 2;
+                    return self.expect(b':', "':' after a key").map(|()| position);
+                }
+            }
+        }
+        let key = self.key()?;
+        Ok(known.iter().position(|known| known.as_bytes() == key.as_ref()).unwrap_or(N))
+    }
+
     /// Takes a string; the cursor is at its opening quote.
     #[inline(always)]
     fn string(&mut self) -> Result<Text<'a>> {
@@ -301,6 +319,25 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Checks and passes over a number; the cursor is at its first byte.
+    #[inline(always)]
+    fn skip_number(&mut self) -> Result<()> {
+        // Digits, a point and digits within eight bytes: most numbers of a polygon.
+        let start = self.at + usize::from(self.text[self.at] == b'-');
+        if let Some(word) = self.text[start..].first_chunk() {
+            let others = other_bytes(u64::from_le_bytes(*word));
+            let point = others.trailing_zeros() as usize / 8;
+            if (1..6).contains(&point) && word[point] == b'.' && (word[0] != b'0' || point == 1) {
+                let end = (others & !(0xFF << (8 * point))).trailing_zeros() as usize / 8;
+                if end > point + 1 && end < 8 && matches!(word[end], b',' | b']') {
+                    self.at = start + end;
+                    return Ok(());
+                }
+            }
+        }
+        self.number().map(|_| ())
+    }
+
     /// Takes `word`, one of the three literals; the cursor is at its first letter.
     fn literal(&mut self, word: &'static str) -> Result<()> {
         let rest = &self.text[self.at..];
@@ -373,9 +410,7 @@ impl<'a> Cursor<'a> {
         let mut open = Nesting::default();
         loop {
             match self.peek() {
-                Some(b'-' | b'0'..=b'9') => {
-                    self.number()?;
-                }
+                Some(b'-' | b'0'..=b'9') => self.skip_number()?,
                 Some(b'"') => {
                     self.string()?;
                 }
