@@ -1,6 +1,6 @@
 //! COCO files and the checks of their ids.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ioukit_core::coco::{self, IdIndex, Names, OnInvalid, Problem, ReadError};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -19,11 +19,11 @@ pub fn on_invalid(choice: &str) -> OnInvalid {
     }
 }
 
-fn read_error(path: &PathBuf, error: ReadError) -> PyErr {
+fn read_error(path: &Path, error: ReadError) -> PyErr {
     match error {
         ReadError::Invalid(message) => DatasetError::new_err(format!("{}: {message}", path.display())),
         ReadError::Io(error) => match error.raw_os_error() {
-            Some(number) => PyOSError::new_err((number, error.to_string(), path.clone())),
+            Some(number) => PyOSError::new_err((number, error.to_string(), path.to_path_buf())),
             None => DatasetError::new_err(format!("{}: {error}", path.display())),
         },
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -28,10 +27,10 @@ def check_on_invalid(on_invalid: str) -> None:
         raise ValueError(f"unknown on_invalid {on_invalid!r}; choose from {', '.join(get_args(OnInvalid))}")
 
 
-def existing_file(path: str | os.PathLike[str]) -> Path:
+def existing_file(path: str | os.PathLike[str]) -> str:
     """The path, if it is not that of a folder; a missing file is left to the reader, whose error names it."""
-    path = Path(path)
-    if path.is_dir():
+    path = os.fspath(path)
+    if os.path.isdir(path):
         raise DatasetError(f"{path}: expected a file, found a folder")
     return path
 

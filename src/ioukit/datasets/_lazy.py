@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -60,7 +58,7 @@ class Segmentations(Sequence[Any]):
     shows (:class:`OSError`, :class:`ValueError`), so keep it as it is while these are in use.
     """
 
-    def __init__(self, path: Path, spans: npt.NDArray[np.uint64]) -> None:
+    def __init__(self, path: str, spans: npt.NDArray[np.uint64]) -> None:
         """Take the file and, for each row, the first byte and the byte behind the value: (N, 2)."""
         self._path = path
         self._spans = spans
@@ -81,13 +79,15 @@ class Segmentations(Sequence[Any]):
         if isinstance(index, slice):
             return [self[row] for row in range(*index.indices(len(self)))]
         start, end = (int(position) for position in self._spans[index])
+        import json  # noqa: PLC0415 - rarely needed, and import ioukit is to be quick
+
         return json.loads(self._read(start, end)) if end > start else None
 
     def _read(self, start: int, end: int) -> bytes:
-        if self._path.suffix.lower() == ".gz":
+        if self._path.lower().endswith(".gz"):
             if self._text is None:
                 self._text = _core.read_text(self._path)
             return self._text[start:end]
-        with self._path.open("rb") as file:
+        with open(self._path, "rb") as file:
             file.seek(start)
             return file.read(end - start)

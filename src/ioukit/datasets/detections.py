@@ -88,7 +88,7 @@ class Detections:
             raw = _core.read_coco_detections(path, on_invalid, threads or 0)
             spans = raw.pop("segmentations")
             return _assemble(
-                str(path), on_invalid, **raw, segmentations=Segmentations(path, spans) if len(spans) else None
+                path, on_invalid, **raw, segmentations=Segmentations(path, spans) if len(spans) else None
             )
         if isinstance(source, np.ndarray):
             return _from_array(source, on_invalid)

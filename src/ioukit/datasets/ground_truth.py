@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -74,6 +73,8 @@ class Categories:
         if len(found) > 1:
             raise ValueError(f"{len(found)} categories have the name {key!r}; choose by id: {self.ids[found].tolist()}")
         if not found:
+            import difflib  # noqa: PLC0415 - only for the message
+
             close = difflib.get_close_matches(key, self.names, n=3)
             hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else f"; there are {len(self)} others"
             raise ValueError(f"no category has the name {key!r}{hint}")
@@ -152,7 +153,7 @@ class GroundTruth:
         raw = _core.read_coco_ground_truth(path, on_invalid, threads or 0)
         images, categories = raw["images"], raw["categories"]
         return _assemble(
-            str(path),
+            path,
             on_invalid,
             raw["dropped"],
             Images(images["ids"], images["sizes"], Names(*images["names"])),

@@ -5,8 +5,8 @@ use std::path::Path;
 use super::fields::{Slot, box_problem, four, integer, real};
 use super::open::open;
 use super::{OnInvalid, Problem, ReadError};
-use crate::json::{Cursor, Records, Stream, SyntaxError};
-use crate::threads::with_threads;
+use crate::json::{CHUNK, Cursor, Records, Stream, SyntaxError};
+use crate::threads::{join, with_threads};
 
 const ARRAY: &str = "detections";
 
@@ -26,6 +26,18 @@ pub struct Detections {
     pub segmentations: Vec<[u64; 2]>,
     /// Records left out.
     pub dropped: usize,
+}
+
+impl Detections {
+    fn with_capacity(rows: usize) -> Self {
+        Self {
+            image_ids: Vec::with_capacity(rows),
+            category_ids: Vec::with_capacity(rows),
+            boxes: Vec::with_capacity(rows),
+            scores: Vec::with_capacity(rows),
+            ..Self::default()
+        }
+    }
 }
 
 struct Piece {
@@ -50,12 +62,8 @@ impl Records for Piece {
                     1 => category_id = integer(cursor)?,
                     2 => values = four(cursor)?,
                     3 => score = real(cursor)?,
-                    member => {
-                        let range = cursor.skip()?;
-                        if member == 4 {
-                            segmentation = [range.start, range.end];
-                        }
-                    }
+                    4 => segmentation = cursor.span()?,
+                    _ => cursor.skip()?,
                 }
                 more = cursor.more(b'}')?;
             }
@@ -121,7 +129,9 @@ fn read(path: &Path, on_invalid: OnInvalid) -> Result<Detections, ReadError> {
         Some(b'[') => {}
         _ => return Err(ReadError::Invalid("expected an array of detections, found something else".into())),
     }
-    let new = || Piece { on_invalid, columns: Detections::default(), records: 0, problem: None };
+    // Records have about 100 bytes or more; room that is not used costs nothing.
+    let new =
+        || Piece { on_invalid, columns: Detections::with_capacity(CHUNK as usize / 128), records: 0, problem: None };
     let pieces = stream.array(new).map_err(syntax)?;
     if stream.peek().map_err(syntax)?.is_some() {
         return Err(ReadError::Invalid(
@@ -140,29 +150,38 @@ fn read(path: &Path, on_invalid: OnInvalid) -> Result<Detections, ReadError> {
     Ok(concatenate(pieces))
 }
 
-/// Joins the pieces and frees each as it goes, so that the columns are in memory only once.
+/// Joins the pieces, the boxes beside the other columns, and frees each as it goes.
 fn concatenate(pieces: Vec<Piece>) -> Detections {
     let rows = pieces.iter().map(|piece| piece.columns.scores.len()).sum();
     let segmented = pieces.iter().any(|piece| !piece.columns.segmentations.is_empty());
-    let mut all = Detections {
-        image_ids: Vec::with_capacity(rows),
-        category_ids: Vec::with_capacity(rows),
-        boxes: Vec::with_capacity(rows),
-        scores: Vec::with_capacity(rows),
-        segmentations: Vec::with_capacity(if segmented { rows } else { 0 }),
-        dropped: 0,
-    };
-    for piece in pieces {
-        let columns = piece.columns;
-        all.image_ids.extend(columns.image_ids);
-        all.category_ids.extend(columns.category_ids);
-        all.boxes.extend(columns.boxes);
-        all.scores.extend(columns.scores);
-        all.segmentations.extend(columns.segmentations);
-        if segmented {
-            all.segmentations.resize(all.scores.len(), [0, 0]);
-        }
-        all.dropped += columns.dropped;
-    }
+    let (boxes, pieces): (Vec<_>, Vec<_>) = pieces
+        .into_iter()
+        .map(|piece| {
+            let mut columns = piece.columns;
+            (std::mem::take(&mut columns.boxes), columns)
+        })
+        .unzip();
+    let (boxes, mut all) = join(
+        || {
+            let mut all = Vec::with_capacity(rows);
+            boxes.into_iter().for_each(|boxes| all.extend(boxes));
+            all
+        },
+        || {
+            let mut all = Detections { boxes: Vec::new(), ..Detections::with_capacity(rows) };
+            for columns in pieces {
+                all.image_ids.extend(columns.image_ids);
+                all.category_ids.extend(columns.category_ids);
+                all.scores.extend(columns.scores);
+                all.segmentations.extend(columns.segmentations);
+                if segmented {
+                    all.segmentations.resize(all.scores.len(), [0, 0]);
+                }
+                all.dropped += columns.dropped;
+            }
+            all
+        },
+    );
+    all.boxes = boxes;
     all
 }

@@ -130,7 +130,7 @@ impl Table for Images {
                 b"width" => width = real(cursor)?,
                 b"height" => height = real(cursor)?,
                 b"file_name" => name = text(cursor)?,
-                _ => drop(cursor.skip()?),
+                _ => cursor.skip()?,
             }
             Ok(())
         })?;
@@ -157,7 +157,7 @@ impl Table for Categories {
             match key {
                 b"id" => id = integer(cursor)?,
                 b"name" => name = text(cursor)?,
-                _ => drop(cursor.skip()?),
+                _ => cursor.skip()?,
             }
             Ok(())
         })?;
@@ -188,11 +188,8 @@ impl Table for Annotations {
                 b"bbox" => values = four(cursor)?,
                 b"area" => area = real(cursor)?,
                 b"iscrowd" => crowd = flag(cursor)?,
-                b"segmentation" => {
-                    let range = cursor.skip()?;
-                    segmentation = [range.start, range.end];
-                }
-                _ => drop(cursor.skip()?),
+                b"segmentation" => segmentation = cursor.span()?,
+                _ => cursor.skip()?,
             }
             Ok(())
         })?;
@@ -290,7 +287,7 @@ fn read(path: &Path, on_invalid: OnInvalid) -> Result<GroundTruth, ReadError> {
             b"images" => images = Some(array::<Images>(&mut stream, on_invalid)?),
             b"categories" => categories = Some(array::<Categories>(&mut stream, on_invalid)?),
             b"annotations" => annotations = Some(array::<Annotations>(&mut stream, on_invalid)?),
-            _ => drop(stream.step(|cursor| cursor.skip()).map_err(syntax)?),
+            _ => stream.step(|cursor| cursor.skip()).map_err(syntax)?,
         }
         more = stream.step(|cursor| cursor.more(b'}')).map_err(syntax)?;
     }

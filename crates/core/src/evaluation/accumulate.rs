@@ -59,8 +59,21 @@ pub fn accumulate(outcomes: Outcomes<'_>, recall_thresholds: &[f64], caps: &[u32
     all
 }
 
-/// A row with its score as a number that sorts as falling scores do.
-type Row = (u64, u32);
+/// A detection in the order of a curve: by falling score, then by the order of rows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    falling_score: u64,
+    row: u32,
+    rank: u32,
+}
+
+impl Row {
+    fn new(row: u32, score: f64, rank: u32) -> Self {
+        // Both zeros are alike.
+        let bits = (score + 0.0).to_bits();
+        Self { falling_score: if bits >> 63 == 0 { !bits & !(1 << 63) } else { bits }, row, rank }
+    }
+}
 
 /// The rows of each category, in the order given.
 fn rows_by_category(outcomes: Outcomes<'_>, categories: usize) -> Vec<Vec<Row>> {
@@ -69,16 +82,10 @@ fn rows_by_category(outcomes: Outcomes<'_>, categories: usize) -> Vec<Vec<Row>> 
         counts[category as usize] += 1;
     }
     let mut rows: Vec<Vec<Row>> = counts.into_iter().map(Vec::with_capacity).collect();
-    for ((row, &category), &score) in (0..).zip(outcomes.category).zip(outcomes.score) {
-        rows[category as usize].push((falling(score), row));
+    for (row, &category) in outcomes.category.iter().enumerate() {
+        rows[category as usize].push(Row::new(row as u32, outcomes.score[row], outcomes.rank[row]));
     }
     rows
-}
-
-/// A number that is smaller for a higher score; both zeros are alike.
-fn falling(score: f64) -> u64 {
-    let bits = (score + 0.0).to_bits();
-    if bits >> 63 == 0 { !bits & !(1 << 63) } else { bits }
 }
 
 /// Where the curves of one category go.
@@ -133,10 +140,9 @@ fn draw(
     seen.clear();
     seen.resize(ranges * caps.len() * blocks, 0);
     let bytes = thresholds.div_ceil(8);
-    for &(_, row) in &rows {
+    for &Row { row, rank, .. } in &rows {
         let row = row as usize;
-        let score = outcomes.score[row];
-        let first_cap = caps.partition_point(|&cap| cap <= outcomes.rank[row]);
+        let first_cap = caps.partition_point(|&cap| cap <= rank);
         for range in 0..ranges {
             let sets = (row * ranges + range) * bytes;
             for block in 0..blocks {
@@ -159,16 +165,15 @@ fn draw(
                         let false_positives = f64::from(*seen - curve.ignored) - true_positives;
                         // The order of the sum matters to the last bit (cocoeval 384).
                         curve.precision.push(true_positives / (false_positives + true_positives + f64::EPSILON));
-                        curve.score.push(score);
+                        curve.score.push(outcomes.score[row]);
                     }
                 }
             }
         }
     }
     let size = recall_thresholds.len();
-    for range in 0..ranges {
+    for (range, &count) in counts.iter().enumerate() {
         let of_range = range * caps.len() * thresholds..(range + 1) * caps.len() * thresholds;
-        let count = counts[range];
         if count == 0 {
             out.recall[of_range.clone()].fill(f64::NAN);
             out.precision[of_range.start * size..of_range.end * size].fill(f64::NAN);
@@ -195,8 +200,7 @@ fn draw(
                 // A recall of 0 is reached by the best detection of all, which may be a false positive or ignored.
                 if needed == 0 {
                     out.precision[point] = precision.first().copied().unwrap_or(0.0);
-                    let best = rows.iter().find(|row| outcomes.rank[row.1 as usize] == 0);
-                    out.scores[point] = best.map_or(0.0, |row| outcomes.score[row.1 as usize]);
+                    out.scores[point] = rows.first().map_or(0.0, |best| outcomes.score[best.row as usize]);
                 } else if needed <= precision.len() {
                     out.precision[point] = precision[needed - 1];
                     out.scores[point] = score[needed - 1];
@@ -236,8 +240,9 @@ mod tests {
     #[test]
     fn sorts_scores_as_numbers() {
         let scores = [f64::MAX, 1.0, 0.5, f64::MIN_POSITIVE, 0.0, -f64::MIN_POSITIVE, -1.0, f64::MIN];
-        assert!(scores.map(falling).is_sorted_by(|a, b| a < b));
-        assert_eq!(falling(-0.0), falling(0.0));
+        let row = |score| Row::new(0, score, 0);
+        assert!(scores.map(row).is_sorted_by(|a, b| a < b));
+        assert!(row(-0.0) == row(0.0));
     }
 
     #[test]

@@ -73,6 +73,6 @@ mod tests {
         assert_eq!(grouped(&[0, 0, 2], 3), [vec![0, 1], vec![], vec![2]]);
         assert_eq!(grouped(&[0, NOWHERE], 1), [vec![0]]);
         assert_eq!(grouped(&[], 2), [vec![], vec![]]);
-        assert_eq!(grouped(&[], 0), [vec![]; 0]);
+        assert!(grouped(&[], 0).is_empty());
     }
 }

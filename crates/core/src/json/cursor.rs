@@ -1,7 +1,6 @@
 //! A position in a piece of JSON text, and the steps it can take.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use super::number::{Decimal, leading_digits, other_bytes};
 
@@ -41,13 +40,18 @@ impl<'a> Text<'a> {
 /// A value that is neither array nor object, or only the name of its kind.
 #[derive(Clone, Copy, Debug)]
 pub enum Scalar<'a> {
+    /// A number.
     Number {
+        /// The nearest double; infinite beyond the largest.
         value: f64,
         /// The exact value, if it was written as an integer and fits 64 bits.
         integer: Option<i64>,
     },
+    /// `true` or `false`.
     Bool(bool),
+    /// `null`.
     Null,
+    /// A string.
     Text(Text<'a>),
     /// An array or object, skipped.
     Nested(&'static str),
@@ -64,6 +68,7 @@ pub struct Cursor<'a> {
 type Result<T> = std::result::Result<T, Box<SyntaxError>>;
 
 impl<'a> Cursor<'a> {
+    /// Starts at byte `at` of `text`.
     pub fn new(text: &'a [u8], at: usize, base: u64) -> Self {
         Self { text, at, base }
     }
@@ -212,11 +217,9 @@ impl<'a> Cursor<'a> {
             }
         }
         let raw = &self.text[start..self.at];
-        if !ascii {
-            if let Err(error) = simdutf8::compat::from_utf8(raw) {
-                self.at = start + error.valid_up_to();
-                return self.error("a string that is not UTF-8");
-            }
+        if !ascii && let Err(error) = simdutf8::compat::from_utf8(raw) {
+            self.at = start + error.valid_up_to();
+            return self.error("a string that is not UTF-8");
         }
         self.at += 1;
         Ok(Text { raw, escaped })
@@ -403,10 +406,16 @@ impl<'a> Cursor<'a> {
         Ok(Some(number.to_f64(&self.text[start..self.at])))
     }
 
-    /// Checks and passes over any value, and gives the range of its bytes in the whole.
-    pub fn skip(&mut self) -> Result<Range<u64>> {
+    /// Checks and passes over any value, and gives its first byte in the whole and the byte behind it.
+    pub fn span(&mut self) -> Result<[u64; 2]> {
         self.peek();
         let start = self.offset();
+        self.skip()?;
+        Ok([start, self.offset()])
+    }
+
+    /// Checks and passes over any value.
+    pub fn skip(&mut self) -> Result<()> {
         let mut open = Nesting::default();
         loop {
             match self.peek() {
@@ -433,7 +442,7 @@ impl<'a> Cursor<'a> {
             }
             // A value is complete: on to the next one, out of every array and object that ends here.
             loop {
-                let Some(object) = open.innermost() else { return Ok(start..self.offset()) };
+                let Some(object) = open.innermost() else { return Ok(()) };
                 if self.more(if object { b'}' } else { b']' })? {
                     if object {
                         self.key()?;

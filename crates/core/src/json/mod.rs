@@ -9,4 +9,4 @@ mod number;
 mod stream;
 
 pub use cursor::{Cursor, Scalar, SyntaxError, Text};
-pub use stream::{Records, Source, Stream, StreamError};
+pub use stream::{CHUNK, Records, Source, Stream, StreamError};

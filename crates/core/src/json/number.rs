@@ -23,13 +23,12 @@ impl Decimal {
     /// The double nearest to the number, ties to even; infinite where it is beyond the largest double.
     #[inline(always)]
     pub fn to_f64(self, text: &[u8]) -> f64 {
-        if !self.long {
-            if let Some(magnitude) = nearest(self.mantissa, self.exponent) {
-                // "-0" is the integer zero, which has no sign; "-0.0" is a double and keeps it.
-                return if self.negative && !(self.integer && self.mantissa == 0) { -magnitude } else { magnitude };
-            }
+        match nearest(self.mantissa, self.exponent) {
+            // "-0" is the integer zero, which has no sign; "-0.0" is a double and keeps it.
+            Some(size) if !self.long && self.negative && !(self.integer && self.mantissa == 0) => -size,
+            Some(size) if !self.long => size,
+            _ => slow(text),
         }
-        slow(text)
     }
 
     /// The number as a 64-bit integer, if it was written as one and fits.
@@ -202,11 +201,8 @@ mod tests {
         for text in ["0.000000000000000000000", "9007199254740993", "4503599627370497.5", "1.00000000000000011102"] {
             let digits: String = text.chars().filter(|c| *c != '.').collect();
             let places = text.len() - text.find('.').map_or(text.len(), |dot| dot + 1);
-            if let (Ok(mantissa), Ok(expected)) = (digits.parse(), text.parse::<f64>()) {
-                if let Some(value) = nearest(mantissa, -(places as i32)) {
-                    assert_eq!(value.to_bits(), expected.to_bits(), "{text}");
-                }
-            }
+            let value = nearest(digits.parse().unwrap(), -(places as i32)).unwrap();
+            assert_eq!(value.to_bits(), text.parse::<f64>().unwrap().to_bits(), "{text}");
         }
     }
 

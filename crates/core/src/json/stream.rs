@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::cursor::{Cursor, SyntaxError};
 
-/// Bytes of a piece: small enough for the cache of a core, large enough to hide the start of each.
-const CHUNK: u64 = 1 << 20;
+/// Bytes of a piece of an array: small enough for the cache of a core, large enough to hide the start of each.
+pub const CHUNK: u64 = 1 << 20;
 /// Bytes read beyond a piece, so that the element across its end is usually in the window.
 const SLACK: u64 = 1 << 14;
 /// Bytes before a piece in which the comma and bracket of the preceding element are looked for.

@@ -1,0 +1,57 @@
+"""The native module: strict about types, silent about words. Its callers check and explain."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+__version__: str
+
+def read_coco_detections(path: str, on_invalid: str, threads: int) -> dict[str, Any]: ...
+def read_coco_ground_truth(path: str, on_invalid: str, threads: int) -> dict[str, Any]: ...
+def read_text(path: str) -> bytes: ...
+def unique_rows(source: str, array: str, ids: Ids, on_invalid: str) -> Ids | None: ...
+def known_detections(
+    source: str, image_ids: Ids, category_ids: Ids, known_images: Ids, known_categories: Ids, on_invalid: str
+) -> Ids | None: ...
+def settle_annotations(
+    source: str, ids: Ids, image_ids: Ids, category_ids: Ids, known_images: Ids, known_categories: Ids, on_invalid: str
+) -> Ids | None: ...
+def box_problem(boxes: Floats) -> tuple[int, str, str] | None: ...
+def match_detections(
+    source: str,
+    images: Ids,
+    selected_images: NDArray[np.bool_],
+    categories: Ids,
+    selected_categories: NDArray[np.bool_],
+    gt_images: Ids,
+    gt_categories: Ids,
+    gt_boxes: Floats,
+    gt_areas: Floats,
+    gt_crowd: NDArray[np.bool_],
+    gt_void: NDArray[np.bool_],
+    dt_images: Ids,
+    dt_categories: Ids,
+    dt_boxes: Floats,
+    dt_scores: Floats,
+    iou_thresholds: Floats,
+    areas: Floats,
+    max_detections: int,
+    class_agnostic: bool,
+    threads: int,
+) -> dict[str, Any]: ...
+def accumulate(
+    category: NDArray[np.uint32],
+    rank: NDArray[np.uint32],
+    score: Floats,
+    matched: NDArray[np.uint8],
+    ignored: NDArray[np.uint8],
+    num_ground_truth: NDArray[np.uint64],
+    num_thresholds: int,
+    recall_thresholds: Floats,
+    caps: NDArray[np.uint32],
+    threads: int,
+) -> dict[str, Any]: ...
