@@ -198,7 +198,13 @@ mod tests {
                 assert_eq!(nearest(mantissa, exponent).unwrap(), mantissa as f64);
             }
         }
-        for text in ["0.000000000000000000000", "9007199254740993", "4503599627370497.5", "1.00000000000000011102"] {
+        for text in [
+            "9007199254740993",
+            "4503599627370497.5",
+            "4503599627370496.5",
+            "0.5000000000000000555",
+            "0.5000000000000000556",
+        ] {
             let digits: String = text.chars().filter(|c| *c != '.').collect();
             let places = text.len() - text.find('.').map_or(text.len(), |dot| dot + 1);
             let value = nearest(digits.parse().unwrap(), -(places as i32)).unwrap();
