@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::number::{Decimal, leading_digits, other_bytes};
+use super::number::{Decimal, leading_digits};
+use super::plain_numbers;
 
 /// How deep arrays and objects may nest; Python's own reader gives up at about this depth.
 const MAX_DEPTH: usize = 960;
@@ -322,25 +323,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Checks and passes over a number; the cursor is at its first byte.
-    #[inline(always)]
-    fn skip_number(&mut self) -> Result<()> {
-        // Digits, a point and digits within eight bytes: most numbers of a polygon.
-        let start = self.at + usize::from(self.text[self.at] == b'-');
-        if let Some(word) = self.text[start..].first_chunk() {
-            let others = other_bytes(u64::from_le_bytes(*word));
-            let point = others.trailing_zeros() as usize / 8;
-            if (1..6).contains(&point) && word[point] == b'.' && (word[0] != b'0' || point == 1) {
-                let end = (others & !(0xFF << (8 * point))).trailing_zeros() as usize / 8;
-                if end > point + 1 && end < 8 && matches!(word[end], b',' | b']') {
-                    self.at = start + end;
-                    return Ok(());
-                }
-            }
-        }
-        self.number().map(|_| ())
-    }
-
     /// Takes `word`, one of the three literals; the cursor is at its first letter.
     fn literal(&mut self, word: &'static str) -> Result<()> {
         let rest = &self.text[self.at..];
@@ -419,7 +401,12 @@ impl<'a> Cursor<'a> {
         let mut open = Nesting::default();
         loop {
             match self.peek() {
-                Some(b'-' | b'0'..=b'9') => self.skip_number()?,
+                Some(b'-' | b'0'..=b'9') => {
+                    if open.innermost() == Some(false) {
+                        self.at = plain_numbers::skip(self.text, self.at);
+                    }
+                    self.scalar()?;
+                }
                 Some(b'"') => {
                     self.string()?;
                 }

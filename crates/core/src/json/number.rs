@@ -132,25 +132,18 @@ fn nearest(mantissa: u64, exponent: i32) -> Option<f64> {
     Some(f64::from_bits(significand | ((power as u64) << MANTISSA_BITS)))
 }
 
-/// The bits of the bytes that are no digits, in a little-endian word of eight.
-///
-/// A byte that is no digit has a high nibble, or gets one from the 6. A carry, which only bytes beyond ASCII cause,
-/// reaches no byte in front of them.
-#[inline(always)]
-pub(super) fn other_bytes(word: u64) -> u64 {
-    let nibbles = word ^ 0x3030_3030_3030_3030;
-    (nibbles | nibbles.wrapping_add(0x0606_0606_0606_0606)) & 0xF0F0_F0F0_F0F0_F0F0
-}
-
 /// How many of eight bytes, given as a little-endian word, are digits before the first that is not, and their value.
 #[inline(always)]
 pub(super) fn leading_digits(word: u64) -> (usize, u64) {
-    let count = other_bytes(word).trailing_zeros() / 8;
+    let nibbles = word ^ 0x3030_3030_3030_3030;
+    // A byte that is no digit has a high nibble, or gets one from the 6; a carry only reaches the bytes behind it.
+    let others = (nibbles | nibbles.wrapping_add(0x0606_0606_0606_0606)) & 0xF0F0_F0F0_F0F0_F0F0;
+    let count = others.trailing_zeros() / 8;
     if count == 0 {
         return (0, 0);
     }
     // The digits moved behind zeros; then neighbours join: eight, four pairs, two fours, one number.
-    let digits = (word ^ 0x3030_3030_3030_3030) << (64 - 8 * count);
+    let digits = nibbles << (64 - 8 * count);
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00FF_00FF_00FF_00FF;
     let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
     (count as usize, fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF)
