@@ -4,9 +4,9 @@
     python benchmarks/make_coco.py bench-data small large x10
     python benchmarks/bench_eval.py bench-data
 
-Engines take turns, so that a busy minute of the machine falls on all of them; the tables show medians. An engine that is
-not installed is left out. All engines must print the same twelve numbers: a difference beyond the last digits stops the
-benchmark, one within them is shown in the column "numbers".
+Engines take turns, so that a busy minute of the machine falls on all of them; the tables show medians. An engine that
+is not installed is left out. All engines must print the same twelve numbers: a difference beyond the last digits stops
+the benchmark, one within them is shown in the column "numbers".
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import datetime
 import importlib.metadata
 import importlib.util
 import json
+import math
 import os
 import platform
 import shutil
@@ -71,7 +72,8 @@ ENGINES = {
     "pycocotools": Engine(
         "pycocotools",
         "from pycocotools.coco import COCO\nfrom pycocotools.cocoeval import COCOeval\n"
-        "with contextlib.redirect_stdout(io.StringIO()):\n    g = COCO(gt)\n    e = COCOeval(g, g.loadRes(dt), 'bbox')\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        "    g = COCO(gt)\n    e = COCOeval(g, g.loadRes(dt), 'bbox')\n"
         "    e.evaluate()\n    e.accumulate()\n    e.summarize()\nprint(json.dumps(e.stats.tolist()))",
     ),
     # Not an evaluator: the fastest way to the same columns that a user could write in Python.
@@ -121,10 +123,10 @@ def peak_mb(runs: Sequence[Run]) -> float:
 
 
 def compare_numbers(runs: Mapping[str, Sequence[Run]]) -> dict[str, str]:
-    """Says of every engine how far its numbers are from pycocotools', or from the first engine's where that did not run."""
+    """Says how far each engine's numbers are from those of pycocotools, or of the first engine where that did not run."""
     numbers = {name: json.loads(r[0].output.splitlines()[-1]) for name, r in runs.items()}
     # Undefined is -1 for the peers and NaN for ioukit.
-    numbers = {name: [-1.0 if x != x else x for x in n] for name, n in numbers.items()}
+    numbers = {name: [-1.0 if math.isnan(x) else x for x in n] for name, n in numbers.items()}
     reference = numbers.get("pycocotools", next(iter(numbers.values())))
     words = {}
     for name, n in numbers.items():
@@ -173,9 +175,8 @@ def bench_read(data: Path, engines: Mapping[str, Engine], rounds: int) -> None:
     print(f"\n### reading dt_large.json ({size / 1e6:,.0f} MB) into memory, median of {rounds}\n")
     print("| reader | time | speed | speed / best peer | peak memory |\n| --- | ---: | ---: | ---: | ---: |")
     for name, s in sorted(seconds.items(), key=lambda item: item[1]):
-        print(
-            f"| {name} | {s * 1e3:,.0f} ms | {size / s / 1e6:,.0f} MB/s | {best / s:.2f} | {peak_mb(runs[name]):,.0f} MB |"
-        )
+        speed, peak = size / s / 1e6, peak_mb(runs[name])
+        print(f"| {name} | {s * 1e3:,.0f} ms | {speed:,.0f} MB/s | {best / s:.2f} | {peak:,.0f} MB |")
 
 
 def bench_command(data: Path, rounds: int) -> None:

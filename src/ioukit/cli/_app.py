@@ -31,7 +31,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _ioukit(
-    version: Annotated[  # noqa: ARG001  # its callback does the work
+    version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
     ] = False,
 ) -> None:

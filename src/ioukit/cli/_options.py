@@ -31,7 +31,7 @@ def _number(text: str, meaning: str) -> float:
 def parse_thresholds(values: Iterable[str]) -> list[float]:
     """IoU thresholds from `0.5,0.75` or `start:stop:step`.
 
-    `0.5:0.95:0.05` gives exactly the ten doubles of COCO, which are those of `numpy.linspace` and not multiples of 0.05.
+    `0.5:0.95:0.05` gives exactly the ten doubles of COCO: those of `numpy.linspace`, which are not multiples of 0.05.
     """
     thresholds: list[float] = []
     for item in _items(values):
@@ -63,7 +63,7 @@ def parse_max_dets(values: Iterable[str]) -> list[int]:
 
 
 def parse_areas(values: Iterable[str]) -> dict[str, tuple[float, float]]:
-    """Area ranges from `name:low:high`; `all`, which the main numbers are about, is put first if it is not among them."""
+    """Area ranges from `name:low:high`; `all`, which the main numbers need, comes first if it is not among them."""
     ranges: dict[str, tuple[float, float]] = {}
     for item in _items(values):
         name, *ends = item.split(":")

@@ -27,7 +27,8 @@ def print_result(text: str) -> None:
     if hasattr(sys.stdout, "reconfigure"):  # not where a test has put another stream in its place
         sys.stdout.reconfigure(errors="backslashreplace")  # an old console's code page lacks most names
     try:
-        print(text, flush=True)
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
     except BrokenPipeError:
         # The interpreter flushes once more as it exits, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

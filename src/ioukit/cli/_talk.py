@@ -33,12 +33,12 @@ class Talk:
     def busy(self, text: str, *, long: bool) -> Iterator[None]:
         """Shows that work goes on: a spinner, for `long` work and on a terminal only.
 
-        Rich is imported where the spinner is shown, because the import takes longer than most work does.
+        Rich is imported here, because its import takes longer than most work does.
         """
         if not long or self._stream is None or not self._stream.isatty():
             yield
             return
-        from rich.console import Console
+        from rich.console import Console  # noqa: PLC0415
 
         with Console(stderr=True).status(text):
             yield

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
@@ -96,20 +96,7 @@ def eval_files(
         with _bad_value("--json"):
             check_output(json_file, [ground_truth, detections])
 
-    changes: dict[str, Any] = {}
-    with _bad_value("--iou-thresholds"):
-        if iou_thresholds is not None:
-            changes["iou_thresholds"] = parse_thresholds(iou_thresholds)
-    with _bad_value("--max-dets"):
-        if max_dets is not None:
-            changes["max_dets"] = parse_max_dets(max_dets)
-    with _bad_value("--areas"):
-        if areas is not None:
-            changes["area_ranges"] = parse_areas(areas)
-    if class_agnostic:
-        changes["class_agnostic"] = True
-    with _bad_value(None):
-        protocol = ioukit.COCO.replace(**changes)
+    protocol = _protocol(iou_thresholds, max_dets, areas, class_agnostic=class_agnostic)
 
     long = sum(path.stat().st_size for path in (ground_truth, detections) if path.is_file()) > _LONG_WORK
     with _bad_input(), talk.busy(f"reading {detections}", long=long):
@@ -141,6 +128,24 @@ def eval_files(
         print_result(evaluation.to_json())
     else:
         print_result(_tables(evaluation, every=per_class))
+
+
+def _protocol(
+    iou_thresholds: list[str] | None, max_dets: list[str] | None, areas: list[str] | None, *, class_agnostic: bool
+) -> ioukit.Protocol:
+    """COCO's protocol with what the options change."""
+    changes: dict[str, Any] = {"class_agnostic": class_agnostic}
+    options: list[tuple[str, str, list[str] | None, Callable[[list[str]], Any]]] = [
+        ("--iou-thresholds", "iou_thresholds", iou_thresholds, parse_thresholds),
+        ("--max-dets", "max_dets", max_dets, parse_max_dets),
+        ("--areas", "area_ranges", areas, parse_areas),
+    ]
+    for option, field, values, parse in options:
+        if values is not None:
+            with _bad_value(option):
+                changes[field] = parse(values)
+    with _bad_value(None):
+        return ioukit.COCO.replace(**changes)
 
 
 def _tables(evaluation: ioukit.Evaluation, *, every: bool) -> str:
