@@ -27,7 +27,7 @@ REFUSED = {
 }
 # Files that pycocotools refuses as well, in words that do not say where.
 RAISING = {
-    "unknown_image": r"dt\.json: \[0\]\.image_id.*\b7\b",
+    "unknown_image": r"dt\.json: detections\[0\]\.image_id.*\b7\b",
     "gt_missing_iscrowd": r"gt\.json: annotations\[0\].*iscrowd",
     "gt_missing_id": r"gt\.json: annotations\[0\].*\bid\b",
 }
