@@ -123,7 +123,7 @@ def peak_mb(runs: Sequence[Run]) -> float:
 
 
 def compare_numbers(runs: Mapping[str, Sequence[Run]]) -> dict[str, str]:
-    """Says how far each engine's numbers are from those of pycocotools, or of the first engine where that did not run."""
+    """Says how far each engine's numbers are from those of pycocotools, or of the first engine without it."""
     numbers = {name: json.loads(r[0].output.splitlines()[-1]) for name, r in runs.items()}
     # Undefined is -1 for the peers and NaN for ioukit.
     numbers = {name: [-1.0 if math.isnan(x) else x for x in n] for name, n in numbers.items()}

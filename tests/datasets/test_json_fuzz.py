@@ -1,4 +1,4 @@
-"""Any text: what Python's `json` reads as a COCO file is read with the same values to the last bit, the rest refused."""
+"""What Python's `json` reads as a COCO file is read with the same values to the last bit; any other text is refused."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from datasets.plain_reader import Columns, Refused, bits, read_plainly
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from paths import write_coco
 
 import ioukit
+from paths import write_coco
+from plain_reader import Columns, RefusedError, bits, read_plainly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,7 +222,7 @@ def test_damaged_text_is_refused_exactly_where_python_or_the_rules_refuse_it(
         files = write_coco(tmp_path, gt, dt)
         try:
             expected = read_plainly(gt, dt)
-        except Refused:
+        except RefusedError:
             with pytest.raises(ioukit.DatasetError, match=r"(gt|dt)\.json"):
                 ioukit.read_coco(*files)
         else:

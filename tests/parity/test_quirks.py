@@ -7,11 +7,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+import ioukit
 from parity.reference import STATS
 from parity.same_bits import as_pycocotools, assert_same_bits
 from paths import DATA, load, write_coco
-
-import ioukit
 
 if TYPE_CHECKING:
     from pathlib import Path

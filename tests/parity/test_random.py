@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+
+import ioukit
 from parity.random_data import Case, random_case
 from parity.reference import STATS, run_pycocotools
 from parity.same_bits import assert_same_bits, assert_same_evaluation
 from paths import write_coco
-
-import ioukit
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+
+import ioukit
 from parity.reference import STATS, run_pycocotools
 from parity.same_bits import assert_same_bits, assert_same_evaluation
 from paths import DATA, load, write_coco
-
-import ioukit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,12 +12,12 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Columns", "Refused", "parse", "read_plainly"]
+__all__ = ["Columns", "RefusedError", "parse", "read_plainly"]
 
 MAX_COORDINATE = 2.0**53
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The files are not a COCO data set."""
 
 
@@ -36,19 +36,19 @@ def parse(text: bytes) -> Any:
     """The JSON value, by Python; its extensions NaN and Infinity are refused."""
 
     def refuse(constant: str) -> NoReturn:
-        raise Refused(constant)
+        raise RefusedError(constant)
 
     try:
         return json.loads(text.decode("utf-8"), parse_constant=refuse)
     except ValueError as error:
-        raise Refused(str(error)) from error
+        raise RefusedError(str(error)) from error
 
 
 def read_plainly(ground_truth: bytes, detections: bytes) -> Columns:
-    """Reads both files; raises `Refused` for what `on_invalid="error"` refuses."""
+    """Reads both files; raises `RefusedError` for what `on_invalid="error"` refuses."""
     gt, dt = parse(ground_truth), parse(detections)
     if not isinstance(gt, dict) or not isinstance(dt, list):
-        raise Refused("kind of document")
+        raise RefusedError("kind of document")
     images = [integer(record, "id") for record in records(gt.get("images"))]
     categories = [(integer(record, "id"), record.get("name")) for record in records(gt.get("categories"))]
     annotations = [
@@ -69,30 +69,30 @@ def read_plainly(ground_truth: bytes, detections: bytes) -> Columns:
     category_ids = [number for number, _ in categories]
     for ids in (images, category_ids, [a[0] for a in annotations]):
         if len(set(ids)) < len(ids):
-            raise Refused("repeated id")
+            raise RefusedError("repeated id")
     for image, category in [a[1:3] for a in annotations] + [d[:2] for d in results]:
         if image not in images or category not in category_ids:
-            raise Refused("unknown id")
+            raise RefusedError("unknown id")
     names = [name if isinstance(name, str) else str(number) for number, name in categories]
     return Columns(images, category_ids, names, annotations, results)
 
 
 def records(values: Any) -> Sequence[dict[str, Any]]:
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-        raise Refused("records")
+        raise RefusedError("records")
     return values
 
 
 def real(value: Any, accept: Callable[[float], bool]) -> float:
     """The double nearest to a JSON number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Refused("kind of number")
+        raise RefusedError("kind of number")
     try:
         number = float(value)
     except OverflowError:
-        raise Refused("too large") from None
+        raise RefusedError("too large") from None
     if not math.isfinite(number) or not accept(number):
-        raise Refused("number")
+        raise RefusedError("number")
     return number
 
 
@@ -113,10 +113,10 @@ def flag(value: Any) -> bool:
 def box(record: dict[str, Any]) -> tuple[float, ...]:
     value = record.get("bbox")
     if not isinstance(value, list) or len(value) != 4:
-        raise Refused("box")
+        raise RefusedError("box")
     numbers = tuple(real(v, lambda number: abs(number) <= MAX_COORDINATE) for v in value)
     if numbers[2] < 0 or numbers[3] < 0:
-        raise Refused("inverted box")
+        raise RefusedError("inverted box")
     return numbers
 
 
