@@ -109,7 +109,7 @@ def eval_files(
         for note in data.notes:
             talk.say(f"note {note}")
         if data.dropped:
-            talk.say(f"note {path}: dropped {data.dropped:,} invalid records")
+            talk.say(f"note {path}: dropped {data.dropped:,} invalid record{'s' * (data.dropped > 1)}")
 
     categories = None
     if classes is not None:
