@@ -74,7 +74,8 @@ def read_plainly(ground_truth: bytes, detections: bytes) -> Columns:
         if image not in images or category not in category_ids:
             raise RefusedError("unknown id")
     names = [name if isinstance(name, str) else str(number) for number, name in categories]
-    return Columns(images, category_ids, names, annotations, results)
+    by_id = sorted(zip(category_ids, names, strict=True))  # images and categories are kept by rising id
+    return Columns(sorted(images), [i for i, _ in by_id], [name for _, name in by_id], annotations, results)
 
 
 def records(values: Any) -> Sequence[dict[str, Any]]:

@@ -40,7 +40,7 @@ def test_nothing_heavy_is_loaded() -> None:
     assert not loaded & HEAVY
     by_numpy = set(json.loads(fresh("import sys, json, numpy; print(json.dumps(sorted(sys.modules)))")))
     foreign = {name.partition(".")[0] for name in loaded - by_numpy} - sys.stdlib_module_names
-    assert foreign == {"ioukit"}
+    assert foreign <= {"ioukit", "numpy"}
 
 
 def test_import_costs_little_more_than_numpy() -> None:

@@ -18,7 +18,7 @@ import pytest
 import ioukit
 from command import run_fresh, run_here
 from ioukit.cli import _output
-from ioukit.cli._options import choose_classes, parse_areas, parse_max_dets, parse_thresholds
+from ioukit.cli._options import parse_areas, parse_classes, parse_max_dets, parse_thresholds
 from paths import DATA, load, write_coco
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def test_on_invalid(tmp_path: Path) -> None:
     assert default.code == 2
     assert "annotations[1].id" in default.err
     assert json.loads(drop.out)["summary"]["AP"] == 0.9999999999999998
-    assert "gt.json: dropped 1 invalid record\n" in drop.err
+    assert "gt.json: 1 invalid record left out\n" in drop.err
     assert json.loads(as_pycocotools.out)["summary"]["AP"] == case["expected"]["stats"][0] == 0.2524752475247525
 
 
@@ -240,9 +240,6 @@ def test_threshold_range_is_the_grid_of_coco() -> None:
         ("0.5:0.9:-0.1", "whole steps"),
         ("0.5:0.9:nan", "whole steps"),
         ("0.1:0.9:1e-9", "whole steps"),
-        ("0", "above 0 and at most 1, got 0.0"),
-        ("nan", "above 0 and at most 1, got nan"),
-        ("50", "above 0 and at most 1, got 50.0"),
     ],
 )
 def test_bad_thresholds(text: str, message: str) -> None:
@@ -252,14 +249,14 @@ def test_bad_thresholds(text: str, message: str) -> None:
 
 def test_caps() -> None:
     assert parse_max_dets(["1, 10", "300"]) == [1, 10, 300]
-    for text in ("0", "-1", "1.5", "many", ""):
-        with pytest.raises(ValueError, match=rf"whole number from 1 up, got '{text}'"):
+    for text in ("-1", "1.5", "many", "", "١"):
+        with pytest.raises(ValueError, match=rf"whole number, got '{text}'"):
             parse_max_dets([text])
 
 
 def test_areas() -> None:
-    assert parse_areas(["tiny:0:256,rest:256:inf"]) == {"all": (0, 1e10), "tiny": (0, 256), "rest": (256, 1e10)}
-    assert list(parse_areas(["tiny:0:256", "all:0:1e5"]).items()) == [("tiny", (0, 256)), ("all", (0, 1e5))]
+    assert parse_areas(["tiny:0:256,rest:256:inf"]) == [("all", 0, 1e10), ("tiny", 0, 256), ("rest", 256, 1e10)]
+    assert parse_areas(["tiny:0:256", "all:0:1e5"]) == [("tiny", 0, 256), ("all", 0, 1e5)]
 
 
 @pytest.mark.parametrize(
@@ -269,10 +266,6 @@ def test_areas() -> None:
         (":0:1", "expected name:low:high, got ':0:1'"),
         ("tiny:0:1:2", "expected name:low:high"),
         ("tiny:low:1", "an end of the area 'tiny' must be a number, got 'low'"),
-        ("tiny:9:1", "from low to high, both from 0 up, got 'tiny:9:1'"),
-        ("tiny:-1:1", "from low to high"),
-        ("tiny:nan:1", "from low to high"),
-        ("tiny:0:1,tiny:1:2", "the area 'tiny' is given twice"),
     ],
 )
 def test_bad_areas(text: str, message: str) -> None:
@@ -280,19 +273,11 @@ def test_bad_areas(text: str, message: str) -> None:
         parse_areas([text])
 
 
-def test_classes_are_chosen_by_name_or_id() -> None:
-    names, ids = ["person", "hot dog", "salt, pepper", "person"], [1, 58, 7, 90]
-    assert choose_classes(["hot dog,7"], names, ids) == [58, 7]
-    assert choose_classes(["salt, pepper", "person"], names, ids) == [7, 1, 90]
-    assert choose_classes(["58,hot dog"], names, ids) == [58]
-    with pytest.raises(ValueError, match="unknown class 'persn'; did you mean 'person'"):
-        choose_classes(["persn"], names, ids)
-    with pytest.raises(ValueError, match="unknown class 'Hot Dog'; did you mean 'hot dog'"):
-        choose_classes(["Hot Dog"], names, ids)
-    with pytest.raises(ValueError, match="unknown class '4'; the ground truth has 4, such as 'person', 'hot dog'"):
-        choose_classes(["4"], names, ids)
-    with pytest.raises(ValueError, match="'1' is the name of class 2 and the id of another"):
-        choose_classes(["1"], ["0", "1"], [1, 2])
+def test_a_class_is_a_name_or_else_an_id() -> None:
+    names = ["person", "hot dog", "salt, pepper", "7"]
+    assert parse_classes(["hot dog, 58"], names) == ["hot dog", 58]
+    assert parse_classes(["salt, pepper", "-3,person"], names) == ["salt, pepper", -3, "person"]
+    assert parse_classes(["7", "persn"], names) == ["7", "persn"]
 
 
 # ---- Bad use.
@@ -310,9 +295,14 @@ def test_classes_are_chosen_by_name_or_id() -> None:
         (["eval", GT, DT, "--on-invalid", "ignore"], "'ignore' is not one of"),
         (["eval", GT, DT, "--threads", "0"], "--threads"),
         (["eval", GT, DT, "--areas", "tiny"], "Invalid value for --areas: expected name:low:high, got 'tiny'"),
-        (["eval", GT, DT, "--max-dets", "x"], "Invalid value for --max-dets: a cap must be a whole number"),
-        (["eval", GT, DT, "--iou-thresholds", "2"], "Invalid value for --iou-thresholds: an IoU threshold must be"),
-        (["eval", GT, DT, "--classes", "persn"], "Invalid value for --classes: unknown class 'persn'; did you mean"),
+        (["eval", GT, DT, "--areas", "tiny:9:1"], "area range 'tiny' must go from a lower to a higher number, got 9"),
+        (["eval", GT, DT, "--areas", "tiny:0:1,tiny:1:2"], "labels of area_ranges must differ"),
+        (["eval", GT, DT, "--max-dets", "x"], "Invalid value for --max-dets: a cap must be a whole number, got 'x'"),
+        (["eval", GT, DT, "--max-dets", "0"], "max_dets must be positive integers, got 0"),
+        (["eval", GT, DT, "--iou-thresholds", "x"], "Invalid value for --iou-thresholds: an IoU threshold must be"),
+        (["eval", GT, DT, "--iou-thresholds", "50"], "iou_thresholds must lie within (0, 1], got 50.0"),
+        (["eval", GT, DT, "--classes", "persn"], "Invalid value for --classes: no category has the name 'persn'; did"),
+        (["eval", GT, DT, "--classes", "12"], "Invalid value for --classes: no category has the id 12"),
     ],
     ids=lambda value: " ".join(map(str, value[-2:])) if isinstance(value, list) else "",
 )

@@ -91,7 +91,7 @@ BAD_TEXT = {
     "byte order mark": bad_gt(b"\xef\xbb\xbf" + GT_TEXT.encode(), "...byte order mark"),
     "UTF-16": bad_dt(DT_TEXT.encode("utf-16"), "...UTF-16"),
     "UTF-16 without mark": bad_gt(GT_TEXT.encode("utf-16-le"), "...UTF-16"),
-    "Latin-1": bad_gt(GT_TEXT.replace("cat", "chat à", 2).encode("latin-1"), "categories...not UTF-8"),
+    "Latin-1": bad_gt(GT_TEXT.replace('"cat"', '"chaton né"').encode("latin-1"), "categories[0]...not UTF-8"),
     "gzip under another name": bad_gt(gzip.compress(GT_TEXT.encode()), "...gzip"),
     "comment": bad_gt(GT_TEXT.replace("[", "[ // all\n", 1), "images...byte"),
     "comma behind the last": bad_dt(DT_TEXT[:-1] + ",]", "detections...byte"),

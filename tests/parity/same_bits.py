@@ -24,7 +24,7 @@ def as_pycocotools(values: Any) -> NDArray[np.float64]:
 
 def assert_same_bits(ours: Any, reference: Any, what: str) -> None:
     """Compares all bits of two arrays of doubles, the sign of a zero included; names the first difference."""
-    left, right = as_pycocotools(ours), np.array(reference, dtype=np.float64, order="C")
+    left, right = as_pycocotools(ours), as_pycocotools(reference)
     assert left.shape == right.shape, f"{what} has shape {left.shape}, expected {right.shape}"
     different = np.argwhere(left.view(np.int64) != right.view(np.int64))
     if len(different):

@@ -11,7 +11,7 @@ import typer
 
 import ioukit
 from ioukit.cli._class_table import class_table
-from ioukit.cli._options import choose_classes, parse_areas, parse_max_dets, parse_thresholds
+from ioukit.cli._options import parse_areas, parse_classes, parse_max_dets, parse_thresholds
 from ioukit.cli._output import check_output, print_result, printable, write_whole
 from ioukit.cli._talk import Talk
 
@@ -105,16 +105,14 @@ def eval_files(
     width = max(len(str(ground_truth)), len(str(detections)))
     talk.say(f"read {ground_truth!s:{width}}  {len(gt.images.ids):,} images  {len(gt):,} boxes")
     talk.say(f"read {detections!s:{width}}  {len(dt):,} detections  {read - start:.2f} s")
-    for path, data in ((ground_truth, gt), (detections, dt)):
-        for note in data.notes:
-            talk.say(f"note {note}")
-        if data.dropped:
-            talk.say(f"note {path}: dropped {data.dropped:,} invalid record{'s' * (data.dropped > 1)}")
+    for note in (*gt.notes, *dt.notes):
+        talk.say(f"note {note}")
 
     categories = None
     if classes is not None:
         with _bad_value("--classes"):
-            categories = choose_classes(classes, list(gt.categories.names), [int(i) for i in gt.categories.ids])
+            categories = parse_classes(classes, gt.categories.names)
+            gt.categories.positions(categories)
     with _bad_input(), talk.busy("evaluating", long=long):
         evaluation = ioukit.evaluate(gt, dt, protocol, categories=categories, threads=threads)
 
