@@ -147,7 +147,8 @@ def write_ground_truth(path: Path, world: World) -> None:
             segmentation: Any = [world.polygons[i]]
             area = float(round(world.areas[i], 4))
             if world.crowd[i]:
-                segmentation = filled_box_rle(*world.image_sizes[world.image[i]].tolist(), world.tight[i])
+                w, h = world.image_sizes[world.image[i]].tolist()
+                segmentation = filled_box_rle(w, h, world.tight[i])
                 area = float(sum(segmentation["counts"][1::2]))
             record = {
                 "segmentation": segmentation,
@@ -245,7 +246,7 @@ def write_masks(path: Path, world: World, seed: int) -> None:
 
     rng = np.random.default_rng(seed)
     n = len(world.boxes)
-    records = []
+    records: list[dict[str, Any]] = []
 
     def add(image: int, category: int, polygon: Array, score: float) -> None:
         w, h = world.image_sizes[image].tolist()

@@ -17,6 +17,8 @@ from plain_reader import read_plainly
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ioukit.datasets._columns import OnInvalid
+
 GT: dict[str, Any] = {
     "images": [{"id": 1, "width": 640, "height": 480}, {"id": 2, "width": 640, "height": 480}],
     "categories": [{"id": 1, "name": "cat"}],
@@ -259,9 +261,7 @@ def test_drop_leaves_bad_records_out_and_counts_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("on_invalid", ["error", "drop", "pycocotools"])
-def test_text_that_is_not_json_is_refused_whatever_happens_to_records(
-    on_invalid: ioukit.OnInvalid, tmp_path: Path
-) -> None:
+def test_text_that_is_not_json_is_refused_whatever_happens_to_records(on_invalid: OnInvalid, tmp_path: Path) -> None:
     with pytest.raises(ioukit.DatasetError, match=r"dt\.json: .*truncated"):
         ioukit.read_coco(*write_coco(tmp_path, GT, DT_TEXT[:-30]), on_invalid=on_invalid)
 

@@ -88,8 +88,10 @@ coordinates = numbers.filter(lambda text: abs(float(text)) <= 2**53)
 sizes = coordinates.map(lambda text: text.removeprefix("-"))
 areas = finite.map(lambda text: text.removeprefix("-"))
 strings = st.one_of(
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=8).flatmap(
-        lambda text: st.booleans().map(lambda ascii_only: json.dumps(text, ensure_ascii=ascii_only))
+    st.builds(
+        lambda text, escape: json.dumps(text, ensure_ascii=escape),
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+        st.booleans(),
     ),
     st.sampled_from(['"\\ud800"', '"\\udc00\\ud800x"', '"\\ud83d\\ude00"', '"\\u0000"', '"\\/\\b\\f"', '"a\\"]}"']),
 )
@@ -107,7 +109,7 @@ anything: st.SearchStrategy[Value] = st.recursive(
 def members(*required: tuple[str, st.SearchStrategy[Value]]) -> st.SearchStrategy[Value]:
     """An object with these members in any order, unknown ones among them, and in front repeated keys of any value."""
     keys = [key for key, _ in required]
-    known = st.tuples(*[value.map(lambda value, key=key: (key, value)) for key, value in required])
+    known = st.tuples(*[st.tuples(st.just(key), value) for key, value in required])
     unknown = st.lists(st.tuples(st.sampled_from(["segmentation", "licence", "Id", "bbox "]), anything), max_size=2)
     repeated = st.lists(st.tuples(st.sampled_from(keys), anything), max_size=1)
     body = st.tuples(known, unknown).flatmap(lambda parts: st.permutations([*parts[0], *parts[1]]))

@@ -35,7 +35,7 @@ def random_case(seed: int) -> Case:
     rng = Random(seed)
     image_ids = rng.sample(range(-3, 40), rng.choice([1, 1, 2, 3, 5, 8]))
     category_ids = rng.sample(range(91), rng.choice([1, 1, 1, 2, 2, 3, 8]))
-    gt = {
+    gt: dict[str, Any] = {
         "images": [{"id": i, "width": 640, "height": 480} for i in image_ids],
         "categories": [{"id": c, "name": f"class {c}"} for c in category_ids],
         "annotations": [],

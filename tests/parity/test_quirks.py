@@ -16,6 +16,8 @@ from paths import DATA, load, write_coco
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ioukit.datasets._columns import OnInvalid
+
 CASES = {case["name"]: case for case in load(DATA / "coco_quirks" / "cases.json")["cases"]}
 EVALUATED = [name for name, case in CASES.items() if "error" not in case["expected"]]
 FIELDS = {"iouThrs": "iou_thresholds", "maxDets": "max_dets"}
@@ -33,7 +35,7 @@ RAISING = {
 }
 
 
-def evaluate(case: dict[str, Any], folder: Path, on_invalid: ioukit.OnInvalid = "error") -> ioukit.Evaluation:
+def evaluate(case: dict[str, Any], folder: Path, on_invalid: OnInvalid = "error") -> ioukit.Evaluation:
     params = case["params"]
     changes = {FIELDS[key]: value for key, value in params.items() if key in FIELDS}
     protocol = ioukit.COCO.replace(**changes, class_agnostic=params.get("useCats", 1) == 0)
@@ -77,7 +79,7 @@ def test_the_default_refuses_invalid_files_that_pycocotools_scores(name: str, tm
 @pytest.mark.parametrize("on_invalid", ["error", "pycocotools"])
 @pytest.mark.parametrize("name", RAISING)
 def test_what_pycocotools_refuses_is_an_error_that_names_the_record(
-    name: str, on_invalid: ioukit.OnInvalid, tmp_path: Path
+    name: str, on_invalid: OnInvalid, tmp_path: Path
 ) -> None:
     with pytest.raises(ioukit.DatasetError, match=RAISING[name]):
         evaluate(CASES[name], tmp_path, on_invalid)
