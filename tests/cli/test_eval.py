@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 VAL2014 = DATA / "coco_val2014_100"
 GT, DT = VAL2014 / "instances_val2014_100.json", VAL2014 / "instances_val2014_fakebbox100_results.json"
+posix = pytest.mark.skipif(os.name == "nt", reason="terminals, broken pipes and signals are those of POSIX")
 STATS = load(VAL2014 / "expected.json")["bbox"]["stats"]
 
 
@@ -340,7 +341,29 @@ def test_no_colour_and_no_spinner_outside_of_a_terminal() -> None:
     assert "\r" not in command.out + command.err
 
 
-@pytest.mark.skipif(os.name == "nt", reason="pipes that break and signals are POSIX here")
+@posix
+@pytest.mark.parametrize("long", [False, True])
+def test_a_terminal_sees_a_spinner_for_long_work_only_and_no_colour_if_unwanted(*, long: bool) -> None:
+    patch = "ioukit.cli.eval._LONG_WORK = 0" if long else ""
+    program = f"import ioukit.cli.eval; {patch}\nioukit.cli.main()"
+    terminal, stderr = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-c", program, "eval", GT, DT],
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env={**os.environ, "NO_COLOR": "1", "TERM": "xterm-256color"},
+        check=True,
+    )
+    seen = os.read(terminal, 100_000).decode()
+    os.close(stderr)
+    os.close(terminal)
+    assert "839 boxes" in seen
+    assert ("reading" in seen) == long
+    assert not re.search(r"\x1b\[[0-9;]*[1-9][0-9;]*m", seen)
+    assert b"\x1b" not in done.stdout
+
+
+@posix
 def test_a_closed_pipe_is_quiet() -> None:
     command = f"{sys.executable} -m ioukit eval {GT} {DT} --per-class | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
@@ -349,7 +372,7 @@ def test_a_closed_pipe_is_quiet() -> None:
     assert "Exception" not in done.stderr
 
 
-@pytest.mark.skipif(os.name == "nt", reason="pipes that break and signals are POSIX here")
+@posix
 def test_a_closed_stderr_leaves_stdout_alone() -> None:
     done = subprocess.run(
         ["bash", "-c", f"{sys.executable} -m ioukit eval {GT} {DT} --json 2>&-"], capture_output=True, check=True
@@ -357,7 +380,7 @@ def test_a_closed_stderr_leaves_stdout_alone() -> None:
     assert json.loads(done.stdout)["summary"]["AP"] == STATS["AP"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="pipes that break and signals are POSIX here")
+@posix
 def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
     """The ground truth is a pipe that nobody fills: the command waits, and is told to stop."""
     os.mkfifo(tmp_path / "gt.json")

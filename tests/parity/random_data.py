@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-__all__ = ["Case", "random_case"]
+__all__ = ["Case", "random_case", "random_invalid_case"]
 
 # Both ends of COCO's ranges belong to them, so the neighbours of an end tell `<` from `<=`.
 BORDERS = [0.0, 1024.0, 9216.0, 1e10]
@@ -54,6 +54,31 @@ def random_case(seed: int) -> Case:
         dt += [{**d, "image_id": image, "category_id": category} for d in crowded]
     rng.shuffle(dt)
     return Case(seed, gt, dt, _protocol(rng), _subset(rng, image_ids, category_ids))
+
+
+def random_invalid_case(seed: int) -> Case:
+    """A case with records that the format does not allow, of the kinds that pycocotools scores nevertheless."""
+    case = random_case(seed)
+    rng = Random(f"invalid {seed}")
+    annotations, images = case.gt["annotations"], case.gt["images"]
+    for _ in range(rng.randint(1, 4)):
+        kind = rng.choice(["repeated id", "id 0", "orphan", "no category", "negative", "huge", "repeated image"])
+        record = rng.choice([*annotations, *case.dt]) if annotations or case.dt else None
+        if kind == "repeated image":
+            images.append(dict(rng.choice(images)))
+        elif kind in ("negative", "huge") and record:
+            side = rng.choice([2, 3]) if kind == "negative" else rng.randrange(4)
+            record["bbox"] = list(record["bbox"])
+            record["bbox"][side] = -record["bbox"][side] if kind == "negative" else rng.choice([1e16, 1e154, 3e200])
+        elif kind == "no category" and record:
+            record["category_id"] = 999
+        elif annotations and kind == "repeated id":
+            rng.choice(annotations)["id"] = rng.choice(annotations)["id"]
+        elif annotations and kind == "id 0":
+            rng.choice(annotations)["id"] = 0
+        elif annotations and kind == "orphan":
+            rng.choice(annotations)["image_id"] = 999
+    return case
 
 
 def _box(rng: Random) -> list[float]:

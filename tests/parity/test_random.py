@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ioukit
-from parity.random_data import Case, random_case
+from parity.random_data import Case, random_case, random_invalid_case
 from parity.reference import STATS, Reference, run_pycocotools
 from parity.same_bits import assert_same_bits, assert_same_evaluation
 from paths import write_coco
@@ -16,15 +16,39 @@ from paths import write_coco
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ioukit.datasets._columns import OnInvalid
+
 CHUNK = 200
 SEEDS = range(4_000)
+INVALID_SEEDS = range(1_000)
 
 
-def read(case: Case, folder: Path) -> tuple[ioukit.GroundTruth, ioukit.Detections]:
-    """Files for one half of the cases, dictionaries for the other: both ways into the engine."""
-    if case.seed % 2:
-        return ioukit.read_coco(*write_coco(folder, case.gt, case.dt))
-    return ioukit.GroundTruth.from_coco(case.gt), ioukit.Detections.from_coco(case.dt)
+def read(case: Case, folder: Path, on_invalid: OnInvalid = "error") -> tuple[ioukit.GroundTruth, ioukit.Detections]:
+    """Every way into the engine takes its turn: files, dictionaries, arrays."""
+    if case.seed % 3 == 0:
+        return ioukit.read_coco(*write_coco(folder, case.gt, case.dt), on_invalid=on_invalid)
+    if case.seed % 3 == 1 or on_invalid != "error":
+        gt = ioukit.GroundTruth.from_coco(case.gt, on_invalid=on_invalid)
+        return gt, ioukit.Detections.from_coco(case.dt, on_invalid=on_invalid).known_to(gt, on_invalid=on_invalid)
+    annotations = case.gt["annotations"]
+    return (
+        ioukit.GroundTruth.from_arrays(
+            ids=[a["id"] for a in annotations],
+            image_ids=[a["image_id"] for a in annotations],
+            category_ids=[a["category_id"] for a in annotations],
+            boxes=[a["bbox"] for a in annotations],
+            areas=[a["area"] for a in annotations],
+            crowd=[a["iscrowd"] for a in annotations],
+            images=[image["id"] for image in case.gt["images"]],
+            categories={category["id"]: category["name"] for category in case.gt["categories"]},
+        ),
+        ioukit.Detections.from_arrays(
+            image_ids=[d["image_id"] for d in case.dt],
+            category_ids=[d["category_id"] for d in case.dt],
+            boxes=[d["bbox"] for d in case.dt],
+            scores=[d["score"] for d in case.dt],
+        ),
+    )
 
 
 def assert_same_table(ours: ioukit.Evaluation, reference: Reference) -> None:
@@ -49,6 +73,31 @@ def test_every_bit_is_that_of_pycocotools(first: int, tmp_path: Path) -> None:
                 assert_same_table(ours, reference)
         except AssertionError as error:
             raise AssertionError(f"{case}: {error}") from None
+
+
+@pytest.mark.parametrize("first", INVALID_SEEDS[::CHUNK])
+def test_invalid_data_gives_the_numbers_of_pycocotools_on_demand(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + CHUNK):
+        case = random_invalid_case(seed)
+        reference = run_pycocotools(case.gt, case.dt, **case.protocol, **case.subset)
+        data = read(case, tmp_path, on_invalid="pycocotools")
+        ours = ioukit.evaluate(*data, ioukit.COCO.replace(**case.protocol), **case.subset)
+        try:
+            assert_same_evaluation(ours, reference)
+        except AssertionError as error:
+            raise AssertionError(f"{case}: {error}") from None
+
+
+def test_most_invalid_cases_are_refused_by_default() -> None:
+    """Otherwise the test above would only repeat the one before it."""
+    refused = 0
+    for seed in range(200):
+        case = random_invalid_case(seed)
+        try:
+            ioukit.Detections.from_coco(case.dt).known_to(ioukit.GroundTruth.from_coco(case.gt))
+        except ioukit.DatasetError:
+            refused += 1
+    assert refused > 150
 
 
 def test_the_cases_reach_what_they_are_for() -> None:
