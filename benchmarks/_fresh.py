@@ -1,0 +1,52 @@
+"""Runs a Python program in a fresh process and measures what the user would feel: wall time and peak memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Run", "run_command", "run_program"]
+
+# ru_maxrss is in bytes on macOS and in kilobytes elsewhere.
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one process took and printed."""
+
+    wall: float  # seconds, start of the interpreter included
+    peak: int  # bytes of resident memory, mapped files included
+    output: str
+
+
+def run_command(command: Sequence[str]) -> Run:
+    """Runs a command to its end; raises `RuntimeError` with its last words if it fails.
+
+    Linux counts the memory of the parent towards the child's peak until the child calls exec, so the caller has to stay
+    small: no NumPy in the process that measures.
+    """
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=out, stderr=err)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)  # wait4 took it from Popen
+        out.seek(0)
+        err.seek(0)
+        if process.returncode != 0:
+            raise RuntimeError(f"exit code {process.returncode} from {command[:2]}: {err.read()[-400:]}")
+        return Run(wall, usage.ru_maxrss * _RSS_UNIT, out.read())
+
+
+def run_program(program: str, *arguments: str) -> Run:
+    """Runs Python source in a fresh interpreter, `sys.argv[1:]` being `arguments`."""
+    return run_command([sys.executable, "-c", program, *arguments])

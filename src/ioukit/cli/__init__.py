@@ -1,0 +1,5 @@
+"""The command `ioukit`: results on stdout, talk on stderr, one file per command."""
+
+from ioukit.cli._app import main
+
+__all__ = ["main"]

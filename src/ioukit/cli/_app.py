@@ -1,0 +1,47 @@
+"""The commands in one place, and what all of them share."""
+
+from typing import Annotated, NoReturn
+
+import typer
+
+import ioukit
+from ioukit.cli.eval import EXAMPLES, eval_files
+
+__all__ = ["main"]
+
+app = typer.Typer(
+    name="ioukit",
+    no_args_is_help=True,
+    add_completion=False,
+    # Plain help and plain errors: they read the same in a terminal, a log and a pipe, and importing Rich takes longer
+    # than evaluating a small data set.
+    rich_markup_mode=None,
+    # A traceback is for a defect of ioukit; Typer's own display of one would hide it from a bug report.
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command("eval", epilog=EXAMPLES)(eval_files)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ioukit {ioukit.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _ioukit(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Measure how good an object detector is.
+
+    Results go to stdout, everything else to stderr. Exit codes: 0 fine, 1 a check failed, 2 bad use or bad input.
+    """
+
+
+def main() -> NoReturn:
+    """Runs the command that `sys.argv` names and exits."""
+    app(prog_name="ioukit")
+    raise SystemExit(0)  # unreachable: a Typer app exits by itself

@@ -1,0 +1,49 @@
+"""The table of AP per class."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ioukit.cli._output import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ioukit.evaluation import ClassResult
+
+__all__ = ["class_table"]
+
+_SHOWN = 5  # of the best and of the worst
+_METRICS = ("AP", "AP50", "AP75", "AR100")
+
+
+def class_table(classes: Sequence[ClassResult], *, every: bool) -> str:
+    """The classes from the best AP to the worst, undefined ones last.
+
+    Args:
+        classes: Results of all classes, in any order.
+        every: Show all; otherwise the best and the worst few, and none without a defined AP.
+    """
+    ranked = sorted(classes, key=lambda c: (math.isnan(c.summary["AP"]), -c.summary["AP"], c.id))
+    if every:
+        shown: list[ClassResult | None] = list(ranked)
+    else:
+        defined = [c for c in ranked if not math.isnan(c.summary["AP"])]
+        shown = list(defined)
+        if len(defined) > 2 * _SHOWN + 1:
+            shown[_SHOWN:-_SHOWN] = [None]
+    metrics = [metric for metric in _METRICS if all(metric in c.summary for c in classes)]
+    rows = [("class", *metrics, "objects", "detections")]
+    for c in shown:
+        if c is None:
+            rows.append(("...", *[""] * (len(metrics) + 2)))
+            continue
+        numbers = ["-" if math.isnan(c.summary[metric]) else f"{c.summary[metric]:.3f}" for metric in metrics]
+        rows.append((printable(c.name), *numbers, f"{c.num_ground_truth:,}", f"{c.num_detections:,}"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for name, *cells in rows:
+        right = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        lines.append(f"{name.ljust(widths[0])}  {right}".rstrip())
+    return "\n".join(lines)

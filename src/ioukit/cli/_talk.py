@@ -1,0 +1,44 @@
+"""What a command says on stderr while it works."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Talk"]
+
+
+class Talk:
+    """Lines for a person who waits; a script reads stdout alone.
+
+    Args:
+        quiet: Say nothing.
+    """
+
+    def __init__(self, *, quiet: bool) -> None:
+        # Where stderr is closed, print(file=None) would write to stdout.
+        self._stream = None if quiet else sys.stderr
+
+    def say(self, line: str) -> None:
+        """Prints one line."""
+        if self._stream is not None:
+            with contextlib.suppress(BrokenPipeError):  # nobody listens any more
+                print(line, file=self._stream, flush=True)
+
+    @contextlib.contextmanager
+    def busy(self, text: str, *, long: bool) -> Iterator[None]:
+        """Shows that work goes on: a spinner, for `long` work and on a terminal only.
+
+        Rich is imported here, because its import takes longer than most work does.
+        """
+        if not long or self._stream is None or not self._stream.isatty():
+            yield
+            return
+        from rich.console import Console  # noqa: PLC0415
+
+        with Console(stderr=True).status(text):
+            yield

@@ -1,0 +1,86 @@
+"""pycocotools, run as its documentation says, on data that it may mutate."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pycocotools.coco import COCO
+from pycocotools.cocoeval import COCOeval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["STATS", "Reference", "run_pycocotools"]
+
+STATS = ("AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What pycocotools says; -1 where it calls a number undefined."""
+
+    precision: NDArray[np.float64]  # (T, R, K, A, M)
+    recall: NDArray[np.float64]  # (T, K, A, M)
+    scores: NDArray[np.float64]  # (T, R, K, A, M)
+    stats: NDArray[np.float64] | None  # (12,); None where it cannot summarise (fewer than three caps)
+    table: str
+
+
+def run_pycocotools(
+    ground_truth: Mapping[str, Any],
+    detections: Sequence[Mapping[str, Any]],
+    *,
+    iou_thresholds: Sequence[float] | None = None,
+    max_dets: Sequence[int] | None = None,
+    area_ranges: Mapping[str, tuple[float, float]] | None = None,
+    class_agnostic: bool = False,
+    images: Sequence[int] | None = None,
+    categories: Sequence[int] | None = None,
+) -> Reference:
+    """Evaluates boxes with pycocotools; the arguments are those of ioukit's protocol and of `ioukit.evaluate`."""
+    talk = io.StringIO()
+    with contextlib.redirect_stdout(talk):
+        gt = COCO()
+        gt.dataset = copy.deepcopy(ground_truth)
+        gt.createIndex()
+        dt = gt.loadRes(copy.deepcopy(list(detections))) if detections else _no_results(gt)
+        evaluation = COCOeval(gt, dt, "bbox")
+        params = evaluation.params
+        if iou_thresholds is not None:
+            params.iouThrs = np.array(iou_thresholds, dtype=np.float64)
+        if max_dets is not None:
+            params.maxDets = list(max_dets)
+        if area_ranges is not None:
+            params.areaRngLbl = list(area_ranges)
+            params.areaRng = [list(ends) for ends in area_ranges.values()]
+        if class_agnostic:
+            params.useCats = 0
+        if images is not None:
+            params.imgIds = list(images)
+        if categories is not None:
+            params.catIds = list(categories)
+        evaluation.evaluate()
+        evaluation.accumulate()
+    lines = io.StringIO()
+    stats = None
+    if len(params.maxDets) >= 3:
+        with contextlib.redirect_stdout(lines):
+            evaluation.summarize()
+        stats = np.array(evaluation.stats)
+    result = evaluation.eval
+    return Reference(result["precision"], result["recall"], result["scores"], stats, lines.getvalue())
+
+
+def _no_results(gt: COCO) -> COCO:
+    """What loadRes would give for an empty list if it did not raise an IndexError there."""
+    dt = COCO()
+    dt.dataset = {**gt.dataset, "annotations": []}
+    dt.createIndex()
+    return dt

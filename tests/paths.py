@@ -1,0 +1,26 @@
+"""Where test data lies, and a writer for data sets made in a test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+__all__ = ["DATA", "load", "write_coco"]
+
+DATA = Path(__file__).parent / "data"
+
+
+def load(path: Path) -> Any:
+    return json.loads(path.read_bytes())
+
+
+def write_coco(folder: Path, ground_truth: Any, detections: Any) -> tuple[Path, Path]:
+    """Writes both as JSON; text is written as it is."""
+    paths = folder / "gt.json", folder / "dt.json"
+    for path, content in zip(paths, (ground_truth, detections), strict=True):
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return paths

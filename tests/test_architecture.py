@@ -1,0 +1,153 @@
+"""Imports run one way, and heavy libraries stay in the one place that needs them."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(__file__).parent.parent / "src" / "ioukit"
+
+# Low to high: a file may import from its own layer's package and from every layer below.
+LAYERS = (
+    {"errors", "typing", "_core", "_checks", "_arrays", "_optional"},
+    {"boxes"},
+    {"overlap"},
+    {"postprocess", "anchors", "assign"},
+    {"datasets"},
+    {"evaluation"},
+    {"plots"},
+    {"report", "ledger"},
+    {"cli", "compat"},
+)
+LEVEL: dict[str, float] = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+TOP = len(LAYERS)  # ioukit/__init__.py and __main__.py, which name what the layers offer
+# Beside the layers: it may use all up to evaluation, and few may use it.
+LEVEL["torch"] = LEVEL["evaluation"] + 0.5
+USERS_OF_TORCH = {"torch", "cli", "compat"}
+
+# Packages at home in one place, and only there.
+HOMES = {"torch": "torch", "torchvision": "torch", "matplotlib": "plots", "typer": "cli", "rich": "cli"}
+# What every installation has; the rest is imported inside the function that needs it, by `_optional`.
+ALWAYS = {
+    re.split(r"[^\w.-]", requirement)[0].replace("-", "_")
+    for requirement in importlib.metadata.requires("ioukit") or []
+    if "extra ==" not in requirement
+}
+
+
+def violations(path: Path, root: Path) -> Iterator[str]:
+    """The lines of a file that import what its place does not allow."""
+    module = path.relative_to(root.parent).with_suffix("")
+    part = module.parts[1] if len(module.parts) > 2 or module.name not in ("__init__", "__main__") else ""
+    level = LEVEL.get(part, TOP)
+    if part and part not in LEVEL:
+        yield f"{path.relative_to(root)}:1: {part} has no place in the order of imports"
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for name in imported(node, module):
+            where = f"{path.relative_to(root)}:{getattr(node, 'lineno', 1)}: "
+            package, _, rest = name.partition(".")
+            if package != "ioukit":
+                if HOMES.get(package, part) != part:
+                    yield f"{where}{package} may be imported by {HOMES[package]}/ alone"
+                continue
+            target = rest.partition(".")[0]
+            if target not in LEVEL:
+                # `import ioukit` or a public name of it: what a user writes, so only the outermost layer may.
+                if level < LEVEL["cli"]:
+                    yield f"{where}import the module that defines {rest or 'the name'}, not ioukit itself"
+            elif target == "torch" and part not in USERS_OF_TORCH and level < TOP:
+                yield f"{where}ioukit.torch may not be imported here"
+            elif LEVEL[target] > level:
+                yield f"{where}{part} may not import {target}, which stands above it"
+            elif LEVEL[target] == level and target != part and level > 0:
+                yield f"{where}{part} may not import its neighbour {target}; what both share belongs one layer down"
+
+
+def imported(node: ast.AST, module: Path) -> Iterator[str]:
+    """Absolute names of what a statement imports; a package's own names count as its modules."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            up = module.parts[: len(module.parts) - node.level]
+            base = ".".join([*up, base]).rstrip(".")
+        if base == "ioukit":
+            yield from (f"ioukit.{alias.name}" for alias in node.names)
+        else:
+            yield base
+
+
+def files() -> list[Path]:
+    return sorted([*SOURCE.rglob("*.py"), *SOURCE.rglob("*.pyi")])
+
+
+def test_imports_run_one_way() -> None:
+    found = [line for path in files() for line in violations(path, SOURCE)]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_packages_are_imported_at_the_top_only_where_always_installed() -> None:
+    """The rest is optional: at the top of a file it would break `import ioukit` for those who lack it."""
+    assert "numpy" in ALWAYS
+    found = []
+    for path in files():
+        module, part = path.relative_to(SOURCE.parent).with_suffix(""), path.relative_to(SOURCE).parts[0]
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            packages = {name.partition(".")[0] for name in imported(node, module)}
+            foreign = packages - sys.stdlib_module_names - ALWAYS - {"ioukit"}
+            found += [f"{path}:{node.lineno}: {package}" for package in foreign if HOMES.get(package) != part]
+    assert not found, "\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "says"),
+    [
+        ("boxes/formats.py", "from ioukit.overlap import pairwise_iou", "boxes may not import overlap"),
+        ("boxes/formats.py", "def f():\n    from ..evaluation.curves import area", "boxes may not import evaluation"),
+        ("assign/atss.py", "import ioukit.anchors.grid", "assign may not import its neighbour anchors"),
+        ("datasets/coco.py", "from ioukit import evaluate", "not ioukit itself"),
+        ("datasets/coco.py", "import ioukit", "not ioukit itself"),
+        ("plots/curves.py", "from ioukit.torch import losses", "ioukit.torch may not be imported here"),
+        ("errors.py", "from . import boxes", "errors may not import boxes"),
+        ("evaluation/curves.py", "import torch.nn", "torch may be imported by torch/ alone"),
+        ("evaluation/curves.py", "from ioukit.torch import losses", "ioukit.torch may not be imported here"),
+        ("torch/losses.py", "from ioukit.report import html", "torch may not import report"),
+        ("report/html.py", "from rich import print", "rich may be imported by cli/ alone"),
+        ("helpers/things.py", "", "helpers has no place in the order of imports"),
+    ],
+)
+def test_a_broken_rule_is_named_with_its_line(file: str, line: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "ioukit" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(f"{line}\n")
+    (found,) = violations(path, tmp_path / "ioukit")
+    assert found.startswith(f"{file}:{line.count(chr(10)) + 1}: ")
+    assert says in found
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("boxes/formats.py", "import numpy as np\nfrom ioukit.errors import DatasetError\nfrom . import rotated"),
+        ("errors.py", "from ioukit import typing"),
+        ("evaluation/evaluate.py", "from ioukit.datasets import GroundTruth\nfrom ioukit.evaluation.curves import f"),
+        ("torch/losses.py", "import torch\nfrom ioukit.assign import atss\nfrom ioukit.evaluation import evaluate"),
+        ("cli/eval.py", "import ioukit\nimport typer\nfrom ioukit.cli._talk import Talk"),
+        ("__init__.py", "from ioukit.evaluation import evaluate"),
+    ],
+)
+def test_good_imports_are_not_named(file: str, line: str, tmp_path: Path) -> None:
+    path = tmp_path / "ioukit" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{line}\n")
+    assert list(violations(path, tmp_path / "ioukit")) == []
