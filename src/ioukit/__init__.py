@@ -1,6 +1,41 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector."""
 
 from ioukit._core import __version__
+from ioukit.boxes import Boxes
 from ioukit.errors import DatasetError
+from ioukit.overlap import (
+    elementwise_ciou,
+    elementwise_diou,
+    elementwise_giou,
+    elementwise_intersection,
+    elementwise_ioa,
+    elementwise_iom,
+    elementwise_iou,
+    pairwise_ciou,
+    pairwise_diou,
+    pairwise_giou,
+    pairwise_intersection,
+    pairwise_ioa,
+    pairwise_iom,
+    pairwise_iou,
+)
 
-__all__ = ["DatasetError", "__version__"]
+__all__ = [
+    "Boxes",
+    "DatasetError",
+    "__version__",
+    "elementwise_ciou",
+    "elementwise_diou",
+    "elementwise_giou",
+    "elementwise_intersection",
+    "elementwise_ioa",
+    "elementwise_iom",
+    "elementwise_iou",
+    "pairwise_ciou",
+    "pairwise_diou",
+    "pairwise_giou",
+    "pairwise_intersection",
+    "pairwise_ioa",
+    "pairwise_iom",
+    "pairwise_iou",
+]
