@@ -45,8 +45,8 @@ Examples:
 Reference: {reference}.
 """
 
-_OUT = """    out: Where the result goes, instead of a new array: C-contiguous, of its shape and dtype. For a large result,
-        fresh memory costs more than the arithmetic.
+_OUT = """    out: Where the result goes, instead of a new array: C-contiguous, of its shape and dtype. Fresh memory for
+        a large result costs more than the arithmetic.
 """
 
 
