@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit.typing import FloatArray
+if TYPE_CHECKING:
+    from ioukit.typing import FloatArray
 
 
 def exact_overlap(variant: str, a: FloatArray, b: FloatArray) -> float:
@@ -16,7 +17,7 @@ def exact_overlap(variant: str, a: FloatArray, b: FloatArray) -> float:
     ax1, ay1, ax2, ay2 = (Fraction(float(x)) for x in a)
     bx1, by1, bx2, by2 = (Fraction(float(x)) for x in b)
     area_a, area_b = (ax2 - ax1) * (ay2 - ay1), (bx2 - bx1) * (by2 - by1)
-    intersection = max(min(ax2, bx2) - max(ax1, bx1), 0) * max(min(ay2, by2) - max(ay1, by1), 0)
+    intersection = max(min(ax2, bx2) - max(ax1, bx1), Fraction(0)) * max(min(ay2, by2) - max(ay1, by1), Fraction(0))
     union = area_a + area_b - intersection
     width, height = max(ax2, bx2) - min(ax1, bx1), max(ay2, by2) - min(ay1, by1)
     distance = ((ax1 + ax2 - bx1 - bx2) ** 2 + (ay1 + ay2 - by1 - by2) ** 2) / 4

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hypothesis import strategies as st
-from numpy.typing import DTypeLike
 
-from ioukit.typing import FloatArray
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ioukit.typing import FloatArray
 
 EIGHTH = 0.125
 
@@ -31,6 +33,5 @@ def grid_boxes(dtype: DTypeLike = np.float32, **size: int) -> st.SearchStrategy[
 
 def free_boxes(dtype: Any = np.float64, **size: int) -> st.SearchStrategy[FloatArray]:
     """Any corners within a million that neither vanish nor underflow when multiplied."""
-    width = 32 if dtype == np.float32 else 64
-    numbers = st.floats(2.0**-20, 2.0**20, width=width)
+    numbers = st.floats(2.0**-20, 2.0**20, width=32 if dtype == np.float32 else 64)
     return corner_boxes(numbers | numbers.map(lambda x: -x) | st.just(0.0), dtype, **size)

@@ -62,7 +62,9 @@ def test_nothing_small_overflows() -> None:
     """Areas beyond the integer or half type of the coordinates, and unsigned differences below 0."""
     side = np.array([[0, 0, 30000, 30000]], np.int16)
     assert_array_equal(pairwise_intersection(side, side), [[9e8]])
-    assert_array_equal(pairwise_iou(np.array([[200, 200, 250, 250]], np.uint8), np.array([[0, 0, 50, 50]], np.uint8)), 0)
+    assert_array_equal(
+        pairwise_iou(np.array([[200, 200, 250, 250]], np.uint8), np.array([[0, 0, 50, 50]], np.uint8)), 0
+    )
     half = np.array([[0, 0, 1000, 1000]], np.float16)
     assert_array_equal(pairwise_iou(half, half), [[1]])
     assert_array_equal(pairwise_intersection(half, half), [[np.inf]])  # 10^6 is no float16

@@ -1,4 +1,4 @@
-"""Values that other projects assert, exact values of real pairs, and degenerate pairs (tests/data/overlap/SOURCES.md)."""
+"""Values of other projects, of real pairs and of degenerate ones (sources: tests/data/overlap/SOURCES.md)."""
 
 from __future__ import annotations
 
@@ -120,4 +120,6 @@ def test_centres_on_a_grid_of_13_cells() -> None:
 
 
 def test_two_boxes_of_a_first_course() -> None:
-    assert_array_equal(pairwise_iou(Boxes([50, 50, 100, 100]), Boxes([60, 60, 110, 110])), np.float32([[1600 / 3400]]))
+    assert_array_equal(
+        pairwise_iou(Boxes([50, 50, 100, 100]), Boxes([60, 60, 110, 110])), np.array([[1600 / 3400]], np.float32)
+    )

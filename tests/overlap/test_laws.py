@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from strategies import free_boxes, grid_boxes
 
 import ioukit
 from ioukit.overlap.variants import VARIANTS, Variant
-from ioukit.typing import FloatArray
+from strategies import free_boxes, grid_boxes
+
+if TYPE_CHECKING:
+    from ioukit.typing import FloatArray
 
 DTYPES = [np.float32, np.float64]
 all_variants = pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+
+from ioukit import _core
 from oracles import exact_overlap, rounded_overlap, table
 from strategies import free_boxes
 
-from ioukit import _core
-from ioukit.typing import FloatArray
+if TYPE_CHECKING:
+    from ioukit.typing import FloatArray
 
 NATIVE = ["intersection", "iou", "ioa_first", "ioa_second", "iom", "giou", "diou", "ciou"]
 SIZES = [0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 65]
@@ -87,9 +89,9 @@ def test_a_result_beyond_the_cache_is_the_same() -> None:
 
 def test_an_unknown_instruction_set_or_variant_is_refused() -> None:
     box = np.array([[0.0, 0.0, 1.0, 1.0]])
-    with pytest.raises(ValueError, match="this machine has no \"mmx\""):
+    with pytest.raises(ValueError, match='this machine has no "mmx"'):
         pairwise("iou", box, box, simd="mmx")
-    with pytest.raises(ValueError, match="unknown variant \"dice\""):
+    with pytest.raises(ValueError, match='unknown variant "dice"'):
         pairwise("dice", box, box)
 
 

@@ -27,7 +27,8 @@ Args:
     threads: How many threads may work, by default as many as there are cores. It changes no bit of the result.
 {out}
 Returns:
-    {shape}, {range}. {degenerate}
+    {shape}, {range}.
+    {degenerate}
     Float32 and float64 give their own dtype and promote as in NumPy, float16 is computed in float32 and rounded;
     integers, bools and lists of numbers compute in float64. Pairs whose areas float32 cannot hold are computed in
     float64, so that nothing overflows but an intersection too large for its dtype.
