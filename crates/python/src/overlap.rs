@@ -101,7 +101,7 @@ fn fill_pairwise<F: Float + Element>(
         return Err(PyTypeError::new_err("boxes1 must be (..., N, 4)"));
     };
     let (rows1, rows2) = (rows(&boxes1)?, rows(&boxes2)?);
-    let batch = if n == 0 { 1 } else { rows1.len() / n };
+    let batch = rows1.len().checked_div(n).unwrap_or(1);
     let (py, out) = (boxes1.py(), out.as_slice_mut()?);
     py.detach(|| overlap::pairwise(variant, rows1, rows2, batch, out, run));
     Ok(())

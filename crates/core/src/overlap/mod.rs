@@ -9,11 +9,10 @@ mod kernel;
 mod simd;
 
 use crate::float::Float;
-use crate::threads::with_threads;
 use formula::{Formula, Measured};
 use kernel::{Columns, Elementwise, PairwisePart};
-use rayon::prelude::*;
 use std::marker::PhantomData;
+use std::sync::Mutex;
 
 pub use simd::Level;
 
@@ -69,7 +68,7 @@ impl Variant {
 /// How a call runs; it changes no bit of the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// 0: all cores.
+    /// How many may work at most; 0: as many as there are cores.
     pub threads: usize,
     /// The instruction set.
     pub level: Level,
@@ -233,15 +232,32 @@ fn elementwise_of<V: Formula, F: Float>(
 }
 
 /// Runs `fill(start, part)` for every part of `out`, on several threads where that is worth it.
+///
+/// The calling thread takes parts too and does not wait for the pool to wake up, which would cost as much as a part.
 fn in_parts<F: Float>(out: &mut [F], threads: usize, fill: impl Fn(usize, &mut [F]) + Sync) {
     if threads == 1 || out.len() < 2 * PART {
         fill(0, out);
         return;
     }
-    with_threads(threads, || {
-        out.par_chunks_mut(PART)
-            .enumerate()
-            .for_each(|(number, part)| fill(number * PART, part));
+    let available = rayon::current_num_threads();
+    let threads = if threads == 0 {
+        available
+    } else {
+        threads.min(available)
+    };
+    let helpers = threads.min(out.len().div_ceil(PART)) - 1;
+    let parts = Mutex::new(out.chunks_mut(PART).enumerate());
+    let next = || parts.lock().expect("nothing panics under the lock").next();
+    let work = || {
+        while let Some((number, part)) = next() {
+            fill(number * PART, part);
+        }
+    };
+    rayon::in_place_scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(|_| work());
+        }
+        work();
     });
 }
 
