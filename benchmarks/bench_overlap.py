@@ -55,7 +55,8 @@ def peers(variant: str, a: Any, b: Any) -> dict[str, Call]:
             pass
         if len(a) <= 1000:  # beyond, its temporary arrays do not fit
             try:
-                with warnings.catch_warnings(action="ignore"):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
                     from supervision.detection.utils.iou_and_nms import box_iou_batch  # noqa: PLC0415
 
                 calls["supervision"] = lambda: box_iou_batch(a, b)
@@ -65,7 +66,12 @@ def peers(variant: str, a: Any, b: Any) -> dict[str, Call]:
         import torch  # noqa: PLC0415
         from torchvision import ops  # noqa: PLC0415
 
-        names = {"iou": "box_iou", "giou": "generalized_box_iou", "diou": "distance_box_iou", "ciou": "complete_box_iou"}
+        names = {
+            "iou": "box_iou",
+            "giou": "generalized_box_iou",
+            "diou": "distance_box_iou",
+            "ciou": "complete_box_iou",
+        }
         tensors = torch.from_numpy(a), torch.from_numpy(b)
         if len(a) <= 1000:
             calls["torchvision"] = lambda: getattr(ops, names[variant])(*tensors)

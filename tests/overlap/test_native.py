@@ -21,9 +21,11 @@ NATIVE = ["intersection", "iou", "ioa_first", "ioa_second", "iom", "giou", "diou
 SIZES = [0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 65]
 
 
-def pairwise(variant: str, a: FloatArray, b: FloatArray, threads: int = 1, simd: str | None = None) -> FloatArray:
+def pairwise(
+    variant: str, a: FloatArray, b: FloatArray, *, threads: int = 1, reused: bool = False, simd: str | None = None
+) -> FloatArray:
     out = np.full((len(a), len(b)), np.nan, a.dtype)
-    _core.pairwise(variant, a, b, out, threads, simd)
+    _core.pairwise(variant, a, b, out, threads, reused, simd)
     return out
 
 
@@ -82,7 +84,7 @@ def test_threads_change_no_bit(variant: str) -> None:
 
 def test_a_result_beyond_the_cache_is_the_same() -> None:
     a, b = random_boxes(3001, np.float32, 1), random_boxes(3007, np.float32, 2)  # 36 MB: streamed past the cache
-    large = pairwise("iou", a, b, threads=0)
+    large = pairwise("iou", a, b, threads=0, reused=True)
     for first in range(0, 3001, 500):
         assert_array_equal(large[first : first + 500], pairwise("iou", a[first : first + 500], b))
 

@@ -29,15 +29,17 @@ pub fn first_invalid(boxes: &Bound<'_, PyAny>, corners: bool) -> PyResult<Option
     }
 }
 
-/// Fills `out` (..., N, M) with the overlaps of `boxes1` (..., N, 4) and `boxes2` (..., M, 4), xyxy, all of one dtype.
+/// Fills `out` (..., N, M) with the overlaps of `boxes1` (..., N, 4) and `boxes2` (..., M, 4), xyxy, all of one dtype;
+/// `reused` says that `out` is no fresh memory.
 #[pyfunction]
-#[pyo3(signature = (variant, boxes1, boxes2, out, threads, simd=None))]
+#[pyo3(signature = (variant, boxes1, boxes2, out, threads, reused=false, simd=None))]
 pub fn pairwise(
     variant: &str,
     boxes1: &Bound<'_, PyAny>,
     boxes2: &Bound<'_, PyAny>,
     out: &Bound<'_, PyAny>,
     threads: usize,
+    reused: bool,
     simd: Option<&str>,
 ) -> PyResult<()> {
     let (variant, run) = (
@@ -45,6 +47,7 @@ pub fn pairwise(
         Run {
             threads,
             level: level_named(simd)?,
+            reused,
         },
     );
     match out.cast::<PyArrayDyn<f32>>() {
@@ -69,6 +72,7 @@ pub fn elementwise(
         Run {
             threads,
             level: level_named(simd)?,
+            reused: false,
         },
     );
     match out.cast::<PyArrayDyn<f32>>() {

@@ -145,7 +145,7 @@ def _pairwise(
         first = np.ascontiguousarray(np.broadcast_to(first, (*batch, *first.shape[-2:])))
         second = np.ascontiguousarray(np.broadcast_to(second, (*batch, *second.shape[-2:])))
     result = result_array(out, (*first.shape[:-1], second.shape[-2]), sets)
-    _core.pairwise(variant, first, second, result, check_threads(threads))
+    _core.pairwise(variant, first, second, result, check_threads(threads), reused=result is out)
     return finish(result, out, dtype)
 
 

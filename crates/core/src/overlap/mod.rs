@@ -72,6 +72,9 @@ pub struct Run {
     pub threads: usize,
     /// The instruction set.
     pub level: Level,
+    /// The memory of a pairwise result was in use before. Then a large result is written past the cache, in half the time; fresh
+    /// pages are in the cache already, since the system has just cleared them, and are written there.
+    pub reused: bool,
 }
 
 /// Calls a generic function with the formula of a variant and the number of results in a cache line.
@@ -142,7 +145,7 @@ pub fn elementwise<F: Float>(
 /// Pairs a thread takes at a time. Below two such parts a second thread costs more than it brings (benchmarks/).
 const PART: usize = 1 << 16;
 
-/// Bytes of result beyond which it is written past the cache.
+/// Bytes of a reused result beyond which it is written past the cache.
 const STREAM_FROM: usize = 1 << 25;
 
 fn pairwise_of<V: Formula, F: Float>(
@@ -154,7 +157,7 @@ fn pairwise_of<V: Formula, F: Float>(
 ) {
     let width = boxes2.len() / batch;
     let set = out.len() / batch; // results per pair of sets
-    let stream = size_of_val(out) >= STREAM_FROM;
+    let stream = run.reused && size_of_val(out) >= STREAM_FROM;
     let columns: Vec<_> = boxes2
         .chunks(width)
         .map(|boxes| Columns::new::<V>(boxes))

@@ -7,6 +7,14 @@ use std::marker::PhantomData;
 /// Sizes around those of vectors and blocks.
 const SIZES: [usize; 12] = [0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 33, 70];
 
+fn on(threads: usize, level: Level) -> Run {
+    Run {
+        threads,
+        level,
+        reused: false,
+    }
+}
+
 /// Boxes in a small window, so that many overlap; some without area, some equal.
 fn boxes<F: Float>(count: usize, seed: u64) -> Vec<[F; 4]> {
     let mut state = seed;
@@ -59,7 +67,7 @@ fn every_level_gives_the_bits_of_the_formula<F: Float>() {
                     .collect();
                 for level in Level::available() {
                     let mut out = vec![F::ONE; rows * width];
-                    pairwise(variant, &a, &b, 1, &mut out, Run { threads: 1, level });
+                    pairwise(variant, &a, &b, 1, &mut out, on(1, level));
                     assert_eq!(
                         bits(&out),
                         bits(&expected),
@@ -76,7 +84,7 @@ fn every_level_gives_the_bits_of_the_formula<F: Float>() {
                 .collect();
             for level in Level::available() {
                 let mut out = vec![F::ONE; rows];
-                elementwise(variant, &a, &b, &mut out, Run { threads: 1, level });
+                elementwise(variant, &a, &b, &mut out, on(1, level));
                 assert_eq!(bits(&out), bits(&expected), "{} {rows}", level.name());
             }
         }
@@ -104,10 +112,7 @@ fn streamed_results_are_the_same_wherever_a_part_begins() {
         &b,
         1,
         &mut expected,
-        Run {
-            threads: 1,
-            level: Level::Baseline,
-        },
+        on(1, Level::Baseline),
     );
     for level in Level::available() {
         for start in 0..61 {
@@ -151,10 +156,7 @@ fn threads_change_no_bit() {
             &b,
             1,
             &mut out,
-            Run {
-                threads,
-                level: Level::best(),
-            },
+            on(threads, Level::best()),
         );
         bits(&out)
     };
@@ -167,10 +169,7 @@ fn threads_change_no_bit() {
 #[test]
 fn a_batch_is_its_pairs_of_sets() {
     let (a, b) = (boxes::<f32>(3 * 5, 1), boxes::<f32>(3 * 21, 2));
-    let run = Run {
-        threads: 1,
-        level: Level::best(),
-    };
+    let run = on(1, Level::best());
     let mut together = vec![0.0; 3 * 5 * 21];
     pairwise(Variant::Giou, &a, &b, 3, &mut together, run);
     for k in 0..3 {
@@ -191,10 +190,7 @@ fn a_batch_is_its_pairs_of_sets() {
 fn huge_single_precision_boxes_overflow_nowhere_and_touch_no_other_pair() {
     let huge = [-1e30, -1e30, 1e30, 1e30_f32];
     let (mut a, mut b) = (boxes::<f32>(4, 1), boxes::<f32>(20, 2));
-    let run = Run {
-        threads: 1,
-        level: Level::best(),
-    };
+    let run = on(1, Level::best());
     for variant in Variant::ALL
         .into_iter()
         .filter(|&variant| variant != Variant::Intersection)
