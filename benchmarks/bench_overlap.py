@@ -81,24 +81,25 @@ def peers(variant: str, a: Any, b: Any) -> dict[str, Call]:
 
 
 def medians(calls: dict[str, Call], seconds: float) -> dict[str, float]:
-    """Median over bursts of each call, in seconds; the bursts take turns, so that a slow phase of the machine hits all.
+    """Median time of each call, in seconds; bursts of five take turns, so that a slow phase of the machine hits all.
 
     In a burst the calls follow each other as in a loop, where a library finds its last result's memory again.
     """
-    burst = {}
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    inner = {}
     for name, call in calls.items():
         call()
         start = time.perf_counter()
         call()
-        burst[name] = max(3, int(2e-3 / (time.perf_counter() - start)))
-    times: dict[str, list[float]] = {name: [] for name in calls}
+        inner[name] = max(1, int(100e-6 / (time.perf_counter() - start)))
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times[name]) < 5:
+    while time.perf_counter() < end:
         for name, call in calls.items():
-            start = time.perf_counter()
-            for _ in range(burst[name]):
-                call()
-            times[name].append((time.perf_counter() - start) / burst[name])
+            for _ in range(5):
+                start = time.perf_counter()
+                for _ in range(inner[name]):
+                    call()
+                times[name].append((time.perf_counter() - start) / inner[name])
     return {name: statistics.median(values) for name, values in times.items()}
 
 

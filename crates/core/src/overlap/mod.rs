@@ -142,8 +142,11 @@ pub fn elementwise<F: Float>(
     with_formula!(variant, elementwise_of(boxes1, boxes2, out, run));
 }
 
-/// Pairs a thread takes at a time. Below two such parts a second thread costs more than it brings (benchmarks/).
-const PART: usize = 1 << 16;
+/// The fewest pairs a thread takes at a time: two such parts are worth a second thread.
+const MIN_PART: usize = 1 << 16;
+
+/// The most: a part of fresh memory should span its huge pages alone, as two threads in one page clear it twice.
+const MAX_PART: usize = 1 << 20;
 
 /// Bytes of a reused result beyond which it is written past the cache.
 const STREAM_FROM: usize = 1 << 25;
@@ -238,7 +241,7 @@ fn elementwise_of<V: Formula, F: Float>(
 ///
 /// The calling thread takes parts too and does not wait for the pool to wake up, which would cost as much as a part.
 fn in_parts<F: Float>(out: &mut [F], threads: usize, fill: impl Fn(usize, &mut [F]) + Sync) {
-    if threads == 1 || out.len() < 2 * PART {
+    if threads == 1 || out.len() < 2 * MIN_PART {
         fill(0, out);
         return;
     }
@@ -248,12 +251,13 @@ fn in_parts<F: Float>(out: &mut [F], threads: usize, fill: impl Fn(usize, &mut [
     } else {
         threads.min(available)
     };
-    let helpers = threads.min(out.len().div_ceil(PART)) - 1;
-    let parts = Mutex::new(out.chunks_mut(PART).enumerate());
+    let part = (out.len() / (8 * threads)).clamp(MIN_PART, MAX_PART);
+    let helpers = threads.min(out.len().div_ceil(part)) - 1;
+    let parts = Mutex::new(out.chunks_mut(part).enumerate());
     let next = || parts.lock().expect("nothing panics under the lock").next();
     let work = || {
-        while let Some((number, part)) = next() {
-            fill(number * PART, part);
+        while let Some((number, out)) = next() {
+            fill(number * part, out);
         }
     };
     rayon::in_place_scope(|scope| {
