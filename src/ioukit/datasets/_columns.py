@@ -11,10 +11,19 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit.errors import DatasetError
 
-__all__ = ["OnInvalid", "check_boxes", "check_on_invalid", "check_values", "existing_file", "frozen", "integers", "keep"]
+__all__ = [
+    "OnInvalid",
+    "check_boxes",
+    "check_on_invalid",
+    "check_values",
+    "existing_file",
+    "frozen",
+    "integers",
+    "keep",
+]
 
 OnInvalid = Literal["error", "drop", "pycocotools"]
-"""What to do with a record that the format does not allow: refuse the data set; leave the record out and count it; or do
+"""What to do with a record that the format does not allow: refuse the data set; leave the record out and count it; do
 what pycocotools does where it gives a number, and refuse where it raises."""
 
 AnyArray = npt.NDArray[Any]
@@ -63,18 +72,18 @@ def keep(wanted: npt.NDArray[np.bool_] | npt.NDArray[np.int64] | None, *columns:
     """The wanted rows of each column; ``None`` wants all."""
     if wanted is None:
         return columns
-    rows = np.flatnonzero(wanted) if wanted.dtype == np.bool_ else wanted
+    rows: AnyArray = np.flatnonzero(wanted) if wanted.dtype == np.bool_ else wanted
     return tuple(_take(column, rows) for column in columns)
 
 
-def _take(column: Any, rows: npt.NDArray[np.intp]) -> Any:
+def _take(column: Any, rows: AnyArray) -> Any:
     if column is None or isinstance(column, np.ndarray):
         return column if column is None else column[rows]
     return column.take(rows) if hasattr(column, "take") else [column[row] for row in rows]
 
 
 def check_boxes(boxes: npt.NDArray[np.float64], source: str, array: str, on_invalid: OnInvalid) -> AnyArray | None:
-    """The rows that are boxes, ``None`` for all; an error that names the first other one, unless they are dropped.
+    """The rows that are boxes, ``None`` for all; an error naming the first other one, unless they are dropped.
 
     pycocotools computes with whatever it is given; what is not finite is refused all the same, since no number comes out
     of it that means anything.
@@ -103,8 +112,8 @@ def check_values(
     lowest: float | None = None,
 ) -> AnyArray | None:
     """The rows that are finite (and not below ``lowest``), ``None`` for all; otherwise as :func:`check_boxes`."""
-    good = np.isfinite(values) if lowest is None else np.isfinite(values) & (values >= lowest)
-    good = good.reshape(len(values), -1).all(axis=1)
+    fine = np.isfinite(values) if lowest is None else np.isfinite(values) & (values >= lowest)
+    good: AnyArray = np.all(fine, axis=tuple(range(1, values.ndim)))
     if good.all():
         return None
     if on_invalid != "drop":
@@ -112,4 +121,3 @@ def check_values(
         expected = "a finite number" if lowest is None else f"a finite number of at least {lowest:g}"
         raise DatasetError(f"{source}: {array}[{row}].{field}: expected {expected}, found {values[row].tolist()}")
     return good
-

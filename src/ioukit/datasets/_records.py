@@ -57,7 +57,12 @@ def _is_integer(value: Any) -> bool:
 
 
 def _is_four(value: Any) -> bool:
-    return not isinstance(value, str | Mapping) and hasattr(value, "__len__") and len(value) == 4 and all(map(_is_real, value))
+    return (
+        not isinstance(value, str | Mapping)
+        and hasattr(value, "__len__")
+        and len(value) == 4
+        and all(map(_is_real, value))
+    )
 
 
 def _is_flag(value: Any) -> bool:
@@ -86,7 +91,7 @@ def columns(
     try:
         found = {name: field.column([record[name] for record in records]) for name, field in fields.items()}
     except (KeyError, TypeError, IndexError):
-        found = {name: None for name in fields}
+        found = dict.fromkeys(fields)
     if all(column is not None for column in found.values()):
         return {name: column for name, column in found.items() if column is not None}, None
     # Something is wrong, or unusual: look at the records one by one.

@@ -87,9 +87,7 @@ class Detections:
             path = existing_file(source)
             raw = _core.read_coco_detections(path, on_invalid, threads or 0)
             spans = raw.pop("segmentations")
-            return _assemble(
-                path, on_invalid, **raw, segmentations=Segmentations(path, spans) if len(spans) else None
-            )
+            return _assemble(path, on_invalid, **raw, segmentations=Segmentations(path, spans) if len(spans) else None)
         if isinstance(source, np.ndarray):
             return _from_array(source, on_invalid)
         if isinstance(source, Mapping):
@@ -203,7 +201,7 @@ def _from_array(array: npt.NDArray[Any], on_invalid: OnInvalid) -> Detections:
     )
 
 
-def _assemble(  # noqa: PLR0913 - one argument a column
+def _assemble(
     source: str,
     on_invalid: OnInvalid,
     *,
@@ -227,5 +225,15 @@ def _assemble(  # noqa: PLR0913 - one argument a column
         notes.append(f"{source}: {dropped:,} invalid record{'s' if dropped > 1 else ''} left out")
     if len(rows[3]) == 0:
         notes.append(f"{source}: no detections: AP and AR are 0 wherever there is something to find")
-    arrays = [frozen(column) if isinstance(column, np.ndarray) else column for column in rows]
-    return Detections(*arrays, source, on_invalid, dropped, tuple(notes))
+    image_ids, category_ids, boxes, scores, segmentations = rows
+    return Detections(
+        image_ids=frozen(image_ids),
+        category_ids=frozen(category_ids),
+        boxes=frozen(boxes),
+        scores=frozen(scores),
+        segmentations=segmentations,
+        source=source,
+        on_invalid=on_invalid,
+        dropped=dropped,
+        notes=tuple(notes),
+    )

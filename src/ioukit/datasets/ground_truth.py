@@ -119,7 +119,9 @@ class GroundTruth:
         return len(self.ids)
 
     def __repr__(self) -> str:
-        return f"GroundTruth({len(self):,} annotations, {len(self.images):,} images, {len(self.categories):,} categories)"
+        return (
+            f"GroundTruth({len(self):,} annotations, {len(self.images):,} images, {len(self.categories):,} categories)"
+        )
 
     @classmethod
     def from_coco(
@@ -222,7 +224,7 @@ class GroundTruth:
 def _column(values: npt.ArrayLike | None, default: npt.NDArray[Any], name: str, dtype: type) -> npt.NDArray[Any]:
     if values is None:
         return default
-    array = np.array(values, dtype)
+    array: npt.NDArray[Any] = np.array(values, dtype)
     if array.shape != default.shape:
         raise ValueError(f"{name} must have shape {default.shape}, got {array.shape}")
     return array
@@ -281,7 +283,7 @@ def _number(value: Any) -> float:
     return float(value) if isinstance(value, int | float | np.number) else np.nan
 
 
-def _assemble(  # noqa: PLR0913 - one argument a column
+def _assemble(
     source: str,
     on_invalid: OnInvalid,
     dropped: int,
@@ -322,8 +324,22 @@ def _assemble(  # noqa: PLR0913 - one argument a column
             f"{source}: an annotation has the id 0, which pycocotools takes for 'no match': its numbers are too low "
             "(on_invalid='pycocotools' gives those)"
         )
-    arrays = [frozen(column) if isinstance(column, np.ndarray) else column for column in rows]
-    return GroundTruth(images, categories, *arrays, source, on_invalid, dropped, tuple(notes))
+    ids, image_ids, category_ids, boxes, areas, crowd, segmentations = rows
+    return GroundTruth(
+        images=images,
+        categories=categories,
+        ids=frozen(ids),
+        image_ids=frozen(image_ids),
+        category_ids=frozen(category_ids),
+        boxes=frozen(boxes),
+        areas=frozen(areas),
+        crowd=frozen(crowd),
+        segmentations=segmentations,
+        source=source,
+        on_invalid=on_invalid,
+        dropped=dropped,
+        notes=tuple(notes),
+    )
 
 
 def _ordered_images(images: Images, unique: npt.NDArray[np.int64] | None) -> tuple[Images, int]:

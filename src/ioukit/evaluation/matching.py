@@ -26,7 +26,7 @@ class MatchTable:
     everything computed from it the same bits. Only the columns ``detection`` and ``pair_ground_truth`` refer to the data
     that was matched; in a sum they count through the data of the first table, then the second.
 
-    A set of IoU thresholds is (A, B) bytes: for each area range, threshold ``t`` is bit ``t % 8`` of byte ``t // 8``.
+    A set of IoU thresholds is (A, B) bytes: for each area range, threshold ``t`` in bit ``t % 8`` of byte ``t // 8``.
     """
 
     protocol: Protocol
@@ -88,7 +88,10 @@ class MatchTable:
         return found
 
     def _bits(self, sets: npt.NDArray[np.uint8], iou: float, area: str) -> BoolArray:
-        thresholds, labels = self.protocol.iou_thresholds, [area_range.label for area_range in self.protocol.area_ranges]
+        thresholds, labels = (
+            self.protocol.iou_thresholds,
+            [area_range.label for area_range in self.protocol.area_ranges],
+        )
         if iou not in thresholds:
             raise ValueError(f"no IoU threshold {iou}; there are {', '.join(map(str, thresholds))}")
         if area not in labels:
@@ -119,7 +122,9 @@ class MatchTable:
             if table.protocol != first.protocol:
                 raise ValueError(f"tables of different protocols do not add up: {first.protocol}, {table.protocol}")
             if table.categories.ids.tolist() != first.categories.ids.tolist():
-                raise ValueError("tables of different categories do not add up: match all of them with the same categories")
+                raise ValueError(
+                    "tables of different categories do not add up: match all of them with the same categories"
+                )
         all_images = np.concatenate([table.image_ids for table in tables])
         image_ids, counts = np.unique(all_images, return_counts=True)
         if (counts > 1).any():
@@ -132,7 +137,9 @@ class MatchTable:
         place[order] = np.arange(len(order))
         row_starts = np.cumsum([0, *(len(table) for table in tables)])
         gt_starts, dt_starts = np.cumsum([(0, 0), *(table.sources for table in tables)], axis=0).T
-        pair_row = place[np.concatenate([table.pair_row + start for table, start in zip(tables, row_starts, strict=False)])]
+        pair_row = place[
+            np.concatenate([table.pair_row + start for table, start in zip(tables, row_starts, strict=False)])
+        ]
         pair_order = np.argsort(pair_row, kind="stable")
 
         def joined(name: str) -> npt.NDArray[Any]:

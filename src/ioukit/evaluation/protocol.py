@@ -99,7 +99,9 @@ def _areas(ranges: Mapping[str, tuple[float, float]] | Iterable[tuple[str, float
     areas = tuple(AreaRange(str(label), float(low), float(high)) for label, low, high in rows)
     for area in areas:
         if not area.low <= area.high or math.isinf(area.low):
-            raise ValueError(f"area range {area.label!r} must go from a lower to a higher number, got {area.low}, {area.high}")
+            raise ValueError(
+                f"area range {area.label!r} must go from a lower to a higher number, got {area.low}, {area.high}"
+            )
     if not areas:
         raise ValueError("area_ranges must hold at least one range")
     labels = [area.label for area in areas]

@@ -66,7 +66,7 @@ def summarise_classes(curves: Curves) -> list[dict[str, float]]:
     for measure in measures(curves.protocol):
         chosen = select(curves, measure)  # (T, R, K) or (T, K)
         count = chosen.shape[-1]
-        rows = np.ascontiguousarray(np.moveaxis(chosen, -1, 0)).reshape(count, -1)  # (K, T * R)
+        rows = np.moveaxis(chosen, -1, 0).reshape(count, chosen[..., :1].size)  # (K, T * R)
         columns[measure.key] = rows.mean(axis=1).tolist() if rows.shape[1] else [float("nan")] * count
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -103,8 +103,8 @@ def table(protocol: Protocol, summary: Mapping[str, float]) -> str:
         title = "Average Precision" if measure.kind == "AP" else "Average Recall"
         value = summary[measure.key]
         lines.append(
-            f" {title:<18} ({measure.kind}) @[ IoU={iou:<9} | area={measure.area:>6s} | maxDets={measure.max_dets:>3d} ] "
-            f"= {-1.0 if np.isnan(value) else value:0.3f}"
+            f" {title:<18} ({measure.kind}) @[ IoU={iou:<9} | area={measure.area:>6s} | "
+            f"maxDets={measure.max_dets:>3d} ] = {-1.0 if np.isnan(value) else value:0.3f}"
         )
     return "\n".join(lines)
 
