@@ -28,14 +28,15 @@ MEASURES = {
 
 
 def draw(ax: Axes, title: str, detection: list[float]) -> None:
-    for (x1, y1, x2, y2), style, name in ((OBJECT, "-", "object"), (detection, "--", "detection")):
-        ax.add_patch(Rectangle((x1, y1), x2 - x1, y2 - y1, fill=False, lw=2, ls=style, ec="black", label=name))
+    for (x1, y1, x2, y2), line, name in ((OBJECT, "-", "object"), (detection, "--", "detection")):
+        ax.add_patch(Rectangle((x1, y1), x2 - x1, y2 - y1, fill=False, lw=2, ls=line, ec="black", label=name))
     x1, y1 = (max(a, b) for a, b in zip(OBJECT[:2], detection[:2], strict=True))
     x2, y2 = (min(a, b) for a, b in zip(OBJECT[2:], detection[2:], strict=True))
     if x2 > x1 and y2 > y1:
         ax.add_patch(Rectangle((x1, y1), x2 - x1, y2 - y1, fc="#f2c14e", ec="#8a5a00", lw=0, hatch="///", zorder=0))
     values = [f"{name:<5}{float(measure(OBJECT, detection)):>7.3f}" for name, measure in MEASURES.items()]
-    ax.text(0.5, -0.06, "\n".join(values), transform=ax.transAxes, ha="center", va="top", family="monospace", fontsize=11)
+    style = {"ha": "center", "va": "top", "family": "monospace", "fontsize": 11}
+    ax.text(0.5, -0.06, "\n".join(values), transform=ax.transAxes, **style)
     ax.set_title(title, fontsize=12)
     ax.set(xlim=(1, 14), ylim=(11.5, 1), aspect="equal", xticks=[], yticks=[])
     for side in ax.spines.values():

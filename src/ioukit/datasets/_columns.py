@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit.boxes import Boxes, BoxesLike
 from ioukit.errors import DatasetError
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "frozen",
     "integers",
     "keep",
+    "pixel_boxes",
 ]
 
 OnInvalid = Literal["error", "drop", "pycocotools"]
@@ -66,6 +68,20 @@ def integers(values: npt.ArrayLike, *, name: str, length: int | None = None) -> 
     if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
         raise ValueError(f"{name} must fit 64 signed bits, got {array.max()}")
     return array.astype(np.int64)
+
+
+def pixel_boxes(boxes: BoxesLike, count: int) -> npt.NDArray[np.float64]:
+    """(N, 4) ``[x, y, width, height]`` in a float64 array of their own."""
+    if isinstance(boxes, Boxes):
+        if boxes.normalized:
+            raise ValueError("boxes are normalized, expected pixels: denormalize(width, height) them first")
+        boxes = boxes.convert("xywh").numpy()
+    array = np.array(boxes, np.float64, order="C")
+    if array.size == 0:
+        array = array.reshape(0, 4)
+    if array.shape != (count, 4):
+        raise ValueError(f"boxes must have shape ({count}, 4), got {array.shape}")
+    return array
 
 
 def keep(wanted: npt.NDArray[np.bool_] | npt.NDArray[np.int64] | None, *columns: Any) -> tuple[Any, ...]:

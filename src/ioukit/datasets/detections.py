@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit.boxes import BoxesLike
 from ioukit.datasets._columns import (
     OnInvalid,
     check_boxes,
@@ -20,6 +21,7 @@ from ioukit.datasets._columns import (
     frozen,
     integers,
     keep,
+    pixel_boxes,
 )
 from ioukit.datasets._lazy import Segmentations
 from ioukit.datasets._records import FOUR, INTEGER, NUMBER, columns
@@ -116,7 +118,7 @@ class Detections:
         *,
         image_ids: npt.ArrayLike,
         category_ids: npt.ArrayLike,
-        boxes: npt.ArrayLike,
+        boxes: BoxesLike,
         scores: npt.ArrayLike,
     ) -> Detections:
         """Take columns.
@@ -124,7 +126,7 @@ class Detections:
         Args:
             image_ids: (N,) integers.
             category_ids: (N,) integers.
-            boxes: (N, 4) ``[x, y, width, height]`` in pixels.
+            boxes: :class:`~ioukit.Boxes` in pixels, or (N, 4) ``[x, y, width, height]``.
             scores: (N,) numbers.
 
         Raises:
@@ -132,9 +134,7 @@ class Detections:
         """
         image_ids = integers(image_ids, name="image_ids")
         count = len(image_ids)
-        box_array = np.array(boxes, np.float64).reshape(count, 4) if count == 0 else np.array(boxes, np.float64)
-        if box_array.shape != (count, 4):
-            raise ValueError(f"boxes must have shape ({count}, 4), got {box_array.shape}")
+        box_array = pixel_boxes(boxes, count)
         score_array = np.array(scores, np.float64)
         if score_array.shape != (count,):
             raise ValueError(f"scores must have shape ({count},), got {score_array.shape}")

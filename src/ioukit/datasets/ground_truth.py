@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit.boxes import BoxesLike
 from ioukit.datasets._columns import (
     OnInvalid,
     check_boxes,
@@ -20,6 +21,7 @@ from ioukit.datasets._columns import (
     frozen,
     integers,
     keep,
+    pixel_boxes,
 )
 from ioukit.datasets._lazy import Names, Segmentations
 from ioukit.datasets._records import FLAG, FOUR, INTEGER, NUMBER, columns
@@ -76,7 +78,8 @@ class Categories:
             import difflib  # noqa: PLC0415 - only for the message
 
             close = difflib.get_close_matches(key, self.names, n=3)
-            hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else f"; there are {len(self)} others"
+            others = ", ".join(map(repr, self.names[:5])) + (", ..." if len(self) > 5 else "")
+            hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else f"; there are {others}"
             raise ValueError(f"no category has the name {key!r}{hint}")
         return found[0]
 
@@ -169,7 +172,7 @@ class GroundTruth:
         *,
         image_ids: npt.ArrayLike,
         category_ids: npt.ArrayLike,
-        boxes: npt.ArrayLike,
+        boxes: BoxesLike,
         areas: npt.ArrayLike | None = None,
         crowd: npt.ArrayLike | None = None,
         ids: npt.ArrayLike | None = None,
@@ -181,7 +184,7 @@ class GroundTruth:
         Args:
             image_ids: (N,) integers.
             category_ids: (N,) integers.
-            boxes: (N, 4) ``[x, y, width, height]`` in pixels.
+            boxes: :class:`~ioukit.Boxes` in pixels, or (N, 4) ``[x, y, width, height]``.
             areas: (N,) square pixels; width times height if ``None``.
             crowd: (N,) booleans; none is a crowd if ``None``.
             ids: (N,) integers, each once; 1 to N if ``None``.
@@ -193,9 +196,7 @@ class GroundTruth:
         """
         image_ids = integers(image_ids, name="image_ids")
         count = len(image_ids)
-        box_array = np.array(boxes, np.float64).reshape(count, 4) if count == 0 else np.array(boxes, np.float64)
-        if box_array.shape != (count, 4):
-            raise ValueError(f"boxes must have shape ({count}, 4), got {box_array.shape}")
+        box_array = pixel_boxes(boxes, count)
         category_ids = integers(category_ids, name="category_ids", length=count)
         names: tuple[str, ...]
         if isinstance(categories, Mapping):
