@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -39,7 +39,6 @@ def random_boxes(count: int, dtype: Any, seed: int) -> FloatArray:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("variant", NATIVE)
 @given(data=st.data())
-@settings(max_examples=60)
 def test_values_are_the_exact_ones_to_a_few_roundings(variant: str, dtype: Any, data: st.DataObject) -> None:
     a, b = data.draw(free_boxes(dtype)), data.draw(free_boxes(dtype))
     rounding = 16 * np.finfo(dtype).eps
@@ -50,7 +49,6 @@ def test_values_are_the_exact_ones_to_a_few_roundings(variant: str, dtype: Any, 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("variant", NATIVE[:-1])
 @given(data=st.data())
-@settings(max_examples=60)
 def test_bits_are_those_of_the_promised_order(variant: str, dtype: Any, data: st.DataObject) -> None:
     a, b = data.draw(free_boxes(dtype)), data.draw(free_boxes(dtype))
     assert_array_equal(pairwise(variant, a, b), table(rounded_overlap, variant, a, b))
