@@ -9,6 +9,7 @@ mod kernel;
 mod simd;
 
 use crate::float::Float;
+use crate::threads::pool_is_alive;
 use formula::{Formula, Measured};
 use kernel::{Columns, Elementwise, PairwisePart};
 use std::marker::PhantomData;
@@ -238,7 +239,7 @@ fn elementwise_of<V: Formula, F: Float>(
 ///
 /// The calling thread takes parts too and does not wait for the pool to wake up, which would cost as much as a part.
 fn in_parts<F: Float>(out: &mut [F], threads: usize, fill: impl Fn(usize, &mut [F]) + Sync) {
-    if threads == 1 || out.len() < 2 * MIN_PART {
+    if threads == 1 || out.len() < 2 * MIN_PART || !pool_is_alive() {
         fill(0, out);
         return;
     }
