@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from ioukit.typing import FloatArray
+
+# A busy machine is no failure, so no example has a deadline.
+settings.register_profile("ioukit", deadline=None, max_examples=60)
+settings.load_profile("ioukit")
 
 EIGHTH = 0.125
 
@@ -35,3 +40,9 @@ def free_boxes(dtype: Any = np.float64, **size: int) -> st.SearchStrategy[FloatA
     """Any corners within a million that neither vanish nor underflow when multiplied."""
     numbers = st.floats(2.0**-20, 2.0**20, width=32 if dtype == np.float32 else 64)
     return corner_boxes(numbers | numbers.map(lambda x: -x) | st.just(0.0), dtype, **size)
+
+
+def extreme_boxes(dtype: Any = np.float64, **size: int) -> st.SearchStrategy[FloatArray]:
+    """Any corners that are allowed, from subnormal to the largest."""
+    largest, width = (2.0**126, 32) if dtype == np.float32 else (2.0**500, 64)
+    return corner_boxes(st.floats(-largest, largest, width=width), dtype, **size)  # type: ignore[arg-type]

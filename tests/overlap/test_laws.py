@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 import ioukit
 from ioukit.overlap.variants import VARIANTS, Variant
-from strategies import free_boxes, grid_boxes
+from strategies import extreme_boxes, free_boxes, grid_boxes
 
 if TYPE_CHECKING:
     from ioukit.typing import FloatArray
@@ -118,3 +118,14 @@ def test_boxes_without_area_overlap_nothing(a: FloatArray, b: FloatArray) -> Non
     for name in ("intersection", "iou", "ioa", "iom"):
         assert not pairwise(name, a, b).any()
         assert not pairwise(name, b, a).any()
+
+
+@all_variants
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(data=st.data())
+def test_no_boxes_are_too_small_or_too_large(variant: Variant, dtype: Any, data: st.DataObject) -> None:
+    a, b = data.draw(extreme_boxes(dtype)), data.draw(extreme_boxes(dtype))
+    values = pairwise(variant, a, b)
+    assert ((values >= variant.low - 1e-6) & (values <= variant.high)).all()  # false for NaN
+    reverse = pairwise(variant, b, a, of="first") if variant.name == "ioa" else pairwise(variant, b, a)
+    assert_array_equal(values, reverse.T)

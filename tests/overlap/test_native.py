@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -39,7 +42,6 @@ def random_boxes(count: int, dtype: Any, seed: int) -> FloatArray:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("variant", NATIVE)
 @given(data=st.data())
-@settings(max_examples=60)
 def test_values_are_the_exact_ones_to_a_few_roundings(variant: str, dtype: Any, data: st.DataObject) -> None:
     a, b = data.draw(free_boxes(dtype)), data.draw(free_boxes(dtype))
     rounding = 16 * np.finfo(dtype).eps
@@ -50,7 +52,6 @@ def test_values_are_the_exact_ones_to_a_few_roundings(variant: str, dtype: Any, 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("variant", NATIVE[:-1])
 @given(data=st.data())
-@settings(max_examples=60)
 def test_bits_are_those_of_the_promised_order(variant: str, dtype: Any, data: st.DataObject) -> None:
     a, b = data.draw(free_boxes(dtype)), data.draw(free_boxes(dtype))
     assert_array_equal(pairwise(variant, a, b), table(rounded_overlap, variant, a, b))
@@ -106,3 +107,19 @@ def test_the_bits_of_ciou_are_written_down() -> None:
 
 CIOU_64 = "0x1.038215189b3cap-3"
 CIOU_32 = "0x1.0382180000000p-3"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+def test_a_forked_worker_does_not_wait_for_threads_it_has_not() -> None:
+    """As in a PyTorch DataLoader: the pool's threads stay behind in the parent."""
+    code = """
+import os, sys, numpy as np
+from ioukit import pairwise_iou
+boxes = np.tile(np.array([[0, 0, 2, 2], [1, 1, 3, 3]], np.float32), (400, 1))
+here = pairwise_iou(boxes, boxes, threads=2)
+child = os.fork()
+if child == 0:
+    os._exit(0 if np.array_equal(pairwise_iou(boxes, boxes, threads=2), here) else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=30)

@@ -63,7 +63,7 @@ pub fn elementwise(
 /// The instruction sets this machine can run, the one in use last.
 #[pyfunction]
 pub fn simd_levels() -> Vec<&'static str> {
-    Level::available().into_iter().map(Level::name).collect()
+    Level::available().map(Level::name).collect()
 }
 
 fn fill_pairwise<F: Float + Element>(
@@ -111,6 +111,6 @@ fn level_named(name: Option<&str>) -> PyResult<Level> {
     let Some(name) = name else {
         return Ok(Level::best());
     };
-    let named = Level::available().into_iter().find(|level| level.name() == name);
+    let named = Level::available().find(|level| level.name() == name);
     named.ok_or_else(|| PyValueError::new_err(format!("this machine has no {name:?}")))
 }

@@ -1,4 +1,4 @@
-//! The inner loops: a run of pairs, a cache line of results at a time.
+//! The inner loops: a run of pairs, a vector of results at a time.
 
 use super::formula::{Formula, Measured, intersection};
 use super::simd::{InstructionSet, Kernel, MAX_LANES};
@@ -18,21 +18,14 @@ pub struct Columns<F> {
 impl<F: Float> Columns<F> {
     /// Fewer boxes than any block holds are filled up with empty ones.
     pub fn new<V: Formula>(boxes: &[[F; 4]]) -> Self {
-        let column = |of: fn(&Measured<F>) -> F| {
-            let length = boxes.len().max(MAX_LANES);
-            let mut column = Vec::with_capacity(length);
-            column.extend(boxes.iter().map(|&corners| of(&Measured::new::<V>(corners))));
-            column.resize(length, F::ZERO);
-            column
-        };
-        Self {
-            x1: column(|b| b.x1),
-            y1: column(|b| b.y1),
-            x2: column(|b| b.x2),
-            y2: column(|b| b.y2),
-            area: column(|b| b.area),
-            angle: column(|b| b.angle),
+        let column = || vec![F::ZERO; boxes.len().max(MAX_LANES)];
+        let [mut x1, mut y1, mut x2, mut y2, mut area, mut angle] = std::array::from_fn(|_| column());
+        for (k, &corners) in boxes.iter().enumerate() {
+            let of = Measured::new::<V>(corners);
+            (x1[k], y1[k], x2[k], y2[k]) = (of.x1, of.y1, of.x2, of.y2);
+            (area[k], angle[k]) = (of.area, of.angle);
         }
+        Self { x1, y1, x2, y2, area, angle }
     }
 
     /// The blocks from box `start` on. One iterator for all columns: the compiler checks one length, not six per block.
@@ -71,12 +64,8 @@ impl<F: Float, const L: usize> Lanes<F, L> {
         let mut lanes = Self::splat(&Measured::new::<V>([F::ZERO; 4]));
         for (k, &corners) in boxes.iter().enumerate() {
             let of = Measured::new::<V>(corners);
-            lanes.x1[k] = of.x1;
-            lanes.y1[k] = of.y1;
-            lanes.x2[k] = of.x2;
-            lanes.y2[k] = of.y2;
-            lanes.area[k] = of.area;
-            lanes.angle[k] = of.angle;
+            (lanes.x1[k], lanes.y1[k], lanes.x2[k], lanes.y2[k]) = (of.x1, of.y1, of.x2, of.y2);
+            (lanes.area[k], lanes.angle[k]) = (of.area, of.angle);
         }
         lanes
     }
@@ -171,8 +160,9 @@ fn fill_row<V: Formula, F: Float, I: InstructionSet, const L: usize>(
     }
     // The blocks at both ends may overlap their neighbours and write some values twice: cheaper than short copies.
     let head = if stream { out.as_ptr().align_offset(I::BYTES) } else { 0 }; // less than L
-    for (needed, start) in [(head > 0, 0), (!(width - head).is_multiple_of(L), width - L)] {
-        if needed {
+    let tail = (width - head) % L;
+    for (size, start) in [(head, 0), (tail, width - L)] {
+        if size > 0 {
             out[start..start + L].copy_from_slice(&block::<V, F, L>(&a, &columns.block(column + start)));
         }
     }

@@ -9,6 +9,7 @@ mod kernel;
 mod simd;
 
 use crate::float::Float;
+use crate::threads::pool_is_alive;
 use formula::{Formula, Measured};
 use kernel::{Columns, Elementwise, PairwisePart};
 use std::marker::PhantomData;
@@ -131,49 +132,47 @@ const MAX_PART: usize = 1 << 20;
 const STREAM_FROM: usize = 1 << 25;
 
 fn pairwise_of<V: Formula, F: Float>(boxes1: &[[F; 4]], boxes2: &[[F; 4]], batch: usize, out: &mut [F], run: Run) {
-    let width = boxes2.len() / batch;
-    let set = out.len() / batch; // results per pair of sets
+    let (rows, width) = (boxes1.len() / batch, boxes2.len() / batch);
     let stream = run.reused && size_of_val(out) >= STREAM_FROM;
-    let columns: Vec<_> = boxes2.chunks(width).map(|boxes| Columns::new::<V>(boxes)).collect();
-    in_parts(out, run.threads, |start, mut out| {
+    let columns: Vec<_> = boxes2.chunks(width).map(Columns::new::<V>).collect();
+    in_parts(out, run.threads, |mut start, mut out| {
         // A part may begin and end anywhere; inside it, one pair of sets after the other.
-        let mut start = start;
         while !out.is_empty() {
+            let (set, inside) = (start / (rows * width), start % (rows * width));
             let here;
-            (here, out) = out.split_at_mut(out.len().min(set - start % set));
-            let (number, inside) = (start / set, start % set);
+            (here, out) = out.split_at_mut(out.len().min(rows * width - inside));
             start += here.len();
-            let boxes1 = &boxes1[number * (set / width)..];
-            let variant = PhantomData::<V>;
-            simd::run(
-                run.level,
-                PairwisePart { boxes1, columns: &columns[number], width, start: inside, out: here, stream, variant },
-            );
+            let (boxes1, columns, variant) = (&boxes1[set * rows..], &columns[set], PhantomData::<V>);
+            simd::run(run.level, PairwisePart { boxes1, columns, width, start: inside, out: here, stream, variant });
         }
     });
-    let rows = set / width;
-    let huge = |boxes: &[[F; 4]]| (0..boxes.len()).filter(|&k| is_huge(&boxes[k])).collect::<Vec<_>>();
-    for row in huge(boxes1) {
-        let first = row / rows * width;
-        for column in 0..width {
-            out[row * width + column] = in_double::<V, F>(boxes1[row], boxes2[first + column]);
+    redo_huge::<V, F>(boxes1, boxes2, batch, out);
+}
+
+/// Computes the pairs again whose squares may have overflowed.
+fn redo_huge<V: Formula, F: Float>(boxes1: &[[F; 4]], boxes2: &[[F; 4]], batch: usize, out: &mut [F]) {
+    let (rows, width) = (boxes1.len() / batch, boxes2.len() / batch);
+    for (row, a) in boxes1.iter().enumerate().filter(|(_, a)| is_huge(a)) {
+        let others = &boxes2[row / rows * width..][..width];
+        for (value, b) in out[row * width..][..width].iter_mut().zip(others) {
+            *value = in_double::<V, F>(a, b);
         }
     }
-    for second in huge(boxes2) {
-        let (number, column) = (second / width, second % width);
-        for row in number * rows..(number + 1) * rows {
-            out[row * width + column] = in_double::<V, F>(boxes1[row], boxes2[second]);
+    for (second, b) in boxes2.iter().enumerate().filter(|(_, b)| is_huge(b)) {
+        let (set, column) = (second / width, second % width);
+        for row in set * rows..(set + 1) * rows {
+            out[row * width + column] = in_double::<V, F>(&boxes1[row], b);
         }
     }
 }
 
 fn elementwise_of<V: Formula, F: Float>(boxes1: &[[F; 4]], boxes2: &[[F; 4]], out: &mut [F], run: Run) {
     in_parts(out, run.threads, |start, out| {
-        let (boxes1, boxes2) = (&boxes1[start..start + out.len()], &boxes2[start..start + out.len()]);
+        let [boxes1, boxes2] = [boxes1, boxes2].map(|boxes| &boxes[start..][..out.len()]);
         simd::run(run.level, Elementwise { boxes1, boxes2, out: &mut *out, variant: PhantomData::<V> });
         for ((a, b), value) in boxes1.iter().zip(boxes2).zip(out) {
             if is_huge(a) || is_huge(b) {
-                *value = in_double::<V, F>(*a, *b);
+                *value = in_double::<V, F>(a, b);
             }
         }
     });
@@ -183,7 +182,7 @@ fn elementwise_of<V: Formula, F: Float>(boxes1: &[[F; 4]], boxes2: &[[F; 4]], ou
 ///
 /// The calling thread takes parts too and does not wait for the pool to wake up, which would cost as much as a part.
 fn in_parts<F: Float>(out: &mut [F], threads: usize, fill: impl Fn(usize, &mut [F]) + Sync) {
-    if threads == 1 || out.len() < 2 * MIN_PART {
+    if threads == 1 || out.len() < 2 * MIN_PART || !pool_is_alive() {
         fill(0, out);
         return;
     }
@@ -212,7 +211,7 @@ fn is_huge<F: Float>(corners: &[F; 4]) -> bool {
 }
 
 #[cold]
-fn in_double<V: Formula, F: Float>(a: [F; 4], b: [F; 4]) -> F {
+fn in_double<V: Formula, F: Float>(a: &[F; 4], b: &[F; 4]) -> F {
     let [a, b] = [a, b].map(|corners| Measured::new::<V>(corners.map(F::to_f64)));
     F::from_f64(V::value(&a, &b, formula::intersection(&a, &b)))
 }
