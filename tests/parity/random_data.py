@@ -74,6 +74,8 @@ def random_invalid_case(seed: int) -> Case:
             record["category_id"] = 999
         elif annotations and kind == "repeated id":
             rng.choice(annotations)["id"] = rng.choice(annotations)["id"]
+            # pycocotools replaces only those of equal ids that lie within the subset; ioukit does when it reads.
+            case.subset = {}
         elif annotations and kind == "id 0":
             rng.choice(annotations)["id"] = 0
         elif annotations and kind == "orphan":
@@ -129,10 +131,13 @@ def _detection(
 def _protocol(rng: Random) -> dict[str, Any]:
     protocol: dict[str, Any] = {}
     if rng.random() < 0.15:
-        thresholds = rng.sample([0.1, 0.3, 0.5, 0.55, 0.75, 0.9, 0.9999999999, 0.99999999995, 1.0], rng.randint(1, 4))
-        protocol["iou_thresholds"] = sorted(thresholds)
+        few = rng.sample([0.1, 0.3, 0.5, 0.55, 0.75, 0.9, 0.9999999999, 0.99999999995, 1.0], rng.randint(1, 4))
+        many = [i / 100 for i in range(1, rng.choice([65, 66, 100]))]  # than a machine word has bits, or about as many
+        protocol["iou_thresholds"] = sorted(few) if rng.random() < 0.9 else many
+    if rng.random() < 0.05:
+        protocol["recall_thresholds"] = rng.choice([[0.0], [1.0], [0.1, 0.5, 0.9], [i / 10 for i in range(11)]])
     if rng.random() < 0.15:
-        protocol["max_dets"] = sorted(rng.sample([1, 2, 3, 5, 10, 100, 300], 3))
+        protocol["max_dets"] = rng.sample([1, 2, 3, 5, 10, 100, 300], rng.choice([1, 3, 3, 3, 5]))
     if rng.random() < 0.15:
         protocol["area_ranges"] = rng.choice(
             [
