@@ -104,7 +104,7 @@ def check_values(
 ) -> AnyArray | None:
     """The rows that are finite (and not below ``lowest``), ``None`` for all; otherwise as :func:`check_boxes`."""
     good = np.isfinite(values) if lowest is None else np.isfinite(values) & (values >= lowest)
-    good = good.reshape(len(values), -1).all(axis=1)
+    good = good.all(axis=1) if good.ndim > 1 else good
     if good.all():
         return None
     if on_invalid != "drop":

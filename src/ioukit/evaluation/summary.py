@@ -66,7 +66,7 @@ def summarise_classes(curves: Curves) -> list[dict[str, float]]:
     for measure in measures(curves.protocol):
         chosen = select(curves, measure)  # (T, R, K) or (T, K)
         count = chosen.shape[-1]
-        rows = np.ascontiguousarray(np.moveaxis(chosen, -1, 0)).reshape(count, -1)  # (K, T * R)
+        rows = np.ascontiguousarray(np.moveaxis(chosen, -1, 0)).reshape(count, int(np.prod(chosen.shape[:-1])))  # (K, T * R)
         columns[measure.key] = rows.mean(axis=1).tolist() if rows.shape[1] else [float("nan")] * count
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
