@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ioukit.typing import FloatArray
+
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -55,3 +57,17 @@ def accumulate(
     caps: NDArray[np.uint32],
     threads: int,
 ) -> dict[str, Any]: ...
+def first_invalid(boxes: FloatArray, corners: bool) -> int | None: ...
+def pairwise(
+    variant: str,
+    boxes1: FloatArray,
+    boxes2: FloatArray,
+    out: FloatArray,
+    threads: int,
+    reused: bool = False,
+    simd: str | None = None,
+) -> None: ...
+def elementwise(
+    variant: str, boxes1: FloatArray, boxes2: FloatArray, out: FloatArray, threads: int, simd: str | None = None
+) -> None: ...
+def simd_levels() -> list[str]: ...

@@ -3,7 +3,10 @@
 //! The same input gives the same bits on every CPU and with every number of threads:
 //! no fused multiply-add, no fast-math, no sum whose order depends on scheduling.
 
+pub mod boxes;
 pub mod coco;
 pub mod evaluation;
+pub mod float;
 pub mod json;
+pub mod overlap;
 pub mod threads;

@@ -4,6 +4,7 @@
 
 mod coco;
 mod evaluation;
+mod overlap;
 
 use pyo3::prelude::*;
 
@@ -18,6 +19,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::evaluation::{accumulate, match_detections};
+    #[pymodule_export]
+    use super::overlap::{elementwise, first_invalid, pairwise, simd_levels};
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -78,6 +78,9 @@ pub(super) fn text(cursor: &mut Cursor<'_>) -> Result2<Vec<u8>> {
 /// An array of four finite numbers.
 #[inline(always)]
 pub(super) fn four(cursor: &mut Cursor<'_>) -> Result2<[f64; 4]> {
+    if let Some(values) = cursor.try_four() {
+        return Ok(Slot::Is(values));
+    }
     if cursor.peek() != Some(b'[') {
         return Ok(Slot::Wrong(describe(&cursor.scalar()?)));
     }

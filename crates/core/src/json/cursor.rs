@@ -2,14 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::number::{Decimal, leading_digits};
+use super::number::{Decimal, TENS, leading_digits};
 use super::plain_numbers;
 
 /// How deep arrays and objects may nest; Python's own reader gives up at about this depth.
 const MAX_DEPTH: usize = 960;
-
-/// `10^n` for the digits of a word.
-const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// What is wrong with the text, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -386,6 +383,17 @@ impl<'a> Cursor<'a> {
         let start = self.at;
         let number = self.number()?;
         Ok(Some(number.to_f64(&self.text[start..self.at])))
+    }
+
+    /// Takes an array of four numbers at once, if it is written plainly; otherwise takes nothing.
+    #[inline(always)]
+    pub fn try_four(&mut self) -> Option<[f64; 4]> {
+        if self.peek() != Some(b'[') {
+            return None;
+        }
+        let (values, end) = plain_numbers::four(self.text, self.at + 1)?;
+        self.at = end + 1;
+        Some(values)
     }
 
     /// Checks and passes over any value, and gives its first byte in the whole and the byte behind it.

@@ -23,12 +23,15 @@ impl Decimal {
     /// The double nearest to the number, ties to even; infinite where it is beyond the largest double.
     #[inline(always)]
     pub fn to_f64(self, text: &[u8]) -> f64 {
-        match nearest(self.mantissa, self.exponent) {
-            // "-0" is the integer zero, which has no sign; "-0.0" is a double and keeps it.
-            Some(size) if !self.long && self.negative && !(self.integer && self.mantissa == 0) => -size,
-            Some(size) if !self.long => size,
-            _ => slow(text),
-        }
+        self.quick().unwrap_or_else(|| slow(text))
+    }
+
+    /// The same, where it can be told in registers.
+    #[inline(always)]
+    pub fn quick(self) -> Option<f64> {
+        let size = nearest(self.mantissa, self.exponent).filter(|_| !self.long)?;
+        // "-0" is the integer zero, which has no sign; "-0.0" is a double and keeps it.
+        Some(if self.negative && !(self.integer && self.mantissa == 0) { -size } else { size })
     }
 
     /// The number as a 64-bit integer, if it was written as one and fits.
@@ -93,7 +96,9 @@ const fn reciprocal(power: u128) -> u128 {
 #[inline(always)]
 fn nearest(mantissa: u64, exponent: i32) -> Option<f64> {
     const MANTISSA_BITS: u32 = 52;
-    if mantissa <= 1 << (MANTISSA_BITS + 1) && exponent.unsigned_abs() < EXACT_TENS.len() as u32 {
+    // A double holds 53 bits. Numbers of 16 digits lie on both sides of that, and a branch on it would be a coin toss; 40
+    // bits tell what a person rounded from what a float printed.
+    if mantissa >> 40 == 0 && exponent.unsigned_abs() < EXACT_TENS.len() as u32 {
         let value = mantissa as f64;
         let ten = EXACT_TENS[exponent.unsigned_abs() as usize];
         return Some(if exponent < 0 { value / ten } else { value * ten });
@@ -132,21 +137,27 @@ fn nearest(mantissa: u64, exponent: i32) -> Option<f64> {
     Some(f64::from_bits(significand | ((power as u64) << MANTISSA_BITS)))
 }
 
+/// `10^n` for the digits of a word.
+pub(super) const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// The value of the first `count` bytes, 1 to 8 digits, of a little-endian word.
+#[inline(always)]
+pub(super) fn digits(word: u64, count: usize) -> u64 {
+    // The digits moved behind zeros; then neighbours join: eight, four pairs, two fours, one number.
+    let digits = (word ^ 0x3030_3030_3030_3030) << (64 - 8 * count);
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00FF_00FF_00FF_00FF;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
+    fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF
+}
+
 /// How many of eight bytes, given as a little-endian word, are digits before the first that is not, and their value.
 #[inline(always)]
 pub(super) fn leading_digits(word: u64) -> (usize, u64) {
     let nibbles = word ^ 0x3030_3030_3030_3030;
     // A byte that is no digit has a high nibble, or gets one from the 6; a carry only reaches the bytes behind it.
     let others = (nibbles | nibbles.wrapping_add(0x0606_0606_0606_0606)) & 0xF0F0_F0F0_F0F0_F0F0;
-    let count = others.trailing_zeros() / 8;
-    if count == 0 {
-        return (0, 0);
-    }
-    // The digits moved behind zeros; then neighbours join: eight, four pairs, two fours, one number.
-    let digits = nibbles << (64 - 8 * count);
-    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00FF_00FF_00FF_00FF;
-    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
-    (count as usize, fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF)
+    let count = others.trailing_zeros() as usize / 8;
+    (count, if count == 0 { 0 } else { digits(word, count) })
 }
 
 #[cfg(test)]

@@ -1,16 +1,21 @@
-//! Passing over polygons and run lengths: long lists of plain numbers, checked 64 bytes at a time.
+//! Lists of plain numbers, `12.5,-3, 0.25`, judged 64 bytes at a time.
 //!
-//! Segmentations are most of an annotation file and are not needed to evaluate boxes, but a file that is not JSON must
-//! still be refused. Of a list like `12.5,-3,0.25` the rules fit into a few operations on bit masks; whatever is not
-//! like that (white space, exponents, the end of the list) is left to the cursor, number by number.
+//! Polygons and run lengths are most of an annotation file. They are not needed to evaluate boxes, but a file that is not
+//! JSON must still be refused; boxes are most of a results file. The rules for such lists fit into a few operations on
+//! bit masks, which also tell where each number ends before any is read. Whatever is not like that (exponents, more
+//! white space than a space behind a comma) is left to the cursor, number by number.
+
+use super::number::{Decimal, TENS, digits};
 
 /// One bit for each of 64 bytes.
+#[derive(Default)]
 struct Masks {
     digit: u64,
     zero: u64,
     point: u64,
     minus: u64,
     comma: u64,
+    space: u64,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -39,7 +44,7 @@ fn masks_sse2(block: &[u8; 64]) -> Masks {
         let value = _mm_add_epi8(lane, _mm_set1_epi8((0x80 - b'0') as i8));
         _mm_cmplt_epi8(value, _mm_set1_epi8(i8::MIN + 10))
     }));
-    Masks { digit, zero: equal(b'0'), point: equal(b'.'), minus: equal(b'-'), comma: equal(b',') }
+    Masks { digit, zero: equal(b'0'), point: equal(b'.'), minus: equal(b'-'), comma: equal(b','), space: equal(b' ') }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -53,53 +58,135 @@ fn masks(block: &[u8; 64]) -> Masks {
         point: mask(&|byte| byte == b'.'),
         minus: mask(&|byte| byte == b'-'),
         comma: mask(&|byte| byte == b','),
+        space: mask(&|byte| byte == b' '),
     }
 }
 
-/// Where to go on: behind the last comma up to which `text[at..]` is numbers and commas without a fault.
+/// What stood before a block, as far as it matters.
+struct Before {
+    /// Kinds of the last byte, in bit 0.
+    last: Masks,
+    /// Whether the last byte is a zero that starts a number.
+    starting_zero: u64,
+    /// Whether the number that reaches into the block has had its point.
+    point: bool,
+}
+
+impl Before {
+    /// A place where a number must start.
+    fn number() -> Self {
+        Self { last: Masks { comma: 1, ..Masks::default() }, starting_zero: 0, point: false }
+    }
+
+    /// Judges the next block: the bytes that cannot stand where they do, right up to the first of them.
+    #[inline(always)]
+    fn faults(&mut self, block: &Masks) -> u64 {
+        let &Masks { digit, zero, point, minus, comma, space } = block;
+        let last = &self.last;
+        let after_digit = digit << 1 | last.digit;
+        let after_comma = comma << 1 | last.comma;
+        let starts = after_comma | space << 1 | last.space;
+        let starting_zero = zero & (starts | minus << 1 | last.minus);
+        let other = !(digit | point | minus | comma | space);
+        let misplaced = (point | comma) & !after_digit | minus & !starts | space & !after_comma;
+        let leading_zero = digit & (starting_zero << 1 | self.starting_zero);
+        // From each point a carry runs up to the next point or comma: it must be a comma.
+        let (sum, carry) = (!(point | comma)).overflowing_add(point << 1);
+        let (sum, carry_on) = sum.overflowing_add(u64::from(self.point));
+        self.last = Masks {
+            digit: digit >> 63,
+            minus: minus >> 63,
+            comma: comma >> 63,
+            space: space >> 63,
+            ..Masks::default()
+        };
+        self.starting_zero = starting_zero >> 63;
+        self.point = carry || carry_on || point >> 63 == 1;
+        other | misplaced | leading_zero | sum & point
+    }
+}
+
+/// Where to go on: behind the last comma up to which `text[at..]` is a list without a fault.
 pub(super) fn skip(text: &[u8], at: usize) -> usize {
     let mut safe = at;
-    // What stood before the block; in front of the first one a comma, since a number must start there.
-    let mut before = Masks { digit: 0, zero: 0, point: 0, minus: 0, comma: 1 };
-    let (mut zero_before, mut point_open) = (0, 0);
+    let mut before = Before::number();
     for (index, block) in text[at..].as_chunks().0.iter().enumerate() {
-        let Masks { digit, zero, point, minus, comma } = masks(block);
-        let after_digit = digit << 1 | before.digit;
-        let after_comma = comma << 1 | before.comma;
-        let starting_zero = zero & (after_comma | minus << 1 | before.minus);
-        let other = !(digit | point | minus | comma);
-        let misplaced = (point | comma) & !after_digit | minus & !after_comma;
-        let leading_zero = digit & (starting_zero << 1 | zero_before);
-        // From each point a carry runs up to the next point or comma: it must be a comma.
-        let events = point | comma;
-        let (sum, carry) = (!events).overflowing_add(point << 1);
-        let (sum, carry_in) = sum.overflowing_add(point_open);
-        let second_point = sum & point;
-        let faults = other | misplaced | leading_zero | second_point;
+        let block = masks(block);
+        let faults = before.faults(&block);
         let fine = if faults == 0 { u64::MAX } else { (1 << faults.trailing_zeros()) - 1 };
-        if comma & fine != 0 {
-            safe = at + index * 64 + 64 - (comma & fine).leading_zeros() as usize;
+        if block.comma & fine != 0 {
+            safe = at + index * 64 + 64 - (block.comma & fine).leading_zeros() as usize;
         }
         if faults != 0 {
-            return safe;
+            break;
         }
-        before = Masks { digit: digit >> 63, zero: 0, point: 0, minus: minus >> 63, comma: comma >> 63 };
-        zero_before = starting_zero >> 63;
-        point_open = u64::from(carry || carry_in || point >> 63 == 1);
     }
     safe
 }
 
+/// The values of a list of four numbers that starts at `at`, and where the bracket behind it stands.
+///
+/// `None` says nothing about the list: it may be long, or near the end of the text, or no such list.
+#[inline]
+pub(super) fn four(text: &[u8], at: usize) -> Option<([f64; 4], usize)> {
+    // Two blocks, and what reading whole words at the last digit may touch.
+    let window: &[u8; 144] = text[at..].first_chunk()?;
+    let blocks: &[[u8; 64]] = window.as_chunks().0;
+    let mut before = Before::number();
+    let (first, second);
+    let mut bits = |block: &Masks| (before.faults(block), block.comma, block.point);
+    first = bits(&masks(&blocks[0]));
+    second = if first.0 == 0 { bits(&masks(&blocks[1])) } else { (u64::MAX, 0, 0) };
+    let both = |low: u64, high: u64| u128::from(low) | u128::from(high) << 64;
+    let end = both(first.0, second.0).trailing_zeros() as usize;
+    if end == 0 || end == 128 || window[end] != b']' || !window[end - 1].is_ascii_digit() {
+        return None;
+    }
+    let mut commas = both(first.1, second.1) & ((1 << end) - 1);
+    let points = both(first.2, second.2) & ((1 << end) - 1);
+    if commas.count_ones() != 3 {
+        return None;
+    }
+    let mut values = [0.0; 4];
+    let mut start = 0;
+    for value in &mut values {
+        let stop = if commas == 0 { end } else { commas.trailing_zeros() as usize };
+        commas &= commas.wrapping_sub(1);
+        start += usize::from(window[start] == b' ');
+        let negative = window[start] == b'-';
+        start += usize::from(negative);
+        let point = ((points >> start).trailing_zeros() as usize + start).min(stop);
+        let places = (stop - point).saturating_sub(1);
+        if point - start > 8 || places > 16 || point - start + places > 19 {
+            return None;
+        }
+        let word = |at: usize| u64::from_le_bytes(*window[at..].first_chunk().expect("the window ends behind it"));
+        let mut mantissa = digits(word(start), point - start);
+        if places > 0 {
+            let head = places.min(8);
+            mantissa = mantissa * TENS[head] + digits(word(point + 1), head);
+        }
+        if places > 8 {
+            mantissa = mantissa * TENS[places - 8] + digits(word(point + 9), places - 8);
+        }
+        let number = Decimal { negative, mantissa, exponent: -(places as i32), long: false, integer: point == stop };
+        *value = number.quick()?;
+        start = stop + 1;
+    }
+    Some((values, at + end))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::skip;
+    use super::{four, skip};
 
     /// The same, byte by byte.
     fn plain_skip(text: &str) -> usize {
         let mut safe = 0;
         for number in text.split_inclusive(',') {
             let Some(number) = number.strip_suffix(',') else { break };
-            let digits = number.strip_prefix('-').unwrap_or(number);
+            let digits = if safe > 0 { number.strip_prefix(' ').unwrap_or(number) } else { number };
+            let digits = digits.strip_prefix('-').unwrap_or(digits);
             let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
             let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
             if !all_digits(whole) || !all_digits(fraction) || (whole.len() > 1 && whole.starts_with('0')) {
@@ -114,8 +201,8 @@ mod tests {
     fn passes_over_good_numbers_and_no_others() {
         let numbers = ["0", "7", "-1", "12.5", "0.25", "-0.5", "345.678", "1234567890.0123456789", "-0", "10", "100.0"];
         let faults = [
-            "01", "00", "-01", "1.2.3", "1.", ".5", "-", "--1", "1-2", "", "1e5", " 1", "1 ", "]", "[1", "a", "0.0.0",
-            "1..2", "-.5", "\u{e9}", "1.5.", "00.5", "-00", "0-", "/", ":", "1/2", "\0",
+            "01", "00", "-01", "1.2.3", "1.", ".5", "-", "--1", "1-2", "", "1e5", "  1", "1 ", "- 1", "]", "[1", "a",
+            "0.0.0", "1..2", "-.5", "\u{e9}", "1.5.", "00.5", "-00", "0-", "/", ":", "1/2", "\0",
         ];
         let mut state = 1u64;
         let mut random = |below: usize| {
@@ -129,12 +216,50 @@ mod tests {
                 let at = random(count);
                 parts[at] = faults[random(faults.len())];
             }
-            let text = format!("{}{}", parts.join(","), "]".repeat(random(80)));
+            let text = format!("{}{}", parts.join(if round % 2 == 0 { "," } else { ", " }), "]".repeat(random(80)));
             // The last whole block is all that is looked at.
             let seen = text.len() / 64 * 64;
             let expected = plain_skip(&text)
                 .min(text.as_bytes()[..seen].iter().rposition(|&byte| byte == b',').map_or(0, |at| at + 1));
             assert_eq!(skip(text.as_bytes(), 0), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn reads_four_numbers_as_the_standard_library_does() {
+        let mut state = 1u64;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let mut taken = 0;
+        for _ in 0..50_000 {
+            let numbers: Vec<String> = (0..3 + random(3).max(1))
+                .map(|_| {
+                    let sign = if random(4) == 0 { "-" } else { "" };
+                    let size = random(5) as u32;
+                    let whole = random(10usize.pow(size));
+                    let places = random(18);
+                    let fraction: String = (0..places).map(|_| char::from(b'0' + random(10) as u8)).collect();
+                    format!("{sign}{whole}{}{fraction}", if places > 0 { "." } else { "" })
+                })
+                .collect();
+            let list = numbers.join([",", ", "][random(2)]);
+            let text = format!("{list}]{}", "x".repeat(144));
+            if let Some((values, end)) = four(text.as_bytes(), 0) {
+                taken += 1;
+                assert_eq!((numbers.len(), end), (4, list.len()), "{list}");
+                for (value, number) in values.iter().zip(&numbers) {
+                    let expected: f64 = if number == "-0" { 0.0 } else { number.parse().unwrap() };
+                    assert_eq!(value.to_bits(), expected.to_bits(), "{list}");
+                }
+            }
+        }
+        assert!(taken > 10_000, "{taken}");
+        for list in
+            ["1,2,3", "1,2,3,4,", "1,2,3,4.", "1,2,3,-", "1,2,3,04", "1,2,3,4e5", "1,,3,4", "", "1,2,3,4,5", "a,2,3,4"]
+        {
+            assert_eq!(four(format!("{list}]{}", " ".repeat(144)).as_bytes(), 0), None, "{list}");
         }
     }
 

@@ -1,0 +1,221 @@
+//! How much do axis-aligned boxes overlap? Dense: every pair of two sets, or the pairs of two sequences.
+//!
+//! Boxes are half-open regions of the plane, `[x1, y1, x2, y2]` with `x1 <= x2` and `y1 <= y2`; others give a number
+//! without meaning, but nothing worse. The value of a pair depends on its two boxes alone: not on the rest of the
+//! sets, the instruction set, or the number of threads.
+
+mod formula;
+mod kernel;
+mod simd;
+
+use crate::float::Float;
+use formula::{Formula, Measured};
+use kernel::{Columns, Elementwise, PairwisePart};
+use std::marker::PhantomData;
+use std::sync::Mutex;
+
+pub use simd::Level;
+
+/// A row of `overlap/variants.py` (IoA is two: of either area).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// Area of the intersection.
+    Intersection,
+    /// Intersection over union.
+    Iou,
+    /// Intersection over the area of the first box.
+    IoaFirst,
+    /// Intersection over the area of the second box.
+    IoaSecond,
+    /// Intersection over the smaller area.
+    Iom,
+    /// Generalized IoU.
+    Giou,
+    /// Distance IoU.
+    Diou,
+    /// Complete IoU.
+    Ciou,
+}
+
+impl Variant {
+    /// All of them.
+    pub const ALL: [Self; 8] =
+        [Self::Intersection, Self::Iou, Self::IoaFirst, Self::IoaSecond, Self::Iom, Self::Giou, Self::Diou, Self::Ciou];
+
+    /// The name Python uses.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Intersection => "intersection",
+            Self::Iou => "iou",
+            Self::IoaFirst => "ioa_first",
+            Self::IoaSecond => "ioa_second",
+            Self::Iom => "iom",
+            Self::Giou => "giou",
+            Self::Diou => "diou",
+            Self::Ciou => "ciou",
+        }
+    }
+}
+
+/// How a call runs; it changes no bit of the result.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// How many may work at most; 0: as many as there are cores.
+    pub threads: usize,
+    /// The instruction set.
+    pub level: Level,
+    /// The memory of a pairwise result was in use before. Then a large result is written past the cache, in half the time; fresh
+    /// pages are in the cache already, since the system has just cleared them, and are written there.
+    pub reused: bool,
+}
+
+/// Calls a generic function with the formula of a variant and the number of results in a cache line.
+macro_rules! with_formula {
+    ($variant:expr, $function:ident($($argument:expr),*)) => {
+        match $variant {
+            Variant::Intersection => $function::<formula::Intersection, F>($($argument),*),
+            Variant::Iou => $function::<formula::Iou, F>($($argument),*),
+            Variant::IoaFirst => $function::<formula::IoaFirst, F>($($argument),*),
+            Variant::IoaSecond => $function::<formula::IoaSecond, F>($($argument),*),
+            Variant::Iom => $function::<formula::Iom, F>($($argument),*),
+            Variant::Giou => $function::<formula::Giou, F>($($argument),*),
+            Variant::Diou => $function::<formula::Diou, F>($($argument),*),
+            Variant::Ciou => $function::<formula::Ciou, F>($($argument),*),
+        }
+    };
+}
+
+/// Every box of one set against every box of the other, for each of `batch` pairs of sets of equal sizes.
+///
+/// `out` is filled in row-major order of (batch, boxes1, boxes2).
+///
+/// # Panics
+///
+/// If the lengths do not fit together.
+pub fn pairwise<F: Float>(
+    variant: Variant,
+    boxes1: &[[F; 4]],
+    boxes2: &[[F; 4]],
+    batch: usize,
+    out: &mut [F],
+    run: Run,
+) {
+    if out.is_empty() {
+        return;
+    }
+    assert!(
+        batch > 0 && boxes1.len().is_multiple_of(batch) && boxes2.len().is_multiple_of(batch),
+        "sets of unequal size in a batch"
+    );
+    assert_eq!(out.len(), boxes1.len() * (boxes2.len() / batch), "one result per pair");
+    with_formula!(variant, pairwise_of(boxes1, boxes2, batch, out, run));
+}
+
+/// The pairs of two sequences, which have one length with each other and with `out`.
+///
+/// # Panics
+///
+/// If they have not.
+pub fn elementwise<F: Float>(variant: Variant, boxes1: &[[F; 4]], boxes2: &[[F; 4]], out: &mut [F], run: Run) {
+    assert!(boxes1.len() == out.len() && boxes2.len() == out.len(), "one result per pair");
+    with_formula!(variant, elementwise_of(boxes1, boxes2, out, run));
+}
+
+/// The fewest pairs a thread takes at a time: two such parts are worth a second thread.
+const MIN_PART: usize = 1 << 16;
+
+/// The most: a part of fresh memory should span its huge pages alone, as two threads in one page clear it twice.
+const MAX_PART: usize = 1 << 20;
+
+/// Bytes of a reused result beyond which it is written past the cache.
+const STREAM_FROM: usize = 1 << 25;
+
+fn pairwise_of<V: Formula, F: Float>(boxes1: &[[F; 4]], boxes2: &[[F; 4]], batch: usize, out: &mut [F], run: Run) {
+    let width = boxes2.len() / batch;
+    let set = out.len() / batch; // results per pair of sets
+    let stream = run.reused && size_of_val(out) >= STREAM_FROM;
+    let columns: Vec<_> = boxes2.chunks(width).map(|boxes| Columns::new::<V>(boxes)).collect();
+    in_parts(out, run.threads, |start, mut out| {
+        // A part may begin and end anywhere; inside it, one pair of sets after the other.
+        let mut start = start;
+        while !out.is_empty() {
+            let here;
+            (here, out) = out.split_at_mut(out.len().min(set - start % set));
+            let (number, inside) = (start / set, start % set);
+            start += here.len();
+            let boxes1 = &boxes1[number * (set / width)..];
+            let variant = PhantomData::<V>;
+            simd::run(
+                run.level,
+                PairwisePart { boxes1, columns: &columns[number], width, start: inside, out: here, stream, variant },
+            );
+        }
+    });
+    let rows = set / width;
+    let huge = |boxes: &[[F; 4]]| (0..boxes.len()).filter(|&k| is_huge(&boxes[k])).collect::<Vec<_>>();
+    for row in huge(boxes1) {
+        let first = row / rows * width;
+        for column in 0..width {
+            out[row * width + column] = in_double::<V, F>(boxes1[row], boxes2[first + column]);
+        }
+    }
+    for second in huge(boxes2) {
+        let (number, column) = (second / width, second % width);
+        for row in number * rows..(number + 1) * rows {
+            out[row * width + column] = in_double::<V, F>(boxes1[row], boxes2[second]);
+        }
+    }
+}
+
+fn elementwise_of<V: Formula, F: Float>(boxes1: &[[F; 4]], boxes2: &[[F; 4]], out: &mut [F], run: Run) {
+    in_parts(out, run.threads, |start, out| {
+        let (boxes1, boxes2) = (&boxes1[start..start + out.len()], &boxes2[start..start + out.len()]);
+        simd::run(run.level, Elementwise { boxes1, boxes2, out: &mut *out, variant: PhantomData::<V> });
+        for ((a, b), value) in boxes1.iter().zip(boxes2).zip(out) {
+            if is_huge(a) || is_huge(b) {
+                *value = in_double::<V, F>(*a, *b);
+            }
+        }
+    });
+}
+
+/// Runs `fill(start, part)` for every part of `out`, on several threads where that is worth it.
+///
+/// The calling thread takes parts too and does not wait for the pool to wake up, which would cost as much as a part.
+fn in_parts<F: Float>(out: &mut [F], threads: usize, fill: impl Fn(usize, &mut [F]) + Sync) {
+    if threads == 1 || out.len() < 2 * MIN_PART {
+        fill(0, out);
+        return;
+    }
+    let available = rayon::current_num_threads();
+    let threads = if threads == 0 { available } else { threads.min(available) };
+    let part = (out.len() / (8 * threads)).clamp(MIN_PART, MAX_PART);
+    let helpers = threads.min(out.len().div_ceil(part)) - 1;
+    let parts = Mutex::new(out.chunks_mut(part).enumerate());
+    let next = || parts.lock().expect("nothing panics under the lock").next();
+    let work = || {
+        while let Some((number, out)) = next() {
+            fill(number * part, out);
+        }
+    };
+    rayon::in_place_scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
+}
+
+/// Squares of such coordinates overflow.
+fn is_huge<F: Float>(corners: &[F; 4]) -> bool {
+    corners.iter().any(|x| x.abs() > F::MAX_DIRECT)
+}
+
+#[cold]
+fn in_double<V: Formula, F: Float>(a: [F; 4], b: [F; 4]) -> F {
+    let [a, b] = [a, b].map(|corners| Measured::new::<V>(corners.map(F::to_f64)));
+    F::from_f64(V::value(&a, &b, formula::intersection(&a, &b)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Boxes and their overlaps. Python has checked shapes and layouts, and words the errors a user sees.
+
+use ioukit_core::boxes::{self, Layout};
+use ioukit_core::float::Float;
+use ioukit_core::overlap::{self, Level, Run, Variant};
+use numpy::{Element, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+/// The first row of `boxes` that is no box, counted over all leading dimensions; `corners` says the format is xyxy.
+#[pyfunction]
+pub fn first_invalid(boxes: &Bound<'_, PyAny>, corners: bool) -> PyResult<Option<usize>> {
+    fn find<F: Float + Element>(boxes: &Bound<'_, PyArrayDyn<F>>, layout: Layout) -> PyResult<Option<usize>> {
+        let boxes = boxes.try_readonly()?;
+        let rows = rows(&boxes)?;
+        Ok(boxes.py().detach(|| boxes::first_invalid(rows, layout)))
+    }
+    let layout = if corners { Layout::Corners } else { Layout::Sides };
+    match boxes.cast::<PyArrayDyn<f32>>() {
+        Ok(boxes) => find(boxes, layout),
+        Err(_) => find(boxes.cast::<PyArrayDyn<f64>>()?, layout),
+    }
+}
+
+/// Fills `out` (..., N, M) with the overlaps of `boxes1` (..., N, 4) and `boxes2` (..., M, 4), xyxy, all of one dtype;
+/// `reused` says that `out` is no fresh memory.
+#[pyfunction]
+#[pyo3(signature = (variant, boxes1, boxes2, out, threads, reused=false, simd=None))]
+pub fn pairwise(
+    variant: &str,
+    boxes1: &Bound<'_, PyAny>,
+    boxes2: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    threads: usize,
+    reused: bool,
+    simd: Option<&str>,
+) -> PyResult<()> {
+    let (variant, run) = (variant_named(variant)?, Run { threads, level: level_named(simd)?, reused });
+    match out.cast::<PyArrayDyn<f32>>() {
+        Ok(out) => fill_pairwise(variant, boxes1.cast()?, boxes2.cast()?, out, run),
+        Err(_) => fill_pairwise::<f64>(variant, boxes1.cast()?, boxes2.cast()?, out.cast()?, run),
+    }
+}
+
+/// Fills `out` (...) with the overlaps of `boxes1` (..., 4) and `boxes2` (..., 4), xyxy, all of one shape and dtype.
+#[pyfunction]
+#[pyo3(signature = (variant, boxes1, boxes2, out, threads, simd=None))]
+pub fn elementwise(
+    variant: &str,
+    boxes1: &Bound<'_, PyAny>,
+    boxes2: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    threads: usize,
+    simd: Option<&str>,
+) -> PyResult<()> {
+    let (variant, run) = (variant_named(variant)?, Run { threads, level: level_named(simd)?, reused: false });
+    match out.cast::<PyArrayDyn<f32>>() {
+        Ok(out) => fill_elementwise(variant, boxes1.cast()?, boxes2.cast()?, out, run),
+        Err(_) => fill_elementwise::<f64>(variant, boxes1.cast()?, boxes2.cast()?, out.cast()?, run),
+    }
+}
+
+/// The instruction sets this machine can run, the one in use last.
+#[pyfunction]
+pub fn simd_levels() -> Vec<&'static str> {
+    Level::available().into_iter().map(Level::name).collect()
+}
+
+fn fill_pairwise<F: Float + Element>(
+    variant: Variant,
+    boxes1: &Bound<'_, PyArrayDyn<F>>,
+    boxes2: &Bound<'_, PyArrayDyn<F>>,
+    out: &Bound<'_, PyArrayDyn<F>>,
+    run: Run,
+) -> PyResult<()> {
+    let (boxes1, boxes2, mut out) = (boxes1.try_readonly()?, boxes2.try_readonly()?, out.try_readwrite()?);
+    let [.., n, _] = *boxes1.shape() else {
+        return Err(PyTypeError::new_err("boxes1 must be (..., N, 4)"));
+    };
+    let (rows1, rows2) = (rows(&boxes1)?, rows(&boxes2)?);
+    let batch = rows1.len().checked_div(n).unwrap_or(1);
+    let (py, out) = (boxes1.py(), out.as_slice_mut()?);
+    py.detach(|| overlap::pairwise(variant, rows1, rows2, batch, out, run));
+    Ok(())
+}
+
+fn fill_elementwise<F: Float + Element>(
+    variant: Variant,
+    boxes1: &Bound<'_, PyArrayDyn<F>>,
+    boxes2: &Bound<'_, PyArrayDyn<F>>,
+    out: &Bound<'_, PyArrayDyn<F>>,
+    run: Run,
+) -> PyResult<()> {
+    let (boxes1, boxes2, mut out) = (boxes1.try_readonly()?, boxes2.try_readonly()?, out.try_readwrite()?);
+    let (rows1, rows2) = (rows(&boxes1)?, rows(&boxes2)?);
+    let (py, out) = (boxes1.py(), out.as_slice_mut()?);
+    py.detach(|| overlap::elementwise(variant, rows1, rows2, out, run));
+    Ok(())
+}
+
+fn rows<'a, F: Element>(boxes: &'a PyReadonlyArrayDyn<'_, F>) -> PyResult<&'a [[F; 4]]> {
+    Ok(boxes.as_slice()?.as_chunks().0)
+}
+
+fn variant_named(name: &str) -> PyResult<Variant> {
+    let named = Variant::ALL.into_iter().find(|variant| variant.name() == name);
+    named.ok_or_else(|| PyValueError::new_err(format!("unknown variant {name:?}")))
+}
+
+fn level_named(name: Option<&str>) -> PyResult<Level> {
+    let Some(name) = name else {
+        return Ok(Level::best());
+    };
+    let named = Level::available().into_iter().find(|level| level.name() == name);
+    named.ok_or_else(|| PyValueError::new_err(format!("this machine has no {name:?}")))
+}

@@ -1,0 +1,85 @@
+"""Is an argument what it should be? Each check words its own error."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import get_args
+
+import numpy as np
+
+from ioukit import _core
+from ioukit.typing import BoxFormat, FloatArray
+
+__all__ = ["check_boxes", "check_finite", "check_format", "check_one_unit", "check_positive", "check_threads"]
+
+FORMATS: tuple[BoxFormat, ...] = get_args(BoxFormat)
+
+
+def check_format(fmt: str) -> None:
+    """Refuses what is no box format."""
+    if fmt not in FORMATS:
+        raise ValueError(f"unknown format {fmt!r}; choose from {', '.join(FORMATS)}")
+
+
+def check_boxes(boxes: FloatArray, fmt: BoxFormat, name: str) -> None:
+    """Refuses boxes that are not finite, too large, inverted or of negative size, naming the first.
+
+    Args:
+        boxes: (..., 4), C-contiguous and aligned, float32 or float64.
+        fmt: Their format.
+        name: What messages call the array.
+    """
+    bad = _core.first_invalid(boxes, fmt == "xyxy")
+    if bad is None:
+        return
+    index = ", ".join(map(str, np.unravel_index(bad, boxes.shape[:-1])))
+    row = boxes.reshape(-1, 4)[bad]
+    raise ValueError(f"{name}[{index}] is {row.tolist()}: {_complaint(row, fmt)}")
+
+
+def _complaint(row: FloatArray, fmt: BoxFormat) -> str:
+    a, b, c, d = row.tolist()
+    if not np.isfinite(row).all():
+        return "every coordinate must be finite"
+    if fmt == "xyxy" and c < a:
+        return "inverted, x2 < x1 (format 'xyxy')"
+    if fmt == "xyxy" and d < b:
+        return "inverted, y2 < y1 (format 'xyxy')"
+    if fmt != "xyxy" and min(c, d) < 0:
+        return f"negative {'width' if c < 0 else 'height'} (format {fmt!r})"
+    limit = "2**126 in float32" if row.dtype == np.float32 else "2**500 in float64"
+    return f"a coordinate is beyond {limit}, where sizes and areas overflow"
+
+
+def check_one_unit(first: bool, second: bool) -> None:
+    """Refuses to mix boxes whose unit is the image with boxes whose unit is the pixel."""
+    if first != second:
+        raise ValueError(
+            "normalized and absolute boxes do not mix; bring both to one unit first: "
+            "boxes.denormalize(width, height) or boxes.normalize(width, height)"
+        )
+
+
+def check_finite(**values: float) -> None:
+    """Refuses NaN and infinity, naming the argument."""
+    for name, value in values.items():
+        if not math.isfinite(value):
+            raise ValueError(f"{name} must be finite, got {value}")
+
+
+def check_positive(**values: float) -> None:
+    """Refuses what is not finite and above 0, naming the argument."""
+    for name, value in values.items():
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be positive and finite, got {value}")
+
+
+def check_threads(threads: int | None) -> int:
+    """The number of threads for the native module, where 0 means all cores."""
+    if threads is None:
+        return 0
+    count = operator.index(threads)
+    if count < 1:
+        raise ValueError(f"threads must be at least 1, or None for all cores, got {threads}")
+    return count

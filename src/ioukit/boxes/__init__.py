@@ -1,0 +1,5 @@
+"""What is a box?"""
+
+from ioukit.boxes.boxes import Boxes, BoxesLike
+
+__all__ = ["Boxes", "BoxesLike"]

@@ -1,0 +1,341 @@
+"""`Boxes`: axis-aligned boxes that know their format and their unit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from ioukit._arrays import as_floats, computing_dtype
+from ioukit._checks import check_boxes, check_finite, check_format, check_one_unit, check_positive
+from ioukit.boxes.formats import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+    from ioukit.typing import BoxFormat, FloatArray
+
+__all__ = ["Boxes", "BoxesLike"]
+
+BoxesLike: TypeAlias = "Boxes | Sequence[Boxes] | ArrayLike"
+"""What the functions on boxes take: `Boxes`, or numbers of shape (..., 4)."""
+
+_LARGEST_IN_FLOAT32 = 2**24  # up to here every integer is a float32
+
+
+class Boxes:
+    """N axis-aligned boxes: a frozen value that knows its format and its unit.
+
+    A box is a half-open region of the plane, so its area is ``(x2 - x1) * (y2 - y1)``. Every method returns new boxes
+    in the same format, dtype and unit, unless it says otherwise. Two `Boxes` are equal, and hash the same, if their
+    formats, units and numbers are; the dtype does not matter, and boxes of another format are not equal even where
+    they cover the same region.
+
+    ``boxes[i]`` is a `Boxes` of one box, as is each step of an iteration: a row of numbers without its format would
+    mean nothing. Slices, boolean masks and index arrays select boxes.
+
+    Args:
+        data: (N, 4) numbers, one box of 4 numbers, nothing (``[]``), `Boxes`, or a list of `Boxes`. It is copied.
+        format: What the numbers are: ``"xyxy"`` (two corners), ``"xywh"`` (the corner of least x and y, and the size)
+            or ``"cxcywh"`` (centre and size). Given `Boxes`, the format they are converted to.
+        normalized: Whether the unit is the image, its sides being 1, rather than the pixel. `Boxes` keep their own.
+        dtype: ``np.float32`` or ``np.float64``. By default float32 and float64 arrays keep theirs, float16 becomes
+            float32, integer arrays become float64, and Python lists float32.
+
+    Raises:
+        ValueError: If the shape is another, a box is not finite, too large (2**126 in float32, 2**500 in float64),
+            inverted or of negative size, or a list holds a number beyond 2**24, where float32 skips integers.
+        TypeError: If the data are not numbers.
+
+    Examples:
+        >>> boxes = Boxes([[10, 20, 40, 60]], "xywh")
+        >>> boxes.convert("xyxy")
+        Boxes([[10., 20., 50., 80.]], format='xyxy', dtype=float32)
+        >>> boxes.clip(0, 0, 30, 30).area
+        array([200.], dtype=float32)
+    """
+
+    __slots__ = ("_array", "_format", "_normalized")
+    __array_ufunc__ = None  # `array + boxes` is an error, not an addition of numbers whose format nobody asked for
+
+    _array: FloatArray
+    _format: BoxFormat
+    _normalized: bool
+
+    def __init__(
+        self,
+        data: BoxesLike,
+        format: BoxFormat = "xyxy",  # noqa: A002 - the field's word
+        *,
+        normalized: bool = False,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        check_format(format)
+        if isinstance(data, (list, tuple)) and any(isinstance(item, Boxes) for item in data):
+            data = Boxes.concat(data)
+        if isinstance(data, Boxes):
+            if normalized:
+                check_one_unit(data._normalized, normalized)
+            normalized = data._normalized
+            array = _copy(convert(data._array, data._format, format), dtype or data.dtype)
+        else:
+            array = _rows(data, dtype)
+        check_boxes(array, format, "boxes")
+        self._set(array, format, normalized)
+
+    def _set(self, array: FloatArray, fmt: BoxFormat, normalized: bool) -> None:
+        array.flags.writeable = False
+        self._array, self._format, self._normalized = array, fmt, bool(normalized)
+
+    @classmethod
+    def _trusted(cls, array: FloatArray, fmt: BoxFormat, normalized: bool) -> Boxes:
+        """Boxes around an array of their own, whose rows are known to be valid."""
+        boxes = cls.__new__(cls)
+        boxes._set(array, fmt, normalized)
+        return boxes
+
+    def _with(self, array: FloatArray, fmt: BoxFormat | None = None, normalized: bool | None = None) -> Boxes:
+        """Boxes around an array of their own, computed from these: rounding may have made it overflow."""
+        array = np.ascontiguousarray(array, self._array.dtype)
+        fmt = fmt or self._format
+        check_boxes(array, fmt, "boxes")
+        return Boxes._trusted(array, fmt, self._normalized if normalized is None else normalized)
+
+    @staticmethod
+    def concat(boxes: Sequence[Boxes]) -> Boxes:
+        """All boxes of a sequence, in order, in the format of the first; dtypes promote as NumPy's do.
+
+        Raises:
+            ValueError: If the sequence is empty, or mixes normalized and absolute boxes.
+            TypeError: If an element is not `Boxes`.
+        """
+        if not boxes:
+            raise ValueError("concat needs at least one Boxes: the format of none is unknown")
+        for position, item in enumerate(boxes):
+            if not isinstance(item, Boxes):
+                raise TypeError(f"boxes[{position}] must be Boxes like the others, got {type(item).__name__}")
+            check_one_unit(boxes[0]._normalized, item._normalized)
+        first = boxes[0]
+        arrays = [item.convert(first._format)._array for item in boxes]
+        return Boxes._trusted(np.concatenate(arrays), first._format, first._normalized)
+
+    @property
+    def format(self) -> BoxFormat:
+        """``"xyxy"``, ``"xywh"`` or ``"cxcywh"``."""
+        return self._format
+
+    @property
+    def normalized(self) -> bool:
+        """Whether the unit is the image rather than the pixel."""
+        return self._normalized
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Float32 or float64."""
+        return self._array.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, 4)."""
+        return (len(self._array), 4)
+
+    def numpy(self) -> FloatArray:
+        """(N, 4) numbers in this format: a copy that the caller may change."""
+        return np.array(self._array)
+
+    def to_list(self) -> list[list[float]]:
+        """The rows of `numpy` as lists of Python floats."""
+        rows: list[list[float]] = self._array.tolist()
+        return rows
+
+    def convert(self, format: BoxFormat) -> Boxes:  # noqa: A002 - the field's word
+        """The same boxes in another format."""
+        check_format(format)
+        if format == self._format:
+            return self
+        return self._with(convert(self._array, self._format, format), format)
+
+    def normalize(self, width: float, height: float) -> Boxes:
+        """In the unit of an image of this size, given in pixels; an error if they are already."""
+        if self._normalized:
+            raise ValueError("these boxes are already normalized; denormalize(width, height) undoes it")
+        return self._in_unit(width, height, lambda numbers, size: numbers / size, normalized=True)
+
+    def denormalize(self, width: float, height: float) -> Boxes:
+        """In pixels of an image of this size; an error if they are already."""
+        if not self._normalized:
+            raise ValueError("these boxes are already absolute; normalize(width, height) undoes it")
+        return self._in_unit(width, height, lambda numbers, size: numbers * size, normalized=False)
+
+    def _in_unit(
+        self, width: float, height: float, change: Callable[[FloatArray, FloatArray], FloatArray], *, normalized: bool
+    ) -> Boxes:
+        check_positive(width=width, height=height)
+        size = np.array([width, height, width, height], self._array.dtype)
+        return self._with(change(self._array, size), normalized=normalized)
+
+    def clip(self, xmin: float, ymin: float, xmax: float, ymax: float) -> Boxes:
+        """The parts inside a window, whose sides may be infinite; boxes outside shrink to its edge, without area."""
+        if not (xmin <= xmax and ymin <= ymax):
+            raise ValueError(f"the window must have xmin <= xmax and ymin <= ymax, got {(xmin, ymin, xmax, ymax)}")
+        corners = convert(self._array, self._format, "xyxy").reshape(-1, 2, 2)
+        low, high = np.array([[xmin, ymin], [xmax, ymax]], self._array.dtype)
+        return self._with(convert(corners.clip(low, high).reshape(-1, 4), "xyxy", self._format))
+
+    def shift(self, dx: float, dy: float) -> Boxes:
+        """Moved by (dx, dy)."""
+        check_finite(dx=dx, dy=dy)
+        moves = [dx, dy, dx, dy] if self._format == "xyxy" else [dx, dy, 0, 0]
+        return self._with(self._array + np.array(moves, self._array.dtype))
+
+    def scale(self, fx: float, fy: float | None = None) -> Boxes:
+        """Sides multiplied by ``fx`` and ``fy`` (``fx`` for both if not given), the centres kept."""
+        fy = fx if fy is None else fy
+        if not (fx >= 0 and fy >= 0):
+            raise ValueError(f"factors must not be negative, got {(fx, fy)}")
+        check_finite(fx=fx, fy=fy)
+        return self._with_sides(lambda sides: sides * np.array([fx, fy], sides.dtype))
+
+    def square(self) -> Boxes:
+        """Squares of the longer side, the centres kept."""
+        return self._with_sides(lambda sides: np.repeat(sides.max(axis=1, keepdims=True), 2, axis=1))
+
+    def _with_sides(self, change: Callable[[FloatArray], FloatArray]) -> Boxes:
+        centred = convert(self._array, self._format, "cxcywh")
+        with np.errstate(over="ignore"):
+            centred[:, 2:] = change(centred[:, 2:])
+        return self._with(convert(centred, "cxcywh", self._format))
+
+    @property
+    def width(self) -> FloatArray:
+        """(N,)."""
+        return self._sides()[:, 0]
+
+    @property
+    def height(self) -> FloatArray:
+        """(N,)."""
+        return self._sides()[:, 1]
+
+    @property
+    def area(self) -> FloatArray:
+        """(N,); infinite where the dtype cannot hold it."""
+        sides = self._sides()
+        with np.errstate(over="ignore"):
+            return sides[:, 0] * sides[:, 1]
+
+    @property
+    def aspect_ratio(self) -> FloatArray:
+        """(N,), width over height: infinite for a line without height, NaN for a point, which has none."""
+        sides = self._sides()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return sides[:, 0] / sides[:, 1]
+
+    def _sides(self) -> FloatArray:
+        return convert(self._array, self._format, "xywh")[:, 2:]
+
+    @property
+    def center(self) -> FloatArray:
+        """(N, 2), x and y of the centres."""
+        return convert(self._array, self._format, "cxcywh")[:, :2]
+
+    @property
+    def left_top(self) -> FloatArray:
+        """(N, 2), least x and least y: the upper left corners where y points down."""
+        return self._corners()[:, [0, 1]]
+
+    @property
+    def right_top(self) -> FloatArray:
+        """(N, 2), largest x and least y."""
+        return self._corners()[:, [2, 1]]
+
+    @property
+    def right_bottom(self) -> FloatArray:
+        """(N, 2), largest x and largest y."""
+        return self._corners()[:, [2, 3]]
+
+    @property
+    def left_bottom(self) -> FloatArray:
+        """(N, 2), least x and largest y."""
+        return self._corners()[:, [0, 3]]
+
+    def _corners(self) -> FloatArray:
+        return convert(self._array, self._format, "xyxy")
+
+    @property
+    def is_empty(self) -> NDArray[np.bool_]:
+        """(N,), true for boxes without width or without height."""
+        empty: NDArray[np.bool_] = (self._sides() == 0).any(axis=1)
+        return empty
+
+    def drop_empty(self) -> Boxes:
+        """Without the boxes that have no area."""
+        return self[~self.is_empty]
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, index: int | slice | ArrayLike) -> Boxes:
+        if isinstance(index, slice):
+            return self._select(index)
+        if isinstance(index, (list, tuple)) and not len(index):
+            index = np.empty(0, np.intp)
+        rows = np.asarray(index)
+        if rows.ndim > 1 or rows.dtype.kind not in "iub" or (rows.ndim == 0 and rows.dtype.kind == "b"):
+            raise TypeError(f"boxes are indexed by integers, slices, masks and index arrays, got {index!r}")
+        return self._select(np.atleast_1d(rows))
+
+    def _select(self, rows: slice | NDArray[Any]) -> Boxes:
+        return Boxes._trusted(np.ascontiguousarray(self._array[rows]), self._format, self._normalized)
+
+    def __iter__(self) -> Iterator[Boxes]:
+        return (self[row] for row in range(len(self)))
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
+        raise TypeError("Boxes are not an array, since the numbers mean nothing without the format: use boxes.numpy()")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Boxes):
+            return NotImplemented
+        return self._kind() == other._kind() and np.array_equal(self._array, other._array)
+
+    def __hash__(self) -> int:
+        numbers = self._array.astype(np.float64) + 0.0  # -0 equals 0, so both must hash the same
+        return hash((self._kind(), numbers.tobytes()))
+
+    def _kind(self) -> tuple[BoxFormat, bool]:
+        return self._format, self._normalized
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Boxes._trusted, (self._array, self._format, self._normalized)  # a pickled array forgets it is read-only
+
+    def __repr__(self) -> str:
+        numbers = np.array2string(self._array, separator=", ", prefix="Boxes(", threshold=40)
+        unit = ", normalized=True" if self._normalized else ""
+        return f"Boxes({numbers if len(self) else '[]'}, format={self._format!r}{unit}, dtype={self.dtype})"
+
+
+def _rows(data: object, dtype: DTypeLike | None) -> FloatArray:
+    """A new (N, 4) array of the dtype that the kind of data asks for."""
+    array = as_floats(data, "boxes")
+    if array.shape in {(0,), (4,)}:
+        array = array.reshape(-1, 4)
+    if array.ndim != 2 or array.shape[1] != 4:
+        raise ValueError(f"boxes must have shape (N, 4) or (4,), got {array.shape}")
+    if dtype is None and not isinstance(data, np.ndarray):
+        if (np.isfinite(array) & (np.abs(array) > _LARGEST_IN_FLOAT32)).any():
+            raise ValueError(
+                "a list becomes float32, which holds whole numbers up to 2**24 only, and boxes has one beyond: "
+                "pass dtype=np.float64"
+            )
+        dtype = np.float32
+    return _copy(array, dtype or computing_dtype(array.dtype))
+
+
+def _copy(array: FloatArray, dtype: DTypeLike) -> FloatArray:
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype}")
+    with np.errstate(over="ignore"):  # the check of the boxes refuses what overflows, by name
+        return np.array(array, dtype, order="C")

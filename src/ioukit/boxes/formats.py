@@ -1,0 +1,40 @@
+"""The one place where box formats are converted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ioukit.typing import BoxFormat, FloatArray
+
+__all__ = ["convert"]
+
+_Conversion: TypeAlias = "Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]"
+
+# From the first and the last two numbers of a box to those of another format. Every pair of formats has its own entry,
+# since a detour would round: the width of an xywh box survives in cxcywh, though not in xyxy.
+_CONVERSIONS: dict[tuple[str, str], _Conversion] = {
+    ("xyxy", "xywh"): lambda low, high: (low, high - low),
+    ("xyxy", "cxcywh"): lambda low, high: ((low + high) / 2, high - low),
+    ("xywh", "xyxy"): lambda low, size: (low, low + size),
+    ("xywh", "cxcywh"): lambda low, size: (low + size / 2, size),
+    ("cxcywh", "xyxy"): lambda centre, size: (centre - size / 2, centre + size / 2),
+    ("cxcywh", "xywh"): lambda centre, size: (centre - size / 2, size),
+}
+
+
+def convert(boxes: FloatArray, source: BoxFormat, target: BoxFormat) -> FloatArray:
+    """A new array with the same boxes in another format.
+
+    Args:
+        boxes: (..., 4) in the format ``source``; computed in their own dtype.
+        source: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``.
+        target: Likewise.
+    """
+    if source == target:
+        return np.array(boxes)
+    return np.concatenate(_CONVERSIONS[source, target](boxes[..., :2], boxes[..., 2:]), axis=-1)

@@ -1,0 +1,99 @@
+"""From what a caller passes to what the native module takes: corners, contiguous, of one dtype."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ioukit._arrays import as_floats, computing_dtype
+from ioukit._checks import check_boxes, check_format, check_one_unit
+from ioukit.boxes import Boxes, BoxesLike
+from ioukit.boxes.formats import convert
+
+if TYPE_CHECKING:
+    from ioukit.typing import BoxFormat, FloatArray
+
+__all__ = ["Corners", "corners", "finish", "ioa_of", "result_array"]
+
+
+class Corners(NamedTuple):
+    """Both sets as (..., 4) corners in the dtype they are computed in, and the dtype of the result."""
+
+    boxes1: FloatArray
+    boxes2: FloatArray
+    dtype: np.dtype[Any]
+
+
+def corners(boxes1: BoxesLike, boxes2: BoxesLike, fmt: BoxFormat | None, check: bool) -> Corners:
+    """Checks and converts both sets."""
+    if fmt is not None:
+        check_format(fmt)
+    if isinstance(boxes1, Boxes) and isinstance(boxes2, Boxes):
+        check_one_unit(boxes1.normalized, boxes2.normalized)
+    first, second = _numbers("boxes1", boxes1, fmt), _numbers("boxes2", boxes2, fmt)
+    dtype = first.dtype if first.dtype == second.dtype else np.promote_types(first.dtype, second.dtype)
+    computed = computing_dtype(dtype)
+    first = _corners("boxes1", boxes1, np.ascontiguousarray(first, computed), fmt, check)
+    return Corners(first, _corners("boxes2", boxes2, np.ascontiguousarray(second, computed), fmt, check), dtype)
+
+
+def _numbers(name: str, boxes: BoxesLike, fmt: BoxFormat | None) -> FloatArray:
+    if isinstance(boxes, Boxes):
+        if fmt is not None and fmt != boxes.format:
+            raise ValueError(f"{name} are Boxes in {boxes.format!r}, which format={fmt!r} contradicts: leave it out")
+        return boxes.convert("xyxy")._array
+    array = as_floats(boxes, name)
+    if array.shape == (0,):
+        return array.reshape(0, 4)
+    if array.shape[-1:] != (4,):
+        raise ValueError(f"{name} must have shape (..., 4), got {array.shape}")
+    return array
+
+
+def _corners(name: str, boxes: BoxesLike, array: FloatArray, fmt: BoxFormat | None, check: bool) -> FloatArray:
+    if isinstance(boxes, Boxes):
+        return array
+    if not array.flags.aligned:
+        array = array.copy()
+    if check:
+        check_boxes(array, fmt or "xyxy", name)
+    return array if fmt in (None, "xyxy") else np.ascontiguousarray(convert(array, fmt, "xyxy"))
+
+
+def result_array(out: FloatArray | None, shape: tuple[int, ...], sets: Corners) -> FloatArray:
+    """The array the native module fills: ``out`` where it can, else a new one."""
+    computed = sets.boxes1.dtype
+    if out is None:
+        return np.empty(shape, computed)
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out must be a NumPy array, got {type(out).__name__}")
+    flags = out.flags
+    usable = flags.c_contiguous and flags.writeable and flags.aligned
+    if out.shape != shape or out.dtype != sets.dtype or not usable:
+        layout = "" if usable else ", not contiguous, aligned and writeable"
+        raise ValueError(
+            f"out must be a writeable, C-contiguous array of shape {shape} and dtype {sets.dtype}, "
+            f"got shape {out.shape} and dtype {out.dtype}{layout}"
+        )
+    if np.may_share_memory(out, sets.boxes1) or np.may_share_memory(out, sets.boxes2):
+        raise ValueError("out must not share memory with the boxes")
+    return out if sets.dtype == computed else np.empty(shape, computed)
+
+
+def finish(result: FloatArray, out: FloatArray | None, dtype: np.dtype[Any]) -> FloatArray:
+    """The filled array in the dtype of the result, in ``out`` if there is one."""
+    if result.dtype == dtype:
+        return result
+    with np.errstate(over="ignore"):  # float16 ends at 65504: an intersection beyond is infinite, as documented
+        if out is None:
+            return result.astype(dtype)
+        out[...] = result
+    return out
+
+
+def ioa_of(of: str) -> str:
+    """The native name of the IoA of one of the two areas."""
+    if of not in ("second", "first"):
+        raise ValueError(f"unknown of={of!r}; choose from second, first")
+    return f"ioa_{of}"

@@ -1,0 +1,15 @@
+"""The types that public signatures share."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BoxFormat", "FloatArray"]
+
+BoxFormat: TypeAlias = Literal["xyxy", "xywh", "cxcywh"]
+"""What the four numbers of a box are: two corners, corner and size, or centre and size."""
+
+FloatArray: TypeAlias = NDArray[np.floating[Any]]

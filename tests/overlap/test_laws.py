@@ -1,0 +1,120 @@
+"""Laws that every overlap obeys to the last bit, whatever the boxes."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+import ioukit
+from ioukit.overlap.variants import VARIANTS, Variant
+from strategies import free_boxes, grid_boxes
+
+if TYPE_CHECKING:
+    from ioukit.typing import FloatArray
+
+DTYPES = [np.float32, np.float64]
+all_variants = pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+
+
+def pairwise(variant: Variant | str, a: FloatArray, b: FloatArray, **options: Any) -> FloatArray:
+    name = variant if isinstance(variant, str) else variant.name
+    result: FloatArray = getattr(ioukit, f"pairwise_{name}")(a, b, **options)
+    return result
+
+
+def any_boxes(**size: int) -> st.SearchStrategy[FloatArray]:
+    return st.one_of(*(boxes(dtype, **size) for boxes, dtype in itertools.product([free_boxes, grid_boxes], DTYPES)))
+
+
+@all_variants
+@given(boxes=any_boxes())
+def test_values_stay_in_the_range_of_the_table(variant: Variant, boxes: FloatArray) -> None:
+    values = pairwise(variant, boxes, boxes[::-1])
+    slack = 1e-6 if variant.name == "ciou" else 0  # pi is rounded in its aspect term
+    assert ((values >= variant.low - slack) & (values <= variant.high)).all()
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v.symmetric], ids=lambda variant: variant.name)
+@given(a=any_boxes(), b=any_boxes())
+def test_swapping_the_sets_transposes(variant: Variant, a: FloatArray, b: FloatArray) -> None:
+    assert_array_equal(pairwise(variant, a, b), pairwise(variant, b, a).T)
+
+
+@given(a=any_boxes(), b=any_boxes())
+def test_swapping_the_sets_transposes_ioa_with_its_area(a: FloatArray, b: FloatArray) -> None:
+    assert_array_equal(pairwise("ioa", a, b, of="first"), pairwise("ioa", b, a, of="second").T)
+
+
+@all_variants
+@given(a=grid_boxes(), b=grid_boxes(), shift=st.tuples(st.integers(-1000, 1000), st.integers(-1000, 1000)))
+def test_moving_everything_changes_nothing(variant: Variant, a: FloatArray, b: FloatArray, shift: Any) -> None:
+    move = np.array(shift * 2, np.float32)
+    assert_array_equal(pairwise(variant, a + move, b + move), pairwise(variant, a, b))
+
+
+@all_variants
+@pytest.mark.parametrize("power", [-8, 5])
+@given(boxes=any_boxes(min_size=1))
+def test_a_power_of_two_scales_areas_and_nothing_else(variant: Variant, power: int, boxes: FloatArray) -> None:
+    factor = 4.0**power if variant.name == "intersection" else 1.0
+    scaled = boxes * boxes.dtype.type(2.0**power)
+    assert_array_equal(pairwise(variant, scaled, scaled), pairwise(variant, boxes, boxes) * boxes.dtype.type(factor))
+
+
+@all_variants
+@given(boxes=any_boxes(min_size=2), data=st.data())
+def test_order_does_not_matter(variant: Variant, boxes: FloatArray, data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(len(boxes))))
+    assert_array_equal(pairwise(variant, boxes[order], boxes), pairwise(variant, boxes, boxes)[order])
+    assert_array_equal(pairwise(variant, boxes, boxes[order]), pairwise(variant, boxes, boxes)[:, order])
+
+
+@all_variants
+@given(a=any_boxes(), b=any_boxes())
+def test_elementwise_is_the_diagonal(variant: Variant, a: FloatArray, b: FloatArray) -> None:
+    count = min(len(a), len(b))
+    elementwise = getattr(ioukit, f"elementwise_{variant.name}")(a[:count], b[:count])
+    assert_array_equal(elementwise, np.diagonal(pairwise(variant, a[:count], b[:count])))
+
+
+@given(a=any_boxes(), b=any_boxes())
+def test_penalties_only_take_off(a: FloatArray, b: FloatArray) -> None:
+    assert (pairwise("giou", a, b) <= pairwise("iou", a, b)).all()
+    assert (pairwise("diou", a, b) <= pairwise("iou", a, b)).all()
+    assert (pairwise("ciou", a, b) <= pairwise("diou", a, b)).all()
+
+
+@given(a=any_boxes(), b=any_boxes())
+def test_iom_is_the_larger_ioa_and_no_less_than_iou(a: FloatArray, b: FloatArray) -> None:
+    iom = pairwise("iom", a, b)
+    assert_array_equal(iom, np.maximum(pairwise("ioa", a, b, of="first"), pairwise("ioa", a, b)))
+    assert (pairwise("iou", a, b) <= iom).all()
+
+
+@given(a=any_boxes(), b=any_boxes())
+def test_the_intersection_is_no_larger_than_either_box(a: FloatArray, b: FloatArray) -> None:
+    dtype = np.promote_types(a.dtype, b.dtype)
+    areas = [(x[:, 2:] - x[:, :2]).prod(axis=1) for x in (a.astype(dtype), b.astype(dtype))]
+    assert (pairwise("intersection", a, b) <= np.minimum(areas[0][:, None], areas[1])).all()
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v.high == 1], ids=lambda variant: variant.name)
+@given(boxes=any_boxes())
+def test_a_box_overlaps_itself_wholly_unless_it_has_no_area(variant: Variant, boxes: FloatArray) -> None:
+    has_area = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1) > 0
+    assert_array_equal(np.diagonal(pairwise(variant, boxes, boxes)), has_area.astype(boxes.dtype))
+
+
+@given(a=any_boxes(), b=any_boxes())
+def test_boxes_without_area_overlap_nothing(a: FloatArray, b: FloatArray) -> None:
+    a = a.copy()
+    a[:, 2] = a[:, 0]
+    for name in ("intersection", "iou", "ioa", "iom"):
+        assert not pairwise(name, a, b).any()
+        assert not pairwise(name, b, a).any()

@@ -1,0 +1,108 @@
+"""The native module against plain definitions, and against itself on other instruction sets and threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from ioukit import _core
+from oracles import exact_overlap, rounded_overlap, table
+from strategies import free_boxes
+
+if TYPE_CHECKING:
+    from ioukit.typing import FloatArray
+
+NATIVE = ["intersection", "iou", "ioa_first", "ioa_second", "iom", "giou", "diou", "ciou"]
+SIZES = [0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 65]
+
+
+def pairwise(
+    variant: str, a: FloatArray, b: FloatArray, *, threads: int = 1, reused: bool = False, simd: str | None = None
+) -> FloatArray:
+    out = np.full((len(a), len(b)), np.nan, a.dtype)
+    _core.pairwise(variant, a, b, out, threads, reused, simd)
+    return out
+
+
+def random_boxes(count: int, dtype: Any, seed: int) -> FloatArray:
+    rng = np.random.default_rng(seed)
+    low = rng.uniform(-50, 50, (count, 2))
+    size = rng.uniform(0, 60, (count, 2)) * (rng.random((count, 2)) > 0.1)
+    return np.concatenate([low, low + size], axis=1).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("variant", NATIVE)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_values_are_the_exact_ones_to_a_few_roundings(variant: str, dtype: Any, data: st.DataObject) -> None:
+    a, b = data.draw(free_boxes(dtype)), data.draw(free_boxes(dtype))
+    rounding = 16 * np.finfo(dtype).eps
+    exact = table(exact_overlap, variant, a, b)
+    assert_allclose(pairwise(variant, a, b), exact, rtol=rounding, atol=0 if variant == "intersection" else rounding)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("variant", NATIVE[:-1])
+@given(data=st.data())
+@settings(max_examples=60)
+def test_bits_are_those_of_the_promised_order(variant: str, dtype: Any, data: st.DataObject) -> None:
+    a, b = data.draw(free_boxes(dtype)), data.draw(free_boxes(dtype))
+    assert_array_equal(pairwise(variant, a, b), table(rounded_overlap, variant, a, b))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("simd", _core.simd_levels())
+@pytest.mark.parametrize("variant", NATIVE)
+def test_every_instruction_set_gives_the_bits_of_single_pairs(variant: str, simd: str, dtype: Any) -> None:
+    """A result of one element is a block that no other lane shares."""
+    a, b = random_boxes(max(SIZES), dtype, 1), random_boxes(max(SIZES), dtype, 2)
+    single = np.array([[pairwise(variant, a[i : i + 1], b[j : j + 1])[0, 0] for j in range(65)] for i in range(5)])
+    for size in SIZES:
+        assert_array_equal(pairwise(variant, a[:5], b[:size], simd=simd), single[:, :size])
+        assert_array_equal(pairwise(variant, b[:size], a[:5], simd=simd).shape, (size, 5))
+        out = np.full(size, np.nan, dtype)
+        _core.elementwise(variant, a[:size], b[:size], out, 1, simd)
+        reference = np.full(size, np.nan, dtype)
+        _core.elementwise(variant, a[:size], b[:size], reference, 1, _core.simd_levels()[0])
+        assert_array_equal(out, reference)
+        assert_array_equal(out[:5], np.diagonal(single)[:size])
+
+
+@pytest.mark.parametrize("variant", NATIVE)
+def test_threads_change_no_bit(variant: str) -> None:
+    a, b = random_boxes(400, np.float32, 1), random_boxes(701, np.float32, 2)  # enough for every thread
+    one = pairwise(variant, a, b, threads=1)
+    for threads in (2, 8, 0):
+        assert_array_equal(pairwise(variant, a, b, threads=threads), one)
+
+
+def test_a_result_beyond_the_cache_is_the_same() -> None:
+    a, b = random_boxes(3001, np.float32, 1), random_boxes(3007, np.float32, 2)  # 36 MB: streamed past the cache
+    large = pairwise("iou", a, b, threads=0, reused=True)
+    for first in range(0, 3001, 500):
+        assert_array_equal(large[first : first + 500], pairwise("iou", a[first : first + 500], b))
+
+
+def test_an_unknown_instruction_set_or_variant_is_refused() -> None:
+    box = np.array([[0.0, 0.0, 1.0, 1.0]])
+    with pytest.raises(ValueError, match='this machine has no "mmx"'):
+        pairwise("iou", box, box, simd="mmx")
+    with pytest.raises(ValueError, match='unknown variant "dice"'):
+        pairwise("dice", box, box)
+
+
+def test_the_bits_of_ciou_are_written_down() -> None:
+    """One value for every platform: the arc tangent is ours, not the system's."""
+    a, b = np.array([[0.0, 0.0, 3.0, 7.0]]), np.array([[1.0, 2.0, 6.0, 5.0]])
+    assert pairwise("ciou", a, b)[0, 0].hex() == CIOU_64
+    assert float(pairwise("ciou", a.astype(np.float32), b.astype(np.float32))[0, 0]).hex() == CIOU_32
+
+
+CIOU_64 = "0x1.038215189b3cap-3"
+CIOU_32 = "0x1.0382180000000p-3"
