@@ -52,6 +52,8 @@ def random_case(seed: int) -> Case:
         image, category = rng.choice(image_ids), rng.choice(category_ids)
         crowded = [_detection(rng, gt["annotations"], [image], [category]) for _ in range(rng.randint(101, 130))]
         dt += [{**d, "image_id": image, "category_id": category} for d in crowded]
+    if rng.random() < 0.2:
+        _add_twins(rng, gt["annotations"], dt)
     rng.shuffle(dt)
     return Case(seed, gt, dt, _protocol(rng), _subset(rng, image_ids, category_ids))
 
@@ -110,6 +112,18 @@ def _annotation(rng: Random, number: int, image_ids: list[int], category_ids: li
     if rng.random() < 0.1:
         annotation["ignore"] = rng.choice([0, 1])  # pycocotools reads it and overwrites it with iscrowd
     return annotation
+
+
+def _add_twins(rng: Random, annotations: list[dict[str, Any]], dt: list[dict[str, Any]]) -> None:
+    """Adds a detection just between two objects, and one on one of them: whether it finds it depends on the tie."""
+    for original in rng.sample(annotations, min(3, len(annotations))):
+        x, y, w, h = original["bbox"] = [rng.randrange(0, 50), rng.randrange(0, 50), rng.choice([30, 32, 64, 96]), 32]
+        numbers = {a["id"] for a in annotations}
+        twin = {**original, "id": max(numbers) + rng.randint(1, 9), "bbox": [x + 10, y, w, h]}
+        annotations.insert(rng.randrange(len(annotations) + 1), twin)
+        shared = {"image_id": original["image_id"], "category_id": original["category_id"]}
+        dt.append({**shared, "bbox": [x + 5, y, w, h], "score": 0.9})
+        dt.append({**shared, "bbox": rng.choice([original, twin])["bbox"], "score": 0.4})
 
 
 def _detection(
