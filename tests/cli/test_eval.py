@@ -222,7 +222,7 @@ def test_on_invalid(tmp_path: Path) -> None:
 
 def test_threshold_range_is_the_grid_of_coco() -> None:
     assert parse_thresholds(["0.5:0.95:0.05"]) == np.linspace(0.5, 0.95, 10).tolist()
-    assert parse_thresholds(["0.1, 0.2:0.4:0.1", "0.7"]) == [0.1, *np.linspace(0.2, 0.4, 3).tolist(), 0.7]
+    assert parse_thresholds(["0.7, 0.2:0.4:0.1", "0.1"]) == [0.1, *np.linspace(0.2, 0.4, 3).tolist(), 0.7]
     assert parse_thresholds(["0.5:0.5:0.1"]) == [0.5]
 
 

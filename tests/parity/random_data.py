@@ -52,6 +52,8 @@ def random_case(seed: int) -> Case:
         image, category = rng.choice(image_ids), rng.choice(category_ids)
         crowded = [_detection(rng, gt["annotations"], [image], [category]) for _ in range(rng.randint(101, 130))]
         dt += [{**d, "image_id": image, "category_id": category} for d in crowded]
+    if rng.random() < 0.2:
+        _add_twins(rng, gt["annotations"], dt)
     rng.shuffle(dt)
     return Case(seed, gt, dt, _protocol(rng), _subset(rng, image_ids, category_ids))
 
@@ -74,6 +76,8 @@ def random_invalid_case(seed: int) -> Case:
             record["category_id"] = 999
         elif annotations and kind == "repeated id":
             rng.choice(annotations)["id"] = rng.choice(annotations)["id"]
+            # pycocotools replaces only those of equal ids that lie within the subset; ioukit does when it reads.
+            case.subset = {}
         elif annotations and kind == "id 0":
             rng.choice(annotations)["id"] = 0
         elif annotations and kind == "orphan":
@@ -110,6 +114,18 @@ def _annotation(rng: Random, number: int, image_ids: list[int], category_ids: li
     return annotation
 
 
+def _add_twins(rng: Random, annotations: list[dict[str, Any]], dt: list[dict[str, Any]]) -> None:
+    """Adds a detection just between two objects, and one on one of them: whether it finds it depends on the tie."""
+    for original in rng.sample(annotations, min(3, len(annotations))):
+        x, y, w, h = original["bbox"] = [rng.randrange(0, 50), rng.randrange(0, 50), rng.choice([30, 32, 64, 96]), 32]
+        numbers = {a["id"] for a in annotations}
+        twin = {**original, "id": max(numbers) + rng.randint(1, 9), "bbox": [x + 10, y, w, h]}
+        annotations.insert(rng.randrange(len(annotations) + 1), twin)
+        shared = {"image_id": original["image_id"], "category_id": original["category_id"]}
+        dt.append({**shared, "bbox": [x + 5, y, w, h], "score": 0.9})
+        dt.append({**shared, "bbox": rng.choice([original, twin])["bbox"], "score": 0.4})
+
+
 def _detection(
     rng: Random, annotations: list[dict[str, Any]], image_ids: list[int], category_ids: list[int]
 ) -> dict[str, Any]:
@@ -129,10 +145,13 @@ def _detection(
 def _protocol(rng: Random) -> dict[str, Any]:
     protocol: dict[str, Any] = {}
     if rng.random() < 0.15:
-        thresholds = rng.sample([0.1, 0.3, 0.5, 0.55, 0.75, 0.9, 0.9999999999, 0.99999999995, 1.0], rng.randint(1, 4))
-        protocol["iou_thresholds"] = sorted(thresholds)
+        few = rng.sample([0.1, 0.3, 0.5, 0.55, 0.75, 0.9, 0.9999999999, 0.99999999995, 1.0], rng.randint(1, 4))
+        many = [i / 100 for i in range(1, rng.choice([65, 66, 100]))]  # than a machine word has bits, or about as many
+        protocol["iou_thresholds"] = sorted(few) if rng.random() < 0.9 else many
+    if rng.random() < 0.05:
+        protocol["recall_thresholds"] = rng.choice([[0.0], [1.0], [0.1, 0.5, 0.9], [i / 10 for i in range(11)]])
     if rng.random() < 0.15:
-        protocol["max_dets"] = sorted(rng.sample([1, 2, 3, 5, 10, 100, 300], 3))
+        protocol["max_dets"] = rng.sample([1, 2, 3, 5, 10, 100, 300], rng.choice([1, 3, 3, 3, 5]))
     if rng.random() < 0.15:
         protocol["area_ranges"] = rng.choice(
             [

@@ -38,6 +38,7 @@ def run_pycocotools(
     detections: Sequence[Mapping[str, Any]],
     *,
     iou_thresholds: Sequence[float] | None = None,
+    recall_thresholds: Sequence[float] | None = None,
     max_dets: Sequence[int] | None = None,
     area_ranges: Mapping[str, tuple[float, float]] | None = None,
     class_agnostic: bool = False,
@@ -55,6 +56,8 @@ def run_pycocotools(
         params = evaluation.params
         if iou_thresholds is not None:
             params.iouThrs = np.array(iou_thresholds, dtype=np.float64)
+        if recall_thresholds is not None:
+            params.recThrs = np.array(recall_thresholds, dtype=np.float64)
         if max_dets is not None:
             params.maxDets = list(max_dets)
         if area_ranges is not None:

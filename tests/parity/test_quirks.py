@@ -85,6 +85,19 @@ def test_what_pycocotools_refuses_is_an_error_that_names_the_record(
         evaluate(CASES[name], tmp_path, on_invalid)
 
 
+@pytest.mark.parametrize("left_first", [True, False])
+def test_of_equal_overlaps_the_later_annotation_wins(*, left_first: bool) -> None:
+    """The better detection lies just between two objects, the other one on one of them, which may be taken by then."""
+    boxes = [[0, 0, 20, 20], [10, 0, 20, 20]] if left_first else [[10, 0, 20, 20], [0, 0, 20, 20]]
+    gt = ioukit.GroundTruth.from_arrays(image_ids=[1, 1], category_ids=[1, 1], boxes=boxes)
+    for second, found in ((boxes[0], 2), (boxes[1], 1)):
+        dt = ioukit.Detections.from_arrays(
+            image_ids=[1, 1], category_ids=[1, 1], boxes=[[5, 0, 20, 20], second], scores=[0.9, 0.8]
+        )
+        result = ioukit.evaluate(gt, dt, ioukit.COCO.replace(iou_thresholds=[0.5]))
+        assert result.summary["AR100"] == found / 2
+
+
 def test_an_annotation_with_id_0_can_be_matched(tmp_path: Path) -> None:
     """pycocotools stores a match as the id, and 0 also means unmatched: half of the objects would be missed here."""
     case = CASES["gt_ids_0_1"]

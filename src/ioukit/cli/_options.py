@@ -28,7 +28,7 @@ def _number(text: str, meaning: str) -> float:
 
 
 def parse_thresholds(values: Iterable[str]) -> list[float]:
-    """IoU thresholds from `0.5,0.75` or `start:stop:step`.
+    """Rising IoU thresholds from `0.5,0.75` or `start:stop:step`.
 
     `0.5:0.95:0.05` gives exactly the ten doubles of COCO: those of `numpy.linspace`, which are not multiples of 0.05.
     """
@@ -45,7 +45,7 @@ def parse_thresholds(values: Iterable[str]) -> list[float]:
         if not 0 <= steps <= 10_000 or abs(steps - round(steps)) > 1e-6:
             raise ValueError(f"start:stop:step must lead from start to stop in whole steps, got {item!r}")
         thresholds += np.linspace(start, stop, round(steps) + 1).tolist()
-    return thresholds
+    return sorted(thresholds)
 
 
 def parse_max_dets(values: Iterable[str]) -> list[int]:
