@@ -5,8 +5,8 @@ use std::path::Path;
 use super::fields::{Slot, box_problem, four, integer, real};
 use super::open::open;
 use super::{OnInvalid, Problem, ReadError};
-use crate::json::{CHUNK, Cursor, Records, Stream, SyntaxError};
-use crate::threads::{join, with_threads};
+use crate::json::{Cursor, Records, Stream, SyntaxError};
+use crate::threads::with_threads;
 
 const ARRAY: &str = "detections";
 
@@ -29,17 +29,21 @@ pub struct Detections {
 }
 
 impl Detections {
-    fn with_capacity(rows: usize) -> Self {
-        Self {
-            image_ids: Vec::with_capacity(rows),
-            category_ids: Vec::with_capacity(rows),
-            boxes: Vec::with_capacity(rows),
-            scores: Vec::with_capacity(rows),
-            ..Self::default()
+    fn append(&mut self, other: &mut Self) {
+        if self.segmentations.len() + other.segmentations.len() > 0 {
+            self.segmentations.resize(self.scores.len(), [0, 0]);
+            other.segmentations.resize(other.scores.len(), [0, 0]);
         }
+        self.image_ids.append(&mut other.image_ids);
+        self.category_ids.append(&mut other.category_ids);
+        self.boxes.append(&mut other.boxes);
+        self.scores.append(&mut other.scores);
+        self.segmentations.append(&mut other.segmentations);
+        self.dropped += std::mem::take(&mut other.dropped);
     }
 }
 
+/// The records read, and the first of them that is invalid.
 struct Piece {
     on_invalid: OnInvalid,
     columns: Detections,
@@ -109,6 +113,14 @@ impl Records for Piece {
         }
         Ok(())
     }
+
+    fn append(&mut self, other: &mut Self) {
+        if let Some(problem) = other.problem.take() {
+            self.problem.get_or_insert(Problem { record: self.records + problem.record, ..problem });
+        }
+        self.records += std::mem::take(&mut other.records);
+        self.columns.append(&mut other.columns);
+    }
 }
 
 /// Reads a results file by `threads` threads (0: all cores).
@@ -129,59 +141,15 @@ fn read(path: &Path, on_invalid: OnInvalid) -> Result<Detections, ReadError> {
         Some(b'[') => {}
         _ => return Err(ReadError::Invalid("expected an array of detections, found something else".into())),
     }
-    // Records have about 100 bytes or more; room that is not used costs nothing.
-    let new =
-        || Piece { on_invalid, columns: Detections::with_capacity(CHUNK as usize / 128), records: 0, problem: None };
-    let pieces = stream.array(new).map_err(syntax)?;
+    let new = || Piece { on_invalid, columns: Detections::default(), records: 0, problem: None };
+    let piece = stream.array(new).map_err(syntax)?;
     if stream.peek().map_err(syntax)?.is_some() {
         return Err(ReadError::Invalid(
             "expected the end of the file behind the array of detections, found more".into(),
         ));
     }
-    if on_invalid != OnInvalid::Drop {
-        let mut records = 0;
-        for piece in &pieces {
-            if let Some(problem) = &piece.problem {
-                return Err(Problem { record: records + problem.record, ..problem.clone() }.into());
-            }
-            records += piece.records;
-        }
+    match piece.problem {
+        Some(problem) if on_invalid != OnInvalid::Drop => Err(problem.into()),
+        _ => Ok(piece.columns),
     }
-    Ok(concatenate(pieces))
-}
-
-/// Joins the pieces, the boxes beside the other columns, and frees each as it goes.
-fn concatenate(pieces: Vec<Piece>) -> Detections {
-    let rows = pieces.iter().map(|piece| piece.columns.scores.len()).sum();
-    let segmented = pieces.iter().any(|piece| !piece.columns.segmentations.is_empty());
-    let (boxes, pieces): (Vec<_>, Vec<_>) = pieces
-        .into_iter()
-        .map(|piece| {
-            let mut columns = piece.columns;
-            (std::mem::take(&mut columns.boxes), columns)
-        })
-        .unzip();
-    let (boxes, mut all) = join(
-        || {
-            let mut all = Vec::with_capacity(rows);
-            boxes.into_iter().for_each(|boxes| all.extend(boxes));
-            all
-        },
-        || {
-            let mut all = Detections { boxes: Vec::new(), ..Detections::with_capacity(rows) };
-            for columns in pieces {
-                all.image_ids.extend(columns.image_ids);
-                all.category_ids.extend(columns.category_ids);
-                all.scores.extend(columns.scores);
-                all.segmentations.extend(columns.segmentations);
-                if segmented {
-                    all.segmentations.resize(all.scores.len(), [0, 0]);
-                }
-                all.dropped += columns.dropped;
-            }
-            all
-        },
-    );
-    all.boxes = boxes;
-    all
 }

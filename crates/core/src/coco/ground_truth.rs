@@ -23,10 +23,10 @@ impl Names {
         self.ends.push(self.bytes.len() as u64);
     }
 
-    fn append(&mut self, other: Self) {
+    fn append(&mut self, other: &mut Self) {
         let shift = self.bytes.len() as u64;
-        self.bytes.extend(other.bytes);
-        self.ends.extend(other.ends.into_iter().map(|end| end + shift));
+        self.bytes.append(&mut other.bytes);
+        self.ends.extend(other.ends.drain(..).map(|end| end + shift));
     }
 }
 
@@ -92,7 +92,7 @@ trait Table: Default + Send {
     /// Reads the members of an object whose brace is taken and that is not empty, then keeps them as a row.
     fn take(&mut self, members: Members<'_, '_>, on_invalid: OnInvalid) -> Result<Result<(), Lack>, Box<SyntaxError>>;
 
-    fn append(&mut self, other: Self);
+    fn append(&mut self, other: &mut Self);
 }
 
 /// The members of an object, one after the other.
@@ -141,10 +141,10 @@ impl Table for Images {
         }))
     }
 
-    fn append(&mut self, other: Self) {
-        self.ids.extend(other.ids);
-        self.sizes.extend(other.sizes);
-        self.names.append(other.names);
+    fn append(&mut self, other: &mut Self) {
+        self.ids.append(&mut other.ids);
+        self.sizes.append(&mut other.sizes);
+        self.names.append(&mut other.names);
     }
 }
 
@@ -167,9 +167,9 @@ impl Table for Categories {
         }))
     }
 
-    fn append(&mut self, other: Self) {
-        self.ids.extend(other.ids);
-        self.names.append(other.names);
+    fn append(&mut self, other: &mut Self) {
+        self.ids.append(&mut other.ids);
+        self.names.append(&mut other.names);
     }
 }
 
@@ -220,18 +220,18 @@ impl Table for Annotations {
         Ok(row())
     }
 
-    fn append(&mut self, other: Self) {
-        self.ids.extend(other.ids);
-        self.image_ids.extend(other.image_ids);
-        self.category_ids.extend(other.category_ids);
-        self.boxes.extend(other.boxes);
-        self.areas.extend(other.areas);
-        self.crowd.extend(other.crowd);
-        self.segmentations.extend(other.segmentations);
+    fn append(&mut self, other: &mut Self) {
+        self.ids.append(&mut other.ids);
+        self.image_ids.append(&mut other.image_ids);
+        self.category_ids.append(&mut other.category_ids);
+        self.boxes.append(&mut other.boxes);
+        self.areas.append(&mut other.areas);
+        self.crowd.append(&mut other.crowd);
+        self.segmentations.append(&mut other.segmentations);
     }
 }
 
-/// The rows of one piece of an array.
+/// The records read, and the first of them that is invalid.
 struct Piece<T> {
     on_invalid: OnInvalid,
     table: T,
@@ -256,6 +256,15 @@ impl<T: Table> Records for Piece<T> {
             self.problem.get_or_insert(Problem { array: T::ARRAY, record, field, expected, found });
         }
         Ok(())
+    }
+
+    fn append(&mut self, other: &mut Self) {
+        if let Some(problem) = other.problem.take() {
+            self.problem.get_or_insert(Problem { record: self.records + problem.record, ..problem });
+        }
+        self.records += std::mem::take(&mut other.records);
+        self.dropped += std::mem::take(&mut other.dropped);
+        self.table.append(&mut other.table);
     }
 }
 
@@ -304,8 +313,8 @@ fn read(path: &Path, on_invalid: OnInvalid) -> Result<GroundTruth, ReadError> {
     })
 }
 
-/// The pieces of an array, or what stands in its place.
-fn array<T: Table>(stream: &mut Stream<'_>, on_invalid: OnInvalid) -> Result<Option<Vec<Piece<T>>>, ReadError> {
+/// An array, or `None` where another value stands in its place.
+fn array<T: Table>(stream: &mut Stream<'_>, on_invalid: OnInvalid) -> Result<Option<Piece<T>>, ReadError> {
     let syntax = |error| ReadError::syntax(error, T::ARRAY);
     if stream.peek().map_err(syntax)? != Some(b'[') {
         stream.step(|cursor| cursor.skip()).map_err(syntax)?;
@@ -315,28 +324,17 @@ fn array<T: Table>(stream: &mut Stream<'_>, on_invalid: OnInvalid) -> Result<Opt
     stream.array(new).map(Some).map_err(syntax)
 }
 
-/// Joins the pieces of an array, or says what is wrong with it.
+/// The rows of an array, or what is wrong with it.
 fn complete<T: Table>(
-    pieces: Option<Option<Vec<Piece<T>>>>,
+    found: Option<Option<Piece<T>>>,
     on_invalid: OnInvalid,
     dropped: &mut usize,
 ) -> Result<T, ReadError> {
-    let array = T::ARRAY;
-    let Some(pieces) = pieces else {
-        return Err(ReadError::Invalid(format!("{array}: expected an array, found no such key")));
-    };
-    let Some(pieces) = pieces else {
-        return Err(ReadError::Invalid(format!("{array}: expected an array, found another value")));
-    };
-    let mut table = T::default();
-    let mut records = 0;
-    for piece in pieces {
-        if let (Some(problem), false) = (piece.problem, on_invalid == OnInvalid::Drop) {
-            return Err(Problem { record: records + problem.record, ..problem }.into());
-        }
-        records += piece.records;
-        *dropped += piece.dropped;
-        table.append(piece.table);
+    let found = found.ok_or("no such key").and_then(|found| found.ok_or("another value"));
+    let piece = found.map_err(|found| ReadError::Invalid(format!("{}: expected an array, found {found}", T::ARRAY)))?;
+    *dropped += piece.dropped;
+    match piece.problem {
+        Some(problem) if on_invalid != OnInvalid::Drop => Err(problem.into()),
+        _ => Ok(piece.table),
     }
-    Ok(table)
 }

@@ -11,4 +11,4 @@ mod plain_numbers;
 mod stream;
 
 pub use cursor::{Cursor, Scalar, SyntaxError, Text};
-pub use stream::{CHUNK, Records, Source, Stream, StreamError};
+pub use stream::{Records, Source, Stream, StreamError};

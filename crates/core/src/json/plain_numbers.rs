@@ -127,7 +127,7 @@ pub(super) fn skip(text: &[u8], at: usize) -> usize {
 /// The values of a list of four numbers that starts at `at`, and where the bracket behind it stands.
 ///
 /// `None` says nothing about the list: it may be long, or near the end of the text, or no such list.
-#[inline]
+#[inline(always)]
 pub(super) fn four(text: &[u8], at: usize) -> Option<([f64; 4], usize)> {
     // Two blocks, and what reading whole words at the last digit may touch.
     let window: &[u8; 144] = text[at..].first_chunk()?;

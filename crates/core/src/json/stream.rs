@@ -1,20 +1,21 @@
 //! JSON from a source that need not be in memory, its long arrays parsed by all threads.
 //!
 //! A long array is cut at multiples of `CHUNK` bytes. Each piece is parsed from the first place that looks like the
-//! start of an element, before it is known to be one. The pieces are then accepted in order: a piece counts only if the
+//! start of an element, before it is known to be one. The pieces are put together in order: a piece counts only if the
 //! one before it ended exactly where it began, so that a look-alike inside a string or a nested array costs time and
-//! never a wrong answer. Only a chunk a thread is in memory at once.
+//! never a wrong answer. Only a piece a thread is in memory at once, and its columns go on to the next piece.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
-use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::cursor::{Cursor, SyntaxError};
 
 /// Bytes of a piece of an array: small enough for the cache of a core, large enough to hide the start of each.
-pub const CHUNK: u64 = 1 << 20;
+const CHUNK: u64 = 1 << 20;
 /// Bytes read beyond a piece, so that the element across its end is usually in the window.
 const SLACK: u64 = 1 << 14;
 /// Bytes before a piece in which the comma and bracket of the preceding element are looked for.
@@ -150,6 +151,9 @@ fn read_exact_at(file: &File, mut buffer: &mut [u8], mut at: u64) -> io::Result<
 pub trait Records: Send {
     /// Takes one element. Nothing may be kept of an element that ends in an error: it may be offered again.
     fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>>;
+
+    /// Moves all elements of `other`, which follow these, to the end. What `other` has allocated stays with it.
+    fn append(&mut self, other: &mut Self);
 }
 
 /// Why the text could not be read.
@@ -217,53 +221,112 @@ impl<'s> Stream<'s> {
         }
     }
 
-    /// Takes an array into columns, one `R` a piece, in order; `new` makes an empty one.
-    pub fn array<R: Records>(&mut self, new: impl Fn() -> R + Sync) -> Result<Vec<R>, StreamError> {
+    /// Takes an array into columns; `new` makes empty ones.
+    pub fn array<R: Records>(&mut self, new: impl Fn() -> R + Sync) -> Result<R, StreamError> {
         if !self.step(|cursor| cursor.open(b'[', b']'))? {
-            return Ok(Vec::new());
+            return Ok(new());
         }
         let (source, first) = (self.window.source, self.at);
-        let pieces = (source.length() - first).div_ceil(CHUNK);
-        let mut columns = Vec::new();
-        let mut elements = 0;
-        let mut next = Some(first);
-        let (mut piece, mut wave) = (0, 1);
-        // Pieces are parsed in growing waves: the end of the array is not known, and work behind it is lost.
-        while let (Some(at), true) = (next, piece < pieces) {
-            let range = piece..(piece + wave).min(pieces);
-            let guesses = parse_guesses(source, first, range.clone(), &new)?;
-            let mut at = at;
-            for (index, guess) in range.clone().zip(guesses) {
-                let limit = first + (index + 1) * CHUNK;
-                if at >= limit {
-                    continue;
-                }
-                let part = match guess {
-                    Some(part) if part.start == at => part,
-                    _ => parse(&mut Window::new(source), at, limit, new())?,
-                };
-                match part.end {
-                    End::Next(follower) => {
-                        columns.push(part.records);
-                        elements += part.elements;
-                        at = follower;
-                    }
-                    End::Closed(after) => {
-                        columns.push(part.records);
-                        self.at = after;
-                        self.window.load(after, after + CHUNK / 32)?;
-                        return Ok(columns);
-                    }
-                    End::Failed(error) => {
-                        return Err(StreamError::Syntax { error, element: Some(elements + part.elements) });
-                    }
+        let assembly = Assembly {
+            first,
+            at: first,
+            index: 0,
+            early: BTreeMap::new(),
+            records: new(),
+            elements: 0,
+            spare: Vec::new(),
+            outcome: None,
+        };
+        let assembly = Mutex::new(assembly);
+        let pieces = source.length().saturating_sub(first).div_ceil(CHUNK).max(1);
+        if pieces == 1 {
+            work(source, first, pieces, &AtomicU64::new(0), &assembly, &new);
+        } else {
+            let next = AtomicU64::new(0);
+            rayon::broadcast(|_| work(source, first, pieces, &next, &assembly, &new));
+        }
+        let assembly = assembly.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.at = assembly.outcome.expect("the last piece closes the array or fails")?;
+        self.window.load(self.at, self.at + CHUNK / 32)?;
+        Ok(assembly.records)
+    }
+}
+
+/// The part of an array that is read so far, without a gap.
+struct Assembly<R> {
+    /// Where the array's first element starts.
+    first: u64,
+    /// Where the next element starts.
+    at: u64,
+    /// The piece that it stands in.
+    index: u64,
+    /// Pieces parsed before their turn.
+    early: BTreeMap<u64, Option<Part<R>>>,
+    records: R,
+    elements: u64,
+    /// Columns that are empty and have their memory.
+    spare: Vec<R>,
+    /// The byte behind the array, once it is known, or why there is none.
+    outcome: Option<Result<u64, StreamError>>,
+}
+
+impl<R: Records> Assembly<R> {
+    /// Adds a piece, and those that waited for it.
+    fn add(&mut self, source: &Source, index: u64, part: Option<Part<R>>, new: &impl Fn() -> R) -> io::Result<()> {
+        self.early.insert(index, part);
+        while let (None, Some(part)) = (&self.outcome, self.early.remove(&self.index)) {
+            let limit = self.first + (self.index + 1) * CHUNK;
+            self.index += 1;
+            let mut part = match part {
+                Some(part) if part.start == self.at => part,
+                // An element reaches over the whole piece.
+                _ if self.at >= limit => continue,
+                // What looked like an element was none.
+                _ => parse(&mut Window::new(source), self.at, limit, new())?,
+            };
+            match part.end {
+                End::Next(follower) => self.at = follower,
+                End::Closed(after) => self.outcome = Some(Ok(after)),
+                End::Failed(error) => {
+                    let element = Some(self.elements + part.elements);
+                    self.outcome = Some(Err(StreamError::Syntax { error, element }));
                 }
             }
-            next = Some(at);
-            piece = range.end;
-            wave *= 2;
+            self.elements += part.elements;
+            self.records.append(&mut part.records);
+            self.spare.push(part.records);
         }
-        unreachable!("the last piece closes the array or fails")
+        Ok(())
+    }
+}
+
+/// Parses pieces, each from the first place that looks like the start of an element, until the end of the array is known.
+fn work<R: Records>(
+    source: &Source,
+    first: u64,
+    pieces: u64,
+    next: &AtomicU64,
+    assembly: &Mutex<Assembly<R>>,
+    new: &(impl Fn() -> R + Sync),
+) {
+    let mut window = Window::new(source);
+    loop {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        let records = {
+            let mut assembly = assembly.lock().unwrap_or_else(PoisonError::into_inner);
+            if index >= pieces || assembly.outcome.is_some() {
+                return;
+            }
+            assembly.spare.pop().unwrap_or_else(new)
+        };
+        let (begin, limit) = (first + index * CHUNK, first + (index + 1) * CHUNK);
+        let start = if index == 0 { Ok(Some(first)) } else { guess(&mut window, begin, limit) };
+        let part = start.and_then(|start| start.map(|start| parse(&mut window, start, limit, records)).transpose());
+        let mut assembly = assembly.lock().unwrap_or_else(PoisonError::into_inner);
+        let added = part.and_then(|part| assembly.add(source, index, part, new));
+        if let Err(error) = added {
+            assembly.outcome.get_or_insert(Err(error.into()));
+        }
     }
 }
 
@@ -282,39 +345,6 @@ enum End {
     Closed(u64),
     /// The element after the last one taken is not JSON.
     Failed(Box<SyntaxError>),
-}
-
-/// Parses the given pieces by all threads, each from the first place that looks like the start of an element.
-fn parse_guesses<R: Records>(
-    source: &Source,
-    first: u64,
-    pieces: Range<u64>,
-    new: &(impl Fn() -> R + Sync),
-) -> io::Result<Vec<Option<Part<R>>>> {
-    let next = AtomicU64::new(pieces.start);
-    let work = || -> io::Result<Vec<(u64, Option<Part<R>>)>> {
-        let mut window = Window::new(source);
-        let mut parts = Vec::new();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= pieces.end {
-                return Ok(parts);
-            }
-            let (begin, limit) = (first + index * CHUNK, first + (index + 1) * CHUNK);
-            let start = if index == 0 { Some(first) } else { guess(&mut window, begin, limit)? };
-            parts.push((index, start.map(|start| parse(&mut window, start, limit, new())).transpose()?));
-        }
-    };
-    let mut parts = Vec::new();
-    if pieces.end - pieces.start == 1 {
-        parts = work()?;
-    } else {
-        for part in rayon::broadcast(|_| work()) {
-            parts.append(&mut part?);
-        }
-    }
-    parts.sort_unstable_by_key(|(index, _)| *index);
-    Ok(parts.into_iter().map(|(_, part)| part).collect())
 }
 
 /// The first place from `begin` on that looks like the start of an element: a brace behind a brace and a comma.
@@ -414,6 +444,10 @@ mod tests {
             self.0.push(id.unwrap_or(-1));
             Ok(())
         }
+
+        fn append(&mut self, other: &mut Self) {
+            self.0.append(&mut other.0);
+        }
     }
 
     fn ids(text: &str) -> Result<Vec<i64>, StreamError> {
@@ -430,7 +464,7 @@ mod tests {
             let rest = stream.peek();
             results.push(columns.map(|columns| {
                 assert_eq!(rest.unwrap(), None);
-                columns.into_iter().flat_map(|ids| ids.0).collect::<Vec<_>>()
+                columns.0
             }));
         }
         std::fs::remove_file(&path).unwrap();
