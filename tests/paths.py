@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DATA", "load", "write_coco"]
+__all__ = ["DATA", "EXAMPLES", "ROOT", "load", "write_coco"]
 
 DATA = Path(__file__).parent / "data"
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
 
 
 def load(path: Path) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -149,3 +152,16 @@ def test_matches_are_those_of_pycocotools(data: Data) -> None:
             assert ignored[at].tolist() == [bool(i) for i in row[f"dt_ignored@{iou}"]]
             seen += len(at)
     assert seen == 2 * len(dt) == 2 * len(table)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forked processes exist on Unix alone")
+def test_a_forked_process_gives_the_same_bits_and_does_not_wait() -> None:
+    """A worker of PyTorch's DataLoader inherits a pool of threads whose threads it does not have."""
+    program = (
+        "import multiprocessing, sys, ioukit\n"
+        "def run(_): return ioukit.evaluate(*ioukit.read_coco(*sys.argv[1:])).to_json()\n"
+        "here = run(0)\n"
+        "with multiprocessing.get_context('fork').Pool(2) as pool: print(pool.map(run, range(3)) == [here] * 3)\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", program, *map(str, FILES)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout == "True\n"

@@ -11,7 +11,7 @@ import pytest
 import ioukit
 from parity.reference import STATS, run_pycocotools
 from parity.same_bits import assert_same_bits, assert_same_evaluation
-from paths import DATA, load, write_coco
+from paths import DATA, EXAMPLES, load, write_coco
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,19 +29,20 @@ class RealSet:
     name: str
     gt: str
     dt: str
+    within: Path = DATA
 
     @property
     def files(self) -> tuple[Path, Path]:
-        return DATA / self.name / self.gt, DATA / self.name / self.dt
+        return self.within / self.name / self.gt, self.within / self.name / self.dt
 
     @property
     def expected(self) -> dict[str, Any]:
-        expected: dict[str, Any] = load(DATA / self.name / "expected.json")["bbox"]
+        expected: dict[str, Any] = load(self.within / self.name / "expected.json")["bbox"]
         return expected
 
 
 VAL2014 = RealSet("coco_val2014_100", "instances_val2014_100.json", "instances_val2014_fakebbox100_results.json")
-YOLACT = RealSet("coco_val2017_yolact", "gt.json", "dt_yolact_base.json")
+YOLACT = RealSet("coco_val2017_100", "ground_truth.json", "yolact.json", EXAMPLES)
 CCBY = RealSet("coco_ccby_images", "gt.json", "dt_derived.json")
 SETS = [VAL2014, YOLACT, CCBY]
 WITH_VARIANTS = [VAL2014, YOLACT]

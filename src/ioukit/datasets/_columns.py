@@ -99,10 +99,10 @@ def _take(column: Any, rows: AnyArray) -> Any:
 
 
 def check_boxes(boxes: npt.NDArray[np.float64], source: str, array: str, on_invalid: OnInvalid) -> AnyArray | None:
-    """The rows that are boxes, ``None`` for all; an error naming the first other one, unless they are dropped.
+    """The rows that are boxes, ``None`` for all; the first other one is an error, unless they are dropped.
 
-    pycocotools computes with whatever it is given; what is not finite is refused all the same, since no number comes out
-    of it that means anything.
+    pycocotools computes with whatever it is given; what is not finite is refused all the same, since no number comes
+    out of it that means anything.
     """
     if on_invalid == "pycocotools":
         return check_values(boxes, "bbox", source, array, on_invalid)

@@ -23,8 +23,8 @@ class MatchTable:
     """One row a detection that counts, by image, category and falling score, and what there was to find.
 
     Tables of different images add up: whatever the split, the order and the machine, the sum has the same rows, and
-    everything computed from it the same bits. Only the columns ``detection`` and ``pair_ground_truth`` refer to the data
-    that was matched; in a sum they count through the data of the first table, then the second.
+    everything computed from it the same bits. Only the columns ``detection`` and ``pair_ground_truth`` refer to the
+    data that was matched; in a sum they count through the data of the first table, then the second.
 
     A set of IoU thresholds is (A, B) bytes: for each area range, threshold ``t`` in bit ``t % 8`` of byte ``t // 8``.
     """
@@ -179,9 +179,9 @@ def match(
 ) -> MatchTable:
     """Match detections to objects, as pycocotools does.
 
-    On each image and in each category the detections choose in the order of their scores (of equal ones the first in the
-    file). Each takes the object with the highest IoU at or above the threshold that is still free (of equal ones the
-    last in the file); one that counts before one that is ignored; a crowd may be taken again and again.
+    On each image and in each category the detections choose in the order of their scores (of equal ones the first in
+    the file). Each takes the object with the highest IoU at or above the threshold that is still free (of equal ones
+    the last in the file); one that counts before one that is ignored; a crowd may be taken again and again.
 
     Args:
         ground_truth: The objects.
