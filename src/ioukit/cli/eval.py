@@ -164,7 +164,7 @@ def _bad_value(option: str | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _bad_input() -> Iterator[None]:
-    """Turns an error that a file or its content causes into one message and exit code 2; a defect keeps its traceback."""
+    """Turns what is wrong with a file into one message and exit code 2; a defect of ioukit keeps its traceback."""
     try:
         yield
     except (ioukit.DatasetError, OSError) as error:
