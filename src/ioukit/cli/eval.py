@@ -164,9 +164,9 @@ def _bad_value(option: str | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _bad_input() -> Iterator[None]:
-    """Turns an error that a file or its content causes into one message and exit code 2."""
+    """Turns what is wrong with a file into one message and exit code 2; a defect of ioukit keeps its traceback."""
     try:
         yield
-    except (ValueError, OSError) as error:
+    except (ioukit.DatasetError, OSError) as error:
         typer.echo(f"Error: {printable(str(error))}", err=True)
         raise typer.Exit(2) from None
