@@ -1,17 +1,33 @@
-"""Which kind of array is this, and in which dtype is it computed?"""
+"""Which library does an array come from, and in which dtype is it computed?
+
+No library is imported here to find out: an array of one can only exist where its library has been imported already.
+"""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from ioukit.typing import FloatArray
+    from ioukit.typing import Array, FloatArray
 
-__all__ = ["as_floats", "computing_dtype"]
+__all__ = [
+    "as_floats",
+    "as_numpy",
+    "as_tensor",
+    "computing_dtype",
+    "constant",
+    "library_of",
+    "one_library",
+    "recomputed",
+    "shared_with_numpy",
+]
 
 _FLOATS = {np.dtype(kind): np.dtype(kind) for kind in (np.float16, np.float32, np.float64)}
 _LARGEST_INTEGER = 2**53  # up to here every integer is a float64
@@ -49,3 +65,95 @@ def as_floats(data: object, name: str) -> FloatArray:
 def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Float32 for float16, whose squares end at 65504; the others compute in themselves."""
     return np.dtype(np.float32) if dtype == np.float16 else dtype
+
+
+def library_of(array: object) -> str:
+    """``"torch"``, ``"jax"``, ``"cupy"`` or the name of another array API library; ``"numpy"`` for all else."""
+    if type(array) is np.ndarray:
+        return "numpy"
+    for library, kind in (("torch", "Tensor"), ("jax", "Array"), ("cupy", "ndarray")):
+        module = sys.modules.get(library)
+        if module is not None and isinstance(array, getattr(module, kind, ())):
+            return library
+    if hasattr(array, "__array_namespace__") and not isinstance(array, (np.ndarray, np.generic)):
+        return str(array.__array_namespace__().__name__.partition(".")[0])
+    return "numpy"
+
+
+def one_library(**arrays: object) -> str:
+    """The library of all the arrays; those that are None do not count.
+
+    Raises:
+        TypeError: If they come from more than one.
+    """
+    given = {name: array for name, array in arrays.items() if array is not None}
+    libraries = {name: library_of(array) for name, array in given.items()}
+    first, *others = set(libraries.values())
+    if others:
+        came = ", ".join(f"{name} is a {type(array).__name__} ({libraries[name]})" for name, array in given.items())
+        raise TypeError(f"all arrays must come from one library, but {came}")
+    return first
+
+
+def shared_with_numpy(*tensors: Array) -> list[NDArray[Any]] | None:
+    """PyTorch tensors as NumPy arrays in the same memory, but for bfloat16, which is copied to float32.
+
+    None if native code must not have them: they live on another device, a gradient is recorded, or a program is traced.
+    """
+    torch = sys.modules["torch"]
+    if torch.compiler.is_compiling():
+        return None
+    shared = []
+    for tensor in tensors:
+        recorded = tensor.requires_grad and torch.is_grad_enabled()
+        # A forward-mode tangent hides from requires_grad.
+        tangent = torch.autograd.forward_ad.unpack_dual(tensor).tangent
+        if recorded or tangent is not None or tensor.device.type != "cpu" or tensor.layout != torch.strided:
+            return None
+        try:
+            shared.append((tensor.float() if tensor.dtype == torch.bfloat16 else tensor).detach().numpy())
+        except RuntimeError:  # inside torch.func's vmap and grad a tensor stands for others and has no memory
+            return None
+    return shared
+
+
+def as_tensor(array: NDArray[Any], *like: Array) -> Array:
+    """A tensor in the memory of ``array``, or of the dtype that the tensors ``like`` promote to if that is bfloat16."""
+    torch = sys.modules["torch"]
+    tensor = torch.from_numpy(array)
+    return tensor.to(torch.bfloat16) if all(one.dtype == torch.bfloat16 for one in like) else tensor
+
+
+def as_numpy(array: Array) -> NDArray[Any] | None:
+    """The values on the host; None where there are none to look at, since a program is traced or a map runs."""
+    library = library_of(array)
+    if library == "torch":
+        (tensor,) = (array.detach(),)
+        tensor = tensor if tensor.device.type in ("cpu", "meta") else tensor.cpu()
+        shared = None if tensor.device.type == "meta" else shared_with_numpy(tensor)
+        return None if shared is None else shared[0]
+    if library == "jax":
+        if isinstance(array, sys.modules["jax"].core.Tracer) or not array.is_fully_addressable:
+            return None
+        values = np.asarray(array)
+        return values if values.dtype.kind in "fiub" else values.astype(np.float32)  # bfloat16 is not NumPy's
+    values = array.get() if library == "cupy" else np.from_dlpack(array)
+    return np.asarray(values)
+
+
+def constant(array: Array) -> Array:
+    """The same values, through which no gradient flows."""
+    library = library_of(array)
+    if library == "torch":
+        return array.detach()
+    return sys.modules["jax"].lax.stop_gradient(array) if library == "jax" else array
+
+
+def recomputed(function: Callable[..., Array], *arrays: Array) -> Array:
+    """``function(*arrays)``; where a gradient is recorded, its temporaries are computed again, not kept."""
+    library = library_of(arrays[0])
+    if library == "torch" and any(array.requires_grad for array in arrays):
+        return sys.modules["torch"].utils.checkpoint.checkpoint(function, *arrays, use_reentrant=False)
+    if library == "jax":
+        return sys.modules["jax"].checkpoint(function)(*arrays)
+    return function(*arrays)

@@ -1,5 +1,6 @@
 """The native module: strict about types, silent about words. Its callers check and explain."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,7 @@ def accumulate(
 def first_invalid(boxes: FloatArray, corners: bool) -> int | None: ...
 def pairwise(
     variant: str,
+    parameters: Sequence[float],
     boxes1: FloatArray,
     boxes2: FloatArray,
     out: FloatArray,
@@ -68,6 +70,12 @@ def pairwise(
     simd: str | None = None,
 ) -> None: ...
 def elementwise(
-    variant: str, boxes1: FloatArray, boxes2: FloatArray, out: FloatArray, threads: int, simd: str | None = None
+    variant: str,
+    parameters: Sequence[float],
+    boxes1: FloatArray,
+    boxes2: FloatArray,
+    out: FloatArray,
+    threads: int,
+    simd: str | None = None,
 ) -> None: ...
 def simd_levels() -> list[str]: ...

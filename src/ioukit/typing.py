@@ -7,9 +7,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BoxFormat", "FloatArray"]
+__all__ = ["Array", "BoxFormat", "FloatArray"]
 
 BoxFormat: TypeAlias = Literal["xyxy", "xywh", "cxcywh"]
 """What the four numbers of a box are: two corners, corner and size, or centre and size."""
 
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
+
+Array: TypeAlias = Any
+"""An array of the caller's library: NumPy, PyTorch, JAX, CuPy, or another of the array API."""

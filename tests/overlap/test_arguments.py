@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ B = np.array([[0, 0, 1, 1], [1, 1, 3, 4]], float)
 IOU = np.array([[1 / 4, 1 / 9], [0, 4 / 6], [0, 0]])
 
 pairwise_functions = pytest.mark.parametrize(
-    "function", [getattr(ioukit, f"pairwise_{row.name}") for row in VARIANTS], ids=lambda f: f.__name__
+    "function",
+    [partial(getattr(ioukit, f"pairwise_{row.name}"), **row.option_values) for row in VARIANTS],
+    ids=[row.name for row in VARIANTS],
 )
 both_functions = pytest.mark.parametrize("function", [pairwise_iou, elementwise_iou], ids=lambda f: f.__name__)
 
@@ -77,7 +80,7 @@ def test_huge_single_precision_boxes_are_compared_in_double() -> None:
     assert_array_equal(elementwise_iou(huge, huge[::-1]), np.diagonal(expected[:, ::-1]))
     assert_array_equal(pairwise_intersection(huge[:1], huge[:1]), [[np.inf]])
     for row in VARIANTS:
-        assert not np.isnan(getattr(ioukit, f"pairwise_{row.name}")(huge, huge)).any()
+        assert not np.isnan(getattr(ioukit, f"pairwise_{row.name}")(huge, huge, **row.option_values)).any()
 
 
 def test_layouts() -> None:
@@ -95,7 +98,8 @@ def test_layouts() -> None:
 
 @pytest.mark.parametrize("row", VARIANTS, ids=lambda row: row.name)
 def test_nothing_against_anything(row: Any) -> None:
-    pairwise, elementwise = (getattr(ioukit, f"{family}_{row.name}") for family in ("pairwise", "elementwise"))
+    functions = (getattr(ioukit, f"{family}_{row.name}") for family in ("pairwise", "elementwise"))
+    pairwise, elementwise = (partial(function, **row.option_values) for function in functions)
     none = np.zeros((0, 4), np.float32)
     assert pairwise(none, A.astype(np.float32)).shape == (0, 3)
     assert pairwise(A, []).shape == (3, 0)
@@ -181,7 +185,7 @@ def test_an_out_that_does_not_fit_is_refused(out: Any, message: str) -> None:
 
 def test_out_of_another_kind_or_on_top_of_the_boxes_is_refused() -> None:
     with pytest.raises(TypeError, match=r"out must be a NumPy array, got list"):
-        pairwise_iou(A, B, out=[])  # type: ignore[arg-type]
+        pairwise_iou(A, B, out=[])
     boxes = np.zeros((4, 4))
     with pytest.raises(ValueError, match=r"out must not share memory with the boxes"):
         pairwise_iou(boxes, boxes.copy(), out=boxes)
@@ -268,3 +272,28 @@ def test_shapes_that_do_not_broadcast_are_refused() -> None:
         pairwise_iou(np.zeros((2, 3, 4)), np.zeros((3, 1, 4)))
     with pytest.raises(ValueError, match=r"boxes1 \(3, 4\) and boxes2 \(2, 4\) do not broadcast"):
         elementwise_iou(A, B)
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "message"),
+    [
+        (ioukit.pairwise_mpdiou, {"image_size": (640,)}, r"image_size must be \(width, height\), .* got \(640,\)"),
+        (ioukit.pairwise_mpdiou, {"image_size": (640, 0)}, r"image_size must be .* got \(640, 0\)"),
+        (ioukit.pairwise_mpdiou, {"image_size": (np.nan, 1)}, r"image_size must be .* got \(nan, 1\)"),
+        (ioukit.elementwise_alpha_iou, {"alpha": 0}, r"alpha must be positive and finite, got 0"),
+        (ioukit.elementwise_inner_iou, {"ratio": 0}, r"ratio must be above 0 and at most 4, got 0"),
+        (ioukit.elementwise_inner_iou, {"ratio": np.nan}, r"ratio must be above 0 and at most 4, got nan"),
+        (ioukit.elementwise_nwd, {"constant": -1}, r"constant must be a length of at least 2\*\*-60, got -1"),
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_are_refused(function: Any, options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        function(A[:2], B, **options)
+
+
+def test_sizes_that_have_no_default_must_be_given() -> None:
+    with pytest.raises(TypeError, match="image_size"):
+        ioukit.pairwise_mpdiou(A, B)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="ratio"):
+        ioukit.pairwise_inner_iou(A, B)  # type: ignore[call-arg]

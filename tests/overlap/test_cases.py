@@ -15,6 +15,7 @@ from ioukit import Boxes, pairwise_ioa, pairwise_iou
 
 DATA = Path(__file__).parents[1] / "data" / "overlap"
 TABLES = json.loads((DATA / "iou_axis_aligned.json").read_text())["cases"]
+VALUES = json.loads((DATA / "losses.json").read_text())["variants"]
 PAIRS = json.loads((DATA / "box_pairs.json").read_text())
 DEGENERATE = json.loads((DATA / "degenerate_peers.json").read_text())["cases"]
 
@@ -27,6 +28,18 @@ QUANTITIES: dict[str, tuple[str, dict[str, str]]] = {
     "giou": ("giou", {}),
     "diou": ("diou", {}),
     "ciou": ("ciou", {}),
+    "eiou": ("eiou", {}),
+}
+# Likewise, of the file of losses.
+LOSSES: dict[str, tuple[str, dict[str, Any]]] = {
+    "eiou": ("eiou", {}),
+    "siou_theta4": ("siou", {}),
+    "mpdiou_img_640x640": ("mpdiou", {"image_size": (640, 640)}),
+    "mpdiou_img_1280x720": ("mpdiou", {"image_size": (1280, 720)}),
+    "nwd_C12.8": ("nwd", {"constant": 12.8}),
+    "inner_iou_ratio0.75": ("inner_iou", {"ratio": 0.75}),
+    "inner_iou_ratio1.25": ("inner_iou", {"ratio": 1.25}),
+    "alpha_iou_loss_alpha3": ("alpha_iou", {"alpha": 3}),
 }
 
 
@@ -46,6 +59,15 @@ def test_tables_of_other_projects(case: dict[str, Any], dtype: Any) -> None:
             assert_allclose(values, case[kind][key], rtol=tolerance, atol=atol, err_msg=f"{kind} {key}")
             compared += 1
     assert compared >= 2
+
+
+@pytest.mark.parametrize("key", LOSSES)
+@pytest.mark.parametrize("case", VALUES, ids=lambda case: f"{case['pred']}-{case['target']}")
+def test_values_of_the_later_variants(case: dict[str, Any], key: str) -> None:
+    name, options = LOSSES[key]
+    expected = 1 - case["values"][key] if "loss" in key else case["values"][key]
+    value = getattr(ioukit, f"elementwise_{name}")(case["pred"], case["target"], **options)
+    assert_allclose(value, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("pair", PAIRS["special"], ids=lambda pair: pair["name"])

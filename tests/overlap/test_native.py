@@ -20,7 +20,19 @@ from strategies import free_boxes
 if TYPE_CHECKING:
     from ioukit.typing import FloatArray
 
-NATIVE = ["intersection", "iou", "ioa_first", "ioa_second", "iom", "giou", "diou", "ciou"]
+# With lengths of the size of the boxes that `free_boxes` draws.
+PARAMETERS: dict[str, tuple[float, ...]] = {
+    **dict.fromkeys(("intersection", "iou", "ioa_first", "ioa_second", "iom", "giou", "diou", "ciou", "eiou"), ()),
+    "siou": (),
+    "mpdiou": (2.0**21, 2.0**20),
+    "alpha_iou": (2.5,),
+    "inner_iou": (0.7,),
+    "nwd": (2.0**21,),
+    "centre_distance": (),
+    "jaccard_distance": (),
+}
+NATIVE = [*PARAMETERS]
+ROUNDED = [name for name in NATIVE if name not in ("ciou", "siou", "alpha_iou", "nwd")]
 SIZES = [0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 65]
 
 
@@ -28,7 +40,7 @@ def pairwise(
     variant: str, a: FloatArray, b: FloatArray, *, threads: int = 1, reused: bool = False, simd: str | None = None
 ) -> FloatArray:
     out = np.full((len(a), len(b)), np.nan, a.dtype)
-    _core.pairwise(variant, a, b, out, threads, reused, simd)
+    _core.pairwise(variant, PARAMETERS.get(variant, ()), a, b, out, threads, reused, simd)
     return out
 
 
@@ -45,16 +57,17 @@ def random_boxes(count: int, dtype: Any, seed: int) -> FloatArray:
 def test_values_are_the_exact_ones_to_a_few_roundings(variant: str, dtype: Any, data: st.DataObject) -> None:
     a, b = data.draw(free_boxes(dtype)), data.draw(free_boxes(dtype))
     rounding = 16 * np.finfo(dtype).eps
-    exact = table(exact_overlap, variant, a, b)
-    assert_allclose(pairwise(variant, a, b), exact, rtol=rounding, atol=0 if variant == "intersection" else rounding)
+    exact = table(exact_overlap, variant, a, b, *PARAMETERS[variant])
+    unit = {"intersection": 0, "centre_distance": 2.0**21}.get(variant, 1)
+    assert_allclose(pairwise(variant, a, b), exact, rtol=rounding, atol=rounding * unit)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("variant", NATIVE[:-1])
+@pytest.mark.parametrize("variant", ROUNDED)
 @given(data=st.data())
 def test_bits_are_those_of_the_promised_order(variant: str, dtype: Any, data: st.DataObject) -> None:
     a, b = data.draw(free_boxes(dtype)), data.draw(free_boxes(dtype))
-    assert_array_equal(pairwise(variant, a, b), table(rounded_overlap, variant, a, b))
+    assert_array_equal(pairwise(variant, a, b), table(rounded_overlap, variant, a, b, *PARAMETERS[variant]))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -68,9 +81,9 @@ def test_every_instruction_set_gives_the_bits_of_single_pairs(variant: str, simd
         assert_array_equal(pairwise(variant, a[:5], b[:size], simd=simd), single[:, :size])
         assert_array_equal(pairwise(variant, b[:size], a[:5], simd=simd).shape, (size, 5))
         out = np.full(size, np.nan, dtype)
-        _core.elementwise(variant, a[:size], b[:size], out, 1, simd)
+        _core.elementwise(variant, PARAMETERS[variant], a[:size], b[:size], out, 1, simd)
         reference = np.full(size, np.nan, dtype)
-        _core.elementwise(variant, a[:size], b[:size], reference, 1, _core.simd_levels()[0])
+        _core.elementwise(variant, PARAMETERS[variant], a[:size], b[:size], reference, 1, _core.simd_levels()[0])
         assert_array_equal(out, reference)
         assert_array_equal(out[:5], np.diagonal(single)[:size])
 
@@ -94,19 +107,26 @@ def test_an_unknown_instruction_set_or_variant_is_refused() -> None:
     box = np.array([[0.0, 0.0, 1.0, 1.0]])
     with pytest.raises(ValueError, match='this machine has no "mmx"'):
         pairwise("iou", box, box, simd="mmx")
-    with pytest.raises(ValueError, match='unknown variant "dice"'):
+    with pytest.raises(ValueError, match='no variant "dice" with 0 parameters'):
         pairwise("dice", box, box)
+    with pytest.raises(ValueError, match='no variant "nwd" with 2 parameters'):
+        _core.pairwise("nwd", (1.0, 2.0), box, box, np.zeros((1, 1)), 1)
 
 
-def test_the_bits_of_ciou_are_written_down() -> None:
-    """One value for every platform: the arc tangent is ours, not the system's."""
+@pytest.mark.parametrize(
+    ("variant", "double", "single"),
+    [
+        ("ciou", "0x1.038215189b3cap-3", "0x1.0382180000000p-3"),
+        ("siou", "0x1.39653d987a076p-4", "0x1.39653c0000000p-4"),
+        ("alpha_iou", "0x1.2515fdab8464ep-6", "0x1.2515fe0000000p-6"),
+        ("nwd", "0x1.ffffd00002400p-1", "0x1.ffffd00000000p-1"),
+    ],
+)
+def test_bits_are_written_down(variant: str, double: str, single: str) -> None:
+    """One value for every platform: arc tangent, exponential and power are ours, not the system's."""
     a, b = np.array([[0.0, 0.0, 3.0, 7.0]]), np.array([[1.0, 2.0, 6.0, 5.0]])
-    assert pairwise("ciou", a, b)[0, 0].hex() == CIOU_64
-    assert float(pairwise("ciou", a.astype(np.float32), b.astype(np.float32))[0, 0]).hex() == CIOU_32
-
-
-CIOU_64 = "0x1.038215189b3cap-3"
-CIOU_32 = "0x1.0382180000000p-3"
+    assert pairwise(variant, a, b)[0, 0].hex() == double
+    assert float(pairwise(variant, a.astype(np.float32), b.astype(np.float32))[0, 0]).hex() == single
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")

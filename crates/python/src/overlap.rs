@@ -25,9 +25,10 @@ pub fn first_invalid(boxes: &Bound<'_, PyAny>, corners: bool) -> PyResult<Option
 /// Fills `out` (..., N, M) with the overlaps of `boxes1` (..., N, 4) and `boxes2` (..., M, 4), xyxy, all of one dtype;
 /// `reused` says that `out` is no fresh memory.
 #[pyfunction]
-#[pyo3(signature = (variant, boxes1, boxes2, out, threads, reused=false, simd=None))]
+#[pyo3(signature = (variant, parameters, boxes1, boxes2, out, threads, reused=false, simd=None))]
 pub fn pairwise(
     variant: &str,
+    parameters: Vec<f64>,
     boxes1: &Bound<'_, PyAny>,
     boxes2: &Bound<'_, PyAny>,
     out: &Bound<'_, PyAny>,
@@ -35,7 +36,7 @@ pub fn pairwise(
     reused: bool,
     simd: Option<&str>,
 ) -> PyResult<()> {
-    let (variant, run) = (variant_named(variant)?, Run { threads, level: level_named(simd)?, reused });
+    let (variant, run) = (variant_named(variant, &parameters)?, Run { threads, level: level_named(simd)?, reused });
     match out.cast::<PyArrayDyn<f32>>() {
         Ok(out) => fill_pairwise(variant, boxes1.cast()?, boxes2.cast()?, out, run),
         Err(_) => fill_pairwise::<f64>(variant, boxes1.cast()?, boxes2.cast()?, out.cast()?, run),
@@ -44,16 +45,18 @@ pub fn pairwise(
 
 /// Fills `out` (...) with the overlaps of `boxes1` (..., 4) and `boxes2` (..., 4), xyxy, all of one shape and dtype.
 #[pyfunction]
-#[pyo3(signature = (variant, boxes1, boxes2, out, threads, simd=None))]
+#[pyo3(signature = (variant, parameters, boxes1, boxes2, out, threads, simd=None))]
 pub fn elementwise(
     variant: &str,
+    parameters: Vec<f64>,
     boxes1: &Bound<'_, PyAny>,
     boxes2: &Bound<'_, PyAny>,
     out: &Bound<'_, PyAny>,
     threads: usize,
     simd: Option<&str>,
 ) -> PyResult<()> {
-    let (variant, run) = (variant_named(variant)?, Run { threads, level: level_named(simd)?, reused: false });
+    let (variant, run) =
+        (variant_named(variant, &parameters)?, Run { threads, level: level_named(simd)?, reused: false });
     match out.cast::<PyArrayDyn<f32>>() {
         Ok(out) => fill_elementwise(variant, boxes1.cast()?, boxes2.cast()?, out, run),
         Err(_) => fill_elementwise::<f64>(variant, boxes1.cast()?, boxes2.cast()?, out.cast()?, run),
@@ -102,9 +105,9 @@ fn rows<'a, F: Element>(boxes: &'a PyReadonlyArrayDyn<'_, F>) -> PyResult<&'a [[
     Ok(boxes.as_slice()?.as_chunks().0)
 }
 
-fn variant_named(name: &str) -> PyResult<Variant> {
-    let named = Variant::ALL.into_iter().find(|variant| variant.name() == name);
-    named.ok_or_else(|| PyValueError::new_err(format!("unknown variant {name:?}")))
+fn variant_named(name: &str, parameters: &[f64]) -> PyResult<Variant> {
+    let named = Variant::named(name, parameters);
+    named.ok_or_else(|| PyValueError::new_err(format!("no variant {name:?} with {} parameters", parameters.len())))
 }
 
 fn level_named(name: Option<&str>) -> PyResult<Level> {

@@ -14,7 +14,7 @@ from ioukit.boxes.formats import convert
 if TYPE_CHECKING:
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["Corners", "corners", "finish", "ioa_of", "result_array"]
+__all__ = ["Corners", "corners", "finish", "result_array"]
 
 
 class Corners(NamedTuple):
@@ -90,10 +90,3 @@ def finish(result: FloatArray, out: FloatArray | None, dtype: np.dtype[Any]) -> 
             return result.astype(dtype)
         out[...] = result
     return out
-
-
-def ioa_of(of: str) -> str:
-    """The native name of the IoA of one of the two areas."""
-    if of not in ("second", "first"):
-        raise ValueError(f"unknown of={of!r}; choose from second, first")
-    return f"ioa_{of}"

@@ -7,22 +7,35 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ioukit import _core
+from ioukit._arrays import as_tensor, one_library, shared_with_numpy
 from ioukit._checks import check_threads
-from ioukit.overlap._arguments import corners, finish, ioa_of, result_array
+from ioukit.overlap import _agnostic
+from ioukit.overlap._arguments import corners, finish, result_array
 from ioukit.overlap._help import documented
+from ioukit.overlap._measure import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ioukit.boxes import BoxesLike
-    from ioukit.typing import BoxFormat, FloatArray
+    from ioukit.typing import Array, BoxFormat, FloatArray
 
 __all__ = [
+    "elementwise_alpha_iou",
+    "elementwise_centre_distance",
     "elementwise_ciou",
     "elementwise_diou",
+    "elementwise_eiou",
     "elementwise_giou",
+    "elementwise_inner_iou",
     "elementwise_intersection",
     "elementwise_ioa",
     "elementwise_iom",
     "elementwise_iou",
+    "elementwise_jaccard_distance",
+    "elementwise_mpdiou",
+    "elementwise_nwd",
+    "elementwise_siou",
 ]
 
 
@@ -31,12 +44,12 @@ def elementwise_intersection(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-) -> FloatArray:
+) -> Array:
     """Area of the intersection of each box with its counterpart."""
-    return _elementwise("intersection", boxes1, boxes2, fmt=format, check=check, threads=threads)
+    return _elementwise(Measure("intersection"), boxes1, boxes2, format, check, threads)
 
 
 @documented
@@ -44,12 +57,12 @@ def elementwise_iou(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-) -> FloatArray:
+) -> Array:
     """Intersection over union of each box with its counterpart."""
-    return _elementwise("iou", boxes1, boxes2, fmt=format, check=check, threads=threads)
+    return _elementwise(Measure("iou"), boxes1, boxes2, format, check, threads)
 
 
 @documented
@@ -58,12 +71,12 @@ def elementwise_ioa(
     boxes2: BoxesLike,
     *,
     of: Literal["second", "first"] = "second",
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-) -> FloatArray:
+) -> Array:
     """Intersection over area of each box with its counterpart."""
-    return _elementwise(ioa_of(of), boxes1, boxes2, fmt=format, check=check, threads=threads)
+    return _elementwise(ioa(of), boxes1, boxes2, format, check, threads)
 
 
 @documented
@@ -71,12 +84,12 @@ def elementwise_iom(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-) -> FloatArray:
+) -> Array:
     """Intersection over the smaller area of each box with its counterpart."""
-    return _elementwise("iom", boxes1, boxes2, fmt=format, check=check, threads=threads)
+    return _elementwise(Measure("iom"), boxes1, boxes2, format, check, threads)
 
 
 @documented
@@ -84,12 +97,12 @@ def elementwise_giou(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-) -> FloatArray:
+) -> Array:
     """Generalized IoU of each box with its counterpart."""
-    return _elementwise("giou", boxes1, boxes2, fmt=format, check=check, threads=threads)
+    return _elementwise(Measure("giou"), boxes1, boxes2, format, check, threads)
 
 
 @documented
@@ -97,12 +110,12 @@ def elementwise_diou(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-) -> FloatArray:
+) -> Array:
     """Distance IoU of each box with its counterpart."""
-    return _elementwise("diou", boxes1, boxes2, fmt=format, check=check, threads=threads)
+    return _elementwise(Measure("diou"), boxes1, boxes2, format, check, threads)
 
 
 @documented
@@ -110,19 +123,143 @@ def elementwise_ciou(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-) -> FloatArray:
+) -> Array:
     """Complete IoU of each box with its counterpart."""
-    return _elementwise("ciou", boxes1, boxes2, fmt=format, check=check, threads=threads)
+    return _elementwise(Measure("ciou"), boxes1, boxes2, format, check, threads)
 
 
-def _elementwise(
-    variant: str,
+@documented
+def elementwise_eiou(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+) -> Array:
+    """Efficient IoU of each box with its counterpart."""
+    return _elementwise(Measure("eiou"), boxes1, boxes2, format, check, threads)
+
+
+@documented
+def elementwise_siou(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+) -> Array:
+    """SCYLLA IoU of each box with its counterpart."""
+    return _elementwise(Measure("siou"), boxes1, boxes2, format, check, threads)
+
+
+@documented
+def elementwise_mpdiou(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    image_size: Sequence[float],
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+) -> Array:
+    """IoU less the distances of the corners of each box with its counterpart."""
+    return _elementwise(mpdiou(image_size), boxes1, boxes2, format, check, threads)
+
+
+@documented
+def elementwise_alpha_iou(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    alpha: float = 3.0,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+) -> Array:
+    """IoU to a power of each box with its counterpart."""
+    return _elementwise(alpha_iou(alpha), boxes1, boxes2, format, check, threads)
+
+
+@documented
+def elementwise_inner_iou(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    ratio: float,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+) -> Array:
+    """IoU of the boxes scaled about their centres of each box with its counterpart."""
+    return _elementwise(inner_iou(ratio), boxes1, boxes2, format, check, threads)
+
+
+@documented
+def elementwise_nwd(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    constant: float = 12.8,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+) -> Array:
+    """Normalized Wasserstein distance, as a similarity, of each box with its counterpart."""
+    return _elementwise(nwd(constant), boxes1, boxes2, format, check, threads)
+
+
+@documented
+def elementwise_centre_distance(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+) -> Array:
+    """Distance of the centres of each box with its counterpart."""
+    return _elementwise(Measure("centre_distance"), boxes1, boxes2, format, check, threads)
+
+
+@documented
+def elementwise_jaccard_distance(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+) -> Array:
+    """Jaccard distance, 1 - IoU, of each box with its counterpart."""
+    return _elementwise(Measure("jaccard_distance"), boxes1, boxes2, format, check, threads)
+
+
+def _elementwise(
+    measure: Measure,
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    fmt: BoxFormat | None,
+    check: bool,
+    threads: int | None,
+) -> Array:
+    """By native code where it can read the arrays, else by the array formulas."""
+    library = one_library(boxes1=boxes1, boxes2=boxes2)
+    if library == "numpy":
+        return _native(measure, boxes1, boxes2, fmt, check, threads)
+    if library == "torch" and (shared := shared_with_numpy(boxes1, boxes2)) is not None:
+        return as_tensor(_native(measure, shared[0], shared[1], fmt, check, threads), boxes1, boxes2)
+    return _agnostic.elementwise(measure, boxes1, boxes2, fmt, check)
+
+
+def _native(
+    measure: Measure,
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
     fmt: BoxFormat | None,
     check: bool,
     threads: int | None,
@@ -135,5 +272,5 @@ def _elementwise(
         except ValueError:
             raise ValueError(f"boxes1 {first.shape} and boxes2 {second.shape} do not broadcast") from None
     result = result_array(None, first.shape[:-1], sets)
-    _core.elementwise(variant, first, second, result, check_threads(threads))
+    _core.elementwise(*measure, first, second, result, check_threads(threads))
     return finish(result, None, dtype)

@@ -7,22 +7,35 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ioukit import _core
+from ioukit._arrays import as_tensor, one_library, shared_with_numpy
 from ioukit._checks import check_threads
-from ioukit.overlap._arguments import corners, finish, ioa_of, result_array
+from ioukit.overlap import _agnostic
+from ioukit.overlap._arguments import corners, finish, result_array
 from ioukit.overlap._help import documented
+from ioukit.overlap._measure import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ioukit.boxes import BoxesLike
-    from ioukit.typing import BoxFormat, FloatArray
+    from ioukit.typing import Array, BoxFormat, FloatArray
 
 __all__ = [
+    "pairwise_alpha_iou",
+    "pairwise_centre_distance",
     "pairwise_ciou",
     "pairwise_diou",
+    "pairwise_eiou",
     "pairwise_giou",
+    "pairwise_inner_iou",
     "pairwise_intersection",
     "pairwise_ioa",
     "pairwise_iom",
     "pairwise_iou",
+    "pairwise_jaccard_distance",
+    "pairwise_mpdiou",
+    "pairwise_nwd",
+    "pairwise_siou",
 ]
 
 
@@ -31,13 +44,14 @@ def pairwise_intersection(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-    out: FloatArray | None = None,
-) -> FloatArray:
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
     """Area of the intersection of every box of one set with every box of another."""
-    return _pairwise("intersection", boxes1, boxes2, fmt=format, check=check, threads=threads, out=out)
+    return _pairwise(Measure("intersection"), boxes1, boxes2, format, check, threads, out, max_bytes)
 
 
 @documented
@@ -45,13 +59,14 @@ def pairwise_iou(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-    out: FloatArray | None = None,
-) -> FloatArray:
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
     """Intersection over union of every box of one set with every box of another."""
-    return _pairwise("iou", boxes1, boxes2, fmt=format, check=check, threads=threads, out=out)
+    return _pairwise(Measure("iou"), boxes1, boxes2, format, check, threads, out, max_bytes)
 
 
 @documented
@@ -60,13 +75,14 @@ def pairwise_ioa(
     boxes2: BoxesLike,
     *,
     of: Literal["second", "first"] = "second",
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-    out: FloatArray | None = None,
-) -> FloatArray:
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
     """Intersection over area of every box of one set with every box of another."""
-    return _pairwise(ioa_of(of), boxes1, boxes2, fmt=format, check=check, threads=threads, out=out)
+    return _pairwise(ioa(of), boxes1, boxes2, format, check, threads, out, max_bytes)
 
 
 @documented
@@ -74,13 +90,14 @@ def pairwise_iom(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-    out: FloatArray | None = None,
-) -> FloatArray:
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
     """Intersection over the smaller area of every box of one set with every box of another."""
-    return _pairwise("iom", boxes1, boxes2, fmt=format, check=check, threads=threads, out=out)
+    return _pairwise(Measure("iom"), boxes1, boxes2, format, check, threads, out, max_bytes)
 
 
 @documented
@@ -88,13 +105,14 @@ def pairwise_giou(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-    out: FloatArray | None = None,
-) -> FloatArray:
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
     """Generalized IoU of every box of one set with every box of another."""
-    return _pairwise("giou", boxes1, boxes2, fmt=format, check=check, threads=threads, out=out)
+    return _pairwise(Measure("giou"), boxes1, boxes2, format, check, threads, out, max_bytes)
 
 
 @documented
@@ -102,13 +120,14 @@ def pairwise_diou(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-    out: FloatArray | None = None,
-) -> FloatArray:
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
     """Distance IoU of every box of one set with every box of another."""
-    return _pairwise("diou", boxes1, boxes2, fmt=format, check=check, threads=threads, out=out)
+    return _pairwise(Measure("diou"), boxes1, boxes2, format, check, threads, out, max_bytes)
 
 
 @documented
@@ -116,24 +135,172 @@ def pairwise_ciou(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
-    out: FloatArray | None = None,
-) -> FloatArray:
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
     """Complete IoU of every box of one set with every box of another."""
-    return _pairwise("ciou", boxes1, boxes2, fmt=format, check=check, threads=threads, out=out)
+    return _pairwise(Measure("ciou"), boxes1, boxes2, format, check, threads, out, max_bytes)
 
 
-def _pairwise(
-    variant: str,
+@documented
+def pairwise_eiou(
     boxes1: BoxesLike,
     boxes2: BoxesLike,
     *,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
+    """Efficient IoU of every box of one set with every box of another."""
+    return _pairwise(Measure("eiou"), boxes1, boxes2, format, check, threads, out, max_bytes)
+
+
+@documented
+def pairwise_siou(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
+    """SCYLLA IoU of every box of one set with every box of another."""
+    return _pairwise(Measure("siou"), boxes1, boxes2, format, check, threads, out, max_bytes)
+
+
+@documented
+def pairwise_mpdiou(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    image_size: Sequence[float],
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
+    """IoU less the distances of the corners of every box of one set with every box of another."""
+    return _pairwise(mpdiou(image_size), boxes1, boxes2, format, check, threads, out, max_bytes)
+
+
+@documented
+def pairwise_alpha_iou(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    alpha: float = 3.0,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
+    """IoU to a power of every box of one set with every box of another."""
+    return _pairwise(alpha_iou(alpha), boxes1, boxes2, format, check, threads, out, max_bytes)
+
+
+@documented
+def pairwise_inner_iou(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    ratio: float,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
+    """IoU of the boxes scaled about their centres of every box of one set with every box of another."""
+    return _pairwise(inner_iou(ratio), boxes1, boxes2, format, check, threads, out, max_bytes)
+
+
+@documented
+def pairwise_nwd(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    constant: float = 12.8,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
+    """Normalized Wasserstein distance, as a similarity, of every box of one set with every box of another."""
+    return _pairwise(nwd(constant), boxes1, boxes2, format, check, threads, out, max_bytes)
+
+
+@documented
+def pairwise_centre_distance(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
+    """Distance of the centres of every box of one set with every box of another."""
+    return _pairwise(Measure("centre_distance"), boxes1, boxes2, format, check, threads, out, max_bytes)
+
+
+@documented
+def pairwise_jaccard_distance(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
+    """Jaccard distance, 1 - IoU, of every box of one set with every box of another."""
+    return _pairwise(Measure("jaccard_distance"), boxes1, boxes2, format, check, threads, out, max_bytes)
+
+
+def _pairwise(
+    measure: Measure,
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
     fmt: BoxFormat | None,
     check: bool,
     threads: int | None,
-    out: FloatArray | None,
+    out: Array | None,
+    max_bytes: int | None,
+) -> Array:
+    """By native code where it can read the arrays, else by the array formulas."""
+    library = one_library(boxes1=boxes1, boxes2=boxes2, out=out)
+    if library == "numpy":
+        return _native(measure, boxes1, boxes2, fmt, check, threads, out)
+    if library == "torch":
+        shared = shared_with_numpy(boxes1, boxes2, *([] if out is None else [out]))
+        if shared is not None:
+            result = _native(measure, shared[0], shared[1], fmt, check, threads, *shared[2:])
+            return as_tensor(result, boxes1, boxes2) if out is None else out
+    if out is not None:
+        raise ValueError("out is for NumPy arrays, and for tensors on the CPU without a gradient")
+    return _agnostic.pairwise(measure, boxes1, boxes2, fmt, check, max_bytes)
+
+
+def _native(
+    measure: Measure,
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    fmt: BoxFormat | None,
+    check: bool,
+    threads: int | None,
+    out: FloatArray | None = None,
 ) -> FloatArray:
     sets = corners(boxes1, boxes2, fmt, check)
     first, second, dtype = sets
@@ -145,7 +312,7 @@ def _pairwise(
         first = np.ascontiguousarray(np.broadcast_to(first, (*batch, *first.shape[-2:])))
         second = np.ascontiguousarray(np.broadcast_to(second, (*batch, *second.shape[-2:])))
     result = result_array(out, (*first.shape[:-1], second.shape[-2]), sets)
-    _core.pairwise(variant, first, second, result, check_threads(threads), reused=result is out)
+    _core.pairwise(*measure, first, second, result, check_threads(threads), reused=result is out)
     return finish(result, out, dtype)
 
 

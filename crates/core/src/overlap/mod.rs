@@ -12,13 +12,12 @@ use crate::float::Float;
 use crate::threads::pool_is_alive;
 use formula::{Formula, Measured};
 use kernel::{Columns, Elementwise, PairwisePart};
-use std::marker::PhantomData;
 use std::sync::Mutex;
 
 pub use simd::Level;
 
-/// A row of `overlap/variants.py` (IoA is two: of either area).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A row of `overlap/variants.py` with its parameters (IoA is two: of either area).
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Variant {
     /// Area of the intersection.
     Intersection,
@@ -36,12 +35,58 @@ pub enum Variant {
     Diou,
     /// Complete IoU.
     Ciou,
+    /// Efficient IoU.
+    Eiou,
+    /// SCYLLA IoU.
+    Siou,
+    /// IoU with the distances of the corners.
+    Mpdiou {
+        /// Of the image.
+        width: f64,
+        /// Of the image.
+        height: f64,
+    },
+    /// IoU to a power.
+    AlphaIou {
+        /// The power.
+        alpha: f64,
+    },
+    /// IoU of both boxes scaled about their centres.
+    InnerIou {
+        /// The scale.
+        ratio: f64,
+    },
+    /// Normalized Wasserstein distance, as a similarity.
+    Nwd {
+        /// The distance at which the value is 1/e.
+        constant: f64,
+    },
+    /// Distance of the centres.
+    CentreDistance,
+    /// 1 - IoU.
+    JaccardDistance,
 }
 
 impl Variant {
-    /// All of them.
-    pub const ALL: [Self; 8] =
-        [Self::Intersection, Self::Iou, Self::IoaFirst, Self::IoaSecond, Self::Iom, Self::Giou, Self::Diou, Self::Ciou];
+    /// All of them, with parameters that are as good as any.
+    pub const ALL: [Self; 16] = [
+        Self::Intersection,
+        Self::Iou,
+        Self::IoaFirst,
+        Self::IoaSecond,
+        Self::Iom,
+        Self::Giou,
+        Self::Diou,
+        Self::Ciou,
+        Self::Eiou,
+        Self::Siou,
+        Self::Mpdiou { width: 640.0, height: 480.0 },
+        Self::AlphaIou { alpha: 3.0 },
+        Self::InnerIou { ratio: 0.75 },
+        Self::Nwd { constant: 12.8 },
+        Self::CentreDistance,
+        Self::JaccardDistance,
+    ];
 
     /// The name Python uses.
     pub fn name(self) -> &'static str {
@@ -54,6 +99,28 @@ impl Variant {
             Self::Giou => "giou",
             Self::Diou => "diou",
             Self::Ciou => "ciou",
+            Self::Eiou => "eiou",
+            Self::Siou => "siou",
+            Self::Mpdiou { .. } => "mpdiou",
+            Self::AlphaIou { .. } => "alpha_iou",
+            Self::InnerIou { .. } => "inner_iou",
+            Self::Nwd { .. } => "nwd",
+            Self::CentreDistance => "centre_distance",
+            Self::JaccardDistance => "jaccard_distance",
+        }
+    }
+
+    /// The variant of a name with its parameters, in the order of its fields; none if they are not as many.
+    pub fn named(name: &str, parameters: &[f64]) -> Option<Self> {
+        let variant = Self::ALL.into_iter().find(|variant| variant.name() == name)?;
+        match (variant, parameters) {
+            (Self::Mpdiou { .. }, &[width, height]) => Some(Self::Mpdiou { width, height }),
+            (Self::AlphaIou { .. }, &[alpha]) => Some(Self::AlphaIou { alpha }),
+            (Self::InnerIou { .. }, &[ratio]) => Some(Self::InnerIou { ratio }),
+            (Self::Nwd { .. }, &[constant]) => Some(Self::Nwd { constant }),
+            (Self::Mpdiou { .. } | Self::AlphaIou { .. } | Self::InnerIou { .. } | Self::Nwd { .. }, _) => None,
+            (variant, []) => Some(variant),
+            _ => None,
         }
     }
 }
@@ -70,18 +137,29 @@ pub struct Run {
     pub reused: bool,
 }
 
-/// Calls a generic function with the formula of a variant and the number of results in a cache line.
+/// Calls a generic function with the formula of a variant, before its other arguments.
 macro_rules! with_formula {
     ($variant:expr, $function:ident($($argument:expr),*)) => {
         match $variant {
-            Variant::Intersection => $function::<formula::Intersection, F>($($argument),*),
-            Variant::Iou => $function::<formula::Iou, F>($($argument),*),
-            Variant::IoaFirst => $function::<formula::IoaFirst, F>($($argument),*),
-            Variant::IoaSecond => $function::<formula::IoaSecond, F>($($argument),*),
-            Variant::Iom => $function::<formula::Iom, F>($($argument),*),
-            Variant::Giou => $function::<formula::Giou, F>($($argument),*),
-            Variant::Diou => $function::<formula::Diou, F>($($argument),*),
-            Variant::Ciou => $function::<formula::Ciou, F>($($argument),*),
+            Variant::Intersection => $function(formula::Intersection $(, $argument)*),
+            Variant::Iou => $function(formula::Iou $(, $argument)*),
+            Variant::IoaFirst => $function(formula::IoaFirst $(, $argument)*),
+            Variant::IoaSecond => $function(formula::IoaSecond $(, $argument)*),
+            Variant::Iom => $function(formula::Iom $(, $argument)*),
+            Variant::Giou => $function(formula::Giou $(, $argument)*),
+            Variant::Diou => $function(formula::Diou $(, $argument)*),
+            Variant::Ciou => $function(formula::Ciou $(, $argument)*),
+            Variant::Eiou => $function(formula::Eiou $(, $argument)*),
+            Variant::Siou => $function(formula::Siou $(, $argument)*),
+            Variant::Mpdiou { width, height } => {
+                let formula = formula::Mpdiou { squared_diagonal: width * width + height * height };
+                $function(formula $(, $argument)*)
+            }
+            Variant::AlphaIou { alpha } => $function(formula::AlphaIou { alpha } $(, $argument)*),
+            Variant::InnerIou { ratio } => $function(formula::InnerIou { ratio } $(, $argument)*),
+            Variant::Nwd { constant } => $function(formula::Nwd { constant } $(, $argument)*),
+            Variant::CentreDistance => $function(formula::CentreDistance $(, $argument)*),
+            Variant::JaccardDistance => $function(formula::JaccardDistance $(, $argument)*),
         }
     };
 }
@@ -131,7 +209,14 @@ const MAX_PART: usize = 1 << 20;
 /// Bytes of a reused result beyond which it is written past the cache.
 const STREAM_FROM: usize = 1 << 25;
 
-fn pairwise_of<V: Formula, F: Float>(boxes1: &[[F; 4]], boxes2: &[[F; 4]], batch: usize, out: &mut [F], run: Run) {
+fn pairwise_of<V: Formula, F: Float>(
+    formula: V,
+    boxes1: &[[F; 4]],
+    boxes2: &[[F; 4]],
+    batch: usize,
+    out: &mut [F],
+    run: Run,
+) {
     let (rows, width) = (boxes1.len() / batch, boxes2.len() / batch);
     let stream = run.reused && size_of_val(out) >= STREAM_FROM;
     let columns: Vec<_> = boxes2.chunks(width).map(Columns::new::<V>).collect();
@@ -142,37 +227,37 @@ fn pairwise_of<V: Formula, F: Float>(boxes1: &[[F; 4]], boxes2: &[[F; 4]], batch
             let here;
             (here, out) = out.split_at_mut(out.len().min(rows * width - inside));
             start += here.len();
-            let (boxes1, columns, variant) = (&boxes1[set * rows..], &columns[set], PhantomData::<V>);
-            simd::run(run.level, PairwisePart { boxes1, columns, width, start: inside, out: here, stream, variant });
+            let (boxes1, columns) = (&boxes1[set * rows..], &columns[set]);
+            simd::run(run.level, PairwisePart { boxes1, columns, width, start: inside, out: here, stream, formula });
         }
     });
-    redo_huge::<V, F>(boxes1, boxes2, batch, out);
+    redo_huge(formula, boxes1, boxes2, batch, out);
 }
 
 /// Computes the pairs again whose squares may have overflowed.
-fn redo_huge<V: Formula, F: Float>(boxes1: &[[F; 4]], boxes2: &[[F; 4]], batch: usize, out: &mut [F]) {
+fn redo_huge<V: Formula, F: Float>(formula: V, boxes1: &[[F; 4]], boxes2: &[[F; 4]], batch: usize, out: &mut [F]) {
     let (rows, width) = (boxes1.len() / batch, boxes2.len() / batch);
     for (row, a) in boxes1.iter().enumerate().filter(|(_, a)| is_huge(a)) {
         let others = &boxes2[row / rows * width..][..width];
         for (value, b) in out[row * width..][..width].iter_mut().zip(others) {
-            *value = in_double::<V, F>(a, b);
+            *value = in_double(formula, a, b);
         }
     }
     for (second, b) in boxes2.iter().enumerate().filter(|(_, b)| is_huge(b)) {
         let (set, column) = (second / width, second % width);
         for row in set * rows..(set + 1) * rows {
-            out[row * width + column] = in_double::<V, F>(&boxes1[row], b);
+            out[row * width + column] = in_double(formula, &boxes1[row], b);
         }
     }
 }
 
-fn elementwise_of<V: Formula, F: Float>(boxes1: &[[F; 4]], boxes2: &[[F; 4]], out: &mut [F], run: Run) {
+fn elementwise_of<V: Formula, F: Float>(formula: V, boxes1: &[[F; 4]], boxes2: &[[F; 4]], out: &mut [F], run: Run) {
     in_parts(out, run.threads, |start, out| {
         let [boxes1, boxes2] = [boxes1, boxes2].map(|boxes| &boxes[start..][..out.len()]);
-        simd::run(run.level, Elementwise { boxes1, boxes2, out: &mut *out, variant: PhantomData::<V> });
+        simd::run(run.level, Elementwise { boxes1, boxes2, out: &mut *out, formula });
         for ((a, b), value) in boxes1.iter().zip(boxes2).zip(out) {
             if is_huge(a) || is_huge(b) {
-                *value = in_double::<V, F>(a, b);
+                *value = in_double(formula, a, b);
             }
         }
     });
@@ -211,9 +296,9 @@ fn is_huge<F: Float>(corners: &[F; 4]) -> bool {
 }
 
 #[cold]
-fn in_double<V: Formula, F: Float>(a: &[F; 4], b: &[F; 4]) -> F {
+fn in_double<V: Formula, F: Float>(formula: V, a: &[F; 4], b: &[F; 4]) -> F {
     let [a, b] = [a, b].map(|corners| Measured::new::<V>(corners.map(F::to_f64)));
-    F::from_f64(V::value(&a, &b, formula::intersection(&a, &b)))
+    F::from_f64(formula.value(&a, &b, formula::intersection(&a, &b)))
 }
 
 #[cfg(test)]

@@ -1,0 +1,283 @@
+"""The formulas of the overlaps over the array API, for arrays that native code cannot read.
+
+Those are the arrays on a device, those whose gradient is recorded, and those of a program that is being traced.
+
+Each formula is that of ``crates/core/src/overlap/formula.rs``. What differs is there for the gradient, which is finite
+for all boxes:
+
+- Denominators are guarded before the division: ``where`` around a quotient leaves NaN in its gradient, as does a square
+  root or a power at 0.
+- The part of a side that two boxes share counts through a mask. At its kink, where boxes touch, ``clip`` has slope 1 in
+  PyTorch and 1/2 in JAX; the mask has 0 in both. Ties of ``minimum`` and ``maximum`` split evenly in both.
+- CIoU's weight is a constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit._arrays import as_floats, as_numpy, computing_dtype, constant, recomputed
+from ioukit._checks import check_boxes, check_format
+
+if TYPE_CHECKING:
+    from ioukit.overlap._measure import Measure
+    from ioukit.typing import Array, BoxFormat
+
+__all__ = ["MAX_BYTES", "elementwise", "pairwise"]
+
+MAX_BYTES = 2**28
+"""Default of ``max_bytes``: 256 MiB of temporaries."""
+
+# So many arrays of the size of the result a formula holds at once, at most; a test measures it.
+_TEMPORARIES = 20
+
+
+def pairwise(
+    measure: Measure, boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool, max_bytes: int | None
+) -> Array:
+    """(..., N, M) from (..., N, 4) and (..., M, 4), in blocks of rows whose temporaries take ``max_bytes`` at most."""
+    xp, first, second, dtype = _corners(boxes1, boxes2, fmt, check)
+    for name, boxes in (("boxes1", first), ("boxes2", second)):
+        if boxes.ndim < 2:
+            raise ValueError(f"{name} must have shape (..., N, 4), got {tuple(boxes.shape)}")
+    try:
+        batch = np.broadcast_shapes(first.shape[:-2], second.shape[:-2])
+    except ValueError:
+        raise ValueError(
+            f"the batch dimensions of boxes1 {tuple(first.shape)} and boxes2 {tuple(second.shape)} do not broadcast"
+        ) from None
+
+    def block(rows: Array, columns: Array) -> Array:
+        pairs = Pairs(xp, _Sides(xp, rows, axis=-1), _Sides(xp, columns, axis=-2))
+        return xp.astype(_FORMULAS[measure.variant](pairs, *measure.parameters), dtype, copy=False)
+
+    count, row_bytes = first.shape[-2], math.prod(batch) * second.shape[-2] * _itemsize(xp, first.dtype) * _TEMPORARIES
+    step = count if max_bytes is None or row_bytes == 0 else max(1, max_bytes // row_bytes)
+    if step >= count:
+        return block(first, second)
+    starts = range(0, count, step)
+    return xp.concat([recomputed(block, first[..., k : k + step, :], second) for k in starts], axis=-2)
+
+
+def elementwise(measure: Measure, boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool) -> Array:
+    """(...) from (..., 4) and (..., 4)."""
+    xp, first, second, dtype = _corners(boxes1, boxes2, fmt, check)
+    try:
+        np.broadcast_shapes(first.shape[:-1], second.shape[:-1])
+    except ValueError:
+        raise ValueError(f"boxes1 {tuple(first.shape)} and boxes2 {tuple(second.shape)} do not broadcast") from None
+    pairs = Pairs(xp, _Sides(xp, first), _Sides(xp, second))
+    return xp.astype(_FORMULAS[measure.variant](pairs, *measure.parameters), dtype, copy=False)
+
+
+class _Sides:
+    """The columns of a set of boxes and what follows from each box alone, with a new axis to broadcast along."""
+
+    def __init__(self, xp: Any, boxes: Array, axis: int | None = None) -> None:
+        columns = [boxes[..., k] for k in range(4)]
+        if axis is not None:
+            columns = [xp.expand_dims(column, axis=axis) for column in columns]
+        self.xp = xp
+        self.x1, self.y1, self.x2, self.y2 = columns
+        self.width, self.height = self.x2 - self.x1, self.y2 - self.y1
+        self.area = self.width * self.height
+
+    @property
+    def angle(self) -> Array:
+        """``atan2(width, height)``, which has no gradient at a point."""
+        point = (self.width == 0) & (self.height == 0)
+        return self.xp.atan2(self.width, self.xp.where(point, 1.0, self.height))
+
+
+class Pairs:
+    """All pairs of two sets, with the quantities that several formulas share."""
+
+    def __init__(self, xp: Any, a: _Sides, b: _Sides) -> None:
+        self.xp, self.a, self.b = xp, a, b
+
+    def positive(self, x: Array) -> Array:
+        """``x`` above 0, else 0, with no gradient at 0."""
+        return self.xp.where(x > 0, x, 0.0)
+
+    def ratio(self, part: Array, whole: Array) -> Array:
+        """``part / whole``, and ``part``, which is 0 then, where there is no whole."""
+        return part / self.xp.where(whole > 0, whole, 1.0)
+
+    def root(self, square: Array) -> Array:
+        """The square root, with no gradient at 0."""
+        return self.xp.where(square > 0, self.xp.sqrt(self.xp.where(square > 0, square, 1.0)), 0.0)
+
+    @cached_property
+    def intersection(self) -> Array:
+        """Area."""
+        xp, a, b = self.xp, self.a, self.b
+        width = xp.minimum(a.x2, b.x2) - xp.maximum(a.x1, b.x1)
+        height = xp.minimum(a.y2, b.y2) - xp.maximum(a.y1, b.y1)
+        return self.positive(width) * self.positive(height)
+
+    @cached_property
+    def union(self) -> Array:
+        """Area."""
+        return (self.a.area + self.b.area) - self.intersection
+
+    @cached_property
+    def iou(self) -> Array:
+        """Intersection over union."""
+        return self.ratio(self.intersection, self.union)
+
+    @cached_property
+    def hull(self) -> tuple[Array, Array]:
+        """Sides of the smallest box around both."""
+        xp, a, b = self.xp, self.a, self.b
+        return xp.maximum(a.x2, b.x2) - xp.minimum(a.x1, b.x1), xp.maximum(a.y2, b.y2) - xp.minimum(a.y1, b.y1)
+
+    @cached_property
+    def apart(self) -> tuple[Array, Array]:
+        """What lies between the centres along each axis."""
+        a, b = self.a, self.b
+        return ((a.x1 - b.x1) + (a.x2 - b.x2)) * 0.5, ((a.y1 - b.y1) + (a.y2 - b.y2)) * 0.5
+
+    @cached_property
+    def unlike(self) -> tuple[Array, Array]:
+        """Differences of the widths and of the heights."""
+        return self.a.width - self.b.width, self.a.height - self.b.height
+
+    @cached_property
+    def diou(self) -> Array:
+        """Distance IoU."""
+        (width, height), (dx, dy) = self.hull, self.apart
+        return self.iou - self.ratio(dx * dx + dy * dy, width * width + height * height)
+
+
+def _giou(pairs: Pairs) -> Array:
+    width, height = pairs.hull
+    hull = width * height
+    return pairs.iou - pairs.ratio(hull - pairs.union, hull)
+
+
+def _ciou(pairs: Pairs) -> Array:
+    turn = pairs.a.angle - pairs.b.angle
+    aspect = 4 / math.pi**2 * (turn * turn)
+    alpha = constant(pairs.ratio(aspect, (1 - pairs.iou) + aspect))
+    return pairs.diou - alpha * aspect
+
+
+def _eiou(pairs: Pairs) -> Array:
+    (width, height), (dw, dh) = pairs.hull, pairs.unlike
+    return pairs.diou - (pairs.ratio(dw * dw, width * width) + pairs.ratio(dh * dh, height * height))
+
+
+def _siou(pairs: Pairs) -> Array:
+    xp, (width, height), (dx, dy), (dw, dh) = pairs.xp, pairs.hull, pairs.apart, pairs.unlike
+    x, y = dx * dx, dy * dy
+    gamma = 2 - pairs.ratio(2 * xp.abs(dx) * xp.abs(dy), x + y)
+    distance = 2 - xp.exp(-gamma * pairs.ratio(x, width * width)) - xp.exp(-gamma * pairs.ratio(y, height * height))
+    wide = 1 - xp.exp(-pairs.ratio(xp.abs(dw), xp.maximum(pairs.a.width, pairs.b.width)))
+    high = 1 - xp.exp(-pairs.ratio(xp.abs(dh), xp.maximum(pairs.a.height, pairs.b.height)))
+    return pairs.iou - (distance + (wide**4 + high**4)) * 0.5
+
+
+def _mpdiou(pairs: Pairs, width: float, height: float) -> Array:
+    a, b = pairs.a, pairs.b
+    dx1, dy1, dx2, dy2 = a.x1 - b.x1, a.y1 - b.y1, a.x2 - b.x2, a.y2 - b.y2
+    return pairs.iou - ((dx1 * dx1 + dy1 * dy1) + (dx2 * dx2 + dy2 * dy2)) / (width * width + height * height)
+
+
+def _alpha_iou(pairs: Pairs, alpha: float) -> Array:
+    overlapping = pairs.iou > 0
+    return pairs.xp.where(overlapping, pairs.xp.where(overlapping, pairs.iou, 1.0) ** alpha, 0.0)
+
+
+def _inner_iou(pairs: Pairs, scale: float) -> Array:
+    xp, a, b, (dx, dy) = pairs.xp, pairs.a, pairs.b, pairs.apart
+
+    def shared(one: Array, other: Array, apart: Array) -> Array:
+        beyond = (one + other) * 0.5 - xp.abs(apart)
+        return pairs.positive(xp.minimum(xp.minimum(one, other), beyond))
+
+    w1, h1, w2, h2 = (side * scale for side in (a.width, a.height, b.width, b.height))
+    intersection = shared(w1, w2, dx) * shared(h1, h2, dy)
+    return pairs.ratio(intersection, (w1 * h1 + w2 * h2) - intersection)
+
+
+def _nwd(pairs: Pairs, length: float) -> Array:
+    (dx, dy), (dw, dh) = pairs.apart, pairs.unlike
+    return pairs.xp.exp(-pairs.root((dx * dx + dy * dy) + (dw * dw + dh * dh) * 0.25) / length)
+
+
+def _centre_distance(pairs: Pairs) -> Array:
+    dx, dy = pairs.apart
+    return pairs.root(dx * dx + dy * dy)
+
+
+_FORMULAS: dict[str, Callable[..., Array]] = {
+    "intersection": lambda pairs: pairs.intersection,
+    "iou": lambda pairs: pairs.iou,
+    "ioa_first": lambda pairs: pairs.ratio(pairs.intersection, pairs.a.area),
+    "ioa_second": lambda pairs: pairs.ratio(pairs.intersection, pairs.b.area),
+    "iom": lambda pairs: pairs.ratio(pairs.intersection, pairs.xp.minimum(pairs.a.area, pairs.b.area)),
+    "giou": _giou,
+    "diou": lambda pairs: pairs.diou,
+    "ciou": _ciou,
+    "eiou": _eiou,
+    "siou": _siou,
+    "mpdiou": _mpdiou,
+    "alpha_iou": _alpha_iou,
+    "inner_iou": _inner_iou,
+    "nwd": _nwd,
+    "centre_distance": _centre_distance,
+    "jaccard_distance": lambda pairs: 1 - pairs.iou,
+}
+
+
+def _corners(boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool) -> tuple[Any, Array, Array, Any]:
+    """The namespace, both sets as corners in the dtype they are computed in, and the dtype of the result."""
+    # Not at the top: `import ioukit` needs NumPy alone, and most of its users nothing else.
+    from array_api_compat import array_namespace  # noqa: PLC0415
+
+    if fmt is not None:
+        check_format(fmt)
+    xp = array_namespace(boxes1, boxes2)
+    devices = {str(getattr(boxes, "device", None)) for boxes in (boxes1, boxes2)}
+    if len(devices) > 1 and xp.__name__.endswith("torch"):
+        raise ValueError(f"boxes1 is on {boxes1.device} and boxes2 on {boxes2.device}: move both to one device first")
+    first, second = _floats(xp, "boxes1", boxes1), _floats(xp, "boxes2", boxes2)
+    dtype = xp.result_type(first, second)
+    computed = dtype if xp.finfo(dtype).bits >= 32 else xp.float32
+    sets = []
+    for name, given, boxes in (("boxes1", boxes1, first), ("boxes2", boxes2, second)):
+        if check and (values := as_numpy(given)) is not None:
+            floats = as_floats(values, name)
+            check_boxes(np.ascontiguousarray(floats, computing_dtype(floats.dtype)), fmt or "xyxy", name)
+        sets.append(_xyxy(xp, xp.astype(boxes, computed, copy=False), fmt or "xyxy"))
+    return xp, *sets, dtype
+
+
+def _floats(xp: Any, name: str, boxes: Array) -> Array:
+    """The boxes in their floating dtype; integers and bools in the widest that the library has."""
+    if tuple(boxes.shape) == (0,):
+        boxes = xp.reshape(boxes, (0, 4))
+    if tuple(boxes.shape[-1:]) != (4,):
+        raise ValueError(f"{name} must have shape (..., 4), got {tuple(boxes.shape)}")
+    if xp.isdtype(boxes.dtype, "real floating"):
+        return boxes
+    if not xp.isdtype(boxes.dtype, ("integral", "bool")):
+        raise TypeError(f"{name} must hold real numbers, got dtype {boxes.dtype}")
+    widest = xp.__array_namespace_info__().dtypes(kind="real floating")
+    return xp.astype(boxes, widest.get("float64", xp.float32))
+
+
+def _xyxy(xp: Any, boxes: Array, fmt: BoxFormat) -> Array:
+    low, high = boxes[..., :2], boxes[..., 2:]
+    if fmt == "xywh":
+        return xp.concat([low, low + high], axis=-1)
+    return xp.concat([low - high / 2, low + high / 2], axis=-1) if fmt == "cxcywh" else boxes
+
+
+def _itemsize(xp: Any, dtype: Any) -> int:
+    return int(xp.finfo(dtype).bits) // 8
