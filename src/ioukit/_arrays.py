@@ -24,6 +24,7 @@ __all__ = [
     "computing_dtype",
     "constant",
     "library_of",
+    "namespace_of",
     "one_library",
     "recomputed",
     "shared_with_numpy",
@@ -80,19 +81,34 @@ def library_of(array: object) -> str:
     return "numpy"
 
 
-def one_library(**arrays: object) -> str:
-    """The library of all the arrays; those that are None do not count.
+def one_library(boxes1: object, boxes2: object, out: object = None) -> str:
+    """The library of both sets, and of ``out`` if it is given.
 
     Raises:
         TypeError: If they come from more than one.
     """
-    given = {name: array for name, array in arrays.items() if array is not None}
-    libraries = {name: library_of(array) for name, array in given.items()}
-    first, *others = set(libraries.values())
-    if others:
-        came = ", ".join(f"{name} is a {type(array).__name__} ({libraries[name]})" for name, array in given.items())
-        raise TypeError(f"all arrays must come from one library, but {came}")
-    return first
+    library = library_of(boxes1)
+    if library_of(boxes2) != library or (out is not None and library_of(out) != library):
+        given = {"boxes1": boxes1, "boxes2": boxes2, "out": out}
+        came = [f"{name} is {type(a).__name__} of {library_of(a)}" for name, a in given.items() if a is not None]
+        raise TypeError(f"all arrays must come from one library, but {', '.join(came)}")
+    return library
+
+
+def namespace_of(array: Array) -> Any:
+    """The functions of the array API for an array.
+
+    `array_api_compat` is imported here: `import ioukit` needs NumPy alone, and most of its users nothing else. What it
+    has of its own to find a namespace, ``torch.compile`` cannot trace.
+    """
+    library = library_of(array)
+    if library == "torch":
+        import array_api_compat.torch as xp  # noqa: PLC0415
+    else:
+        from array_api_compat import array_namespace  # noqa: PLC0415
+
+        xp = array_namespace(array)
+    return xp
 
 
 def shared_with_numpy(*tensors: Array) -> list[NDArray[Any]] | None:
@@ -128,9 +144,9 @@ def as_numpy(array: Array) -> NDArray[Any] | None:
     """The values on the host; None where there are none to look at, since a program is traced or a map runs."""
     library = library_of(array)
     if library == "torch":
-        (tensor,) = (array.detach(),)
-        tensor = tensor if tensor.device.type in ("cpu", "meta") else tensor.cpu()
-        shared = None if tensor.device.type == "meta" else shared_with_numpy(tensor)
+        if sys.modules["torch"].compiler.is_compiling() or array.device.type == "meta":
+            return None
+        shared = shared_with_numpy(array.detach().cpu())
         return None if shared is None else shared[0]
     if library == "jax":
         if isinstance(array, sys.modules["jax"].core.Tracer) or not array.is_fully_addressable:

@@ -20,6 +20,11 @@ pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) ->
     }
 }
 
+/// How many threads a call may use where it is not told.
+pub fn available() -> usize {
+    rayon::current_num_threads()
+}
+
 /// Runs two pieces of work, at the same time where a thread is free.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
     rayon::join(a, b)

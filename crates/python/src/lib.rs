@@ -20,7 +20,7 @@ mod _core {
     #[pymodule_export]
     use super::evaluation::{accumulate, match_detections};
     #[pymodule_export]
-    use super::overlap::{elementwise, first_invalid, pairwise, simd_levels};
+    use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

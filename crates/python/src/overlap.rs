@@ -69,6 +69,12 @@ pub fn simd_levels() -> Vec<&'static str> {
     Level::available().map(Level::name).collect()
 }
 
+/// How many threads a call uses where it is not told.
+#[pyfunction]
+pub fn thread_count() -> usize {
+    ioukit_core::threads::available()
+}
+
 fn fill_pairwise<F: Float + Element>(
     variant: Variant,
     boxes1: &Bound<'_, PyArrayDyn<F>>,

@@ -5,6 +5,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import ioukit
+from ioukit.cli.doctor import doctor
 from ioukit.cli.eval import EXAMPLES, eval_files
 
 __all__ = ["main"]
@@ -21,6 +22,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command("eval", epilog=EXAMPLES)(eval_files)
+app.command("doctor")(doctor)
 
 
 def _print_version(wanted: bool) -> None:

@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._arrays import as_floats, as_numpy, computing_dtype, constant, recomputed
+from ioukit._arrays import as_floats, as_numpy, computing_dtype, constant, namespace_of, recomputed
 from ioukit._checks import check_boxes, check_format
 
 if TYPE_CHECKING:
@@ -35,6 +34,9 @@ MAX_BYTES = 2**28
 
 # So many arrays of the size of the result a formula holds at once, at most; a test measures it.
 _TEMPORARIES = 20
+
+
+_LARGEST_IN_FLOAT32 = 2**24  # up to here every integer is a float32, the widest that JAX has by default
 
 
 def pairwise(
@@ -61,7 +63,7 @@ def pairwise(
     if step >= count:
         return block(first, second)
     starts = range(0, count, step)
-    return xp.concat([recomputed(block, first[..., k : k + step, :], second) for k in starts], axis=-2)
+    return xp.concat([recomputed(block, first[..., k : min(k + step, count), :], second) for k in starts], axis=-2)
 
 
 def elementwise(measure: Measure, boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool) -> Array:
@@ -104,6 +106,10 @@ class Pairs:
         """``x`` above 0, else 0, with no gradient at 0."""
         return self.xp.where(x > 0, x, 0.0)
 
+    def magnitude(self, x: Array) -> Array:
+        """The absolute value, with no gradient at 0, where ``abs`` has slope 0 in PyTorch and 1 in JAX."""
+        return self.positive(x) + self.positive(-x)
+
     def ratio(self, part: Array, whole: Array) -> Array:
         """``part / whole``, and ``part``, which is 0 then, where there is no whole."""
         return part / self.xp.where(whole > 0, whole, 1.0)
@@ -112,7 +118,6 @@ class Pairs:
         """The square root, with no gradient at 0."""
         return self.xp.where(square > 0, self.xp.sqrt(self.xp.where(square > 0, square, 1.0)), 0.0)
 
-    @cached_property
     def intersection(self) -> Array:
         """Area."""
         xp, a, b = self.xp, self.a, self.b
@@ -120,84 +125,81 @@ class Pairs:
         height = xp.minimum(a.y2, b.y2) - xp.maximum(a.y1, b.y1)
         return self.positive(width) * self.positive(height)
 
-    @cached_property
-    def union(self) -> Array:
-        """Area."""
-        return (self.a.area + self.b.area) - self.intersection
-
-    @cached_property
     def iou(self) -> Array:
         """Intersection over union."""
-        return self.ratio(self.intersection, self.union)
+        intersection = self.intersection()
+        return self.ratio(intersection, (self.a.area + self.b.area) - intersection)
 
-    @cached_property
     def hull(self) -> tuple[Array, Array]:
         """Sides of the smallest box around both."""
         xp, a, b = self.xp, self.a, self.b
         return xp.maximum(a.x2, b.x2) - xp.minimum(a.x1, b.x1), xp.maximum(a.y2, b.y2) - xp.minimum(a.y1, b.y1)
 
-    @cached_property
     def apart(self) -> tuple[Array, Array]:
         """What lies between the centres along each axis."""
         a, b = self.a, self.b
         return ((a.x1 - b.x1) + (a.x2 - b.x2)) * 0.5, ((a.y1 - b.y1) + (a.y2 - b.y2)) * 0.5
 
-    @cached_property
     def unlike(self) -> tuple[Array, Array]:
         """Differences of the widths and of the heights."""
         return self.a.width - self.b.width, self.a.height - self.b.height
 
-    @cached_property
-    def diou(self) -> Array:
-        """Distance IoU."""
-        (width, height), (dx, dy) = self.hull, self.apart
-        return self.iou - self.ratio(dx * dx + dy * dy, width * width + height * height)
+    def centre_penalty(self) -> Array:
+        """What DIoU takes off."""
+        (width, height), (dx, dy) = self.hull(), self.apart()
+        return self.ratio(dx * dx + dy * dy, width * width + height * height)
 
 
 def _giou(pairs: Pairs) -> Array:
-    width, height = pairs.hull
-    hull = width * height
-    return pairs.iou - pairs.ratio(hull - pairs.union, hull)
+    width, height = pairs.hull()
+    hull, intersection = width * height, pairs.intersection()
+    union = (pairs.a.area + pairs.b.area) - intersection
+    return pairs.ratio(intersection, union) - pairs.ratio(hull - union, hull)
+
+
+def _diou(pairs: Pairs) -> Array:
+    return pairs.iou() - pairs.centre_penalty()
 
 
 def _ciou(pairs: Pairs) -> Array:
     turn = pairs.a.angle - pairs.b.angle
     aspect = 4 / math.pi**2 * (turn * turn)
-    alpha = constant(pairs.ratio(aspect, (1 - pairs.iou) + aspect))
-    return pairs.diou - alpha * aspect
+    iou = pairs.iou()
+    alpha = constant(pairs.ratio(aspect, (1 - iou) + aspect))
+    return (iou - pairs.centre_penalty()) - alpha * aspect
 
 
 def _eiou(pairs: Pairs) -> Array:
-    (width, height), (dw, dh) = pairs.hull, pairs.unlike
-    return pairs.diou - (pairs.ratio(dw * dw, width * width) + pairs.ratio(dh * dh, height * height))
+    (width, height), (dw, dh) = pairs.hull(), pairs.unlike()
+    return _diou(pairs) - (pairs.ratio(dw * dw, width * width) + pairs.ratio(dh * dh, height * height))
 
 
 def _siou(pairs: Pairs) -> Array:
-    xp, (width, height), (dx, dy), (dw, dh) = pairs.xp, pairs.hull, pairs.apart, pairs.unlike
+    xp, (width, height), (dx, dy), (dw, dh) = pairs.xp, pairs.hull(), pairs.apart(), pairs.unlike()
     x, y = dx * dx, dy * dy
-    gamma = 2 - pairs.ratio(2 * xp.abs(dx) * xp.abs(dy), x + y)
+    gamma = 2 - pairs.ratio(2 * pairs.magnitude(dx) * pairs.magnitude(dy), x + y)
     distance = 2 - xp.exp(-gamma * pairs.ratio(x, width * width)) - xp.exp(-gamma * pairs.ratio(y, height * height))
-    wide = 1 - xp.exp(-pairs.ratio(xp.abs(dw), xp.maximum(pairs.a.width, pairs.b.width)))
-    high = 1 - xp.exp(-pairs.ratio(xp.abs(dh), xp.maximum(pairs.a.height, pairs.b.height)))
-    return pairs.iou - (distance + (wide**4 + high**4)) * 0.5
+    wide = 1 - xp.exp(-pairs.ratio(pairs.magnitude(dw), xp.maximum(pairs.a.width, pairs.b.width)))
+    high = 1 - xp.exp(-pairs.ratio(pairs.magnitude(dh), xp.maximum(pairs.a.height, pairs.b.height)))
+    return pairs.iou() - (distance + (wide**4 + high**4)) * 0.5
 
 
 def _mpdiou(pairs: Pairs, width: float, height: float) -> Array:
     a, b = pairs.a, pairs.b
     dx1, dy1, dx2, dy2 = a.x1 - b.x1, a.y1 - b.y1, a.x2 - b.x2, a.y2 - b.y2
-    return pairs.iou - ((dx1 * dx1 + dy1 * dy1) + (dx2 * dx2 + dy2 * dy2)) / (width * width + height * height)
+    return pairs.iou() - ((dx1 * dx1 + dy1 * dy1) + (dx2 * dx2 + dy2 * dy2)) / (width * width + height * height)
 
 
 def _alpha_iou(pairs: Pairs, alpha: float) -> Array:
-    overlapping = pairs.iou > 0
-    return pairs.xp.where(overlapping, pairs.xp.where(overlapping, pairs.iou, 1.0) ** alpha, 0.0)
+    iou = pairs.iou()
+    return pairs.xp.where(iou > 0, pairs.xp.where(iou > 0, iou, 1.0) ** alpha, 0.0)
 
 
 def _inner_iou(pairs: Pairs, scale: float) -> Array:
-    xp, a, b, (dx, dy) = pairs.xp, pairs.a, pairs.b, pairs.apart
+    xp, a, b, (dx, dy) = pairs.xp, pairs.a, pairs.b, pairs.apart()
 
     def shared(one: Array, other: Array, apart: Array) -> Array:
-        beyond = (one + other) * 0.5 - xp.abs(apart)
+        beyond = (one + other) * 0.5 - pairs.magnitude(apart)
         return pairs.positive(xp.minimum(xp.minimum(one, other), beyond))
 
     w1, h1, w2, h2 = (side * scale for side in (a.width, a.height, b.width, b.height))
@@ -206,23 +208,23 @@ def _inner_iou(pairs: Pairs, scale: float) -> Array:
 
 
 def _nwd(pairs: Pairs, length: float) -> Array:
-    (dx, dy), (dw, dh) = pairs.apart, pairs.unlike
+    (dx, dy), (dw, dh) = pairs.apart(), pairs.unlike()
     return pairs.xp.exp(-pairs.root((dx * dx + dy * dy) + (dw * dw + dh * dh) * 0.25) / length)
 
 
 def _centre_distance(pairs: Pairs) -> Array:
-    dx, dy = pairs.apart
+    dx, dy = pairs.apart()
     return pairs.root(dx * dx + dy * dy)
 
 
 _FORMULAS: dict[str, Callable[..., Array]] = {
-    "intersection": lambda pairs: pairs.intersection,
-    "iou": lambda pairs: pairs.iou,
-    "ioa_first": lambda pairs: pairs.ratio(pairs.intersection, pairs.a.area),
-    "ioa_second": lambda pairs: pairs.ratio(pairs.intersection, pairs.b.area),
-    "iom": lambda pairs: pairs.ratio(pairs.intersection, pairs.xp.minimum(pairs.a.area, pairs.b.area)),
+    "intersection": Pairs.intersection,
+    "iou": Pairs.iou,
+    "ioa_first": lambda pairs: pairs.ratio(pairs.intersection(), pairs.a.area),
+    "ioa_second": lambda pairs: pairs.ratio(pairs.intersection(), pairs.b.area),
+    "iom": lambda pairs: pairs.ratio(pairs.intersection(), pairs.xp.minimum(pairs.a.area, pairs.b.area)),
     "giou": _giou,
-    "diou": lambda pairs: pairs.diou,
+    "diou": _diou,
     "ciou": _ciou,
     "eiou": _eiou,
     "siou": _siou,
@@ -231,18 +233,15 @@ _FORMULAS: dict[str, Callable[..., Array]] = {
     "inner_iou": _inner_iou,
     "nwd": _nwd,
     "centre_distance": _centre_distance,
-    "jaccard_distance": lambda pairs: 1 - pairs.iou,
+    "jaccard_distance": lambda pairs: 1 - pairs.iou(),
 }
 
 
 def _corners(boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool) -> tuple[Any, Array, Array, Any]:
     """The namespace, both sets as corners in the dtype they are computed in, and the dtype of the result."""
-    # Not at the top: `import ioukit` needs NumPy alone, and most of its users nothing else.
-    from array_api_compat import array_namespace  # noqa: PLC0415
-
     if fmt is not None:
         check_format(fmt)
-    xp = array_namespace(boxes1, boxes2)
+    xp = namespace_of(boxes1)
     devices = {str(getattr(boxes, "device", None)) for boxes in (boxes1, boxes2)}
     if len(devices) > 1 and xp.__name__.endswith("torch"):
         raise ValueError(f"boxes1 is on {boxes1.device} and boxes2 on {boxes2.device}: move both to one device first")
@@ -253,6 +252,8 @@ def _corners(boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool) -
     for name, given, boxes in (("boxes1", boxes1, first), ("boxes2", boxes2, second)):
         if check and (values := as_numpy(given)) is not None:
             floats = as_floats(values, name)
+            if values.dtype.kind in "iu" and computed == xp.float32 and (abs(floats) > _LARGEST_IN_FLOAT32).any():
+                raise ValueError(f"{name} holds an integer beyond 2**24, which has no exact float32: enable float64")
             check_boxes(np.ascontiguousarray(floats, computing_dtype(floats.dtype)), fmt or "xyxy", name)
         sets.append(_xyxy(xp, xp.astype(boxes, computed, copy=False), fmt or "xyxy"))
     return xp, *sets, dtype

@@ -248,7 +248,7 @@ def _elementwise(
     threads: int | None,
 ) -> Array:
     """By native code where it can read the arrays, else by the array formulas."""
-    library = one_library(boxes1=boxes1, boxes2=boxes2)
+    library = one_library(boxes1, boxes2)
     if library == "numpy":
         return _native(measure, boxes1, boxes2, fmt, check, threads)
     if library == "torch" and (shared := shared_with_numpy(boxes1, boxes2)) is not None:

@@ -280,7 +280,7 @@ def _pairwise(
     max_bytes: int | None,
 ) -> Array:
     """By native code where it can read the arrays, else by the array formulas."""
-    library = one_library(boxes1=boxes1, boxes2=boxes2, out=out)
+    library = one_library(boxes1, boxes2, out)
     if library == "numpy":
         return _native(measure, boxes1, boxes2, fmt, check, threads, out)
     if library == "torch":

@@ -1,0 +1,73 @@
+"""`ioukit doctor`: what this machine has, and whether it gives the same numbers everywhere."""
+
+import json as json_module
+import platform
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import ioukit
+from ioukit import _core
+from ioukit.cli._output import print_result, printable
+from ioukit.overlap._conformance import Agreement, agreements
+
+__all__ = ["doctor"]
+
+
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
+) -> None:
+    """Show versions, instruction sets and array libraries, and whether all compute the same overlaps.
+
+    Every installed array library computes a table of difficult boxes, which is compared with native code. Exit code 1
+    if one disagrees; a library that is not installed, or has no device, is no disagreement.
+    """
+    levels = _core.simd_levels()
+    found = list(agreements())
+    report = {
+        "ioukit": ioukit.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "platform": platform.platform(),
+        "simd": {"available": levels, "used": levels[-1]},
+        "threads": _core.thread_count(),
+        "backends": [_as_json(agreement) for agreement in found],
+        "agrees": all(agreement.agrees for agreement in found),
+    }
+    print_result(json_module.dumps(report, indent=2) if json else _table(report, found))
+    if not report["agrees"]:
+        raise typer.Exit(1)
+
+
+def _as_json(agreement: Agreement) -> dict[str, Any]:
+    worst = agreement.worst if agreement.available and np.isfinite(agreement.worst) else None
+    return {
+        "name": agreement.name,
+        "version": agreement.version,
+        "available": agreement.available,
+        "agrees": agreement.agrees if agreement.available else None,
+        "worst_roundings": worst,
+        "problems": list(agreement.problems),
+    }
+
+
+def _table(report: dict[str, Any], found: list[Agreement]) -> str:
+    lines = [
+        f"ioukit {report['ioukit']}, Python {report['python']}, NumPy {report['numpy']}, {report['platform']}",
+        f"instruction sets: {', '.join(report['simd']['available'])}; {report['simd']['used']} is used",
+        f"threads: {report['threads']}",
+        "",
+    ]
+    width = max(len(agreement.name) for agreement in found)
+    for agreement in found:
+        if not agreement.available:
+            state = f"not here: {agreement.problems[0]}"
+        elif agreement.agrees:
+            state = "agrees" if agreement.version is None else f"agrees within {agreement.worst:.1f} roundings"
+        else:
+            state = "DISAGREES"
+        lines.append(f"{agreement.name:{width}}  {agreement.version or '-':12}  {printable(state)}")
+        if not agreement.agrees:
+            lines += [f"    {printable(problem)}" for problem in agreement.problems]
+    return "\n".join(lines)

@@ -1,0 +1,195 @@
+"""Do all array libraries, and all instruction sets, give the same overlaps? `ioukit doctor` and the tests ask."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit import _core
+from ioukit._arrays import as_numpy
+from ioukit.overlap import _agnostic
+from ioukit.overlap._measure import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
+
+if TYPE_CHECKING:
+    from ioukit.typing import Array, FloatArray
+
+__all__ = ["BACKENDS", "BOXES", "MEASURES", "Agreement", "Backend", "Unavailable", "agreements", "native"]
+
+MEASURES = (
+    *map(Measure, ("intersection", "iou", "iom", "giou", "diou", "ciou", "eiou", "siou", "centre_distance")),
+    *(ioa("first"), ioa("second"), Measure("jaccard_distance")),
+    *(mpdiou((640, 480)), alpha_iou(3.0), alpha_iou(0.5), inner_iou(0.7), inner_iou(1.4), nwd(12.8)),
+)
+
+# Every box meets every other: they lie apart, touch along an edge or at a corner, share edges, lie inside one another,
+# share a centre, or are equal; some have no width, no height or neither; some are small, slim, far away or large.
+BOXES = np.array(
+    [
+        [0, 0, 10, 10],
+        [2, 3, 12, 11],
+        [10, 0, 20, 10],
+        [10, 10, 14, 18],
+        [2, 2, 5, 6],
+        [0, 0, 10, 5],
+        [3, 4, 7, 6],
+        [5, 5, 5, 5],
+        [5, 0, 5, 10],
+        [0, 5, 10, 5],
+        [20, 30, 20, 30],
+        [0.25, 0.25, 0.28125, 0.3125],
+        [-7, 4.875, 40, 5.125],
+        [600, 400, 640, 480],
+        [0, 0, 640, 480],
+    ]
+)
+_TOLERANCE = 8  # roundings of the value, or of 1 if it is smaller; the longest formulas need two
+
+
+class Unavailable(Exception):  # noqa: N818 - not an error
+    """This machine cannot run a backend; the message says why."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One way for arrays to be computed.
+
+    Attributes:
+        name: What the doctor prints.
+        library: What must be installed.
+        make: An array with these values, from the imported library; raises `Unavailable`.
+        dtypes: What it computes in.
+    """
+
+    name: str
+    library: str
+    make: Callable[[Any, FloatArray], Array]
+    dtypes: tuple[str, ...] = ("float32", "float64")
+
+    def array(self, values: FloatArray) -> Array:
+        """The values as an array of this backend.
+
+        Raises:
+            Unavailable: If the library is not installed or has no such device.
+        """
+        try:
+            module = importlib.import_module(self.library)
+        except ImportError as error:
+            raise Unavailable(
+                f"{self.library} is not installed" if error.name == self.library else str(error)
+            ) from None
+        return self.make(module, values)
+
+
+def _cuda_tensor(torch: Any, values: FloatArray) -> Array:
+    if not torch.cuda.is_available():
+        raise Unavailable("torch sees no CUDA device")
+    return torch.asarray(values, device="cuda")
+
+
+def _cupy_array(cupy: Any, values: FloatArray) -> Array:
+    try:
+        return cupy.asarray(values)
+    except Exception as error:  # the driver's, the runtime's or CuPy's own
+        raise Unavailable(f"cupy sees no CUDA device: {error}") from None
+
+
+BACKENDS = (
+    Backend("array API on NumPy", "numpy", lambda numpy, values: numpy.asarray(values)),
+    Backend("array-api-strict", "array_api_strict", lambda strict, values: strict.asarray(values)),
+    Backend("PyTorch, CPU", "torch", lambda torch, values: torch.asarray(values)),
+    Backend("PyTorch, CPU, gradient", "torch", lambda torch, values: torch.tensor(values, requires_grad=True)),
+    Backend("PyTorch, CUDA", "torch", _cuda_tensor),
+    # Float64 is off in JAX unless the program turns it on, which is not for us to do.
+    Backend("JAX", "jax", lambda jax, values: jax.numpy.asarray(values), ("float32",)),
+    Backend("CuPy", "cupy", _cupy_array),
+)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How a backend compares with native code.
+
+    Attributes:
+        name: Of the backend.
+        version: Of its library; None where it is native code.
+        available: Whether this machine can run it.
+        problems: What disagrees, or why it is not available.
+        worst: The largest difference to the first instruction set's values, in roundings of the dtype.
+    """
+
+    name: str
+    version: str | None
+    available: bool
+    problems: tuple[str, ...] = ()
+    worst: float = 0.0
+
+    @property
+    def agrees(self) -> bool:
+        """Whether nothing disagrees; true of what is not available."""
+        return not (self.available and self.problems)
+
+
+def native(measure: Measure, boxes: FloatArray, simd: str | None = None) -> FloatArray:
+    """Every box against every box, by native code."""
+    out = np.empty((len(boxes), len(boxes)), boxes.dtype)
+    _core.pairwise(*measure, boxes, boxes, out, 1, simd=simd)
+    return out
+
+
+def agreements() -> Iterator[Agreement]:
+    """Compares every instruction set, which must give the same bits, and every backend."""
+    base, *others = _core.simd_levels()
+    for level in others:
+        different = [
+            f"{measure.variant} {dtype}: other bits than {base}"
+            for dtype in ("float32", "float64")
+            for measure in MEASURES
+            if native(measure, BOXES.astype(dtype), level).tobytes()
+            != native(measure, BOXES.astype(dtype), base).tobytes()
+        ]
+        yield Agreement(f"native, {level}", None, available=True, problems=tuple(different))
+    for backend in BACKENDS:
+        try:
+            backend.array(BOXES)
+        except Unavailable as why:
+            yield Agreement(backend.name, None, available=False, problems=(str(why),))
+            continue
+        yield _compare(backend)
+
+
+def _compare(backend: Backend) -> Agreement:
+    problems, worst = [], 0.0
+    for dtype in backend.dtypes:
+        boxes = BOXES.astype(dtype)
+        for measure in MEASURES:
+            where = f"{measure.variant} {dtype}"
+            array, expected = backend.array(boxes), native(measure, boxes)
+            values = _agnostic.pairwise(measure, array, array, None, True, _agnostic.MAX_BYTES)
+            diagonal = _agnostic.elementwise(measure, array, array, None, True)
+            if values.dtype != array.dtype or str(values.device) != str(array.device):
+                problems.append(f"{where}: came back as {values.dtype} on {values.device}")
+            for found, known in ((values, expected), (diagonal, np.diagonal(expected))):
+                off = _roundings(_host(found), known)
+                worst = max(worst, off)
+                if off > _TOLERANCE:
+                    problems.append(f"{where}: {off:g} roundings from native code")
+    version = str(importlib.import_module(backend.library).__version__)
+    return Agreement(backend.name, version, available=True, problems=tuple(problems), worst=worst)
+
+
+def _host(array: Array) -> FloatArray:
+    detached = array.detach() if hasattr(array, "detach") else array
+    values = as_numpy(detached) if type(detached) is not np.ndarray else detached
+    assert values is not None, "nothing is traced here"
+    return values
+
+
+def _roundings(values: FloatArray, expected: FloatArray) -> float:
+    if values.shape != expected.shape:
+        return np.inf
+    size = np.maximum(np.abs(expected), 1.0) * np.finfo(expected.dtype).eps
+    return float(np.nan_to_num(np.abs(values - expected) / size, nan=np.inf).max())
