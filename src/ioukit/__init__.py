@@ -6,6 +6,7 @@ from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
 from ioukit.overlap import (
+    OverlapPairs,
     elementwise_ciou,
     elementwise_diou,
     elementwise_giou,
@@ -13,6 +14,7 @@ from ioukit.overlap import (
     elementwise_ioa,
     elementwise_iom,
     elementwise_iou,
+    overlap_join,
     pairwise_ciou,
     pairwise_diou,
     pairwise_giou,
@@ -30,6 +32,7 @@ __all__ = [
     "Evaluation",
     "GroundTruth",
     "MatchTable",
+    "OverlapPairs",
     "Protocol",
     "__version__",
     "elementwise_ciou",
@@ -40,6 +43,7 @@ __all__ = [
     "elementwise_iom",
     "elementwise_iou",
     "evaluate",
+    "overlap_join",
     "pairwise_ciou",
     "pairwise_diou",
     "pairwise_giou",

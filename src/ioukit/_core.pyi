@@ -70,4 +70,13 @@ def pairwise(
 def elementwise(
     variant: str, boxes1: FloatArray, boxes2: FloatArray, out: FloatArray, threads: int, simd: str | None = None
 ) -> None: ...
+def overlap_join(
+    variant: str,
+    threshold: float,
+    boxes1: FloatArray,
+    boxes2: FloatArray | None,
+    labels1: Ids | None,
+    labels2: Ids | None,
+    threads: int,
+) -> tuple[Ids, Ids, FloatArray]: ...
 def simd_levels() -> list[str]: ...

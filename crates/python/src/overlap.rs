@@ -102,7 +102,7 @@ fn rows<'a, F: Element>(boxes: &'a PyReadonlyArrayDyn<'_, F>) -> PyResult<&'a [[
     Ok(boxes.as_slice()?.as_chunks().0)
 }
 
-fn variant_named(name: &str) -> PyResult<Variant> {
+pub(crate) fn variant_named(name: &str) -> PyResult<Variant> {
     let named = Variant::ALL.into_iter().find(|variant| variant.name() == name);
     named.ok_or_else(|| PyValueError::new_err(format!("unknown variant {name:?}")))
 }

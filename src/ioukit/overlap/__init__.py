@@ -9,6 +9,7 @@ from ioukit.overlap.elementwise import (
     elementwise_iom,
     elementwise_iou,
 )
+from ioukit.overlap.join import OverlapPairs, overlap_join
 from ioukit.overlap.pairwise import (
     pairwise_ciou,
     pairwise_diou,
@@ -20,6 +21,7 @@ from ioukit.overlap.pairwise import (
 )
 
 __all__ = [
+    "OverlapPairs",
     "elementwise_ciou",
     "elementwise_diou",
     "elementwise_giou",
@@ -27,6 +29,7 @@ __all__ = [
     "elementwise_ioa",
     "elementwise_iom",
     "elementwise_iou",
+    "overlap_join",
     "pairwise_ciou",
     "pairwise_diou",
     "pairwise_giou",
