@@ -40,7 +40,8 @@ fn pairs<'py, F: Float + Element>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = boxes1.py();
-    let threshold = Threshold::new(variant, F::from_f64(threshold)).ok_or_else(|| PyValueError::new_err("no threshold"))?;
+    let threshold =
+        Threshold::new(variant, F::from_f64(threshold)).ok_or_else(|| PyValueError::new_err("no threshold"))?;
     let boxes1 = boxes1.try_readonly()?;
     let boxes2 = boxes2.map(|boxes2| Ok::<_, PyErr>(boxes2.cast::<PyArray2<F>>()?.try_readonly()?)).transpose()?;
     let [labels1, labels2] = labels.map(|labels| labels.as_ref().map(|labels| labels.as_slice()).transpose());

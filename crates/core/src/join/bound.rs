@@ -70,7 +70,7 @@ impl Interval {
     }
 
     #[inline(always)]
-    fn common(self, other: Self) -> Self {
+    pub fn common(self, other: Self) -> Self {
         Self { least: self.least.max(other.least), largest: self.largest.min(other.largest) }
     }
 }
@@ -114,16 +114,20 @@ impl Bound {
         }
     }
 
-    /// Where the low corner of a box with one of `sides` may lie, the query being at `corner` with side `side`.
+    /// Where the low corner of a box with one of `sides` may lie, the query being at `corner` with side `side`; `None` if
+    /// none of these sides will do.
     #[inline(always)]
-    pub fn corners(&self, corner: f64, side: f64, sides: Interval) -> Interval {
+    pub fn corners(&self, corner: f64, side: f64, sides: Interval) -> Option<Interval> {
         let sides = sides.common(self.sides(Interval { least: side, largest: side }));
+        if sides.least > sides.largest {
+            return None;
+        }
         // The box begins before the query: the overlap is at most what is left of the box. Or behind: of the query.
         let before = sides.largest - self.part * self.reference.side(side, sides.largest);
         let behind = side - self.part * self.reference.side(side, sides.least);
-        Interval {
+        Some(Interval {
             least: (corner - (before + ROUNDING * sides.largest)).next_down(),
             largest: (corner + (behind + ROUNDING * side)).next_up(),
-        }
+        })
     }
 }

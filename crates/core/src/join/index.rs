@@ -65,7 +65,7 @@ pub(super) struct Span {
 
 /// The side of a cell, in mean sides of the boxes: where it is smaller, a query meets more cells, where it is larger,
 /// more boxes.
-const CELL: f64 = 1.0;
+const CELL: f64 = 2.0;
 
 impl Axis {
     const NEW: Self =
@@ -103,18 +103,18 @@ impl Axis {
         if distance < self.cells { distance } else { distance % self.cells }
     }
 
-    /// The cells a box may lie in that `bound` admits beside a query.
+    /// The corners that `bound` admits beside a query, of those there are.
     #[inline(always)]
-    pub fn span(&self, bound: &Bound, corner: f64, side: f64, turn: u64) -> Option<Span> {
-        let corners = bound.corners(corner, side, self.sides);
-        let least = corners.least.max(self.corners.least);
-        let largest = corners.largest.min(self.corners.largest);
-        if least > largest {
-            return None;
-        }
-        let (first, last) = (self.cell(least), self.cell(largest));
-        let count = ((last - first) as u64 + 1).min(self.cells);
-        Some(Span { start: self.around(first, turn), count })
+    fn near(&self, bound: &Bound, corner: f64, side: f64) -> Option<Interval> {
+        let near = bound.corners(corner, side, self.sides)?.common(self.corners);
+        (near.least <= near.largest).then_some(near)
+    }
+
+    /// The cells of some corners.
+    #[inline(always)]
+    fn span(&self, corners: Interval, turn: u64) -> Span {
+        let (first, last) = (self.cell(corners.least), self.cell(corners.largest));
+        Span { start: self.around(first, turn), count: ((last - first) as u64 + 1).min(self.cells) }
     }
 }
 
@@ -247,11 +247,11 @@ impl<F: Float> Index<F> {
         [x1, y1, x2, y2]: [f64; 4],
         label: Option<i64>,
     ) -> Runs<'a> {
-        let (turn_x, turn_y) = label.map_or((0, 0), turn);
-        let span = (layer.y.span(bound, y1, y2 - y1, turn_y), layer.x.span(bound, x1, x2 - x1, turn_x));
-        let (Some(rows), Some(columns)) = span else {
+        let (Some(x), Some(y)) = (layer.x.near(bound, x1, x2 - x1), layer.y.near(bound, y1, y2 - y1)) else {
             return Runs::NONE;
         };
+        let (turn_x, turn_y) = label.map_or((0, 0), turn);
+        let (columns, rows) = (layer.x.span(x, turn_x), layer.y.span(y, turn_y));
         if rows.count == layer.y.cells && columns.count == layer.x.cells {
             return Runs { rest: layer.boxes.clone(), ..Runs::NONE };
         }

@@ -107,7 +107,7 @@ impl<F: Float> Index<F> {
     fn pairs(&self, search: &Search<'_, F>, parallel: bool) -> Pairs<F> {
         let (count, level) = (search.queries.numbers.len(), Level::best());
         // Many small parts, since some take longer; not so many that their buckets outweigh the pairs.
-        let size = (count / 256).max(1 << 10);
+        let size = (count / 64).max(1 << 10);
         let part = |number: usize| {
             let mut buckets = Buckets::new(search.queries.len());
             search.run(level, number * size..count.min((number + 1) * size), &mut buckets);

@@ -30,7 +30,7 @@ pub(super) struct Buckets<F> {
 }
 
 /// At most so many buckets, of at least so many rows: a power of two each.
-const MAX_BUCKETS: usize = 1 << 8;
+const MAX_BUCKETS: usize = 1 << 6;
 const MIN_ROWS: u32 = 12;
 
 impl<F> Buckets<F> {

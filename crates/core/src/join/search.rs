@@ -87,11 +87,12 @@ fn in_vectors<V: Formula, F: Float, const L: usize>(
 ) {
     let min = search.threshold.min;
     let [x1, y1, x2, y2] = search.index.columns.each_ref().map(Vec::as_slice);
+    let mut hits = [Hits { query: 0, start: 0, lanes: 0, values: [F::ZERO; L] }; WAITING];
+    let mut waiting = 0;
     for position in positions {
         let corners = search.queries.corners(position);
         let a = Measured::new::<V>(corners);
-        let near = search.index.near(layer, bound, corners.map(F::to_f64), search.queries.label(position));
-        for run in near {
+        for run in search.index.near(layer, bound, corners.map(F::to_f64), search.queries.label(position)) {
             let mut start = run.start;
             while start < run.end {
                 // Reads past the run, or past all boxes where the columns are filled up, and ignores what it finds.
@@ -103,17 +104,42 @@ fn in_vectors<V: Formula, F: Float, const L: usize>(
                     values[k] = V::value(&a, &b, intersection(&a, &b));
                     bits[k] = if values[k] >= min { 1 << k } else { 0 };
                 }
-                let mut hits = bits.iter().fold(0, |all, bit| all | bit);
-                if run.end - start < L {
-                    hits &= (1 << (run.end - start)) - 1;
-                }
-                while hits != 0 {
-                    let k = hits.trailing_zeros() as usize;
-                    hits &= hits - 1;
-                    keep(search, position, start + k, values[k], found);
+                let within = u32::MAX >> (u32::BITS - (run.end - start).min(L) as u32);
+                let lanes = within & bits.iter().fold(0, |all, bit| all | bit);
+                hits[waiting] = Hits { query: position as u32, start: start as u32, lanes, values };
+                waiting += usize::from(lanes != 0);
+                if waiting == WAITING {
+                    keep_all(search, &hits, found);
+                    waiting = 0;
                 }
                 start += L;
             }
+        }
+    }
+    keep_all(search, &hits[..waiting], found);
+}
+
+/// The lanes of a block whose ratio reaches the threshold.
+#[derive(Clone, Copy)]
+struct Hits<F, const L: usize> {
+    query: u32,
+    start: u32,
+    lanes: u32,
+    values: [F; L],
+}
+
+/// Hits are set aside before each is looked at: whether a block has any is as good as random, and a branch that is
+/// mispredicted would wait for a division.
+const WAITING: usize = 32;
+
+#[inline(never)]
+fn keep_all<F: Float, const L: usize>(search: &Search<'_, F>, hits: &[Hits<F, L>], found: &mut Buckets<F>) {
+    for hit in hits {
+        let mut lanes = hit.lanes;
+        while lanes != 0 {
+            let k = lanes.trailing_zeros() as usize;
+            lanes &= lanes - 1;
+            keep(search, hit.query as usize, hit.start as usize + k, hit.values[k], found);
         }
     }
 }
