@@ -7,7 +7,7 @@ of 10 to 50 pixels, so dense that a box meets about four others, of which about 
 from two float32 arrays in memory to the pairs with IoU >= 0.5 and their IoU, and each finds the same number:
 
 - geoindex-rs: two packed R-trees, `tree_join`, then IoU of the candidates by NumPy;
-- SciPy: two `cKDTree` of the centres, `sparse_distance_matrix` within half the largest side, which IoU 0.5 implies, then
+- SciPy: two `cKDTree` of the centres, `sparse_distance_matrix` within half the largest side (IoU 0.5 implies it), then
   IoU of the candidates by NumPy;
 - Shapely: `STRtree.query` of all boxes, then IoU of the candidates by NumPy; making its geometries is not timed.
 

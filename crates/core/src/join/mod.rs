@@ -118,3 +118,6 @@ impl<F: Float> Index<F> {
         Pairs::in_order(parts, parallel)
     }
 }
+
+#[cfg(test)]
+mod tests;
