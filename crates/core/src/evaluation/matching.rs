@@ -148,22 +148,29 @@ fn count_ground_truth(scene: Scene<'_>, settings: Settings<'_>) -> Vec<u64> {
     counts
 }
 
-/// IoU of `[x, y, width, height]` boxes in the order of operations of pycocotools' `bbIou`; the overlap over the area of
-/// the detection where the annotation marks a crowd.
-fn iou(detection: &[f64; 4], annotation: &[f64; 4], crowd: bool) -> f64 {
-    let [dx, dy, dw, dh] = *detection;
-    let [gx, gy, gw, gh] = *annotation;
-    let width = (dw + dx).min(gw + gx) - dx.max(gx);
-    if width <= 0.0 {
-        return 0.0;
+/// A box by its sides, with the sums and the product that pycocotools' `bbIou` forms again and again.
+#[derive(Clone, Copy)]
+struct Sides {
+    left: f64,
+    top: f64,
+    right: f64,
+    bottom: f64,
+    area: f64,
+}
+
+impl Sides {
+    fn new(&[x, y, width, height]: &[f64; 4]) -> Self {
+        Self { left: x, top: y, right: width + x, bottom: height + y, area: width * height }
     }
-    let height = (dh + dy).min(gh + gy) - dy.max(gy);
-    if height <= 0.0 {
-        return 0.0;
+
+    /// The intersection with an annotation, and their union: the area of the detection alone if it marks a crowd.
+    #[inline(always)]
+    fn overlap(&self, annotation: &Self, crowd: bool) -> (f64, f64) {
+        let width = self.right.min(annotation.right) - self.left.max(annotation.left);
+        let height = self.bottom.min(annotation.bottom) - self.top.max(annotation.top);
+        let intersection = width.max(0.0) * height.max(0.0);
+        (intersection, if crowd { self.area } else { self.area + annotation.area - intersection })
     }
-    let intersection = width * height;
-    let union = if crowd { dw * dh } else { dw * dh + gw * gh - intersection };
-    intersection / union
 }
 
 /// A detection and an annotation that overlap enough to match at some threshold.
@@ -184,8 +191,8 @@ struct Matcher<'a> {
     bytes: usize,
     /// The set of all thresholds.
     full: Vec<u8>,
-    /// IoU below which no pair can match at any threshold.
-    lowest: f64,
+    /// IoU surely below which no pair can match at any threshold.
+    almost_lowest: f64,
 }
 
 impl<'a> Matcher<'a> {
@@ -193,8 +200,9 @@ impl<'a> Matcher<'a> {
         let count = settings.iou_thresholds.len();
         let bytes = count.div_ceil(8);
         let full = (0..bytes).map(|byte| 0xFF >> (8 - (count - byte * 8).min(8))).collect();
-        let lowest = settings.iou_thresholds.iter().copied().fold(NEARLY_ONE, f64::min);
-        Self { scene, settings, ground_truth, detections, bytes, full, lowest }
+        // Lower by far more than the rounding of a product.
+        let almost_lowest = settings.iou_thresholds.iter().copied().fold(NEARLY_ONE, f64::min) * (1.0 - 1e-9);
+        Self { scene, settings, ground_truth, detections, bytes, full, almost_lowest }
     }
 
     fn run(&self, images: Range<usize>, scratch: &mut Scratch) -> Matches {
@@ -274,16 +282,25 @@ impl<'a> Matcher<'a> {
             }
         }
         let thresholds = self.settings.iou_thresholds;
-        let Scratch { candidates, starts, pairs, .. } = scratch;
+        let Scratch { candidates, starts, pairs, sides, .. } = scratch;
+        sides.clear();
+        sides.extend(
+            annotations.iter().map(|&row| (Sides::new(&scene.gt_box[row as usize]), scene.gt_crowd[row as usize])),
+        );
         candidates.clear();
         starts.clear();
         for &row in detections {
             starts.push(candidates.len());
-            let detection = &scene.dt_box[row as usize];
-            for (annotation, &row) in annotations.iter().enumerate() {
-                let iou = iou(detection, &scene.gt_box[row as usize], scene.gt_crowd[row as usize]);
-                if iou >= self.lowest {
-                    let level = thresholds.iter().take_while(|&&threshold| iou >= threshold.min(NEARLY_ONE)).count();
+            let detection = Sides::new(&scene.dt_box[row as usize]);
+            for (annotation, (sides, crowd)) in sides.iter().enumerate() {
+                let (intersection, union) = detection.overlap(sides, *crowd);
+                // Nearly every pair ends here, before the division, and without a branch on how they miss each other.
+                if intersection <= self.almost_lowest * union {
+                    continue;
+                }
+                let iou = intersection / union;
+                let level = thresholds.iter().take_while(|&&threshold| iou >= threshold.min(NEARLY_ONE)).count();
+                if level > 0 {
                     candidates.push(Candidate { annotation, iou, level });
                 }
             }
@@ -313,7 +330,7 @@ impl<'a> Matcher<'a> {
     fn assign(&self, annotations: &[u32], first_row: usize, scratch: &mut Scratch, matches: &mut Matches) {
         let scene = self.scene;
         let (ranges, bytes) = (self.settings.areas.len(), self.bytes);
-        let Scratch { candidates, starts, pairs, ignored, taken, ordered, levels, set } = scratch;
+        let Scratch { candidates, starts, pairs, ignored, taken, ordered, levels, set, .. } = scratch;
         // Thresholds met by the same candidates have the same matches: one of each such run is enough.
         levels.clear();
         levels.extend(candidates.iter().map(|candidate| candidate.level));
@@ -412,6 +429,8 @@ const NEARLY_ONE: f64 = 1.0 - 1e-10;
 /// What a group needs for a moment, kept from one to the next.
 #[derive(Default)]
 struct Scratch {
+    /// The annotations, and which of them mark crowds.
+    sides: Vec<(Sides, bool)>,
     /// The pairs that overlap enough, detection by detection.
     candidates: Vec<Candidate>,
     /// Where the candidates of each detection start, and where the last ones end.
