@@ -9,6 +9,8 @@ mod cursor;
 mod number;
 mod plain_numbers;
 mod stream;
+mod text;
 
-pub use cursor::{Cursor, Scalar, SyntaxError, Text};
+pub use cursor::{Cursor, Scalar, SyntaxError};
 pub use stream::{Records, Source, Stream, StreamError};
+pub use text::Text;
