@@ -133,3 +133,9 @@ def test_unknown_images_and_categories_are_named() -> None:
         evaluate(GT, DT, images=[1, 9])
     with pytest.raises(ValueError, match="no category has the name 'd'"):
         evaluate(GT, DT, categories=["d"])
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_threads_are_checked(threads: int) -> None:
+    with pytest.raises(ValueError, match="threads must be"):
+        evaluate(GT, DT, threads=threads)

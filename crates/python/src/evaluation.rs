@@ -38,14 +38,6 @@ impl Selection {
     }
 }
 
-fn unknown(array: &'static str, field: &'static str, ids: &[i64], record: usize) -> Problem {
-    let expected = match field {
-        "image_id" => "the id of an image of the ground truth",
-        _ => "the id of a category of the ground truth",
-    };
-    Problem { array, record, field, expected, found: ids[record].to_string() }
-}
-
 /// The match table of a ground truth and detections, as columns.
 #[pyfunction]
 #[pyo3(signature = (
@@ -90,11 +82,11 @@ pub fn match_detections<'py>(
         .detach(|| {
             with_threads(threads, || {
                 let positions = |array, images_of: &[i64], categories_of: &[i64]| {
-                    let image =
-                        images.positions(images_of).map_err(|row| unknown(array, "image_id", images_of, row))?;
-                    let category = categories
-                        .positions(categories_of)
-                        .map_err(|row| unknown(array, "category_id", categories_of, row))?;
+                    let image = images.positions(images_of);
+                    let image = image.map_err(|row| Problem::unknown(array, row, "image_id", images_of[row]))?;
+                    let category = categories.positions(categories_of);
+                    let category =
+                        category.map_err(|row| Problem::unknown(array, row, "category_id", categories_of[row]))?;
                     Ok::<_, Problem>((image, category))
                 };
                 let (gt, dt) = ioukit_core::threads::join(

@@ -45,6 +45,17 @@ pub struct Problem {
     pub found: String,
 }
 
+impl Problem {
+    /// A record whose `image_id` or `category_id` nobody lists.
+    pub fn unknown(array: &'static str, record: usize, field: &'static str, id: i64) -> Self {
+        let expected = match field {
+            "image_id" => "the id of an image of the ground truth",
+            _ => "the id of a category of the ground truth",
+        };
+        Self { array, record, field, expected, found: id.to_string() }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { array, record, field, expected, found } = self;
