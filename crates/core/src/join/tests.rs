@@ -73,13 +73,13 @@ fn joins_are_the_pairs_of_all_in_double() {
 fn threads_change_nothing_and_a_set_meets_itself_once() {
     let mut set = boxes::<f32>(9_000, 2.0, 5);
     for (k, corners) in set.iter_mut().enumerate() {
-        let shift = (k % 30) as f32;
+        let shift = (k % 10) as f32;
         *corners = [corners[0] + shift, corners[1], corners[2] + shift, corners[3]];
     }
     let threshold = Threshold::new(Variant::Iou, 0.5).expect("a ratio");
     let set = Set { boxes: &set, labels: None };
     let (with_itself, both_ways) = (self_join(set, threshold, 1), join(set, set, threshold, 1));
-    assert!(with_itself.rows.len() > 9_000);
+    assert!(with_itself.rows.len() > 2_000);
     let ascending = both_ways.rows.iter().zip(&both_ways.columns).filter(|(row, column)| row < column);
     assert!(ascending.eq(with_itself.rows.iter().zip(&with_itself.columns)));
     for threads in [0, 2, 5] {
