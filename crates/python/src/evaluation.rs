@@ -23,16 +23,18 @@ impl Selection {
 
     /// The place of each id among the selected rows, `u32::MAX` for the others; the row of the first unknown id.
     fn positions(&self, ids: &[i64]) -> Result<Vec<u32>, usize> {
+        let mut positions = Vec::with_capacity(ids.len());
         let mut last = None;
-        let position = |(row, &id): (usize, &i64)| match last {
-            Some((seen, slot)) if seen == id => Ok(slot),
-            _ => {
-                let slot = self.slots[self.index.position(id).ok_or(row)? as usize];
-                last = Some((id, slot));
-                Ok(slot)
-            }
-        };
-        ids.iter().enumerate().map(position).collect()
+        for (row, &id) in ids.iter().enumerate() {
+            // Rows come image by image: most have the id of the one before.
+            let slot = match last {
+                Some((seen, slot)) if seen == id => slot,
+                _ => self.slots[self.index.position(id).ok_or(row)? as usize],
+            };
+            last = Some((id, slot));
+            positions.push(slot);
+        }
+        Ok(positions)
     }
 }
 

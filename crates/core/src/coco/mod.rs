@@ -80,8 +80,9 @@ impl ReadError {
         match error {
             StreamError::Io(error) => Self::Io(error),
             StreamError::Syntax { error, element } => {
+                let dot = if error.field.is_empty() { "" } else { "." };
                 let place = match element {
-                    Some(element) => format!("{array}[{element}]: "),
+                    Some(element) => format!("{array}[{element}]{dot}{}: ", error.field),
                     None if array.is_empty() => String::new(),
                     None => format!("{array}: "),
                 };
