@@ -1,7 +1,7 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector."""
 
 from ioukit._core import __version__
-from ioukit.boxes import Boxes
+from ioukit.boxes import Boxes, Diagnosis, Finding, diagnose
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
@@ -29,12 +29,15 @@ __all__ = [
     "Boxes",
     "DatasetError",
     "Detections",
+    "Diagnosis",
     "Evaluation",
+    "Finding",
     "GroundTruth",
     "MatchTable",
     "OverlapPairs",
     "Protocol",
     "__version__",
+    "diagnose",
     "elementwise_ciou",
     "elementwise_diou",
     "elementwise_giou",
