@@ -281,8 +281,8 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=30)
 
 
-BYTES_PER_BOX = 80
-BYTES_PER_PAIR = 60
+BYTES_PER_BOX = 48
+BYTES_PER_PAIR = 48
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of a process apart from its parent's")
@@ -391,6 +391,12 @@ def test_wrong_kinds_are_refused(arguments: dict[str, Any], message: str) -> Non
     given: dict[str, Any] = {"boxes1": A, "boxes2": A, "min_iou": 0.5, **arguments}
     with pytest.raises(TypeError, match=message):
         overlap_join(given.pop("boxes1"), given.pop("boxes2"), **given)
+
+
+def test_more_boxes_than_can_be_numbered_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ioukit.overlap.join._MOST_BOXES", 2)
+    with pytest.raises(ValueError, match=r"boxes2 has 3 boxes, more than the 2 that a join can number"):
+        overlap_join(A[:2], A, min_iou=0.5)
 
 
 def test_the_threshold_has_no_default() -> None:
