@@ -1,11 +1,12 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector."""
 
 from ioukit._core import __version__
-from ioukit.boxes import Boxes
+from ioukit.boxes import Boxes, Diagnosis, Finding, diagnose
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
 from ioukit.overlap import (
+    OverlapPairs,
     elementwise_alpha_iou,
     elementwise_centre_distance,
     elementwise_ciou,
@@ -23,6 +24,7 @@ from ioukit.overlap import (
     elementwise_siou,
     jaccard_index,
     jaccard_index_of_counts,
+    overlap_join,
     pairwise_alpha_iou,
     pairwise_centre_distance,
     pairwise_ciou,
@@ -45,11 +47,15 @@ __all__ = [
     "Boxes",
     "DatasetError",
     "Detections",
+    "Diagnosis",
     "Evaluation",
+    "Finding",
     "GroundTruth",
     "MatchTable",
+    "OverlapPairs",
     "Protocol",
     "__version__",
+    "diagnose",
     "elementwise_alpha_iou",
     "elementwise_centre_distance",
     "elementwise_ciou",
@@ -68,6 +74,7 @@ __all__ = [
     "evaluate",
     "jaccard_index",
     "jaccard_index_of_counts",
+    "overlap_join",
     "pairwise_alpha_iou",
     "pairwise_centre_distance",
     "pairwise_ciou",

@@ -18,6 +18,7 @@ from ioukit.overlap.elementwise import (
     elementwise_siou,
 )
 from ioukit.overlap.jaccard import jaccard_index, jaccard_index_of_counts
+from ioukit.overlap.join import OverlapPairs, overlap_join
 from ioukit.overlap.pairwise import (
     pairwise_alpha_iou,
     pairwise_centre_distance,
@@ -37,6 +38,7 @@ from ioukit.overlap.pairwise import (
 )
 
 __all__ = [
+    "OverlapPairs",
     "elementwise_alpha_iou",
     "elementwise_centre_distance",
     "elementwise_ciou",
@@ -54,6 +56,7 @@ __all__ = [
     "elementwise_siou",
     "jaccard_index",
     "jaccard_index_of_counts",
+    "overlap_join",
     "pairwise_alpha_iou",
     "pairwise_centre_distance",
     "pairwise_ciou",
