@@ -24,7 +24,7 @@ def exact_overlap(variant: str, a: FloatArray, b: FloatArray, *parameters: float
 
     iou = _over(intersection, union)
     diou = iou - _over(distance, width**2 + height**2)
-    turn = math.atan2(ax2 - ax1 + 0.0, ay2 - ay1 + 0.0) - math.atan2(bx2 - bx1 + 0.0, by2 - by1 + 0.0)  # no -0
+    turn = math.atan2(ax2 - ax1, ay2 - ay1) - math.atan2(bx2 - bx1, by2 - by1)
     aspect = Fraction(4 / math.pi**2 * turn**2)
     width_a, height_a, width_b, height_b = ax2 - ax1, ay2 - ay1, bx2 - bx1, by2 - by1
     apart_x, apart_y = abs(ax1 + ax2 - bx1 - bx2) / 2, abs(ay1 + ay2 - by1 - by2) / 2
