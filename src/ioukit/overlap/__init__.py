@@ -17,7 +17,7 @@ from ioukit.overlap.elementwise import (
     elementwise_nwd,
     elementwise_siou,
 )
-from ioukit.overlap.jaccard import jaccard_index, jaccard_index_of_counts
+from ioukit.overlap.jaccard import jaccard_distance, jaccard_index, jaccard_index_of_counts
 from ioukit.overlap.join import OverlapPairs, overlap_join
 from ioukit.overlap.pairwise import (
     pairwise_alpha_iou,
@@ -54,6 +54,7 @@ __all__ = [
     "elementwise_mpdiou",
     "elementwise_nwd",
     "elementwise_siou",
+    "jaccard_distance",
     "jaccard_index",
     "jaccard_index_of_counts",
     "overlap_join",
