@@ -28,6 +28,8 @@ def section(row: Variant) -> str:
         "",
         f"`{row.formula}`",
         "",
+        f"![{row.name} as one box slides across another](figures/variant_{row.name}.svg)",
+        "",
         f"- **Range:** {row.range}. {_of_itself(row)}",
         *options,
         f"- **Without area:** {row.degenerate}",

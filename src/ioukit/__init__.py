@@ -1,11 +1,12 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector."""
 
 from ioukit._core import __version__
-from ioukit.boxes import Boxes
+from ioukit.boxes import Boxes, Diagnosis, Finding, diagnose
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
 from ioukit.overlap import (
+    OverlapPairs,
     elementwise_alpha_iou,
     elementwise_centre_distance,
     elementwise_ciou,
@@ -21,8 +22,10 @@ from ioukit.overlap import (
     elementwise_mpdiou,
     elementwise_nwd,
     elementwise_siou,
+    jaccard_distance,
     jaccard_index,
     jaccard_index_of_counts,
+    overlap_join,
     pairwise_alpha_iou,
     pairwise_centre_distance,
     pairwise_ciou,
@@ -45,11 +48,15 @@ __all__ = [
     "Boxes",
     "DatasetError",
     "Detections",
+    "Diagnosis",
     "Evaluation",
+    "Finding",
     "GroundTruth",
     "MatchTable",
+    "OverlapPairs",
     "Protocol",
     "__version__",
+    "diagnose",
     "elementwise_alpha_iou",
     "elementwise_centre_distance",
     "elementwise_ciou",
@@ -66,8 +73,10 @@ __all__ = [
     "elementwise_nwd",
     "elementwise_siou",
     "evaluate",
+    "jaccard_distance",
     "jaccard_index",
     "jaccard_index_of_counts",
+    "overlap_join",
     "pairwise_alpha_iou",
     "pairwise_centre_distance",
     "pairwise_ciou",

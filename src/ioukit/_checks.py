@@ -42,10 +42,9 @@ def _complaint(row: FloatArray, fmt: BoxFormat) -> str:
     a, b, c, d = row.tolist()
     if not np.isfinite(row).all():
         return "every coordinate must be finite"
-    if fmt == "xyxy" and c < a:
-        return "inverted, x2 < x1 (format 'xyxy')"
-    if fmt == "xyxy" and d < b:
-        return "inverted, y2 < y1 (format 'xyxy')"
+    if fmt == "xyxy" and (c < a or d < b):
+        axis = "x" if c < a else "y"
+        return f"inverted, {axis}2 < {axis}1 (format 'xyxy'); ioukit.diagnose tells whether they fit another format"
     if fmt != "xyxy" and min(c, d) < 0:
         return f"negative {'width' if c < 0 else 'height'} (format {fmt!r})"
     limit = "2**126 in float32" if row.dtype == np.float32 else "2**500 in float64"

@@ -78,5 +78,14 @@ def elementwise(
     threads: int,
     simd: str | None = None,
 ) -> None: ...
+def overlap_join(
+    variant: str,
+    threshold: float,
+    boxes1: FloatArray,
+    boxes2: FloatArray | None,
+    labels1: Ids | None,
+    labels2: Ids | None,
+    threads: int,
+) -> tuple[Ids, Ids, FloatArray]: ...
 def simd_levels() -> list[str]: ...
 def thread_count() -> int: ...

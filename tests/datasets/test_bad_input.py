@@ -98,10 +98,10 @@ BAD_TEXT = {
     "comment": bad_gt(GT_TEXT.replace("[", "[ // all\n", 1), "images...byte"),
     "comma behind the last": bad_dt(DT_TEXT[:-1] + ",]", "detections...byte"),
     "single quotes": bad_dt(DT_TEXT.replace('"', "'"), "detections[0]...byte...expected a key"),
-    "NaN": bad_dt(dt_with(1, score=Raw("NaN")), "detections[1]...NaN"),
-    "Infinity": bad_gt(gt_with("annotations", 1, area=Raw("Infinity")), "annotations[1]...Infinity"),
-    "-Infinity": bad_dt(dt_with(0, bbox=Raw("[0, 0, 1, -Infinity]")), "detections[0]...-Infinity"),
-    "NaN where nobody looks": bad_gt(gt_with("images", 0, note=Raw("[NaN]")), "images[0]...NaN"),
+    "NaN": bad_dt(dt_with(1, score=Raw("NaN")), "detections[1].score: ...NaN"),
+    "Infinity": bad_gt(gt_with("annotations", 1, area=Raw("Infinity")), "annotations[1].area: ...Infinity"),
+    "-Infinity": bad_dt(dt_with(0, bbox=Raw("[0, 0, 1, -Infinity]")), "detections[0].bbox: ...-Infinity"),
+    "NaN where nobody looks": bad_gt(gt_with("images", 0, note=Raw("[NaN]")), "images[0].note: ...NaN"),
 }
 BAD_DOCUMENT = {
     "swapped: ground truth": bad_gt(DT_TEXT, "expected an object...found an array...swapped"),
@@ -196,7 +196,8 @@ def test_the_good_files_are_good(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     gt, _ = write_coco(tmp_path, GT, DT)
-    assert_refused((gt, tmp_path / "none.json"), "none.json")
+    path = tmp_path / "none.json"
+    assert_refused((gt, path), f"No such file or directory: {str(path)!r}")
 
 
 def test_a_folder_is_not_a_file(tmp_path: Path) -> None:

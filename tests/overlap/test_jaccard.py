@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import ioukit
-from ioukit import jaccard_index, jaccard_index_of_counts
+from ioukit import jaccard_distance, jaccard_index, jaccard_index_of_counts
 
 members = st.frozensets(st.integers(0, 9))
 
@@ -31,6 +31,16 @@ def test_sets_masks_and_counts_agree(a: frozenset[int], b: frozenset[int]) -> No
     assert jaccard_index(a, b) == jaccard_index(b, a) == expected
     assert jaccard_index(*masks) == jaccard_index(masks[0].reshape(2, 5), masks[1].reshape(2, 5)) == expected
     assert jaccard_index_of_counts(len(a & b), len(a - b), len(b - a)) == expected
+    assert jaccard_distance(a, b) == jaccard_distance(*masks) == 1 - expected
+
+
+@given(a=members, b=members, c=members)
+def test_the_distance_is_a_metric(a: frozenset[int], b: frozenset[int], c: frozenset[int]) -> None:
+    def distance(x: frozenset[int], y: frozenset[int]) -> float:
+        return jaccard_distance(x, y, empty=0)
+
+    assert (distance(a, b) == 0) == (a == b)
+    assert distance(a, c) <= distance(a, b) + distance(b, c) + 1e-15
 
 
 def test_nothing_and_nothing() -> None:

@@ -162,3 +162,16 @@ def test_no_boxes_are_too_small_or_too_large(variant: Variant, dtype: Any, data:
     assert ((values >= variant.low - 1e-6) & (values <= variant.high)).all()  # false for NaN
     reverse = pairwise(variant, b, a, length=2.0**501, **({"of": "first"} if variant.name == "ioa" else {}))
     assert_array_equal(values, reverse.T)
+
+
+@all_variants
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_sign_of_zero_means_nothing(variant: Variant, dtype: Any) -> None:
+    """Found by `test_no_boxes_are_too_small_or_too_large`: the angle of a side of -0 was a half turn."""
+    boxes = np.array([[0, 0, 0, 0], [0, 0, 2, 0], [0, 0, 2, 2]], dtype)
+    negative = np.where(boxes == 0, -boxes, boxes).astype(dtype)
+    mixed = boxes.copy()
+    mixed[:, 2:] = negative[:, 2:]
+    for other in (negative, mixed):
+        assert_array_equal(pairwise(variant, boxes, other), pairwise(variant, boxes, boxes))
+        assert_array_equal(pairwise(variant, other, boxes), pairwise(variant, boxes, boxes))

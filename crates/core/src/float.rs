@@ -22,6 +22,10 @@ pub trait Float:
     const HALF: Self;
     /// 1.
     const ONE: Self;
+    /// The distance from 1 to the next larger number.
+    const EPSILON: Self;
+    /// The least number of full precision.
+    const MIN_POSITIVE: Self;
     /// 4/pi^2, the factor of CIoU's aspect term.
     const FOUR_OVER_PI_SQUARED: Self;
     /// The largest magnitude a coordinate or side may have, in any format: conversions of such boxes stay finite.
@@ -67,6 +71,8 @@ macro_rules! float {
             const QUARTER: Self = 0.25;
             const HALF: Self = 0.5;
             const ONE: Self = 1.0;
+            const EPSILON: Self = <$type>::EPSILON;
+            const MIN_POSITIVE: Self = <$type>::MIN_POSITIVE;
             // Rounded once, from the double.
             #[allow(clippy::cast_possible_truncation)]
             const FOUR_OVER_PI_SQUARED: Self = 0.405_284_734_569_351_1_f64 as Self;

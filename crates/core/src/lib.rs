@@ -7,6 +7,7 @@ pub mod boxes;
 pub mod coco;
 pub mod evaluation;
 pub mod float;
+pub mod join;
 pub mod json;
 pub mod overlap;
 pub mod threads;

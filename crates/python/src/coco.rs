@@ -23,7 +23,11 @@ fn read_error(path: &Path, error: ReadError) -> PyErr {
     match error {
         ReadError::Invalid(message) => DatasetError::new_err(format!("{}: {message}", path.display())),
         ReadError::Io(error) => match error.raw_os_error() {
-            Some(number) => PyOSError::new_err((number, error.to_string(), path.to_path_buf())),
+            Some(number) => {
+                let text = error.to_string();
+                let reason = text.split(" (os error").next().unwrap_or_default().to_string();
+                PyOSError::new_err((number, reason, path.as_os_str().to_os_string()))
+            }
             None => DatasetError::new_err(format!("{}: {error}", path.display())),
         },
     }

@@ -23,25 +23,19 @@ impl Selection {
 
     /// The place of each id among the selected rows, `u32::MAX` for the others; the row of the first unknown id.
     fn positions(&self, ids: &[i64]) -> Result<Vec<u32>, usize> {
+        let mut positions = Vec::with_capacity(ids.len());
         let mut last = None;
-        let position = |(row, &id): (usize, &i64)| match last {
-            Some((seen, slot)) if seen == id => Ok(slot),
-            _ => {
-                let slot = self.slots[self.index.position(id).ok_or(row)? as usize];
-                last = Some((id, slot));
-                Ok(slot)
-            }
-        };
-        ids.iter().enumerate().map(position).collect()
+        for (row, &id) in ids.iter().enumerate() {
+            // Rows come image by image: most have the id of the one before.
+            let slot = match last {
+                Some((seen, slot)) if seen == id => slot,
+                _ => self.slots[self.index.position(id).ok_or(row)? as usize],
+            };
+            last = Some((id, slot));
+            positions.push(slot);
+        }
+        Ok(positions)
     }
-}
-
-fn unknown(array: &'static str, field: &'static str, ids: &[i64], record: usize) -> Problem {
-    let expected = match field {
-        "image_id" => "the id of an image of the ground truth",
-        _ => "the id of a category of the ground truth",
-    };
-    Problem { array, record, field, expected, found: ids[record].to_string() }
 }
 
 /// The match table of a ground truth and detections, as columns.
@@ -88,11 +82,11 @@ pub fn match_detections<'py>(
         .detach(|| {
             with_threads(threads, || {
                 let positions = |array, images_of: &[i64], categories_of: &[i64]| {
-                    let image =
-                        images.positions(images_of).map_err(|row| unknown(array, "image_id", images_of, row))?;
-                    let category = categories
-                        .positions(categories_of)
-                        .map_err(|row| unknown(array, "category_id", categories_of, row))?;
+                    let image = images.positions(images_of);
+                    let image = image.map_err(|row| Problem::unknown(array, row, "image_id", images_of[row]))?;
+                    let category = categories.positions(categories_of);
+                    let category =
+                        category.map_err(|row| Problem::unknown(array, row, "category_id", categories_of[row]))?;
                     Ok::<_, Problem>((image, category))
                 };
                 let (gt, dt) = ioukit_core::threads::join(

@@ -4,6 +4,7 @@
 
 mod coco;
 mod evaluation;
+mod join;
 mod overlap;
 
 use pyo3::prelude::*;
@@ -19,6 +20,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::evaluation::{accumulate, match_detections};
+    #[pymodule_export]
+    use super::join::overlap_join;
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
 

@@ -26,6 +26,7 @@ pub fn first_invalid(boxes: &Bound<'_, PyAny>, corners: bool) -> PyResult<Option
 /// `reused` says that `out` is no fresh memory.
 #[pyfunction]
 #[pyo3(signature = (variant, parameters, boxes1, boxes2, out, threads, reused=false, simd=None))]
+#[expect(clippy::too_many_arguments, reason = "how it runs, one argument each")]
 pub fn pairwise(
     variant: &str,
     parameters: Vec<f64>,
@@ -111,7 +112,7 @@ fn rows<'a, F: Element>(boxes: &'a PyReadonlyArrayDyn<'_, F>) -> PyResult<&'a [[
     Ok(boxes.as_slice()?.as_chunks().0)
 }
 
-fn variant_named(name: &str, parameters: &[f64]) -> PyResult<Variant> {
+pub(crate) fn variant_named(name: &str, parameters: &[f64]) -> PyResult<Variant> {
     let named = Variant::named(name, parameters);
     named.ok_or_else(|| PyValueError::new_err(format!("no variant {name:?} with {} parameters", parameters.len())))
 }

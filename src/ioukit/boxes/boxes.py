@@ -8,6 +8,7 @@ import numpy as np
 
 from ioukit._arrays import as_floats, computing_dtype
 from ioukit._checks import check_boxes, check_finite, check_format, check_one_unit, check_positive
+from ioukit.boxes.diagnosis import Diagnosis, diagnose
 from ioukit.boxes.formats import convert
 
 if TYPE_CHECKING:
@@ -272,6 +273,14 @@ class Boxes:
     def drop_empty(self) -> Boxes:
         """Without the boxes that have no area."""
         return self[~self.is_empty]
+
+    def diagnose(self, image_size: tuple[float, float] | None = None) -> Diagnosis:
+        """What looks wrong with these boxes, by the rules of `ioukit.diagnose`, which also takes what `Boxes` refuses.
+
+        Args:
+            image_size: (width, height) in pixels of the image, if it is one; normalized boxes need none.
+        """
+        return diagnose(self._array, self._format, image_size=image_size, normalized=self._normalized)
 
     def __len__(self) -> int:
         return len(self._array)

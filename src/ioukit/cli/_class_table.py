@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["class_table"]
 
 _SHOWN = 5  # of the best and of the worst
-_METRICS = ("AP", "AP50", "AP75", "AR100")
 
 
-def class_table(classes: Sequence[ClassResult], *, every: bool) -> str:
+def class_table(classes: Sequence[ClassResult], *, last_cap: int, every: bool) -> str:
     """The classes from the best AP to the worst, undefined ones last.
 
     Args:
         classes: Results of all classes, in any order.
+        last_cap: The cap on detections at which AR is shown.
         every: Show all; otherwise the best and the worst few, and none without a defined AP.
     """
     ranked = sorted(classes, key=lambda c: (math.isnan(c.summary["AP"]), -c.summary["AP"], c.id))
@@ -33,7 +33,12 @@ def class_table(classes: Sequence[ClassResult], *, every: bool) -> str:
         shown = list(defined)
         if len(defined) > 2 * _SHOWN + 1:
             shown[_SHOWN:-_SHOWN] = [None]
-    metrics = [metric for metric in _METRICS if all(metric in c.summary for c in classes)]
+    # What the protocol leaves undefined for every class has no column.
+    metrics = [
+        metric
+        for metric in ("AP", "AP50", "AP75", f"AR{last_cap}")
+        if metric == "AP" or not all(math.isnan(c.summary[metric]) for c in classes)
+    ]
     rows = [("class", *metrics, "objects", "detections")]
     for c in shown:
         if c is None:

@@ -149,7 +149,7 @@ def _protocol(
 def _tables(evaluation: ioukit.Evaluation, *, every: bool) -> str:
     tables = [evaluation.table()]
     if evaluation.per_class:
-        tables.append(class_table(evaluation.per_class, every=every))
+        tables.append(class_table(evaluation.per_class, last_cap=evaluation.protocol.max_dets[-1], every=every))
     return "\n\n".join(tables)
 
 

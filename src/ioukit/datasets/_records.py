@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from numbers import Integral, Real
 from typing import Any
 
@@ -42,7 +43,9 @@ class Field:
         except (ValueError, TypeError, OverflowError):
             return None
         fits = array.dtype.kind in self.kinds and array.shape[1:] == self.shape and self.all_good(array)
-        return array if fits else None
+        # NumPy makes a number of a bool that stands among numbers.
+        numbers = chain.from_iterable(values) if self.shape else values
+        return array if fits and ("b" in self.kinds or bool not in set(map(type, numbers))) else None
 
 
 def _is_real(value: Any) -> bool:

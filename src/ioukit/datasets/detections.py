@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._checks import check_threads
 from ioukit.boxes import BoxesLike
 from ioukit.datasets._columns import (
     OnInvalid,
@@ -87,7 +88,7 @@ class Detections:
         check_on_invalid(on_invalid)
         if isinstance(source, str | os.PathLike):
             path = existing_file(source)
-            raw = _core.read_coco_detections(path, on_invalid, threads or 0)
+            raw = _core.read_coco_detections(path, on_invalid, check_threads(threads))
             spans = raw.pop("segmentations")
             return _assemble(path, on_invalid, **raw, segmentations=Segmentations(path, spans) if len(spans) else None)
         if isinstance(source, np.ndarray):

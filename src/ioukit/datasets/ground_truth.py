@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._checks import check_threads
 from ioukit.boxes import BoxesLike
 from ioukit.datasets._columns import (
     OnInvalid,
@@ -144,7 +145,9 @@ class GroundTruth:
                 is not listed, a missing key, a value of the wrong kind, a number that is not finite, a negative width,
                 height or area, a coordinate beyond 2**53. ``"drop"`` leaves such records out and counts them (of those
                 with the same id the first stays). ``"pycocotools"`` gives the numbers that pycocotools gives, defects
-                included (see :attr:`evaluation <ioukit.evaluate>`), and refuses where it raises.
+                included, and refuses where it raises: id 0 never matches, the last of several annotations with one id
+                stands in the place of each (with a selection of images or categories, which of them counts may
+                differ), and what nobody lists is left out.
             threads: How many threads read a file; all cores if ``None``.
 
         Raises:
@@ -155,7 +158,7 @@ class GroundTruth:
         if isinstance(source, Mapping):
             return _from_records(source, on_invalid)
         path = existing_file(source)
-        raw = _core.read_coco_ground_truth(path, on_invalid, threads or 0)
+        raw = _core.read_coco_ground_truth(path, on_invalid, check_threads(threads))
         images, categories = raw["images"], raw["categories"]
         return _assemble(
             path,

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._checks import check_threads
 from ioukit.datasets import Categories
 from ioukit.evaluation.matching import MatchTable
 from ioukit.evaluation.protocol import Protocol
@@ -53,7 +54,7 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
         len(protocol.iou_thresholds),
         np.array(protocol.recall_thresholds),
         np.array(protocol.max_dets, np.uint32),
-        threads or 0,
+        check_threads(threads),
     )
     for array in arrays.values():
         array.flags.writeable = False

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._checks import check_threads
 from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.evaluation.protocol import COCO, Protocol
 
@@ -221,7 +222,7 @@ def match(
         np.array([(area.low, area.high) for area in protocol.area_ranges], np.float64),
         protocol.max_dets[-1],
         protocol.class_agnostic,
-        threads or 0,
+        check_threads(threads),
     )
     if protocol.class_agnostic:
         evaluated = Categories(np.array([-1]), ("all categories",))

@@ -17,7 +17,8 @@ from ioukit.overlap.elementwise import (
     elementwise_nwd,
     elementwise_siou,
 )
-from ioukit.overlap.jaccard import jaccard_index, jaccard_index_of_counts
+from ioukit.overlap.jaccard import jaccard_distance, jaccard_index, jaccard_index_of_counts
+from ioukit.overlap.join import OverlapPairs, overlap_join
 from ioukit.overlap.pairwise import (
     pairwise_alpha_iou,
     pairwise_centre_distance,
@@ -37,6 +38,7 @@ from ioukit.overlap.pairwise import (
 )
 
 __all__ = [
+    "OverlapPairs",
     "elementwise_alpha_iou",
     "elementwise_centre_distance",
     "elementwise_ciou",
@@ -52,8 +54,10 @@ __all__ = [
     "elementwise_mpdiou",
     "elementwise_nwd",
     "elementwise_siou",
+    "jaccard_distance",
     "jaccard_index",
     "jaccard_index_of_counts",
+    "overlap_join",
     "pairwise_alpha_iou",
     "pairwise_centre_distance",
     "pairwise_ciou",

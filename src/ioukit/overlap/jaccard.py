@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["jaccard_index", "jaccard_index_of_counts"]
+__all__ = ["jaccard_distance", "jaccard_index", "jaccard_index_of_counts"]
 
 
 def jaccard_index(a: AbstractSet[Any] | ArrayLike, b: AbstractSet[Any] | ArrayLike, *, empty: float = 0.0) -> float:
@@ -54,6 +54,32 @@ def jaccard_index(a: AbstractSet[Any] | ArrayLike, b: AbstractSet[Any] | ArrayLi
     if first.shape != second.shape:
         raise ValueError(f"a and b must have one shape, got {first.shape} and {second.shape}")
     return _over(int(np.count_nonzero(first & second)), int(np.count_nonzero(first | second)), empty)
+
+
+def jaccard_distance(a: AbstractSet[Any] | ArrayLike, b: AbstractSet[Any] | ArrayLike, *, empty: float = 1.0) -> float:
+    """Jaccard distance of two sets: the share of their union that is not in both, a metric.
+
+    ``1 - |A and B| / |A or B|``; of boxes, see ``pairwise_jaccard_distance``.
+
+    Args:
+        a: As for `jaccard_index`.
+        b: Likewise.
+        empty: The distance of two empty sets, 0/0. 1, as for boxes without area; others take 0.
+
+    Returns:
+        A number within [0, 1], or ``empty``.
+
+    Raises:
+        TypeError, ValueError: As `jaccard_index`.
+
+    Examples:
+        >>> from ioukit import jaccard_distance
+        >>> jaccard_distance({"cat", "dog"}, {"dog", "bird"})
+        0.6666666666666667
+
+    Reference: Jaccard, The distribution of the flora in the alpine zone, New Phytologist 1912.
+    """
+    return 1.0 - jaccard_index(a, b, empty=1.0 - empty)
 
 
 def jaccard_index_of_counts(

@@ -10,6 +10,8 @@ use crate::threads::with_threads;
 
 const ARRAY: &str = "detections";
 
+const MEMBERS: [&str; 5] = ["image_id", "category_id", "bbox", "score", "segmentation"];
+
 /// The columns of a results file, one row a detection in the order of the file.
 #[derive(Debug, Default)]
 pub struct Detections {
@@ -61,14 +63,16 @@ impl Records for Piece {
         if is_object {
             let mut more = cursor.open(b'{', b'}')?;
             while more {
-                match cursor.key_among(&["image_id", "category_id", "bbox", "score", "segmentation"])? {
-                    0 => image_id = integer(cursor)?,
-                    1 => category_id = integer(cursor)?,
-                    2 => values = four(cursor)?,
-                    3 => score = real(cursor)?,
-                    4 => segmentation = cursor.span()?,
-                    _ => cursor.skip()?,
-                }
+                let member = cursor.key_among(&MEMBERS)?;
+                let read = match member {
+                    0 => integer(cursor).map(|value| image_id = value),
+                    1 => integer(cursor).map(|value| category_id = value),
+                    2 => four(cursor).map(|value| values = value),
+                    3 => real(cursor).map(|value| score = value),
+                    4 => cursor.span().map(|value| segmentation = value),
+                    _ => cursor.skip(),
+                };
+                read.map_err(|error| error.within(MEMBERS.get(member).map_or(b"", |name| name.as_bytes())))?;
                 more = cursor.more(b'}')?;
             }
         } else {

@@ -111,7 +111,7 @@ impl<'t> Members<'_, 't> {
         let mut more = self.more;
         while more {
             let key = self.cursor.key()?;
-            member(&key, self.cursor)?;
+            member(&key, self.cursor).map_err(|error| error.within(&key))?;
             more = self.cursor.more(b'}')?;
         }
         Ok(())

@@ -45,6 +45,17 @@ pub struct Problem {
     pub found: String,
 }
 
+impl Problem {
+    /// A record whose `image_id` or `category_id` nobody lists.
+    pub fn unknown(array: &'static str, record: usize, field: &'static str, id: i64) -> Self {
+        let expected = match field {
+            "image_id" => "the id of an image of the ground truth",
+            _ => "the id of a category of the ground truth",
+        };
+        Self { array, record, field, expected, found: id.to_string() }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { array, record, field, expected, found } = self;
@@ -80,8 +91,9 @@ impl ReadError {
         match error {
             StreamError::Io(error) => Self::Io(error),
             StreamError::Syntax { error, element } => {
+                let dot = if error.field.is_empty() { "" } else { "." };
                 let place = match element {
-                    Some(element) => format!("{array}[{element}]: "),
+                    Some(element) => format!("{array}[{element}]{dot}{}: ", error.field),
                     None if array.is_empty() => String::new(),
                     None => format!("{array}: "),
                 };

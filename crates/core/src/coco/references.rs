@@ -77,42 +77,34 @@ pub fn known_rows(
     on_invalid: OnInvalid,
 ) -> Result<Option<Vec<usize>>, Problem> {
     let mut seen = None;
-    let mut known = |row: usize| {
+    // The field at fault and its id.
+    let mut unknown = |row: usize| {
         let (image, category) = (image_ids[row], category_ids[row]);
         // Rows come image by image: most have the image of the one before.
         if seen != Some(image) {
             if images.position(image).is_none() {
-                return Err(("image_id", "the id of an image of the ground truth", image));
+                return Some(("image_id", image));
             }
             seen = Some(image);
         }
-        match categories.position(category) {
-            Some(_) => Ok(()),
-            None => Err(("category_id", "the id of a category of the ground truth", category)),
-        }
+        categories.position(category).is_none().then_some(("category_id", category))
     };
-    let Some((record, (field, expected, id))) =
-        (0..image_ids.len()).find_map(|row| known(row).err().map(|lack| (row, lack)))
-    else {
+    let rows = 0..image_ids.len();
+    let Some((row, (field, id))) = rows.clone().find_map(|row| unknown(row).map(|lack| (row, lack))) else {
         return Ok(None);
     };
-    // pycocotools leaves out what it does not know, but for the image of a detection.
-    let raises = on_invalid == OnInvalid::Pycocotools && array == "detections";
-    let of_image = |row: &usize| images.position(image_ids[*row]).is_none();
     if on_invalid == OnInvalid::Error {
-        return Err(Problem { array, record, field, expected, found: id.to_string() });
+        return Err(Problem::unknown(array, row, field, id));
     }
-    if let (true, Some(record)) = (raises, (0..image_ids.len()).find(of_image)) {
-        let found = image_ids[record].to_string();
-        return Err(Problem {
-            array,
-            record,
-            field: "image_id",
-            expected: "the id of an image of the ground truth",
-            found,
-        });
+    // pycocotools leaves out what it does not know, but for the image of a detection.
+    let of_unknown_image = |row: &usize| images.position(image_ids[*row]).is_none();
+    if on_invalid == OnInvalid::Pycocotools
+        && array == "detections"
+        && let Some(row) = rows.clone().find(of_unknown_image)
+    {
+        return Err(Problem::unknown(array, row, "image_id", image_ids[row]));
     }
-    Ok(Some((0..image_ids.len()).filter(|&row| known(row).is_ok()).collect()))
+    Ok(Some(rows.filter(|&row| unknown(row).is_none()).collect()))
 }
 
 /// The annotations to evaluate, in order; `None` if that is all of them as they are.

@@ -2,6 +2,8 @@
 
 use rayon::prelude::*;
 
+use super::score::falling;
+
 /// The outcome of every detection, by image, category and falling score, as `Matches` has them.
 #[derive(Clone, Copy)]
 pub struct Outcomes<'a> {
@@ -59,19 +61,21 @@ pub fn accumulate(outcomes: Outcomes<'_>, recall_thresholds: &[f64], caps: &[u32
     all
 }
 
-/// A detection in the order of a curve: by falling score, then by the order of rows.
+/// A detection as a number that sorts by falling score, then by row: score, row and rank, from the highest bits down.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Row {
-    falling_score: u64,
-    row: u32,
-    rank: u32,
-}
+struct Row(u128);
 
 impl Row {
     fn new(row: u32, score: f64, rank: u32) -> Self {
-        // Both zeros are alike.
-        let bits = (score + 0.0).to_bits();
-        Self { falling_score: if bits >> 63 == 0 { !bits & !(1 << 63) } else { bits }, row, rank }
+        Self(u128::from(falling(score)) << 64 | u128::from(row) << 32 | u128::from(rank))
+    }
+
+    fn row(self) -> usize {
+        (self.0 >> 32) as u32 as usize
+    }
+
+    fn rank(self) -> u32 {
+        self.0 as u32
     }
 }
 
@@ -140,9 +144,9 @@ fn draw(
     seen.clear();
     seen.resize(ranges * caps.len() * blocks, 0);
     let bytes = thresholds.div_ceil(8);
-    for &Row { row, rank, .. } in &rows {
-        let row = row as usize;
-        let first_cap = caps.partition_point(|&cap| cap <= rank);
+    for &detection in &rows {
+        let row = detection.row();
+        let first_cap = caps.partition_point(|&cap| cap <= detection.rank());
         for range in 0..ranges {
             let sets = (row * ranges + range) * bytes;
             for block in 0..blocks {
@@ -200,7 +204,7 @@ fn draw(
                 // A recall of 0 is reached by the best detection of all, which may be a false positive or ignored.
                 if needed == 0 {
                     out.precision[point] = precision.first().copied().unwrap_or(0.0);
-                    out.scores[point] = rows.first().map_or(0.0, |best| outcomes.score[best.row as usize]);
+                    out.scores[point] = rows.first().map_or(0.0, |best| outcomes.score[best.row()]);
                 } else if needed <= precision.len() {
                     out.precision[point] = precision[needed - 1];
                     out.scores[point] = score[needed - 1];
@@ -236,14 +240,6 @@ impl Iterator for Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sorts_scores_as_numbers() {
-        let scores = [f64::MAX, 1.0, 0.5, f64::MIN_POSITIVE, 0.0, -f64::MIN_POSITIVE, -1.0, f64::MIN];
-        let row = |score| Row::new(0, score, 0);
-        assert!(scores.map(row).is_sorted_by(|a, b| a < b));
-        assert!(row(-0.0) == row(0.0));
-    }
 
     #[test]
     fn lists_the_bits_that_are_set() {

@@ -1,10 +1,10 @@
 //! Which detection found which object, at every IoU threshold and for every range of areas at once.
 
-use std::ops::Range;
-
-use rayon::prelude::*;
+use std::ops::{ControlFlow, Range};
 
 use super::by_image::{ByImage, NOWHERE};
+use super::score::falling;
+use crate::threads::in_order;
 
 /// Ground truth and detections as columns, images and categories as positions (`u32::MAX` where a row takes no part).
 #[derive(Clone, Copy)]
@@ -97,40 +97,33 @@ pub fn match_detections(scene: Scene<'_>, settings: Settings<'_>) -> Matches {
             (start, rows) = (image + 1, 0);
         }
     }
-    let parts: Vec<Matches> = runs.into_par_iter().map(|run| matcher.run(run)).collect();
-    let mut all = concatenate(parts);
+    let mut all = Matches::default();
+    let produce = |scratch: &mut Scratch, run: usize| matcher.run(runs[run].clone(), scratch);
+    in_order(runs.len(), Scratch::default, produce, |mut part| {
+        all.append(&mut part);
+        ControlFlow::Continue(())
+    });
     all.threshold_bytes = matcher.bytes;
     all.ground_truth_count = count_ground_truth(scene, settings);
     all
 }
 
-fn concatenate(parts: Vec<Matches>) -> Matches {
-    let rows = parts.iter().map(|part| part.score.len()).sum();
-    let mut all = Matches {
-        category: Vec::with_capacity(rows),
-        image: Vec::with_capacity(rows),
-        rank: Vec::with_capacity(rows),
-        detection: Vec::with_capacity(rows),
-        score: Vec::with_capacity(rows),
-        matched: Vec::with_capacity(parts.iter().map(|part| part.matched.len()).sum()),
-        ignored: Vec::with_capacity(parts.iter().map(|part| part.ignored.len()).sum()),
-        ..Matches::default()
-    };
-    for part in parts {
-        let shift = all.category.len() as u32;
-        all.category.extend(part.category);
-        all.image.extend(part.image);
-        all.rank.extend(part.rank);
-        all.detection.extend(part.detection);
-        all.score.extend(part.score);
-        all.matched.extend(part.matched);
-        all.ignored.extend(part.ignored);
-        all.pair_row.extend(part.pair_row.into_iter().map(|row| row + shift));
-        all.pair_ground_truth.extend(part.pair_ground_truth);
-        all.pair_iou.extend(part.pair_iou);
-        all.pair_matched.extend(part.pair_matched);
+impl Matches {
+    /// Moves all rows of `other`, which follow these, to the end.
+    fn append(&mut self, other: &mut Self) {
+        let shift = self.category.len() as u32;
+        self.category.append(&mut other.category);
+        self.image.append(&mut other.image);
+        self.rank.append(&mut other.rank);
+        self.detection.append(&mut other.detection);
+        self.score.append(&mut other.score);
+        self.matched.append(&mut other.matched);
+        self.ignored.append(&mut other.ignored);
+        self.pair_row.extend(other.pair_row.drain(..).map(|row| row + shift));
+        self.pair_ground_truth.append(&mut other.pair_ground_truth);
+        self.pair_iou.append(&mut other.pair_iou);
+        self.pair_matched.append(&mut other.pair_matched);
     }
-    all
 }
 
 /// Whether an area lies outside a range; both ends belong to it (cocoeval 251, 300).
@@ -155,22 +148,29 @@ fn count_ground_truth(scene: Scene<'_>, settings: Settings<'_>) -> Vec<u64> {
     counts
 }
 
-/// IoU of `[x, y, width, height]` boxes in the order of operations of pycocotools' `bbIou`; the overlap over the area of
-/// the detection where the annotation marks a crowd.
-fn iou(detection: &[f64; 4], annotation: &[f64; 4], crowd: bool) -> f64 {
-    let [dx, dy, dw, dh] = *detection;
-    let [gx, gy, gw, gh] = *annotation;
-    let width = (dw + dx).min(gw + gx) - dx.max(gx);
-    if width <= 0.0 {
-        return 0.0;
+/// A box by its sides, with the sums and the product that pycocotools' `bbIou` forms again and again.
+#[derive(Clone, Copy)]
+struct Sides {
+    left: f64,
+    top: f64,
+    right: f64,
+    bottom: f64,
+    area: f64,
+}
+
+impl Sides {
+    fn new(&[x, y, width, height]: &[f64; 4]) -> Self {
+        Self { left: x, top: y, right: width + x, bottom: height + y, area: width * height }
     }
-    let height = (dh + dy).min(gh + gy) - dy.max(gy);
-    if height <= 0.0 {
-        return 0.0;
+
+    /// The intersection with an annotation, and their union: the area of the detection alone if it marks a crowd.
+    #[inline(always)]
+    fn overlap(&self, annotation: &Self, crowd: bool) -> (f64, f64) {
+        let width = self.right.min(annotation.right) - self.left.max(annotation.left);
+        let height = self.bottom.min(annotation.bottom) - self.top.max(annotation.top);
+        let intersection = width.max(0.0) * height.max(0.0);
+        (intersection, if crowd { self.area } else { self.area + annotation.area - intersection })
     }
-    let intersection = width * height;
-    let union = if crowd { dw * dh } else { dw * dh + gw * gh - intersection };
-    intersection / union
 }
 
 /// A detection and an annotation that overlap enough to match at some threshold.
@@ -191,8 +191,8 @@ struct Matcher<'a> {
     bytes: usize,
     /// The set of all thresholds.
     full: Vec<u8>,
-    /// IoU below which no pair can match at any threshold.
-    lowest: f64,
+    /// IoU surely below which no pair can match at any threshold.
+    almost_lowest: f64,
 }
 
 impl<'a> Matcher<'a> {
@@ -200,41 +200,49 @@ impl<'a> Matcher<'a> {
         let count = settings.iou_thresholds.len();
         let bytes = count.div_ceil(8);
         let full = (0..bytes).map(|byte| 0xFF >> (8 - (count - byte * 8).min(8))).collect();
-        let lowest = settings.iou_thresholds.iter().copied().fold(NEARLY_ONE, f64::min);
-        Self { scene, settings, ground_truth, detections, bytes, full, lowest }
+        // Lower by far more than the rounding of a product.
+        let almost_lowest = settings.iou_thresholds.iter().copied().fold(NEARLY_ONE, f64::min) * (1.0 - 1e-9);
+        Self { scene, settings, ground_truth, detections, bytes, full, almost_lowest }
     }
 
-    fn run(&self, images: Range<usize>) -> Matches {
+    fn run(&self, images: Range<usize>, scratch: &mut Scratch) -> Matches {
         let scene = self.scene;
         let mut matches = Matches::default();
-        let mut scratch = Scratch::default();
-        let (mut gt_rows, mut dt_rows) = (Vec::new(), Vec::new());
+        let (mut gt_rows, mut sorted, mut dt_rows) = (Vec::new(), Vec::new(), Vec::new());
         let gt_category = |row: u32| scene.gt_category[row as usize];
-        let dt_category = |row: u32| scene.dt_category[row as usize];
-        // Equal scores keep the order of the file (cocoeval 254); without categories, that of categories comes first.
-        let falling = |a: u32, b: u32| {
-            let scores = (scene.dt_score[a as usize], scene.dt_score[b as usize]);
-            scores.1.partial_cmp(&scores.0).expect("scores are numbers")
+        // By category, then falling score, then position in the file, as one number (cocoeval 254). As one category, the
+        // detections still come category by category where scores are equal (cocoeval 169).
+        let key = |row: u32| {
+            let (category, score) = (scene.dt_category[row as usize], falling(scene.dt_score[row as usize]));
+            let (category, score, row) = (u128::from(category), u128::from(score), u128::from(row));
+            if self.settings.class_agnostic {
+                score << 64 | category << 32 | row
+            } else {
+                category << 96 | score << 32 | row
+            }
         };
         for image in images {
             gt_rows.clear();
             gt_rows.extend(self.ground_truth.rows(image).filter(|&row| gt_category(row) != NOWHERE));
             gt_rows.sort_by_key(|&row| gt_category(row));
+            sorted.clear();
+            let evaluated = self.detections.rows(image).filter(|&row| scene.dt_category[row as usize] != NOWHERE);
+            sorted.extend(evaluated.map(key));
+            sorted.sort_unstable();
             dt_rows.clear();
-            dt_rows.extend(self.detections.rows(image).filter(|&row| dt_category(row) != NOWHERE));
+            dt_rows.extend(sorted.iter().map(|&key| key as u32));
             if self.settings.class_agnostic {
-                dt_rows.sort_by(|&a, &b| falling(a, b).then_with(|| dt_category(a).cmp(&dt_category(b))));
-                self.group((0, image), &gt_rows, &dt_rows, &mut scratch, &mut matches);
+                self.group((0, image), &gt_rows, &dt_rows, scratch, &mut matches);
                 continue;
             }
-            dt_rows.sort_by(|&a, &b| dt_category(a).cmp(&dt_category(b)).then_with(|| falling(a, b)));
             let (mut gt, mut dt) = (gt_rows.as_slice(), dt_rows.as_slice());
             while let Some(&row) = dt.first() {
-                let category = dt_category(row);
-                let (of_category, rest) = dt.split_at(dt.partition_point(|&row| dt_category(row) <= category));
+                let category = scene.dt_category[row as usize];
+                let same = dt.iter().take_while(|&&row| scene.dt_category[row as usize] == category).count();
+                let (of_category, rest) = dt.split_at(same);
                 gt = &gt[gt.partition_point(|&row| gt_category(row) < category)..];
                 let found = &gt[..gt.partition_point(|&row| gt_category(row) <= category)];
-                self.group((category, image), found, of_category, &mut scratch, &mut matches);
+                self.group((category, image), found, of_category, scratch, &mut matches);
                 dt = rest;
             }
         }
@@ -262,27 +270,37 @@ impl<'a> Matcher<'a> {
         matches.score.extend(detections.iter().map(|&row| scene.dt_score[row as usize]));
         matches.matched.resize(rows * ranges * bytes, 0);
         matches.ignored.resize(rows * ranges * bytes, 0);
-        let mut sets = matches.ignored[first_row * ranges * bytes..].chunks_exact_mut(bytes);
+        let mut sets = matches.ignored[first_row * ranges * bytes..].iter_mut();
         for &row in detections {
             let [_, _, width, height] = scene.dt_box[row as usize];
-            for (&limits, set) in self.settings.areas.iter().zip(&mut sets) {
+            for &limits in self.settings.areas {
                 // What matches nothing and is of another size is not held against the detector (cocoeval 300).
-                if outside(width * height, limits) {
-                    set.copy_from_slice(&self.full);
+                let mask = if outside(width * height, limits) { 0xFF } else { 0 };
+                for (&full, set) in self.full.iter().zip(sets.by_ref()) {
+                    *set = full & mask;
                 }
             }
         }
         let thresholds = self.settings.iou_thresholds;
-        let Scratch { candidates, starts, pairs, .. } = scratch;
+        let Scratch { candidates, starts, pairs, sides, .. } = scratch;
+        sides.clear();
+        sides.extend(
+            annotations.iter().map(|&row| (Sides::new(&scene.gt_box[row as usize]), scene.gt_crowd[row as usize])),
+        );
         candidates.clear();
         starts.clear();
         for &row in detections {
             starts.push(candidates.len());
-            let detection = &scene.dt_box[row as usize];
-            for (annotation, &row) in annotations.iter().enumerate() {
-                let iou = iou(detection, &scene.gt_box[row as usize], scene.gt_crowd[row as usize]);
-                if iou >= self.lowest {
-                    let level = thresholds.iter().take_while(|&&threshold| iou >= threshold.min(NEARLY_ONE)).count();
+            let detection = Sides::new(&scene.dt_box[row as usize]);
+            for (annotation, (sides, crowd)) in sides.iter().enumerate() {
+                let (intersection, union) = detection.overlap(sides, *crowd);
+                // Nearly every pair ends here, before the division, and without a branch on how they miss each other.
+                if intersection <= self.almost_lowest * union {
+                    continue;
+                }
+                let iou = intersection / union;
+                let level = thresholds.iter().take_while(|&&threshold| iou >= threshold.min(NEARLY_ONE)).count();
+                if level > 0 {
                     candidates.push(Candidate { annotation, iou, level });
                 }
             }
@@ -312,7 +330,7 @@ impl<'a> Matcher<'a> {
     fn assign(&self, annotations: &[u32], first_row: usize, scratch: &mut Scratch, matches: &mut Matches) {
         let scene = self.scene;
         let (ranges, bytes) = (self.settings.areas.len(), self.bytes);
-        let Scratch { candidates, starts, pairs, ignored, taken, ordered, levels, set } = scratch;
+        let Scratch { candidates, starts, pairs, ignored, taken, ordered, levels, set, .. } = scratch;
         // Thresholds met by the same candidates have the same matches: one of each such run is enough.
         levels.clear();
         levels.extend(candidates.iter().map(|candidate| candidate.level));
@@ -411,6 +429,8 @@ const NEARLY_ONE: f64 = 1.0 - 1e-10;
 /// What a group needs for a moment, kept from one to the next.
 #[derive(Default)]
 struct Scratch {
+    /// The annotations, and which of them mark crowds.
+    sides: Vec<(Sides, bool)>,
     /// The pairs that overlap enough, detection by detection.
     candidates: Vec<Candidate>,
     /// Where the candidates of each detection start, and where the last ones end.

@@ -6,6 +6,7 @@
 mod accumulate;
 mod by_image;
 mod matching;
+mod score;
 
 pub use accumulate::{Curves, Outcomes, accumulate};
 pub use matching::{Matches, Scene, Settings, match_detections};

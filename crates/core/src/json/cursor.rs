@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::number::{Decimal, TENS, leading_digits};
 use super::plain_numbers;
+use super::text::{Text, plain_length};
 
 /// How deep arrays and objects may nest; Python's own reader gives up at about this depth.
 const MAX_DEPTH: usize = 960;
@@ -17,21 +18,16 @@ pub struct SyntaxError {
     pub what: Cow<'static, str>,
     /// The text ended too early: more of it might mend this.
     pub ended: bool,
+    /// The member of a record in which it is; empty if that is not known.
+    pub field: String,
 }
 
-/// A string as it stands between its quotes.
-#[derive(Clone, Copy, Debug)]
-pub struct Text<'a> {
-    raw: &'a [u8],
-    escaped: bool,
-}
-
-impl<'a> Text<'a> {
-    /// The characters in UTF-8, escapes resolved. A lone surrogate, which JSON can spell, comes out in the three bytes
-    /// that Python's `surrogatepass` reads and writes.
-    #[inline(always)]
-    pub fn decode(self) -> Cow<'a, [u8]> {
-        if self.escaped { Cow::Owned(unescape(self.raw)) } else { Cow::Borrowed(self.raw) }
+impl SyntaxError {
+    /// The error, said to be in the value of `key`.
+    #[cold]
+    pub fn within(mut self: Box<Self>, key: &[u8]) -> Box<Self> {
+        self.field = String::from_utf8_lossy(key).into_owned();
+        self
     }
 }
 
@@ -83,7 +79,7 @@ impl<'a> Cursor<'a> {
 
     #[cold]
     fn error<T>(&self, what: impl Into<Cow<'static, str>>) -> Result<T> {
-        Err(Box::new(SyntaxError { at: self.offset(), what: what.into(), ended: false }))
+        Err(Box::new(SyntaxError { at: self.offset(), what: what.into(), ended: false, field: String::new() }))
     }
 
     #[cold]
@@ -93,6 +89,7 @@ impl<'a> Cursor<'a> {
             at,
             what: "the text ends inside a value (is the file truncated?)".into(),
             ended: true,
+            field: String::new(),
         }))
     }
 
@@ -478,254 +475,9 @@ impl Nesting {
     }
 }
 
-/// The number of leading bytes that a string may hold as they are, judged eight at a time.
-#[inline(always)]
-fn plain_length(text: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let mut length = 0;
-    while let Some(chunk) = text[length..].first_chunk() {
-        let word = u64::from_le_bytes(*chunk);
-        let quote = word ^ (ONES * u64::from(b'"'));
-        let backslash = word ^ (ONES * u64::from(b'\\'));
-        // A byte below 0x20, or equal to quote or backslash, borrows; the lowest bit set is always a true one.
-        let special = (word.wrapping_sub(ONES * 0x20) & !word)
-            | (quote.wrapping_sub(ONES) & !quote)
-            | (backslash.wrapping_sub(ONES) & !backslash)
-            | word;
-        let special = special & HIGHS;
-        if special != 0 {
-            return length + special.trailing_zeros() as usize / 8;
-        }
-        length += 8;
-    }
-    length
-}
-
-fn unescape(raw: &[u8]) -> Vec<u8> {
-    let hex = |at: usize| -> Option<u32> {
-        let digits = raw.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        digits.iter().try_fold(0, |value, &digit| Some(value * 16 + char::from(digit).to_digit(16)?))
-    };
-    let mut text = Vec::with_capacity(raw.len());
-    let mut at = 0;
-    while at < raw.len() {
-        if raw[at] != b'\\' {
-            text.push(raw[at]);
-            at += 1;
-            continue;
-        }
-        if let Some(unit) = hex(at) {
-            at += 6;
-            let low = hex(at).filter(|low| (0xDC00..0xE000).contains(low));
-            match (unit, low) {
-                (0xD800..0xDC00, Some(low)) => {
-                    at += 6;
-                    push_code_point(&mut text, 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00));
-                }
-                _ => push_code_point(&mut text, unit),
-            }
-            continue;
-        }
-        text.push(match raw[at + 1] {
-            b'b' => 0x08,
-            b'f' => 0x0C,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            other => other,
-        });
-        at += 2;
-    }
-    text
-}
-
-/// Appends a code point in UTF-8, a lone surrogate in the form that UTF-8 would give it if it were allowed.
-fn push_code_point(text: &mut Vec<u8>, point: u32) {
-    match char::from_u32(point) {
-        Some(character) => text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
-        None => {
-            text.extend([0xE0 | (point >> 12) as u8, 0x80 | (point >> 6 & 0x3F) as u8, 0x80 | (point & 0x3F) as u8])
-        }
-    }
-}
-
 fn show(byte: u8) -> String {
     if byte.is_ascii_graphic() { format!("'{}'", char::from(byte)) } else { format!("byte 0x{byte:02X}") }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn skip(text: &str) -> Result<()> {
-        let mut cursor = Cursor::new(text.as_bytes(), 0, 0);
-        cursor.skip()?;
-        match cursor.peek() {
-            None => Ok(()),
-            Some(_) => cursor.expected("the end"),
-        }
-    }
-
-    #[test]
-    fn takes_what_the_grammar_takes() {
-        for text in [
-            "0",
-            "-0",
-            "1.5",
-            "-0.0e+10",
-            "1E5",
-            "123456789012345678901234567890",
-            "\"\"",
-            "\"a\\u00e9\\n\\ud800\"",
-            "\"é\"",
-            " [ ] ",
-            "{ }",
-            "[1,[2,{\"a\":[]}],null,true,false]",
-            "{\"a\":1,\"a\":{\"b\":\"c\"}}",
-            "\t\r\n 1 \n",
-        ] {
-            assert_eq!(skip(text), Ok(()), "{text}");
-        }
-    }
-
-    #[test]
-    fn refuses_what_the_grammar_refuses() {
-        for text in [
-            "",
-            " ",
-            "01",
-            "-",
-            "+1",
-            ".5",
-            "1.",
-            "1e",
-            "1e+",
-            "1.e5",
-            "0x10",
-            "1_000",
-            "--1",
-            "\"",
-            "\"\\x\"",
-            "\"\\u12\"",
-            "\"\\u12g4\"",
-            "\"\n\"",
-            "\"\u{1}\"",
-            "'a'",
-            "[1,]",
-            "[,1]",
-            "[1 2]",
-            "{\"a\"}",
-            "{\"a\":}",
-            "{\"a\":1,}",
-            "{a:1}",
-            "{1:1}",
-            "[1",
-            "{\"a\":1",
-            "tru",
-            "True",
-            "nul",
-            "NaN",
-            "Infinity",
-            "-Infinity",
-            "[1]]",
-            "1 2",
-            "// a",
-            "\u{feff}1",
-            "\u{a0}1",
-            "[1}",
-            "{\"a\":1]",
-        ] {
-            assert!(skip(text).is_err(), "{text}");
-        }
-        let latin1 = [b'"', 0xE9, b'"'];
-        assert!(Cursor::new(&latin1, 0, 0).skip().unwrap_err().what.contains("UTF-8"));
-    }
-
-    #[test]
-    fn says_of_every_cut_that_the_text_ended() {
-        let text = r#"{"a": [1.25e-3, "x\u00e9\n", true, null, false, {"b": []}], "c": -1}"#;
-        for length in 0..text.len() {
-            let error = skip(&text[..length]).expect_err(&text[..length]);
-            assert!(error.ended, "{:?} of {:?}", error, &text[..length]);
-        }
-    }
-
-    #[test]
-    fn names_nan_and_infinity() {
-        for word in ["NaN", "Infinity", "-Infinity"] {
-            assert!(skip(word).unwrap_err().what.starts_with(word), "{word}");
-        }
-    }
-
-    #[test]
-    fn refuses_deep_nesting_without_recursion() {
-        assert_eq!(skip(&format!("{}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH))), Ok(()));
-        for depth in [MAX_DEPTH + 1, 1_000_000] {
-            assert!(skip(&"[".repeat(depth)).unwrap_err().what.contains("nested"));
-            assert!(skip(&"{\"a\":".repeat(depth)).unwrap_err().what.contains("nested"));
-        }
-    }
-
-    #[test]
-    fn resolves_escapes() {
-        let decode = |text: &str| match Cursor::new(text.as_bytes(), 0, 0).scalar().unwrap() {
-            Scalar::Text(text) => text.decode().into_owned(),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(
-            decode(r#""a\"\\\/\b\f\n\r\t\u0041\u00e9\u20ac\ud83d\ude00""#),
-            "a\"\\/\u{8}\u{c}\n\r\tAé€😀".as_bytes()
-        );
-        assert_eq!(decode(r#""\ud800x""#), [0xED, 0xA0, 0x80, b'x']);
-        assert_eq!(decode(r#""\ud800\u0041""#), [0xED, 0xA0, 0x80, b'A']);
-    }
-
-    #[test]
-    fn rounds_every_number_as_the_standard_library_does() {
-        for text in [
-            "0",
-            "-0.0",
-            "0.1",
-            "1e22",
-            "1e23",
-            "123.45678710937500",
-            "17.976931348623157e307",
-            "1.7976931348623159e308",
-            "5e-324",
-            "2e-324",
-            "2.2250738585072011e-308",
-            "9007199254740993",
-            "0.000000000000000000000000000000001234567890123456789",
-            "12345678901234567890123456789.5",
-            "1e999",
-            "1e-999",
-            "1e99999999999999999999",
-            "1e-99999999999999999999",
-            "0e999",
-            "8.5e-27",
-            "179769313486231580793728971405301e5",
-            "0.30000000000000004",
-            "100000000000000000000000000000000e-32",
-        ] {
-            let mut cursor = Cursor::new(text.as_bytes(), 0, 0);
-            let value = cursor.try_number().unwrap().unwrap();
-            assert_eq!(value.to_bits(), text.parse::<f64>().unwrap().to_bits(), "{text}");
-            assert_eq!(cursor.at(), text.len());
-        }
-    }
-
-    #[test]
-    fn keeps_integers_of_64_bits() {
-        let integer = |text: &str| match Cursor::new(text.as_bytes(), 0, 0).scalar().unwrap() {
-            Scalar::Number { integer, .. } => integer,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(integer("9223372036854775807"), Some(i64::MAX));
-        assert_eq!(integer("-9223372036854775808"), Some(i64::MIN));
-        assert_eq!(integer("9223372036854775808"), None);
-        assert_eq!(integer("18446744073709551617"), None);
-        assert_eq!(integer("1.0"), None);
-        assert_eq!(integer("-0"), Some(0));
-    }
-}
+mod tests;

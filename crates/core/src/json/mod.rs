@@ -1,14 +1,15 @@
 //! Strict JSON (RFC 8259) read in place: no document, no objects, one pass.
 //!
 //! It takes what Python's `json` takes and refuses what that refuses, and the `NaN` and `Infinity` that it takes beside
-//! the standard as well. `cursor` walks over one piece of text, `number` rounds, `plain_numbers` passes over what nobody
-//! asked for, `stream` feeds the cursor from a file
-//! that need not be in memory, by all threads.
+//! the standard as well. `cursor` walks over one piece of text, `text` and `number` make values of it, `plain_numbers`
+//! takes lists at once, `stream` feeds the cursor from a file that need not be in memory, by all threads.
 
 mod cursor;
 mod number;
 mod plain_numbers;
 mod stream;
+mod text;
 
-pub use cursor::{Cursor, Scalar, SyntaxError, Text};
+pub use cursor::{Cursor, Scalar, SyntaxError};
 pub use stream::{Records, Source, Stream, StreamError};
+pub use text::Text;

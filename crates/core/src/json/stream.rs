@@ -5,14 +5,14 @@
 //! one before it ended exactly where it began, so that a look-alike inside a string or a nested array costs time and
 //! never a wrong answer. Only a piece a thread is in memory at once, and its columns go on to the next piece.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::cursor::{Cursor, SyntaxError};
+use crate::threads::in_order;
 
 /// Bytes of a piece of an array: small enough for the cache of a core, large enough to hide the start of each.
 const CHUNK: u64 = 1 << 20;
@@ -227,106 +227,53 @@ impl<'s> Stream<'s> {
             return Ok(new());
         }
         let (source, first) = (self.window.source, self.at);
-        let assembly = Assembly {
-            first,
-            at: first,
-            index: 0,
-            early: BTreeMap::new(),
-            records: new(),
-            elements: 0,
-            spare: Vec::new(),
-            outcome: None,
-        };
-        let assembly = Mutex::new(assembly);
         let pieces = source.length().saturating_sub(first).div_ceil(CHUNK).max(1);
-        if pieces == 1 {
-            work(source, first, pieces, &AtomicU64::new(0), &assembly, &new);
-        } else {
-            let next = AtomicU64::new(0);
-            rayon::broadcast(|_| work(source, first, pieces, &next, &assembly, &new));
-        }
-        let assembly = assembly.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.at = assembly.outcome.expect("the last piece closes the array or fails")?;
-        self.window.load(self.at, self.at + CHUNK / 32)?;
-        Ok(assembly.records)
-    }
-}
-
-/// The part of an array that is read so far, without a gap.
-struct Assembly<R> {
-    /// Where the array's first element starts.
-    first: u64,
-    /// Where the next element starts.
-    at: u64,
-    /// The piece that it stands in.
-    index: u64,
-    /// Pieces parsed before their turn.
-    early: BTreeMap<u64, Option<Part<R>>>,
-    records: R,
-    elements: u64,
-    /// Columns that are empty and have their memory.
-    spare: Vec<R>,
-    /// The byte behind the array, once it is known, or why there is none.
-    outcome: Option<Result<u64, StreamError>>,
-}
-
-impl<R: Records> Assembly<R> {
-    /// Adds a piece, and those that waited for it.
-    fn add(&mut self, source: &Source, index: u64, part: Option<Part<R>>, new: &impl Fn() -> R) -> io::Result<()> {
-        self.early.insert(index, part);
-        while let (None, Some(part)) = (&self.outcome, self.early.remove(&self.index)) {
-            let limit = self.first + (self.index + 1) * CHUNK;
-            self.index += 1;
-            let mut part = match part {
-                Some(part) if part.start == self.at => part,
-                // An element reaches over the whole piece.
-                _ if self.at >= limit => continue,
-                // What looked like an element was none.
-                _ => parse(&mut Window::new(source), self.at, limit, new())?,
-            };
-            match part.end {
-                End::Next(follower) => self.at = follower,
-                End::Closed(after) => self.outcome = Some(Ok(after)),
-                End::Failed(error) => {
-                    let element = Some(self.elements + part.elements);
-                    self.outcome = Some(Err(StreamError::Syntax { error, element }));
-                }
-            }
-            self.elements += part.elements;
-            self.records.append(&mut part.records);
-            self.spare.push(part.records);
-        }
-        Ok(())
-    }
-}
-
-/// Parses pieces, each from the first place that looks like the start of an element, until the end of the array is known.
-fn work<R: Records>(
-    source: &Source,
-    first: u64,
-    pieces: u64,
-    next: &AtomicU64,
-    assembly: &Mutex<Assembly<R>>,
-    new: &(impl Fn() -> R + Sync),
-) {
-    let mut window = Window::new(source);
-    loop {
-        let index = next.fetch_add(1, Ordering::Relaxed);
-        let records = {
-            let mut assembly = assembly.lock().unwrap_or_else(PoisonError::into_inner);
-            if index >= pieces || assembly.outcome.is_some() {
-                return;
-            }
-            assembly.spare.pop().unwrap_or_else(new)
+        let limit = |piece: usize| first + (piece as u64 + 1) * CHUNK;
+        // Columns that are empty and have their memory.
+        let spare = Mutex::new(Vec::new());
+        let produce = |window: &mut Window<'_>, piece: usize| {
+            let begin = limit(piece) - CHUNK;
+            let start = if piece == 0 { Ok(Some(first)) } else { guess(window, begin, limit(piece)) };
+            let records = spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_else(&new);
+            start.and_then(|start| start.map(|start| parse(window, start, limit(piece), records)).transpose())
         };
-        let (begin, limit) = (first + index * CHUNK, first + (index + 1) * CHUNK);
-        let start = if index == 0 { Ok(Some(first)) } else { guess(&mut window, begin, limit) };
-        let part = start.and_then(|start| start.map(|start| parse(&mut window, start, limit, records)).transpose());
-        let mut assembly = assembly.lock().unwrap_or_else(PoisonError::into_inner);
-        let added = part.and_then(|part| assembly.add(source, index, part, new));
-        if let Err(error) = added {
-            assembly.outcome.get_or_insert(Err(error.into()));
-        }
+        let (mut records, mut elements, mut piece) = (new(), 0, 0);
+        let mut at = first;
+        let mut outcome = None;
+        let mut add = |part: io::Result<Option<Part<R>>>| -> Result<Option<u64>, StreamError> {
+            let limit = limit(piece);
+            piece += 1;
+            let mut part = match part? {
+                Some(part) if part.start == at => part,
+                // An element reaches over the whole piece.
+                _ if at >= limit => return Ok(None),
+                // What looked like an element was none.
+                _ => parse(&mut Window::new(source), at, limit, new())?,
+            };
+            elements += part.elements;
+            records.append(&mut part.records);
+            spare.lock().unwrap_or_else(PoisonError::into_inner).push(part.records);
+            match part.end {
+                End::Next(follower) => {
+                    at = follower;
+                    Ok(None)
+                }
+                End::Closed(after) => Ok(Some(after)),
+                End::Failed(error) => Err(StreamError::Syntax { error, element: Some(elements) }),
+            }
+        };
+        in_order(
+            pieces as usize,
+            || Window::new(source),
+            produce,
+            |part| {
+                outcome = add(part).transpose();
+                if outcome.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            },
+        );
+        self.at = outcome.expect("the last piece closes the array or fails")?;
+        self.window.load(self.at, self.at + CHUNK / 32)?;
+        Ok(records)
     }
 }
 
@@ -417,113 +364,4 @@ fn parse<R: Records>(window: &mut Window<'_>, start: u64, limit: u64, records: R
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::json::Scalar;
-
-    /// Keeps the member "id" of every element.
-    #[derive(Default)]
-    struct Ids(Vec<i64>);
-
-    impl Records for Ids {
-        fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>> {
-            let mut id = None;
-            if cursor.open(b'{', b'}')? {
-                loop {
-                    if cursor.key()?.as_ref() == b"id" {
-                        let Scalar::Number { integer, .. } = cursor.scalar()? else { panic!("ids are numbers") };
-                        id = integer;
-                    } else {
-                        cursor.skip()?;
-                    }
-                    if !cursor.more(b'}')? {
-                        break;
-                    }
-                }
-            }
-            self.0.push(id.unwrap_or(-1));
-            Ok(())
-        }
-
-        fn append(&mut self, other: &mut Self) {
-            self.0.append(&mut other.0);
-        }
-    }
-
-    fn ids(text: &str) -> Result<Vec<i64>, StreamError> {
-        let path = std::env::temp_dir().join(format!(
-            "ioukit-stream-{}-{:?}",
-            std::process::id(),
-            std::thread::current().id()
-        ));
-        std::fs::write(&path, text).unwrap();
-        let mut results = Vec::new();
-        for source in [Source::Memory(text.as_bytes().to_vec()), Source::open(&path).unwrap()] {
-            let mut stream = Stream::new(&source).unwrap();
-            let columns = stream.array(Ids::default);
-            let rest = stream.peek();
-            results.push(columns.map(|columns| {
-                assert_eq!(rest.unwrap(), None);
-                columns.0
-            }));
-        }
-        std::fs::remove_file(&path).unwrap();
-        let file = results.pop().unwrap();
-        if let (Ok(memory), Ok(file)) = (&results[0], &file) {
-            assert_eq!(memory, file);
-        }
-        file
-    }
-
-    #[test]
-    fn reads_short_arrays() {
-        assert_eq!(ids("[]").unwrap(), []);
-        assert_eq!(ids(" [ ] ").unwrap(), []);
-        assert_eq!(ids("[{\"id\":1}]\n").unwrap(), [1]);
-        assert_eq!(ids("[{\"id\":1} , {} ]").unwrap(), [1, -1]);
-    }
-
-    #[test]
-    fn reads_long_arrays_whatever_stands_in_them() {
-        let fillers = [
-            String::new(),
-            "\"},{\\\"id\\\":7},{\"".to_string(),
-            "[{\"id\":8},{\"id\":9} , {}]".to_string(),
-            format!("\"{}\"", "x".repeat(3 * CHUNK as usize + 5)),
-            " ".repeat(2 * CHUNK as usize + 3) + "0",
-        ];
-        for filler in &fillers {
-            let count = if filler.len() > 1000 { 5 } else { 4 * CHUNK as usize / (filler.len() + 20) };
-            for gap in ["", "\n  "] {
-                let elements: Vec<String> = (0..count)
-                    .map(|id| {
-                        if filler.is_empty() {
-                            format!("{{\"id\":{id}}}")
-                        } else {
-                            format!("{{\"other\":{filler},\"id\":{id}}}")
-                        }
-                    })
-                    .collect();
-                let text = format!("[{gap}{}{gap}]", elements.join(&format!("{gap},{gap}")));
-                assert_eq!(ids(&text).unwrap(), (0..count as i64).collect::<Vec<_>>());
-            }
-        }
-    }
-
-    #[test]
-    fn reads_gaps_longer_than_a_piece() {
-        let gap = " ".repeat(2 * CHUNK as usize + 100);
-        assert_eq!(ids(&format!("[{gap}{{\"id\":1}}{gap},{gap}{{\"id\":2}}{gap}]{gap}")).unwrap(), [1, 2]);
-    }
-
-    #[test]
-    fn counts_the_elements_before_an_error() {
-        let mut text = format!("[{}", "{\"id\":1},".repeat(400_000));
-        let end = text.len() as u64;
-        text.push_str("{\"id\":NaN}]");
-        let Err(StreamError::Syntax { error, element }) = ids(&text) else { panic!("NaN was taken") };
-        assert_eq!((error.at, element), (end + 6, Some(400_000)));
-        let Err(StreamError::Syntax { error, .. }) = ids(&text[..text.len() - 300]) else { panic!("a cut was taken") };
-        assert!(error.ended);
-    }
-}
+mod tests;

@@ -23,7 +23,8 @@ impl<F: Float> Measured<F> {
     pub fn new<V: Formula>([x1, y1, x2, y2]: [F; 4]) -> Self {
         let (width, height) = (x2 - x1, y2 - y1);
         // Not atan(width / height): that is NaN for a point and has no finite slope for a line.
-        let angle = if V::USES_ANGLE { width.atan2(height) } else { F::ZERO };
+        // A side from 0 to -0 is -0, and the angle of a point with it would be a half turn: adding 0 takes the sign away.
+        let angle = if V::USES_ANGLE { (width + F::ZERO).atan2(height + F::ZERO) } else { F::ZERO };
         Self { x1, y1, x2, y2, area: width * height, angle }
     }
 

@@ -4,9 +4,9 @@
 //! without meaning, but nothing worse. The value of a pair depends on its two boxes alone: not on the rest of the
 //! sets, the instruction set, or the number of threads.
 
-mod formula;
+pub(crate) mod formula;
 mod kernel;
-mod simd;
+pub(crate) mod simd;
 
 use crate::float::Float;
 use crate::threads::pool_is_alive;
@@ -200,6 +200,19 @@ pub fn elementwise<F: Float>(variant: Variant, boxes1: &[[F; 4]], boxes2: &[[F; 
     with_formula!(variant, elementwise_of(boxes1, boxes2, out, run));
 }
 
+/// The value of one pair, to the last bit that of [`pairwise`].
+pub fn single<F: Float>(variant: Variant, a: &[F; 4], b: &[F; 4]) -> F {
+    with_formula!(variant, single_of(a, b))
+}
+
+fn single_of<V: Formula, F: Float>(formula: V, a: &[F; 4], b: &[F; 4]) -> F {
+    if is_huge(a) || is_huge(b) {
+        return in_double(formula, a, b);
+    }
+    let [a, b] = [a, b].map(|&corners| Measured::new::<V>(corners));
+    formula.value(&a, &b, formula::intersection(&a, &b))
+}
+
 /// The fewest pairs a thread takes at a time: two such parts are worth a second thread.
 const MIN_PART: usize = 1 << 16;
 
@@ -291,7 +304,7 @@ fn in_parts<F: Float>(out: &mut [F], threads: usize, fill: impl Fn(usize, &mut [
 }
 
 /// Squares of such coordinates overflow.
-fn is_huge<F: Float>(corners: &[F; 4]) -> bool {
+pub(crate) fn is_huge<F: Float>(corners: &[F; 4]) -> bool {
     corners.iter().any(|x| x.abs() > F::MAX_DIRECT)
 }
 

@@ -1,0 +1,123 @@
+//! Which boxes overlap, and by how much: the pairs that a threshold leaves of a dense table, without the table.
+//!
+//! [`bound`] says what the threshold means for place and size, [`index`] keeps boxes so that the few which agree are
+//! together, [`search`] compares, [`pairs`] puts what was found in order. The values are those of
+//! [`crate::overlap::pairwise`], to the last bit, and the pairs exactly those whose value reaches the threshold.
+
+mod bound;
+mod index;
+mod pairs;
+mod search;
+
+use rayon::prelude::*;
+
+use crate::float::Float;
+use crate::overlap::{Level, Variant};
+use crate::threads::{join as both, with_threads};
+use bound::Reference;
+use pairs::Buckets;
+use search::Search;
+
+pub use index::Index;
+pub use pairs::Pairs;
+
+/// What makes two boxes a pair: a value of at least `min`, and an intersection.
+#[derive(Clone, Copy, Debug)]
+pub struct Threshold<F> {
+    variant: Variant,
+    min: F,
+    reference: Reference,
+}
+
+impl<F: Float> Threshold<F> {
+    /// `None` unless `min` is above 0 and the variant is a ratio: no other threshold says how near two boxes must be.
+    pub fn new(variant: Variant, min: F) -> Option<Self> {
+        let reference = Reference::of(variant)?;
+        (min > F::ZERO).then_some(Self { variant, min, reference })
+    }
+}
+
+/// A set of boxes with a label each, or without labels.
+#[derive(Clone, Copy)]
+pub struct Set<'a, F> {
+    /// `[x1, y1, x2, y2]`.
+    pub boxes: &'a [[F; 4]],
+    /// As many, or none.
+    pub labels: Option<&'a [i64]>,
+}
+
+impl<F: Float> Set<'_, F> {
+    fn index(self) -> Index<F> {
+        Index::build(self.boxes, self.labels)
+    }
+}
+
+/// Fewer boxes than these are not worth a second thread.
+const WORTH_THREADS: usize = 1 << 13;
+
+/// The pairs of two sets, on `threads` threads (0: all cores), which change no bit of the result.
+///
+/// # Panics
+///
+/// If one set has labels and the other has none, and as [`Index::build`].
+pub fn join<F: Float>(first: Set<'_, F>, second: Set<'_, F>, threshold: Threshold<F>, threads: usize) -> Pairs<F> {
+    let parallel = threads != 1 && first.boxes.len() + second.boxes.len() >= WORTH_THREADS;
+    if !parallel {
+        return second.index().join(&first.index(), threshold, false);
+    }
+    with_threads(threads, || {
+        let (first, second) = both(|| first.index(), || second.index());
+        second.join(&first, threshold, true)
+    })
+}
+
+/// The pairs of a set with itself: each once, the first box of a pair being the one that comes first in the set.
+///
+/// # Panics
+///
+/// As [`Index::build`].
+pub fn self_join<F: Float>(set: Set<'_, F>, threshold: Threshold<F>, threads: usize) -> Pairs<F> {
+    let parallel = threads != 1 && set.boxes.len() >= WORTH_THREADS;
+    let index = set.index();
+    if !parallel {
+        return index.self_join(threshold, false);
+    }
+    with_threads(threads, || index.self_join(threshold, true))
+}
+
+impl<F: Float> Index<F> {
+    /// The pairs of `queries` (the rows) with the boxes of this index (the columns).
+    ///
+    /// # Panics
+    ///
+    /// If one of the two was built with labels and the other without.
+    pub fn join(&self, queries: &Self, threshold: Threshold<F>, parallel: bool) -> Pairs<F> {
+        assert!(
+            self.is_labelled() == queries.is_labelled() || self.is_empty() || queries.is_empty(),
+            "labels of one set"
+        );
+        self.pairs(&Search { index: self, queries, threshold, ascending: false }, parallel)
+    }
+
+    /// The pairs within this index, each once and with the smaller number first.
+    pub fn self_join(&self, threshold: Threshold<F>, parallel: bool) -> Pairs<F> {
+        self.pairs(&Search { index: self, queries: self, threshold, ascending: true }, parallel)
+    }
+
+    fn pairs(&self, search: &Search<'_, F>, parallel: bool) -> Pairs<F> {
+        let (count, level) = (search.queries.numbers.len(), Level::best());
+        // Many small parts, since some take longer; not so many that their buckets outweigh the pairs.
+        let size = (count / 64).max(1 << 10);
+        let part = |number: usize| {
+            let mut buckets = Buckets::new(search.queries.len());
+            search.run(level, number * size..count.min((number + 1) * size), &mut buckets);
+            buckets
+        };
+        let parts = 0..count.div_ceil(size);
+        let parts = if parallel { parts.into_par_iter().map(part).collect() } else { parts.map(part).collect() };
+        Pairs::in_order(parts, parallel)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+use super::*;
+use crate::json::Scalar;
+
+/// Keeps the member "id" of every element.
+#[derive(Default)]
+struct Ids(Vec<i64>);
+
+impl Records for Ids {
+    fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>> {
+        let mut id = None;
+        if cursor.open(b'{', b'}')? {
+            loop {
+                if cursor.key()?.as_ref() == b"id" {
+                    let Scalar::Number { integer, .. } = cursor.scalar()? else { panic!("ids are numbers") };
+                    id = integer;
+                } else {
+                    cursor.skip()?;
+                }
+                if !cursor.more(b'}')? {
+                    break;
+                }
+            }
+        }
+        self.0.push(id.unwrap_or(-1));
+        Ok(())
+    }
+
+    fn append(&mut self, other: &mut Self) {
+        self.0.append(&mut other.0);
+    }
+}
+
+fn ids(text: &str) -> Result<Vec<i64>, StreamError> {
+    let path =
+        std::env::temp_dir().join(format!("ioukit-stream-{}-{:?}", std::process::id(), std::thread::current().id()));
+    std::fs::write(&path, text).unwrap();
+    let mut results = Vec::new();
+    for source in [Source::Memory(text.as_bytes().to_vec()), Source::open(&path).unwrap()] {
+        let mut stream = Stream::new(&source).unwrap();
+        let columns = stream.array(Ids::default);
+        let rest = stream.peek();
+        results.push(columns.map(|columns| {
+            assert_eq!(rest.unwrap(), None);
+            columns.0
+        }));
+    }
+    std::fs::remove_file(&path).unwrap();
+    let file = results.pop().unwrap();
+    if let (Ok(memory), Ok(file)) = (&results[0], &file) {
+        assert_eq!(memory, file);
+    }
+    file
+}
+
+#[test]
+fn reads_short_arrays() {
+    assert_eq!(ids("[]").unwrap(), []);
+    assert_eq!(ids(" [ ] ").unwrap(), []);
+    assert_eq!(ids("[{\"id\":1}]\n").unwrap(), [1]);
+    assert_eq!(ids("[{\"id\":1} , {} ]").unwrap(), [1, -1]);
+}
+
+#[test]
+fn reads_long_arrays_whatever_stands_in_them() {
+    let fillers = [
+        String::new(),
+        "\"},{\\\"id\\\":7},{\"".to_string(),
+        "[{\"id\":8},{\"id\":9} , {}]".to_string(),
+        format!("\"{}\"", "x".repeat(3 * CHUNK as usize + 5)),
+        " ".repeat(2 * CHUNK as usize + 3) + "0",
+    ];
+    for filler in &fillers {
+        let count = if filler.len() > 1000 { 5 } else { 4 * CHUNK as usize / (filler.len() + 20) };
+        for gap in ["", "\n  "] {
+            let elements: Vec<String> = (0..count)
+                .map(|id| {
+                    if filler.is_empty() {
+                        format!("{{\"id\":{id}}}")
+                    } else {
+                        format!("{{\"other\":{filler},\"id\":{id}}}")
+                    }
+                })
+                .collect();
+            let text = format!("[{gap}{}{gap}]", elements.join(&format!("{gap},{gap}")));
+            assert_eq!(ids(&text).unwrap(), (0..count as i64).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn reads_gaps_longer_than_a_piece() {
+    let gap = " ".repeat(2 * CHUNK as usize + 100);
+    assert_eq!(ids(&format!("[{gap}{{\"id\":1}}{gap},{gap}{{\"id\":2}}{gap}]{gap}")).unwrap(), [1, 2]);
+}
+
+#[test]
+fn counts_the_elements_before_an_error() {
+    let mut text = format!("[{}", "{\"id\":1},".repeat(400_000));
+    let end = text.len() as u64;
+    text.push_str("{\"id\":NaN}]");
+    let Err(StreamError::Syntax { error, element }) = ids(&text) else { panic!("NaN was taken") };
+    assert_eq!((error.at, element), (end + 6, Some(400_000)));
+    let Err(StreamError::Syntax { error, .. }) = ids(&text[..text.len() - 300]) else { panic!("a cut was taken") };
+    assert!(error.ended);
+}

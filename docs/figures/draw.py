@@ -1,0 +1,73 @@
+"""Draw the figures of the documentation, as SVG beside this file: ``python docs/figures/draw.py [FOLDER]``."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from ioukit import plots
+from ioukit.overlap.variants import VARIANTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OBJECT, DETECTION = [2, 2, 8, 8], [4, 3, 10, 9]
+SCENE = {
+    "person": [170, 90, 300, 380],
+    "bag": [200, 190, 265, 290],
+    "dog": [40, 230, 150, 350],
+    "ball": [330, 320, 380, 370],
+}
+
+
+def overlap() -> Figure:
+    figure = Figure(figsize=(11, 3.6), layout="constrained")
+    pair, curves = figure.subplots(1, 2, width_ratios=[1.15, 1])
+    plots.overlap_figure(OBJECT, DETECTION, ax=pair)
+    plots.variants_figure(motion="shift", ax=curves)
+    return figure
+
+
+def variants() -> Figure:
+    figure = Figure(figsize=(11, 3.6), layout="constrained")
+    shift, scale = figure.subplots(1, 2)
+    plots.variants_figure(motion="shift", ax=shift)
+    plots.variants_figure(motion="scale", ax=scale)
+    return figure
+
+
+def grid() -> Figure:
+    figure = Figure(figsize=(6, 6.2), layout="constrained")
+    plots.grid_figure(list(SCENE.values()), labels=list(SCENE), image_size=(416, 416), ax=figure.subplots())
+    return figure
+
+
+def variant(name: str) -> Figure:
+    (row,) = (row for row in VARIANTS if row.name == name)
+    figure = Figure(figsize=(3.6, 2.2), layout="constrained")
+    plots.variant_figure(name, ax=figure.subplots(), **getattr(row, "option_values", {}))
+    return figure
+
+
+FIGURES: dict[str, Callable[[], Figure]] = {
+    "overlap": overlap,
+    "variants": variants,
+    "grid": grid,
+    **{f"variant_{row.name}": partial(variant, row.name) for row in VARIANTS},
+}
+
+
+def draw(folder: Path) -> None:
+    # The same bytes each time, and letters as outlines: a browser need not have the font.
+    with mpl.rc_context({"svg.hashsalt": "ioukit", "svg.fonttype": "path"}):
+        for name, figure in FIGURES.items():
+            figure().savefig(folder / f"{name}.svg", metadata={"Date": None}, facecolor="white")
+
+
+if __name__ == "__main__":
+    draw(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)

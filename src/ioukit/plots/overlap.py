@@ -1,0 +1,142 @@
+"""Two boxes, their regions, and what the measures of overlap say of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit._optional import import_extra
+from ioukit.overlap import (
+    elementwise_ciou,
+    elementwise_diou,
+    elementwise_giou,
+    elementwise_intersection,
+    elementwise_ioa,
+    elementwise_iou,
+)
+from ioukit.plots._drawing import BLACK, BLUE, GREEN, ORANGE, WHITE_EDGE, as_boxes, axes_for, rings
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ioukit.boxes import BoxesLike
+    from ioukit.typing import BoxFormat, FloatArray
+
+__all__ = ["overlap_figure"]
+
+MEASURES = {
+    "IoU": elementwise_iou,
+    "IoA": elementwise_ioa,
+    "GIoU": elementwise_giou,
+    "DIoU": elementwise_diou,
+    "CIoU": elementwise_ciou,
+}
+# Region: fill, its strength, hatch and what it means. The hatch and the strength are what grey print keeps.
+REGIONS = {
+    "TP": (GREEN, 0.6, "//", "both"),
+    "FP": (ORANGE, 0.25, "..", "detection only"),
+    "FN": (BLUE, 0.25, "\\\\", "object only"),
+}
+ROOM = 0.12  # around the boxes, in parts of the box around both
+LEAST_FOR_TEXT = 0.08  # a region narrower or lower than this part of the picture has its name in the legend alone
+
+
+def overlap_figure(
+    ground_truth: BoxesLike,
+    detection: BoxesLike,
+    *,
+    ax: Axes | None = None,
+    format: BoxFormat = "xyxy",  # noqa: A002 - the field's word
+) -> Axes:
+    """Draws an object and a detection: where they agree, where not, and what each measure makes of it.
+
+    Four regions have a hatch and a name: TP (in both), FP (in the detection only), FN (in the object only) and TN (the
+    rest of the image, which no measure of overlap counts). Beside the axes stand the areas and IoU, IoA (of the
+    detection), GIoU, DIoU and CIoU, as the library computes them in float64.
+
+    Args:
+        ground_truth: One box, the object: `Boxes` of one, or 4 numbers.
+        detection: One box, in the same unit.
+        ax: Where to draw; by default axes of a new figure. The legend and the values stand to the right of it, where
+            ``layout="constrained"`` makes room.
+        format: What plain numbers hold. `Boxes` know their own.
+
+    Returns:
+        The axes; y points down, as in images. The regions are patches with ``get_gid()`` ``"TP"``, ``"FP"``, ``"FN"``,
+        the outlines ``"ground_truth"`` and ``"detection"``, the text of the values ``"values"``.
+
+    Raises:
+        ValueError: If either is not one box, or their units differ.
+        ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> ax = overlap_figure([2, 2, 8, 8], [4, 3, 10, 9])
+        >>> ax.figure.savefig("overlap.png")  # doctest: +SKIP
+    """
+    boxes = {
+        "ground_truth": as_boxes(ground_truth, format, "ground_truth"),
+        "detection": as_boxes(detection, format, "detection"),
+    }
+    for name, given in boxes.items():
+        if len(given) != 1:
+            raise ValueError(f"{name} must be one box, got {len(given)}")
+    pair = boxes["ground_truth"], boxes["detection"]
+    values = {name: float(measure(*pair)[0]) for name, measure in MEASURES.items()}
+    common = float(elementwise_intersection(*pair)[0])
+    first, second = (given.numpy()[0] for given in pair)
+    inner = _intersection(first, second) if common else None
+
+    ax = axes_for(ax, needed_by="overlap_figure", figsize=(7.2, 4.2))
+    low, high = np.minimum(first, second)[:2], np.maximum(first, second)[2:]
+    room = ROOM * (max(high - low) or 1.0)
+    ax.update_datalim([low - room, high + room])
+    ax.margins(0)
+    ax.yaxis.set_inverted(True)
+    ax.set_aspect("equal", adjustable="datalim")  # the axes keep their place, and show more of the rest
+    unit = " (parts of the image)" if pair[0].normalized else ""
+    ax.set(xlabel=f"x{unit}", ylabel=f"y{unit}")
+
+    areas = {"FN": float(pair[0].area[0]) - common, "FP": float(pair[1].area[0]) - common, "TP": common}
+    handles = [
+        rings(ax, [box], gid=name, fill=False, lw=2.2, ls=line, ec=BLACK, zorder=3, label=f"{word}: {area:.4g}")
+        for name, word, box, area, line in (
+            ("ground_truth", "object", first, float(pair[0].area[0]), "-"),
+            ("detection", "detection", second, float(pair[1].area[0]), (0, (4, 2))),
+        )
+    ]
+    for name, outer in (("TP", inner), ("FP", second), ("FN", first)):
+        if outer is None or not areas[name]:
+            continue
+        outlines = [outer] if name == "TP" or inner is None else [outer, inner]
+        fill, strength, hatch, words = REGIONS[name]
+        label = f"{name} ({words}): {areas[name]:.4g}"
+        # No line: the boxes have theirs.
+        style = {"fc": (fill, strength), "ec": fill, "lw": 0, "hatch": hatch, "zorder": 1}
+        handles.append(rings(ax, outlines, gid=name, label=label, **style))
+        _name(ax, name, outer, None if name == "TP" else inner)
+    ax.text(0.02, 0.98, "TN", transform=ax.transAxes, ha="left", va="top", fontsize=10)
+    patches = import_extra("matplotlib.patches", extra="plots", needed_by="overlap_figure")
+    handles.append(patches.Patch(fc="white", ec="0.6", label="TN (the rest): not counted"))
+    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.02, 1.02), frameon=False, handlelength=2.6)
+    table = "\n".join(f"{name:<5}{value:>7.3f}" for name, value in values.items())
+    ax.text(1.05, 0.0, table, transform=ax.transAxes, gid="values", family="monospace", ha="left", va="bottom")
+    return ax
+
+
+def _intersection(first: FloatArray, second: FloatArray) -> FloatArray:
+    return np.concatenate([np.maximum(first[:2], second[:2]), np.minimum(first[2:], second[2:])])
+
+
+def _name(ax: Axes, name: str, outer: FloatArray, hole: FloatArray | None) -> None:
+    """Writes the name of a region into its largest rectangle, if that has room for it."""
+    x1, y1, x2, y2 = outer
+    rectangles = [outer]
+    if hole is not None:
+        a1, b1, a2, b2 = hole
+        rectangles = [np.array(r) for r in ((x1, y1, a1, y2), (a2, y1, x2, y2), (x1, y1, x2, b1), (x1, b2, x2, y2))]
+    largest = max(rectangles, key=lambda r: min(r[2] - r[0], r[3] - r[1]))
+    picture = max(abs(np.subtract(*ax.get_xlim())), abs(np.subtract(*ax.get_ylim())))
+    if min(largest[2] - largest[0], largest[3] - largest[1]) >= LEAST_FOR_TEXT * picture:
+        x, y = (largest[:2] + largest[2:]) / 2
+        ax.text(x, y, name, ha="center", va="center", fontsize=10, bbox=WHITE_EDGE, zorder=4)

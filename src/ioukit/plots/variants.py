@@ -1,0 +1,146 @@
+"""How the measures of overlap change as one box moves past another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+import ioukit.overlap
+from ioukit.overlap.variants import VARIANTS
+from ioukit.plots._drawing import BLACK, BLUE, GREEN, VERMILLION, axes_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ioukit.typing import FloatArray
+
+__all__ = ["variant_figure", "variants_figure"]
+
+Motion = Literal["shift", "scale"]
+
+# Line styles, markers and where along the line the first marker stands: told apart without colour, and where they meet.
+LINES: dict[str, dict[str, Any]] = {
+    "IoU": {"color": BLACK, "ls": "-", "marker": "o", "markevery": (0, 20)},
+    "GIoU": {"color": VERMILLION, "ls": "--", "marker": "s", "markevery": (5, 20)},
+    "DIoU": {"color": BLUE, "ls": "-.", "marker": "^", "markevery": (10, 20)},
+    "CIoU": {"color": GREEN, "ls": ":", "marker": "D", "markevery": (15, 20)},
+}
+LABEL_GAP = 0.06  # between labels at the ends of lines, in parts of the axis
+SQUARE = np.array([0.0, 0.0, 4.0, 4.0])
+
+
+def variants_figure(*, motion: Motion = "shift", ax: Axes | None = None) -> Axes:
+    """Draws IoU, GIoU, DIoU and CIoU while one box moves or is scaled beside another.
+
+    ``"shift"``: a box slides to the right from the place of an equal one until far away. IoU is 0 as soon as they part;
+    the others go on falling, so that a loss still pulls. ``"scale"``: a box half as high as a square, its centre on the
+    square's right edge, grows in width: the measures differ in what they make of size, place and shape.
+
+    Args:
+        motion: ``"shift"`` or ``"scale"``.
+        ax: Where to draw; by default axes of a new figure.
+
+    Returns:
+        The axes, with one line for each measure, whose label is its name, computed by the library in float64.
+
+    Raises:
+        ValueError: If the motion is another.
+        ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> ax = variants_figure(motion="shift")
+        >>> [line.get_label() for line in ax.get_lines()]
+        ['IoU', 'GIoU', 'DIoU', 'CIoU']
+    """
+    if motion not in get_args(Motion):
+        raise ValueError(f"unknown motion {motion!r}; choose from {', '.join(get_args(Motion))}")
+    ax = axes_for(ax, needed_by="variants_figure", figsize=(6.4, 4.0))
+    if motion == "shift":
+        steps = np.linspace(0, 2.5, 101)
+        boxes = SQUARE + 4 * steps[:, None] * [1, 0, 1, 0]
+        ax.set(xlabel="shift, in widths of the box", ylabel="overlap")
+    else:
+        steps = np.linspace(0, 4, 101)
+        boxes = np.stack([4 - 2 * steps, np.ones(101), 4 + 2 * steps, np.full(101, 3.0)], axis=1)
+        ax.set(xlabel="width of the box, in widths of the square", ylabel="overlap")
+    ends = {}
+    for name, style in LINES.items():
+        values = _values(name.lower(), boxes)
+        ax.plot(steps, values, label=name, ms=5, mfc="white", lw=1.6, clip_on=False, **style)
+        ends[name] = float(values[-1])
+    _label_ends(ax, ends, float(steps[-1]))
+    return ax
+
+
+def variant_figure(name: str, *, ax: Axes | None = None, **options: Any) -> Axes:
+    """Draws one measure of overlap while a square slides across another of twice its side.
+
+    The smaller square begins wholly left of the larger, passes through its middle, and ends wholly right of it. Dotted
+    lines stand where the two begin to touch, and where the smaller begins to lie inside.
+
+    Args:
+        name: A row of the table of variants, as in ``pairwise_<name>``.
+        ax: Where to draw; by default axes of a new figure.
+        options: What ``elementwise_<name>`` takes beside the boxes.
+
+    Returns:
+        The axes, with one line of values, computed by the library in float64.
+
+    Raises:
+        ValueError: If there is no such variant.
+        ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> (line,) = variant_figure("iou").get_lines()[:1]
+        >>> print(line.get_ydata().max())
+        0.25
+    """
+    names = [row.name for row in VARIANTS]
+    if name not in names:
+        raise ValueError(f"unknown variant {name!r}; choose from {', '.join(names)}")
+    ax = axes_for(ax, needed_by="variant_figure", figsize=(3.6, 2.2))
+    shift = np.linspace(-1.5, 1.5, 121)  # of the centres, in sides of the larger square
+    middle = np.array([1.0, 1.0, 3.0, 3.0])
+    values = _values(name, middle + 4 * shift[:, None] * [1, 0, 1, 0], **options)
+    ax.plot(shift, values, color=BLACK, lw=1.8, label=name)
+    for edge in (-0.75, -0.25, 0.25, 0.75):
+        ax.axvline(edge, color="0.6", lw=0.8, ls=":", zorder=0)
+    ax.axhline(0, color="0.6", lw=0.8, zorder=0)
+    ax.set(xlabel="shift of the centre, in sides of the larger", ylabel=_title(name), xticks=[-1, -0.5, 0, 0.5, 1])
+    return ax
+
+
+def _title(name: str) -> str:
+    """How papers write it: IoU, GIoU, IoA; other words as they are."""
+    prefix, overlap, rest = name.partition("iou")
+    if overlap and not rest:
+        return f"{prefix.replace('_', '-') if '_' in prefix else prefix.upper()}IoU"
+    return {"ioa": "IoA", "iom": "IoM", "nwd": "NWD"}.get(name, name.replace("_", " "))
+
+
+def _values(name: str, boxes: FloatArray, **options: Any) -> FloatArray:
+    values: FloatArray = getattr(ioukit.overlap, f"elementwise_{name}")(SQUARE, boxes, **options)
+    return values
+
+
+def _label_ends(ax: Axes, ends: dict[str, float], x: float) -> None:
+    """Writes the names at the ends of their lines, in one where they meet, and pushed apart where they would touch."""
+    names: dict[float, list[str]] = {}
+    for name, end in ends.items():
+        names.setdefault(round(end, 9), []).append(name)
+    heights = sorted(names)
+    low, high = ax.get_ylim()
+    gap = LABEL_GAP * (high - low)
+    up, down = list(heights), list(heights)
+    for i in range(1, len(heights)):
+        up[i] = max(up[i], up[i - 1] + gap)
+        down[-i - 1] = min(down[-i - 1], down[-i] - gap)
+    ax.set_xlim(right=x)
+    for end, upper, lower in zip(heights, up, down, strict=True):
+        together = names[end]
+        colour = LINES[together[0]]["color"] if len(together) == 1 else BLACK
+        ax.annotate(
+            " = ".join(together), (x, (upper + lower) / 2), xytext=(7, 0), textcoords="offset points",
+            color=colour, va="center", ha="left", annotation_clip=False,
+        )  # fmt: skip

@@ -1,0 +1,197 @@
+"""What the columns of a data set hold, and how they are built without a file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ioukit
+from ioukit import Boxes, DatasetError, Detections, GroundTruth
+
+RLE = {"size": [4, 6], "counts": "03]0"}
+POLYGON = [[0, 0, 4, 0, 4, 2]]
+DOG = {"id": 10, "image_id": 7, "category_id": 2, "bbox": [0, 0, 4, 2], "area": 7.5, "iscrowd": 0}
+CROWD = {"id": 11, "image_id": 3, "category_id": 1, "bbox": [1, 1, 2, 2], "area": 4, "iscrowd": True}
+DATASET = {
+    "images": [
+        {"id": 7, "file_name": "b\u00e9.jpg", "width": 6, "height": 4},
+        {"id": 3, "file_name": "lone \ud800 surrogate"},
+        {"id": 5, "width": "wide"},
+    ],
+    "categories": [{"id": 2, "name": "dog"}, {"id": 1}],
+    "annotations": [
+        {**DOG, "segmentation": POLYGON},
+        {**CROWD, "segmentation": RLE},
+        {"id": 12, "image_id": 3, "category_id": 1, "bbox": [1, 1, 2.5, 2], "area": 5, "iscrowd": 0},
+    ],
+}
+RESULTS = [
+    {"image_id": 3, "category_id": 1, "bbox": [1, 1, 2, 2], "score": 0.5},
+    {"image_id": 7, "category_id": 2, "bbox": [0, 0, 4, 2], "score": 0.25, "segmentation": RLE},
+]
+
+
+@pytest.fixture(params=["records", "file", "gzip"])
+def sources(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Any, Any]:
+    if request.param == "records":
+        return DATASET, RESULTS
+    paths = []
+    for name, content in (("gt", DATASET), ("dt", RESULTS)):
+        text = json.dumps(content).encode()
+        paths.append(tmp_path / (f"{name}.json" if request.param == "file" else f"{name}.json.gz"))
+        paths[-1].write_bytes(text if request.param == "file" else gzip.compress(text))
+    return paths[0], paths[1]
+
+
+def test_ground_truth_has_the_columns_of_its_source(sources: tuple[Any, Any]) -> None:
+    gt = GroundTruth.from_coco(sources[0])
+    assert gt.images.ids.tolist() == [3, 5, 7]
+    np.testing.assert_array_equal(gt.images.sizes, [[np.nan, np.nan], [np.nan, np.nan], [6, 4]])
+    assert list(gt.images.names) == ["lone \ud800 surrogate", "", "b\u00e9.jpg"]
+    assert (gt.categories.ids.tolist(), gt.categories.names) == ([1, 2], ("1", "dog"))
+    assert gt.ids.tolist() == [10, 11, 12]
+    assert gt.image_ids.tolist() == [7, 3, 3]
+    assert gt.category_ids.tolist() == [2, 1, 1]
+    assert gt.boxes.tolist() == [[0, 0, 4, 2], [1, 1, 2, 2], [1, 1, 2.5, 2]]
+    assert gt.areas.tolist() == [7.5, 4, 5]
+    assert gt.crowd.tolist() == [False, True, False]
+    assert gt.segmentations is not None
+    assert list(gt.segmentations) == [POLYGON, RLE, None]
+    assert gt.segmentations[1:] == [RLE, None]
+    assert repr(gt) == "GroundTruth(3 annotations, 3 images, 2 categories)"
+
+
+def test_detections_have_the_columns_of_their_source(sources: tuple[Any, Any]) -> None:
+    dt = Detections.from_coco(sources[1])
+    assert (dt.image_ids.tolist(), dt.category_ids.tolist()) == ([3, 7], [1, 2])
+    assert (dt.boxes.tolist(), dt.scores.tolist()) == ([[1, 1, 2, 2], [0, 0, 4, 2]], [0.5, 0.25])
+    assert dt.segmentations is not None
+    assert list(dt.segmentations) == [None, RLE]
+
+
+def test_columns_are_read_only(sources: tuple[Any, Any]) -> None:
+    gt, dt = GroundTruth.from_coco(sources[0]), Detections.from_coco(sources[1])
+    for column in (gt.ids, gt.boxes, gt.crowd, gt.images.ids, gt.categories.ids, dt.scores, dt.boxes):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1
+
+
+def test_arrays_are_copied_not_frozen() -> None:
+    scores = np.array([0.5])
+    Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 1, 1]], scores=scores)
+    scores[0] = 1
+
+
+def test_an_array_of_seven_columns_is_what_the_rows_say() -> None:
+    array = np.array([[3, 1, 1, 2, 2, 0.5, 1], [7, 0, 0, 4, 2, 0.25, 2]])
+    dt, expected = Detections.from_coco(array), Detections.from_coco(RESULTS)
+    for name in ("image_ids", "category_ids", "boxes", "scores"):
+        np.testing.assert_array_equal(getattr(dt, name), getattr(expected, name))
+    with pytest.raises(ValueError, match=r"shape \(N, 7\).*got \(2, 6\)"):
+        Detections.from_coco(array[:, :6])
+    with pytest.raises(ValueError, match=r"category ids \(column 6\) must be integers, got 1.5 in row 0"):
+        Detections.from_coco(array * [1, 1, 1, 1, 1, 1, 1.5])
+
+
+def test_boxes_bring_their_format() -> None:
+    boxes = Boxes([[1, 1, 3, 3], [0, 0, 4, 2]], "xyxy")
+    dt = Detections.from_arrays(image_ids=[3, 7], category_ids=[1, 2], boxes=boxes, scores=[0.5, 0.25])
+    assert dt.boxes.tolist() == [[1, 1, 2, 2], [0, 0, 4, 2]]
+    with pytest.raises(ValueError, match="normalized, expected pixels: denormalize"):
+        Detections.from_arrays(
+            image_ids=[3], category_ids=[1], boxes=Boxes([[0, 0, 1, 1]], normalized=True), scores=[1]
+        )
+
+
+def test_defaults_of_from_arrays() -> None:
+    gt = GroundTruth.from_arrays(image_ids=[9, 4], category_ids=[2, 2], boxes=[[0, 0, 2, 3], [0, 0, 1, 1]])
+    assert (gt.images.ids.tolist(), gt.categories.ids.tolist(), gt.categories.names) == ([4, 9], [2], ("2",))
+    assert (gt.ids.tolist(), gt.areas.tolist(), gt.crowd.tolist()) == ([1, 2], [6, 1], [False, False])
+    empty = GroundTruth.from_arrays(image_ids=[], category_ids=[], boxes=[], images=[1, 2], categories={5: "cat"})
+    assert (len(empty), len(empty.images), empty.categories.names) == (0, 2, ("cat",))
+    assert any("nothing to find" in note for note in empty.notes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"boxes": [[0, 0, 1]]}, ValueError, r"boxes must have shape \(1, 4\), got \(1, 3\)"),
+        ({"scores": [1, 2]}, ValueError, r"scores must have shape \(1,\), got \(2,\)"),
+        ({"category_ids": [[1]]}, ValueError, r"category_ids must have shape \(1,\), got \(1, 1\)"),
+        ({"image_ids": ["a"]}, TypeError, "image_ids must be integers, got dtype"),
+        ({"image_ids": [0.5]}, ValueError, "image_ids must be integers, got 0.5 in row 0"),
+        ({"image_ids": np.array([2**63], np.uint64)}, ValueError, "image_ids must fit 64 signed bits"),
+        ({"scores": [np.nan]}, DatasetError, r"detections\[0\].score: expected a finite number, found nan"),
+        (
+            {"boxes": [[0, 0, -1, 1]]},
+            DatasetError,
+            r"detections\[0\].bbox: expected a width and a height of at least 0",
+        ),
+        ({"boxes": [[0, np.inf, 1, 1]]}, DatasetError, r"detections\[0\].bbox: expected finite numbers"),
+        ({"boxes": [[0, 1e17, 1, 1]]}, DatasetError, r"expected coordinates of at most 2\*\*53 pixels"),
+    ],
+)
+def test_bad_arrays_are_refused(changes: dict[str, Any], error: type[Exception], message: str) -> None:
+    good: dict[str, Any] = {"image_ids": [1], "category_ids": [1], "boxes": [[0, 0, 1, 1]], "scores": [1]}
+    Detections.from_arrays(**good)
+    with pytest.raises(error, match=message):
+        Detections.from_arrays(**{**good, **changes})
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"score": "0.5"}, r"detections\[1\].score: expected a number, found '0.5'"),
+        ({"score": True}, r"detections\[1\].score: expected a number, found True"),
+        ({"score": None}, r"detections\[1\].score: expected a number, found None"),
+        ({"image_id": 2**63}, r"detections\[1\].image_id: expected an integer, found 9223372036854775808"),
+        ({"image_id": 1.5}, r"detections\[1\].image_id: expected an integer, found 1.5"),
+        ({"bbox": [1, 2, 3]}, r"detections\[1\].bbox: expected 4 numbers \[x, y, width, height\], found \[1, 2, 3\]"),
+        ({"bbox": "1234"}, r"detections\[1\].bbox: expected 4 numbers"),
+    ],
+)
+def test_bad_records_are_refused_dropped_and_counted(record: dict[str, Any], message: str) -> None:
+    records = [RESULTS[0], {**RESULTS[0], **record}, RESULTS[1]]
+    with pytest.raises(DatasetError, match=message):
+        Detections.from_coco(records)
+    dt = Detections.from_coco(records, on_invalid="drop")
+    assert (dt.dropped, dt.image_ids.tolist()) == (1, [3, 7])
+    assert dt.segmentations is not None
+    assert list(dt.segmentations) == [None, RLE]
+
+
+def test_ids_written_as_floats_are_taken() -> None:
+    assert Detections.from_coco([{**RESULTS[0], "image_id": 3.0}]).image_ids.tolist() == [3]
+
+
+def test_unknown_policy_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown on_invalid 'ignore'; choose from error, drop, pycocotools"):
+        ioukit.GroundTruth.from_coco(DATASET, on_invalid="ignore")  # type: ignore[arg-type]
+
+
+def test_detections_that_nobody_lists_are_refused_or_dropped() -> None:
+    gt = GroundTruth.from_coco(DATASET)
+    dt = Detections.from_coco([*RESULTS, {**RESULTS[0], "image_id": 4}])
+    for refuse in (lambda: dt.known_to(gt), lambda: ioukit.evaluate(gt, dt)):
+        with pytest.raises(DatasetError, match=r"detections\[2\].image_id: expected the id of an image.*found 4"):
+            refuse()
+    known = dt.known_to(gt, on_invalid="drop")
+    assert (len(known), known.dropped) == (2, 1)
+    assert "1 invalid record left out" in known.notes[0]
+
+
+def test_categories_are_found_by_name_or_id() -> None:
+    categories = GroundTruth.from_coco(DATASET).categories
+    assert categories.positions(["dog", 1]) == [1, 0]
+    with pytest.raises(ValueError, match="no category has the name 'dogs'; did you mean 'dog'"):
+        categories.positions(["dogs"])
+    with pytest.raises(ValueError, match="no category has the id 7"):
+        categories.positions([7])
+    twins = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 1, 1]], categories={1: "a", 2: "a"})
+    with pytest.raises(ValueError, match=r"2 categories have the name 'a'; choose by id: \[1, 2\]"):
+        twins.categories.positions(["a"])

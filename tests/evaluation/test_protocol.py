@@ -1,0 +1,57 @@
+"""A protocol is checked, frozen data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ioukit import COCO, Protocol
+
+
+def test_coco_has_the_doubles_of_the_reference() -> None:
+    assert COCO.iou_thresholds == tuple(np.linspace(0.5, 0.95, 10))
+    assert COCO.iou_thresholds[8] == 0.8999999999999999
+    assert COCO.recall_thresholds == tuple(np.linspace(0, 1, 101))
+    assert COCO.area_ranges[2] == ("medium", 1024.0, 9216.0)
+
+
+def test_replace_checks_and_freezes() -> None:
+    protocol = COCO.replace(max_dets=[300, 1], area_ranges={"all": (0, 1e10), "tiny": (0, 64)}, iou_thresholds=[0.3])
+    assert protocol.max_dets == (1, 300)
+    assert protocol.area_ranges == (("all", 0.0, 1e10), ("tiny", 0.0, 64.0))
+    assert hash(protocol) == hash(protocol.replace())
+    with pytest.raises(AttributeError):
+        protocol.max_dets = (1,)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"iou_thresholds": []}, ValueError, "iou_thresholds must hold at least one number"),
+        ({"iou_thresholds": [0.0, 0.5]}, ValueError, r"iou_thresholds must lie within \(0, 1\], got 0.0"),
+        ({"iou_thresholds": [float("nan")]}, ValueError, r"iou_thresholds must lie within \(0, 1\], got nan"),
+        ({"iou_thresholds": [0.75, 0.5]}, ValueError, "iou_thresholds must rise"),
+        ({"iou_thresholds": [0.5, 0.5]}, ValueError, "iou_thresholds must rise"),
+        ({"recall_thresholds": [0.0, 1.5]}, ValueError, r"recall_thresholds must lie within \[0, 1\], got 1.5"),
+        ({"max_dets": []}, ValueError, "max_dets must hold at least one number"),
+        ({"max_dets": [0]}, ValueError, "max_dets must be positive integers, got 0"),
+        ({"max_dets": [1.5]}, ValueError, "max_dets must be positive integers, got 1.5"),
+        ({"max_dets": [True]}, ValueError, "max_dets must be positive integers, got True"),
+        ({"max_dets": [5, 5]}, ValueError, "max_dets must differ"),
+        ({"area_ranges": {}}, ValueError, "area_ranges must hold at least one range"),
+        ({"area_ranges": {"all": (5, 1)}}, ValueError, "area range 'all' must go from a lower to a higher number"),
+        ({"area_ranges": [("a", 0, 1), ("a", 1, 2)]}, ValueError, "labels of area_ranges must differ"),
+        ({"class_agnostic": 2}, TypeError, "class_agnostic must be True or False, got 2"),
+        ({"iou_threshold": [0.5]}, TypeError, "a protocol has no field iou_threshold"),
+    ],
+)
+def test_bad_fields_are_refused(changes: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        COCO.replace(**changes)
+
+
+def test_a_protocol_of_ones_own_is_checked_too() -> None:
+    with pytest.raises(ValueError, match="max_dets"):
+        Protocol("own", (0.5,), (0.0, 1.0), (0,), COCO.area_ranges)
