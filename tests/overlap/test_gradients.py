@@ -114,12 +114,11 @@ def test_torch_and_jax_have_the_same_gradient_at_kinks(torch: Any, jax: Any, mea
 
 
 def test_equal_boxes_pull_at_nothing(torch: Any) -> None:
-    """The kink where a prediction is right: what pulls at its low corner and at its high one cancels."""
+    """Where a prediction is right, every tie splits evenly; what grows with the boxes alone is left out."""
     for measure in MEASURES:
-        first, second = gradient(torch, measure, BOXES[:2], BOXES[:2])
-        assert_allclose(first[:, :2], -first[:, 2:], atol=1e-12)
-        if measure.variant in ("mpdiou", "nwd", "centre_distance") or measure.parameters == (3.0,):
-            assert_allclose(second[:, :2], -second[:, 2:], atol=1e-12)
+        if measure.variant not in ("intersection", "ioa_first", "ioa_second"):
+            for slope in gradient(torch, measure, BOXES[:2], BOXES[:2]):
+                assert_allclose(slope, 0, atol=1e-15, err_msg=measure.variant)
 
 
 @all_rows
@@ -234,13 +233,14 @@ def test_temporaries_stay_within_max_bytes(measure: Measure) -> None:
     rng = np.random.default_rng(0)
     boxes = np.sort(rng.uniform(0, 100, (400, 2, 2)), axis=1).reshape(-1, 4)
     result, max_bytes = 8 * 400 * 400, 2**20
+    _agnostic.pairwise(measure, boxes[:1], boxes[:1], None, True, None)  # imports count as allocations too
     tracemalloc.start()
     try:
         _agnostic.pairwise(measure, boxes, boxes, None, True, max_bytes)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 2 * result + max_bytes + 300_000  # the result in blocks and joined; imports and small arrays
+    assert peak < 2 * result + max_bytes + 100_000  # the result in blocks and joined; small arrays
 
 
 def test_blocks_have_the_gradient_of_the_whole(torch: Any, jax: Any) -> None:
