@@ -49,7 +49,7 @@ def peers(variant: str, a: Any, b: Any) -> dict[str, Call]:
             from hotcoco import primitives  # noqa: PLC0415
 
             sizes = [np.concatenate([x[:, :2], x[:, 2:] - x[:, :2]], axis=1) for x in (a, b)]
-            crowd = np.zeros(len(b), np.uint8)
+            crowd = np.zeros(len(b), np.bool_)
             calls["hotcoco"] = lambda: primitives.bbox_iou(sizes[0], sizes[1], crowd)
         except ImportError:
             pass
