@@ -202,7 +202,7 @@ class TestSelection:
 
     @pytest.mark.parametrize("index", ["0", 1.0, None, ..., True, np.zeros((1, 1), int), [0.0]])
     def test_what_is_no_index(self, index: Any) -> None:
-        with pytest.raises(TypeError, match="boxes are indexed by integers, slices, masks and index arrays, got"):
+        with pytest.raises(TypeError, match="Boxes are indexed by integers, slices, masks and index arrays, got"):
             Boxes(ROWS)[index]
 
     def test_iteration_gives_boxes_of_one(self) -> None:

@@ -2,5 +2,6 @@
 
 from ioukit.boxes.boxes import Boxes, BoxesLike
 from ioukit.boxes.diagnosis import Diagnosis, Finding, diagnose
+from ioukit.boxes.regions import Regions
 
-__all__ = ["Boxes", "BoxesLike", "Diagnosis", "Finding", "diagnose"]
+__all__ = ["Boxes", "BoxesLike", "Diagnosis", "Finding", "Regions", "diagnose"]

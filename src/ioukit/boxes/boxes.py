@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -10,9 +10,10 @@ from ioukit._arrays import as_floats, computing_dtype
 from ioukit._checks import check_boxes, check_finite, check_format, check_one_unit, check_positive
 from ioukit.boxes.diagnosis import Diagnosis, diagnose
 from ioukit.boxes.formats import convert
+from ioukit.boxes.regions import Regions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Boxes", "BoxesLike"]
 
-BoxesLike: TypeAlias = "Boxes | Sequence[Boxes] | ArrayLike"
-"""What the functions on boxes take: `Boxes`, or numbers of shape (..., 4)."""
+BoxesLike: TypeAlias = "Regions | Sequence[Boxes] | ArrayLike"
+"""What the functions on boxes take: `Boxes`, other regions where they say so, or numbers of shape (..., 4)."""
 
 _LARGEST_IN_FLOAT32 = 2**24  # up to here every integer is a float32
 
 
-class Boxes:
+class Boxes(Regions):
     """N axis-aligned boxes: a frozen value that knows its format and its unit.
 
     A box is a half-open region of the plane, so its area is ``(x2 - x1) * (y2 - y1)``. Every method returns new boxes
@@ -59,8 +60,6 @@ class Boxes:
     """
 
     __slots__ = ("_array", "_format", "_normalized")
-    __array_ufunc__ = None  # `array + boxes` is an error, not an addition of numbers whose format nobody asked for
-
     _array: FloatArray
     _format: BoxFormat
     _normalized: bool
@@ -285,24 +284,8 @@ class Boxes:
     def __len__(self) -> int:
         return len(self._array)
 
-    def __getitem__(self, index: int | slice | ArrayLike) -> Boxes:
-        if isinstance(index, slice):
-            return self._select(index)
-        if isinstance(index, (list, tuple)) and not len(index):
-            index = np.empty(0, np.intp)
-        rows = np.asarray(index)
-        if rows.ndim > 1 or rows.dtype.kind not in "iub" or (rows.ndim == 0 and rows.dtype.kind == "b"):
-            raise TypeError(f"boxes are indexed by integers, slices, masks and index arrays, got {index!r}")
-        return self._select(np.atleast_1d(rows))
-
     def _select(self, rows: slice | NDArray[Any]) -> Boxes:
         return Boxes._trusted(np.ascontiguousarray(self._array[rows]), self._format, self._normalized)
-
-    def __iter__(self) -> Iterator[Boxes]:
-        return (self[row] for row in range(len(self)))
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
-        raise TypeError("Boxes are not an array, since the numbers mean nothing without the format: use boxes.numpy()")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Boxes):

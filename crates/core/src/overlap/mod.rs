@@ -4,6 +4,7 @@
 //! without meaning, but nothing worse. The value of a pair depends on its two boxes alone: not on the rest of the
 //! sets, the instruction set, or the number of threads.
 
+pub mod areas;
 pub(crate) mod formula;
 mod kernel;
 pub(crate) mod simd;
