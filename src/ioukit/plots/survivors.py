@@ -1,0 +1,112 @@
+"""Which boxes survive, and which of them each of the others went to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit.plots._drawing import BLUE, VERMILLION, WHITE_EDGE, as_boxes, axes_for, rings
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
+
+    from ioukit.boxes import BoxesLike
+    from ioukit.typing import BoxFormat, FloatArray
+
+__all__ = ["survivors_figure"]
+
+
+def survivors_figure(
+    boxes: BoxesLike,
+    survivors: BoxesLike,
+    *,
+    scores: ArrayLike | None = None,
+    into: ArrayLike | None = None,
+    ax: Axes | None = None,
+    format: BoxFormat = "xyxy",  # noqa: A002 - the field's word
+) -> Axes:
+    """Draws what a detector said and what is left of it, after any kind of suppression or fusion.
+
+    The boxes that were given are thin and dashed, the survivors thick, with their scores. An arrow leads from the lower
+    edge of a box that is gone to the centre of the survivor which removed it, or which it was fused into.
+
+    Args:
+        boxes: (N, 4) what the detector said, in any unit.
+        survivors: (M, 4) in the same unit: some of the boxes, or new ones.
+        scores: (M,) of the survivors.
+        into: (N,) the survivor, by its position, that each box went to; -1 where there is none to point at.
+        ax: Where to draw; by default axes of a new figure. What is there, such as the image, stays below.
+        format: What plain numbers hold. `Boxes` know their own.
+
+    Returns:
+        The axes; y points down, as in images. Boxes are patches with ``get_gid()`` ``"box 0"``, ``"box 1"``, ...,
+        survivors ``"survivor 0"``, ..., arrows annotations with ``"arrow 0"``, ..., by the number of the box.
+
+    Raises:
+        ValueError: If scores are not one a survivor, or ``into`` not one a box and a position of a survivor or -1.
+        ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> ax = survivors_figure([[0, 0, 4, 4], [1, 0, 5, 4]], [[0, 0, 4, 4]], scores=[0.9], into=[0, 0])
+        >>> [patch.get_gid() for patch in ax.patches]
+        ['box 1', 'survivor 0']
+    """
+    given, left = as_boxes(boxes, format, "boxes"), as_boxes(survivors, format, "survivors")
+    if given.normalized != left.normalized:
+        raise ValueError("boxes and survivors must be in one unit, got normalized and absolute ones")
+    labels = None if scores is None else np.asarray(scores, np.float64)
+    if labels is not None and labels.shape != (len(left),):
+        raise ValueError(f"scores must be one a survivor, got shape {labels.shape} for {len(left)}")
+    target = np.full(len(given), -1) if into is None else _positions(into, len(given), len(left))
+
+    ax = axes_for(ax, needed_by="survivors_figure", figsize=(5.0, 4.2))
+    all_corners = np.concatenate([given.numpy(), left.numpy()])
+    if len(all_corners):
+        ax.update_datalim(all_corners.reshape(-1, 2))
+    ax.yaxis.set_inverted(True)
+    ax.set_aspect("equal")
+
+    kept = {tuple(corners) for corners in left.numpy().tolist()}
+    gone = np.array([tuple(corners) not in kept for corners in given.numpy().tolist()], bool)
+    for number, corners in enumerate(given.numpy()):
+        if gone[number]:
+            rings(
+                ax, [corners], gid=f"box {number}", fill=False, ec=VERMILLION, lw=1, ls=(0, (4, 2)), zorder=3,
+                label="gone",
+            )  # fmt: skip
+    for number, corners in enumerate(left.numpy()):
+        rings(ax, [corners], gid=f"survivor {number}", fill=False, ec=BLUE, lw=2.2, zorder=4, label="survives")
+        if labels is not None:
+            ax.annotate(
+                f"{labels[number]:.2f}", corners[:2], xytext=(3, -3), textcoords="offset points", ha="left", va="top",
+                fontsize=8, color=BLUE, bbox=WHITE_EDGE, zorder=6,
+            )  # fmt: skip
+    ax.autoscale_view()
+    _arrows(ax, given.numpy(), left.center, np.where(gone, target, -1))
+    return ax
+
+
+def _positions(into: ArrayLike, boxes: int, survivors: int) -> NDArray[np.int64]:
+    target = np.asarray(into)
+    if target.shape != (boxes,) or (boxes and target.dtype.kind not in "iu"):
+        raise ValueError(f"into must be one integer a box, got {target.dtype} of shape {target.shape} for {boxes}")
+    target = target.astype(np.int64)
+    wrong = (target < -1) | (target >= survivors)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"into[{row}] must be -1 or a position among the {survivors} survivors, got {target[row]}")
+    return target
+
+
+def _arrows(ax: Axes, given: FloatArray, centres: FloatArray, target: NDArray[np.int64]) -> None:
+    """From the lower edge of each box that is gone: its centre is often that of the survivor, and hides an arrow."""
+    for number in np.flatnonzero(target >= 0).tolist():
+        x1, _, x2, y2 = given[number].tolist()
+        arrow = ax.annotate(
+            "", centres[target[number]], xytext=((x1 + x2) / 2, y2), zorder=5,
+            arrowprops={"arrowstyle": "-|>", "color": VERMILLION, "lw": 1, "shrinkA": 0, "shrinkB": 3},
+        )  # fmt: skip
+        arrow.set_gid(f"arrow {number}")
+        ax.plot(*centres[target[number]], marker="o", ms=4, color=BLUE, zorder=6, ls="none")
