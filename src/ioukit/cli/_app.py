@@ -7,6 +7,8 @@ import typer
 import ioukit
 from ioukit.cli.doctor import doctor
 from ioukit.cli.eval import EXAMPLES, eval_files
+from ioukit.cli.make_shapes import EXAMPLES as SHAPES_EXAMPLES
+from ioukit.cli.make_shapes import make_shapes
 
 __all__ = ["main"]
 
@@ -23,6 +25,7 @@ app = typer.Typer(
 )
 app.command("eval", epilog=EXAMPLES)(eval_files)
 app.command("doctor")(doctor)
+app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)
 
 
 def _print_version(wanted: bool) -> None:

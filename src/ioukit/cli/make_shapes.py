@@ -1,0 +1,75 @@
+"""`ioukit make-shapes`: a data set that needs no download."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ioukit.cli._output import printable
+from ioukit.cli._talk import Talk
+
+__all__ = ["EXAMPLES", "make_shapes"]
+
+EXAMPLES = """\b
+Examples:
+  ioukit make-shapes shapes --images 400 --seed 1
+  ioukit make-shapes shapes --size 192 --val 0.25 --format yolo
+"""
+
+
+def make_shapes(
+    folder: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make; it must not hold anything yet.")],
+    *,
+    images: Annotated[int, typer.Option(min=1, metavar="N", help="How many images to draw.")] = 400,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Another number, another data set.")] = 1,
+    size: Annotated[str, typer.Option(metavar="PIXELS", help="Side of the images, or WIDTHxHEIGHT.")] = "416",
+    val: Annotated[float, typer.Option(metavar="PART", help="The part of the images that is held out.")] = 0.2,
+    format: Annotated[  # noqa: A002 - the field's word
+        str, typer.Option(metavar="LIST", help="What to write: coco, yolo or both.")
+    ] = "coco,yolo",
+    handwritten: Annotated[
+        bool | None,
+        typer.Option(
+            "--handwritten/--typeset",
+            help="Digits of scikit-learn or of a font. [default: handwritten, if scikit-learn is installed]",
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")] = False,
+) -> None:
+    """Draw images of circles, ellipses, polygons, stars and digits, with exact boxes and masks.
+
+    The same options draw the same images. The folder appears whole or not at all.
+    """
+    from ioukit.datasets import shapes  # noqa: PLC0415 - nothing else needs it
+
+    talk = Talk(quiet=quiet)
+    start = time.perf_counter()
+    sides = _sides(size)
+    formats = [name.strip() for name in format.split(",")]
+    with _bad_use(), talk.busy(f"drawing {images:,} images", long=images > 100):
+        counts = shapes.make_shapes(
+            folder, images=images, seed=seed, size=sides, val=val, formats=formats, handwritten=handwritten
+        )
+    for split in ("train", "val"):
+        talk.say(f"drew {split:5}  {counts[split]:,} images  {counts[f'{split}_objects']:,} objects")
+    talk.say(f"wrote {printable(str(folder))}  {time.perf_counter() - start:.2f} s")
+
+
+def _sides(size: str) -> tuple[int, int]:
+    parts = size.lower().split("x")
+    if len(parts) not in (1, 2) or not all(part.strip().isdecimal() for part in parts):
+        raise typer.BadParameter(f"expected PIXELS or WIDTHxHEIGHT, got {size!r}", param_hint="--size")
+    return int(parts[0]), int(parts[-1])
+
+
+@contextlib.contextmanager
+def _bad_use() -> Iterator[None]:
+    """One message and exit code 2."""
+    try:
+        yield
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        typer.echo(f"Error: {printable(str(error))}", err=True)
+        raise typer.Exit(2) from None

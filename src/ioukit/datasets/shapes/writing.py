@@ -1,0 +1,194 @@
+"""A folder of drawn scenes, as COCO and as YOLO data."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit._core import __version__
+from ioukit._optional import import_extra
+from ioukit.datasets.shapes.drawing import CLASSES, Scene, check_size, draw_scene
+from ioukit.datasets.shapes.outlines import has_handwritten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["FORMATS", "make_shapes"]
+
+FORMATS = ("coco", "yolo")
+
+
+def make_shapes(
+    folder: str | os.PathLike[str],
+    *,
+    images: int = 400,
+    seed: int = 1,
+    size: tuple[int, int] = (416, 416),
+    val: float = 0.2,
+    formats: Sequence[str] = FORMATS,
+    handwritten: bool | None = None,
+) -> dict[str, int]:
+    """Draws a data set of shapes into a new folder: images, boxes and masks, the same for the same arguments.
+
+    ::
+
+        folder/images/train/000000.png ...  images/val/...
+        folder/annotations/train.json, val.json      COCO, with masks as uncompressed RLE
+        folder/labels/train/000000.txt ...           YOLO: class cx cy w h, in parts of the image
+        folder/data.yaml                             YOLO: where the images are, and the names
+
+    The last images are those held out, so a larger data set of the same seed begins with the same training images. The
+    folder appears whole or not at all.
+
+    Args:
+        folder: What to make. It must not exist, or be empty.
+        images: How many images, at least 1.
+        seed: What to draw: a number of at least 0.
+        size: (width, height) in pixels, at least 32 each.
+        val: The part of the images that is held out, from 0 to below 1.
+        formats: ``"coco"``, ``"yolo"`` or both.
+        handwritten: Whether digits are scikit-learn's handwritten ones rather than a font's; by default if it is
+            installed. The COCO files say which.
+
+    Returns:
+        How many images and objects there are: ``train``, ``train_objects``, ``val``, ``val_objects``.
+
+    Raises:
+        ValueError: If a number or a format is wrong.
+        FileExistsError: If there is something in the folder.
+        ModuleNotFoundError: If Pillow is not installed: ``pip install 'ioukit[shapes]'``.
+    """
+    count, held_out = _split(images, val)
+    check_size(size)
+    unknown = [name for name in formats if name not in FORMATS]
+    if unknown or not formats:
+        raise ValueError(f"formats must be one or both of {', '.join(FORMATS)}, got {list(formats)}")
+    if operator.index(seed) < 0:
+        raise ValueError(f"seed must be at least 0, got {seed}")
+    image_module = import_extra("PIL.Image", extra="shapes", needed_by="make_shapes")
+
+    target = Path(os.path.abspath(folder))
+    if target.is_file() or (target.is_dir() and any(target.iterdir())):
+        raise FileExistsError(f"{folder} is there already and not empty: name a new folder")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    beside.mkdir()
+    numbers = range(count)
+    splits = {"train": numbers[: count - held_out], "val": numbers[count - held_out :]}
+    draw = partial(draw_scene, seed=seed, size=size, handwritten=handwritten)
+    counts: dict[str, int] = {}
+    try:
+        for split, part in splits.items():
+            writers: list[_Coco | _Yolo] = []
+            if "coco" in formats:
+                writers.append(_Coco(beside, split, f"seed {seed}, {_digits(handwritten)} digits"))
+            if "yolo" in formats:
+                writers.append(_Yolo(beside, split))
+            counts |= {split: len(part), f"{split}_objects": 0}
+            images_folder = beside / "images" / split
+            images_folder.mkdir(parents=True)
+            for index in part:
+                scene, name = draw(index), f"{index:06d}"
+                image_module.fromarray(scene.pixels).save(images_folder / f"{name}.png")
+                for writer in writers:
+                    writer.add(name, scene)
+                counts[f"{split}_objects"] += len(scene.labels)
+            for writer in writers:
+                writer.finish()
+        if target.is_dir():
+            target.rmdir()
+        os.replace(beside, target)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    return counts
+
+
+def _split(images: int, val: float) -> tuple[int, int]:
+    """How many images there are, and how many of them are held out."""
+    count = operator.index(images)
+    if count < 1:
+        raise ValueError(f"images must be at least 1, got {images}")
+    if not 0 <= val < 1:  # also NaN
+        raise ValueError(f"val must be at least 0 and below 1, got {val}")
+    return count, min(round(count * val), count - 1)
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+
+
+class _Yolo:
+    """A text file per image, and the file that names the classes."""
+
+    def __init__(self, folder: Path, split: str) -> None:
+        self.folder, self.labels = folder, folder / "labels" / split
+        self.labels.mkdir(parents=True)
+
+    def add(self, name: str, scene: Scene) -> None:
+        height, width = scene.pixels.shape[:2]
+        low, high = scene.boxes[:, :2], scene.boxes[:, 2:]
+        numbers = np.hstack([(low + high) / 2, high - low]) / (width, height, width, height)
+        rows = zip(scene.labels.tolist(), numbers.tolist(), strict=True)
+        lines = (" ".join([str(label), *(f"{number:.10g}" for number in row)]) for label, row in rows)
+        _write(self.labels / f"{name}.txt", lines)
+
+    def finish(self) -> None:
+        names = [f"  {number}: {name}" for number, name in enumerate(CLASSES)]
+        _write(self.folder / "data.yaml", ["train: images/train", "val: images/val", "names:", *names])
+
+
+class _Coco:
+    """One file per split."""
+
+    def __init__(self, folder: Path, split: str, drawn: str) -> None:
+        self.path = folder / "annotations" / f"{split}.json"
+        self.data: dict[str, Any] = {
+            "info": {"description": f"shapes drawn by ioukit {__version__}, {drawn}"},
+            "images": [],
+            "annotations": [],
+            "categories": [{"id": number, "name": name} for number, name in enumerate(CLASSES, start=1)],
+        }
+
+    def add(self, name: str, scene: Scene) -> None:
+        height, width = scene.pixels.shape[:2]
+        images, annotations = self.data["images"], self.data["annotations"]
+        images.append({"id": len(images) + 1, "file_name": f"{name}.png", "width": width, "height": height})
+        for label, mask, box in zip(scene.labels.tolist(), scene.masks, scene.boxes.tolist(), strict=True):
+            x1, y1, x2, y2 = box
+            annotations.append(
+                {
+                    "id": len(annotations) + 1,
+                    "image_id": len(images),
+                    "category_id": label + 1,
+                    "bbox": [x1, y1, x2 - x1, y2 - y1],
+                    "area": int(mask.sum()),
+                    "iscrowd": 0,
+                    "segmentation": {"size": [height, width], "counts": _run_lengths(mask)},
+                }
+            )
+
+    def finish(self) -> None:
+        self.path.parent.mkdir(exist_ok=True)
+        _write(self.path, [json.dumps(self.data)])
+
+
+def _digits(handwritten: bool | None) -> str:
+    return "handwritten" if (has_handwritten() if handwritten is None else handwritten) else "typeset"
+
+
+def _run_lengths(mask: NDArray[np.bool_]) -> list[int]:
+    """COCO's runs: down the columns, beginning with pixels outside the mask."""
+    column_wise = mask.ravel(order="F")
+    changes = np.flatnonzero(np.diff(column_wise, prepend=False))
+    runs: list[int] = np.diff([0, *changes.tolist(), mask.size]).tolist()
+    return runs
