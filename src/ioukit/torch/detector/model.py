@@ -1,0 +1,269 @@
+"""The network: an image goes in, one guess per place and anchor comes out.
+
+::
+
+    image (B, 3, H, W)
+      |  Darknet53    what is there?         strides 8, 16, 32
+    c3, c4, c5
+      |  FPN          what is around it?     the deep maps tell the fine ones
+    p3, p4, p5
+      |  a head       which boxes?           AnchorHead (YOLOv3) or FreeHead (anchor-free, two branches)
+    one map per stride
+
+At 416 x 416 the maps are 52 x 52, 26 x 26 and 13 x 13 cells. Shapes stand at each line: B images, C channels, K classes.
+
+Reference: Redmon and Farhadi, YOLOv3: An Incremental Improvement, 2018, arXiv:1804.02767; the second head's two branches
+are those of Wang et al., YOLOv10, NeurIPS 2024, arXiv:2405.14458.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["FPN", "STRIDES", "YOLO", "AnchorHead", "AnchorMaps", "Config", "Darknet53", "FreeHead", "FreeMaps"]
+
+STRIDES = (8, 16, 32)
+
+# YOLOv3's nine on COCO, in pixels of a 416 x 416 image: three per stride, from the finest map on.
+COCO_ANCHORS = (
+    ((10, 13), (16, 30), (33, 23)),
+    ((30, 61), (62, 45), (59, 119)),
+    ((116, 90), (156, 198), (373, 326)),
+)
+
+
+@dataclass(frozen=True)
+class Config:
+    """All that decides the shape of the network.
+
+    Attributes:
+        num_classes: K.
+        head: ``"anchor"``: boxes relative to anchors, objectness, classes, and NMS at the end. ``"free"``: distances
+            to the four sides, no objectness, and a second branch that needs no NMS.
+        image_size: (width, height) that images are brought to, multiples of 32.
+        width: Channels, in parts of Darknet-53's.
+        depth: Residual blocks a stage, in parts of Darknet-53's.
+        anchors: Three lists of (width, height) in pixels, one per stride.
+        bins: Of a distance's distribution, in the anchor-free head: distances reach ``bins - 1`` strides.
+        names: Of the classes, or none.
+    """
+
+    num_classes: int = 80
+    head: Literal["anchor", "free"] = "anchor"
+    image_size: tuple[int, int] = (416, 416)
+    width: float = 1.0
+    depth: float = 1.0
+    anchors: tuple[tuple[tuple[float, float], ...], ...] = COCO_ANCHORS
+    bins: int = 16
+    names: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if self.num_classes < 1:
+            raise ValueError(f"num_classes must be at least 1, got {self.num_classes}")
+        if self.head not in ("anchor", "free"):
+            raise ValueError(f"unknown head {self.head!r}; choose from anchor, free")
+        if any(side < 32 or side % 32 for side in self.image_size):
+            raise ValueError(f"image_size must be multiples of 32, got {self.image_size}")
+        if self.names and len(self.names) != self.num_classes:
+            raise ValueError(f"names must be one a class, got {len(self.names)} for {self.num_classes}")
+        if len(self.anchors) != len(STRIDES) or len({len(scale) for scale in self.anchors}) != 1:
+            raise ValueError(f"anchors must be {len(STRIDES)} lists of one length, got {self.anchors}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(values: dict[str, Any]) -> Config:
+        """What `to_dict` made, also after JSON has made lists of its tuples."""
+        tuples = {name: _tuples(value) for name, value in values.items()}
+        return Config(**tuples)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value
+
+
+def conv(channels: int, out: int, kernel: int, stride: int = 1) -> nn.Sequential:
+    """Convolution, batch normalisation, leaky ReLU: the only brick of the house."""
+    return nn.Sequential(
+        nn.Conv2d(channels, out, kernel, stride, padding=kernel // 2, bias=False),
+        nn.BatchNorm2d(out),
+        nn.LeakyReLU(0.1, inplace=True),
+    )
+
+
+class Residual(nn.Module):
+    """A bottleneck of half the channels, added to what it was given."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.body = nn.Sequential(conv(channels, channels // 2, 1), conv(channels // 2, channels, 3))
+
+    def forward(self, x: Tensor) -> Tensor:  # (B, C, H, W) -> (B, C, H, W)
+        return x + self.body(x)
+
+
+class Darknet53(nn.Module):
+    """The backbone: 52 convolutions (the 53rd was the classifier), five halvings of the image.
+
+    At ``width=1, depth=1`` it has 40,584,928 parameters, as published.
+    """
+
+    BLOCKS = (1, 2, 8, 8, 4)
+
+    def __init__(self, width: float = 1.0, depth: float = 1.0) -> None:
+        super().__init__()
+        stem, *stages = (max(8, round(width * channels / 8) * 8) for channels in (32, 64, 128, 256, 512, 1024))
+        self.channels = tuple(stages[-3:])  # of c3, c4, c5
+        self.stem = conv(3, stem, 3)
+        self.stages = nn.ModuleList()
+        channels = stem
+        for out, count in zip(stages, self.BLOCKS, strict=True):
+            blocks = [Residual(out) for _ in range(max(1, round(depth * count)))]
+            self.stages.append(nn.Sequential(conv(channels, out, 3, stride=2), *blocks))
+            channels = out
+
+    def forward(self, image: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # (B, 3, H, W)
+        x = self.stem(image)  # (B, 32, H, W)
+        x = self.stages[0](x)  # (B, 64, H/2, W/2)
+        x = self.stages[1](x)  # (B, 128, H/4, W/4)
+        c3 = self.stages[2](x)  # (B, 256, H/8, W/8)
+        c4 = self.stages[3](c3)  # (B, 512, H/16, W/16)
+        c5 = self.stages[4](c4)  # (B, 1024, H/32, W/32)
+        return c3, c4, c5
+
+
+def five(channels: int, out: int) -> nn.Sequential:
+    """Five convolutions that end with ``out`` channels, the wide ones having twice as many."""
+    return nn.Sequential(
+        conv(channels, out, 1), conv(out, 2 * out, 3), conv(2 * out, out, 1), conv(out, 2 * out, 3),
+        conv(2 * out, out, 1),
+    )  # fmt: skip
+
+
+class FPN(nn.Module):
+    """The neck: from the coarsest map down, each is enlarged twofold and laid beside the next finer one."""
+
+    def __init__(self, channels: tuple[int, ...]) -> None:
+        super().__init__()
+        c3, c4, c5 = channels
+        p3, p4, p5 = self.channels = (c3 // 2, c4 // 2, c5 // 2)
+        self.at5 = five(c5, p5)
+        self.down5 = conv(p5, p4, 1)
+        self.at4 = five(p4 + c4, p4)
+        self.down4 = conv(p4, p3, 1)
+        self.at3 = five(p3 + c3, p3)
+        self.enlarge = nn.Upsample(scale_factor=2, mode="nearest")
+
+    def forward(self, c3: Tensor, c4: Tensor, c5: Tensor) -> list[Tensor]:
+        p5 = self.at5(c5)  # (B, 512, H/32, W/32)
+        p4 = self.at4(torch.cat([self.enlarge(self.down5(p5)), c4], dim=1))  # (B, 256, H/16, W/16)
+        p3 = self.at3(torch.cat([self.enlarge(self.down4(p4)), c3], dim=1))  # (B, 128, H/8, W/8)
+        return [p3, p4, p5]
+
+
+@dataclass(frozen=True)
+class AnchorMaps:
+    """What the anchor head says, per stride: a guess for each anchor of each cell.
+
+    Attributes:
+        maps: (B, A, H/stride, W/stride, 5 + K) each: t_x, t_y, t_w, t_h, objectness, classes; the last ones as logits.
+    """
+
+    maps: list[Tensor]
+
+    def flat(self) -> Tensor:
+        """(B, P, 5 + K) all guesses, by stride, anchor, row and column; P is 10,647 for an image of 416 x 416."""
+        return torch.cat([one.flatten(1, 3) for one in self.maps], dim=1)
+
+
+class AnchorHead(nn.Module):
+    """YOLOv3's: two convolutions a scale, 3 * (5 + K) channels; 255 for the 80 classes of COCO."""
+
+    def __init__(self, channels: tuple[int, ...], num_classes: int, anchors: int = 3) -> None:
+        super().__init__()
+        self.anchors, self.values = anchors, 5 + num_classes
+        self.scales = nn.ModuleList(
+            nn.Sequential(conv(c, 2 * c, 3), nn.Conv2d(2 * c, anchors * self.values, 1)) for c in channels
+        )
+        for scale in self.scales:
+            # Nearly all places show nothing. Begin there, or the first steps only unlearn a thousand false alarms.
+            bias = scale[-1].bias.detach().view(anchors, self.values)
+            bias[:, 4:] = -4.6  # sigmoid(-4.6) = 0.01
+
+    def forward(self, features: list[Tensor]) -> AnchorMaps:
+        maps = []
+        for scale, x in zip(self.scales, features, strict=True):
+            raw = scale(x)  # (B, A * (5 + K), h, w)
+            batch, _, rows, columns = raw.shape
+            split = raw.view(batch, self.anchors, self.values, rows, columns)
+            maps.append(split.permute(0, 1, 3, 4, 2))  # (B, A, h, w, 5 + K)
+        return AnchorMaps(maps)
+
+
+@dataclass(frozen=True)
+class FreeMaps:
+    """What one branch of the anchor-free head says of each cell's centre, by stride, row and column.
+
+    Attributes:
+        distances: (B, P, 4, bins) logits over the distances to the left, upper, right and lower side, in strides.
+        classes: (B, P, K) logits. There is no objectness: what is no class is nothing.
+    """
+
+    distances: Tensor
+    classes: Tensor
+
+
+class FreeHead(nn.Module):
+    """An anchor-free head with two branches of one shape.
+
+    In training, the first may give many guesses an object (a rich signal), the second one (so that inference needs no
+    NMS). The second learns from features it cannot change: they belong to the first.
+    """
+
+    def __init__(self, channels: tuple[int, ...], num_classes: int, bins: int) -> None:
+        super().__init__()
+        self.num_classes, self.bins = num_classes, bins
+        self.one_to_many, self.one_to_one = self._branch(channels), self._branch(channels)
+
+    def _branch(self, channels: tuple[int, ...]) -> nn.ModuleList:
+        outputs = 4 * self.bins + self.num_classes
+        branch = nn.ModuleList(
+            nn.Sequential(conv(c, c, 3), conv(c, c, 3), nn.Conv2d(c, outputs, 1)) for c in channels
+        )
+        for scale in branch:
+            scale[-1].bias.detach()[4 * self.bins :] = -4.6  # as in the anchor head
+        return branch
+
+    def forward(self, features: list[Tensor]) -> tuple[FreeMaps, FreeMaps]:
+        detached = [x.detach() for x in features]
+        return self._run(self.one_to_many, features), self._run(self.one_to_one, detached)
+
+    def _run(self, branch: nn.ModuleList, features: list[Tensor]) -> FreeMaps:
+        raw = [scale(x).flatten(2).transpose(1, 2) for scale, x in zip(branch, features, strict=True)]
+        every = torch.cat(raw, dim=1)  # (B, P, 4 * bins + K)
+        distances, classes = every.split([4 * self.bins, self.num_classes], dim=2)
+        return FreeMaps(distances.unflatten(2, (4, self.bins)), classes)
+
+
+class YOLO(nn.Module):
+    """Backbone, neck and head."""
+
+    def __init__(self, config: Config | None = None) -> None:
+        super().__init__()
+        config = self.config = config or Config()
+        self.backbone = Darknet53(config.width, config.depth)
+        self.neck = FPN(self.backbone.channels)
+        self.head: nn.Module = (
+            AnchorHead(self.neck.channels, config.num_classes, len(config.anchors[0]))
+            if config.head == "anchor"
+            else FreeHead(self.neck.channels, config.num_classes, config.bins)
+        )
+
+    def forward(self, image: Tensor) -> Any:  # (B, 3, H, W) within [0, 1] -> AnchorMaps, or two FreeMaps
+        return self.head(self.neck(*self.backbone(image)))
