@@ -1,0 +1,64 @@
+"""Networks on disk: weights as safetensors with the config beside them, and the state of a training."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ioukit._optional import import_extra
+from ioukit.torch.detector.model import YOLO, Config
+
+__all__ = ["load_model", "load_state", "save_model", "save_state"]
+
+FORMAT = "ioukit-yolo-1"
+
+
+def save_model(model: YOLO, path: str | os.PathLike[str]) -> None:
+    """Writes the weights and the config; the file appears whole or not at all."""
+    safetensors = import_extra("safetensors.torch", extra="torch", needed_by="checkpoints")
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    metadata = {"format": FORMAT, "config": json.dumps(model.config.to_dict())}
+    weights = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
+    safetensors.save_file(weights, beside, metadata)
+    os.replace(beside, target)
+
+
+def load_model(path: str | os.PathLike[str], device: str | torch.device = "cpu") -> YOLO:
+    """The network of a file that `save_model` wrote, ready to predict.
+
+    Raises:
+        ValueError: If it is another kind of file.
+        OSError: If it cannot be read.
+    """
+    safetensors = import_extra("safetensors", extra="torch", needed_by="checkpoints")
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    try:
+        with safetensors.safe_open(path, framework="pt", device=str(device)) as file:
+            metadata = file.metadata() or {}
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dictionary
+    except safetensors.SafetensorError as error:
+        raise ValueError(f"{path} is not a safetensors file: {error}") from None
+    if metadata.get("format") != FORMAT:
+        raise ValueError(f"{path} is not a network of ioukit: expected format {FORMAT}, got {metadata.get('format')!r}")
+    model = YOLO(Config.from_dict(json.loads(metadata["config"])))
+    model.load_state_dict(weights)
+    return model.to(device).eval()
+
+
+def save_state(state: dict[str, Any], path: Path) -> None:
+    """Writes what a training needs to go on; whole or not at all."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    torch.save(state, beside)
+    os.replace(beside, path)
+
+
+def load_state(path: Path, device: torch.device) -> dict[str, Any]:
+    """What `save_state` wrote. Nothing in the file is executed."""
+    state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+    return state

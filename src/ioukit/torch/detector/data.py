@@ -1,0 +1,502 @@
+"""Images and their boxes: from files to the batches that the network learns from.
+
+Two forms of data set are read. YOLO's, a ``data.yaml`` that names folders of images, each image having a text file of
+``class cx cy w h`` in parts of the image; and COCO's, an annotation file with a folder of images.
+
+What is random in a sample depends on the seed, the epoch and its number alone, not on the worker that makes it: training
+with other workers, or resumed in the middle, sees the same images.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from ioukit._optional import import_extra
+from ioukit.datasets import GroundTruth
+from ioukit.errors import DatasetError
+
+__all__ = ["Augmentation", "Batch", "Data", "Record", "collate", "loader", "open_image", "read_coco_data", "read_yolo_data"]
+
+SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"}
+GREY = 114  # of the bars beside an image that does not fill the square
+LEAST_VISIBLE = 0.1  # the part of a box that an augmentation leaves, or the box goes
+LEAST_SIDE = 1.0  # pixels
+
+OnInvalid = Literal["error", "skip"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One image and what is in it.
+
+    Attributes:
+        path: Of the image.
+        boxes: (N, 4) float32 xyxy in pixels.
+        labels: (N,) int64, classes from 0 on.
+        image_id: Its id in the annotations; its number for YOLO folders.
+    """
+
+    path: Path
+    boxes: np.ndarray[Any, np.dtype[np.float32]]
+    labels: np.ndarray[Any, np.dtype[np.int64]]
+    image_id: int
+
+
+@dataclass(frozen=True)
+class Data:
+    """A data set, or one split of it.
+
+    Attributes:
+        records: By rising image id.
+        names: Of the classes.
+        problems: How often each kind of wrong input was met and skipped.
+        ground_truth: The objects as evaluation takes them, crowds included.
+    """
+
+    records: tuple[Record, ...]
+    names: tuple[str, ...]
+    ground_truth: GroundTruth
+    problems: dict[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+class _Problems:
+    """Stops at the first wrong input, or counts it and goes on."""
+
+    def __init__(self, on_invalid: OnInvalid) -> None:
+        if on_invalid not in ("error", "skip"):
+            raise ValueError(f"unknown on_invalid {on_invalid!r}; choose from error, skip")
+        self.stop = on_invalid == "error"
+        self.counts: Counter[str] = Counter()
+
+    def meet(self, kind: str, message: str) -> None:
+        if self.stop:
+            raise DatasetError(message)
+        self.counts[kind] += 1
+
+
+def read_yolo_data(
+    path: str | os.PathLike[str], split: Literal["train", "val"], *, on_invalid: OnInvalid = "error"
+) -> Data:
+    """A split of a YOLO data set.
+
+    An image without a text file, or with an empty one, shows nothing: that is legal, and counted as ``background``.
+
+    Args:
+        path: ``data.yaml`` with ``train``, ``val``, ``names`` (a list, or a mapping from 0 on) and, if the folders are
+            not relative to the file, ``path``.
+        split: Which.
+        on_invalid: ``"error"`` stops at the first wrong input, ``"skip"`` leaves it out and counts it: an image that is
+            missing or cannot be opened, a label out of range, a line that is not five numbers, a box outside of the
+            image.
+
+    Raises:
+        DatasetError: If an input is wrong; names file and line, what was expected and what came.
+        OSError: If a file cannot be read.
+    """
+    yaml = import_extra("yaml", extra="torch", needed_by="data.yaml")
+    path = Path(path)
+    try:
+        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise DatasetError(f"{path}: not YAML: {error}") from None
+    if not isinstance(settings, dict) or split not in settings or "names" not in settings:
+        raise DatasetError(f"{path}: expected train, val and names, got {sorted(settings or [])}")
+    names = _names(path, settings["names"])
+    folder = path.parent / settings.get("path", "") / settings[split]
+    if not folder.is_dir():
+        raise DatasetError(f"{path}: {split}: there is no folder {folder}")
+    problems = _Problems(on_invalid)
+    records = []
+    files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
+    if not files:
+        raise DatasetError(f"{path}: {split}: there is no image in {folder}")
+    sizes = []
+    for file in files:
+        size = _size(file, problems)
+        if size is None:
+            continue
+        boxes, labels = _yolo_labels(_label_file(file), size, len(names), problems)
+        records.append(Record(file, boxes, labels, len(records)))
+        sizes.append(size)
+    return Data(tuple(records), names, _ground_truth(records, sizes, names), dict(problems.counts))
+
+
+def _names(path: Path, names: object) -> tuple[str, ...]:
+    if isinstance(names, dict) and sorted(names) == list(range(len(names))):
+        names = [names[number] for number in range(len(names))]
+    if not isinstance(names, list) or not names:
+        raise DatasetError(f"{path}: names must be a list, or a mapping from 0 on, got {names!r}")
+    return tuple(map(str, names))
+
+
+def _label_file(image: Path) -> Path:
+    """``images`` becomes ``labels``, the last time it stands in the path."""
+    parts = list(image.with_suffix(".txt").parts)
+    if "images" in parts[:-1]:
+        parts[len(parts) - 1 - parts[::-1].index("images")] = "labels"
+    return Path(*parts)
+
+
+def _yolo_labels(
+    path: Path, size: tuple[int, int], classes: int, problems: _Problems
+) -> tuple[np.ndarray[Any, np.dtype[np.float32]], np.ndarray[Any, np.dtype[np.int64]]]:
+    lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
+    rows: list[list[float]] = []
+    labels: list[int] = []
+    for number, line in enumerate(lines, start=1):
+        words = line.split()
+        if not words:
+            continue
+        where = f"{path}: line {number}: "
+        try:
+            values = [float(word) for word in words]
+        except ValueError:
+            values = []
+        if len(values) != 5 or not np.isfinite(values).all():
+            problems.meet("bad line", f"{where}expected class cx cy w h, got {line!r}")
+        elif values[0] not in range(classes):
+            problems.meet("label out of range", f"{where}class {words[0]} is not one of 0 to {classes - 1}")
+        else:
+            cx, cy, w, h = values[1:]
+            corners = [cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2]
+            # A file of six digits rounds, so a box at the edge may stick out by a little.
+            if not (w > 0 and h > 0 and min(corners) > -0.001 and max(corners) < 1.001):
+                problems.meet("box outside", f"{where}box {words[1:]} has no area or reaches out of the image")
+                continue
+            rows.append(corners)
+            labels.append(int(values[0]))
+    if not labels and not any(map(str.strip, lines)):
+        problems.counts["background"] += 1
+    boxes = np.array(rows, np.float32).reshape(-1, 4) * np.array([*size, *size], np.float32)
+    return boxes.clip(0, [*size, *size]).astype(np.float32), np.array(labels, np.int64)
+
+
+def read_coco_data(
+    annotations: str | os.PathLike[str], images: str | os.PathLike[str], *, on_invalid: OnInvalid = "error"
+) -> Data:
+    """A COCO annotation file and the folder of its images.
+
+    Crowds are no objects to learn, but count in the evaluation as COCO has it.
+
+    Args:
+        annotations: ``instances_*.json``, or ``.json.gz``.
+        images: The folder that the file names are relative to; they may not lead out of it.
+        on_invalid: As for `read_yolo_data`; a record that breaks COCO's format stops either way.
+
+    Raises:
+        DatasetError: If an input is wrong.
+        OSError: If a file cannot be read.
+    """
+    folder = Path(images)
+    if not folder.is_dir():
+        raise DatasetError(f"there is no folder {folder}")
+    gt = GroundTruth.from_coco(annotations)
+    problems = _Problems(on_invalid)
+    position = np.searchsorted(gt.images.ids, gt.image_ids)
+    order = np.argsort(position, kind="stable")
+    starts = np.searchsorted(position[order], np.arange(len(gt.images) + 1))
+    classes = np.searchsorted(gt.categories.ids, gt.category_ids)
+    records = []
+    for number, image_id in enumerate(gt.images.ids.tolist()):
+        name = gt.images.names[number]
+        path = folder / name
+        if not name or folder.resolve() not in path.resolve().parents:
+            problems.meet("bad file name", f"{annotations}: image {image_id}: file_name {name!r} is not in {folder}")
+            continue
+        size = _size(path, problems)
+        if size is None:
+            continue
+        rows = order[starts[number] : starts[number + 1]]
+        rows = rows[~gt.crowd[rows]]
+        xywh = gt.boxes[rows]
+        corners = np.hstack([xywh[:, :2], xywh[:, :2] + xywh[:, 2:]])
+        inside = corners.clip(0, [*size, *size])
+        empty = ((inside[:, 2:] - inside[:, :2]) <= 0).any(axis=1)
+        outside = empty | (np.abs(inside - corners) > LEAST_SIDE + 0.001 * max(size)).any(axis=1)
+        for row in rows[outside]:
+            problems.meet(
+                "box outside",
+                f"{annotations}: annotation {gt.ids[row]}: box {gt.boxes[row].tolist()} has no area or reaches out of "
+                f"the image of {size[0]} x {size[1]}",
+            )
+        kept = ~outside
+        records.append(Record(path, inside[kept].astype(np.float32), classes[rows][kept].astype(np.int64), image_id))
+    if not records:
+        raise DatasetError(f"{annotations}: no image can be used")
+    return Data(tuple(records), gt.categories.names, gt, dict(problems.counts))
+
+
+def _size(path: Path, problems: _Problems) -> tuple[int, int] | None:
+    """(width, height) as shown, from the head of the file; None if it is missing or no image."""
+    image = import_extra("PIL.Image", extra="torch", needed_by="reading images")
+    if not path.is_file():
+        problems.meet("missing image", f"there is no image {path}")
+        return None
+    try:
+        with image.open(path) as opened:
+            width, height = opened.size
+            turned = opened.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+            opened.verify()
+    except Exception as error:  # noqa: BLE001 - a broken file raises whatever its format's reader trips over
+        problems.meet("corrupt image", f"{path} cannot be read as an image: {error}")
+        return None
+    return (height, width) if turned else (width, height)
+
+
+def open_image(path: str | os.PathLike[str]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """(H, W, 3) RGB, turned as the camera says.
+
+    Raises:
+        DatasetError: If it cannot be read.
+    """
+    image, ops = (import_extra(f"PIL.{name}", extra="torch", needed_by="reading images") for name in ("Image", "ImageOps"))
+    try:
+        with image.open(path) as opened:
+            return np.asarray(ops.exif_transpose(opened).convert("RGB"))
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        raise DatasetError(f"{path} cannot be read as an image: {error}") from None
+
+
+def _ground_truth(records: list[Record], sizes: list[tuple[int, int]], names: tuple[str, ...]) -> GroundTruth:
+    counts = [len(record.labels) for record in records]
+    corners = np.concatenate([record.boxes for record in records]) if records else np.zeros((0, 4), np.float32)
+    boxes = corners.astype(np.float64)
+    boxes[:, 2:] -= boxes[:, :2]
+    return GroundTruth.from_coco(
+        {
+            "images": [
+                {"id": record.image_id, "file_name": record.path.name, "width": width, "height": height}
+                for record, (width, height) in zip(records, sizes, strict=True)
+            ],
+            "categories": [{"id": number, "name": name} for number, name in enumerate(names)],
+            "annotations": [
+                {
+                    "id": number + 1, "image_id": image, "category_id": label, "bbox": box, "area": box[2] * box[3],
+                    "iscrowd": 0,
+                }
+                for number, (image, label, box) in enumerate(
+                    zip(
+                        np.repeat([record.image_id for record in records], counts).tolist(),
+                        [label for record in records for label in record.labels.tolist()],
+                        boxes.tolist(),
+                        strict=True,
+                    )
+                )
+            ],
+        }
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """What training changes at random; all zero: nothing.
+
+    Attributes:
+        mosaic: Chance that four images are laid together.
+        flip: Chance that left and right are swapped.
+        scale: The image is enlarged by up to ``1 + scale`` and shrunk by as much.
+        shift: It is moved by up to this part of its side.
+        hue: Turned by up to this part of the colour circle.
+        saturation: Multiplied by up to ``1 + saturation``, or divided.
+        brightness: Multiplied by up to ``1 + brightness``, or divided.
+    """
+
+    mosaic: float = 0.5
+    flip: float = 0.5
+    scale: float = 0.3
+    shift: float = 0.1
+    hue: float = 0.02
+    saturation: float = 0.5
+    brightness: float = 0.3
+
+
+NO_AUGMENTATION = Augmentation(0, 0, 0, 0, 0, 0, 0)
+
+
+class Sample(NamedTuple):
+    """An image of the network's size, and its objects in its pixels."""
+
+    image: np.ndarray[Any, np.dtype[np.uint8]]  # (H, W, 3)
+    boxes: np.ndarray[Any, np.dtype[np.float32]]  # (N, 4) xyxy
+    labels: np.ndarray[Any, np.dtype[np.int64]]  # (N,)
+
+
+class Batch(NamedTuple):
+    """What the network learns from at once.
+
+    Attributes:
+        images: (B, 3, H, W) uint8.
+        boxes: (M, 4) xyxy in pixels of all objects, by image.
+        labels: (M,) their classes.
+        image: (M,) which image of the batch each is in.
+    """
+
+    images: Tensor
+    boxes: Tensor
+    labels: Tensor
+    image: Tensor
+
+
+class Samples(Dataset[Sample]):
+    """The images of a data set as the network sees them; items are asked for by (epoch, number)."""
+
+    def __init__(self, data: Data, size: tuple[int, int], augmentation: Augmentation, seed: int) -> None:
+        self.data, self.size, self.augmentation, self.seed = data, size, augmentation, seed
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, item: tuple[int, int]) -> Sample:
+        epoch, number = item
+        rng = np.random.default_rng([self.seed, epoch, number])
+        augmentation = self.augmentation
+        if rng.random() < augmentation.mosaic:
+            others = rng.integers(len(self.data), size=3).tolist()
+            sample = self._mosaic([number, *others], rng)
+        else:
+            sample = self._place(number, rng)
+        if rng.random() < augmentation.flip:
+            sample = _flipped(sample)
+        return sample._replace(image=_coloured(sample.image, augmentation, rng))
+
+    def _place(self, number: int, rng: np.random.Generator) -> Sample:
+        """One image in the middle of the square, or a little beside it."""
+        width, height = self.size
+        canvas = np.full((height, width, 3), GREY, np.uint8)
+        factor = _between(rng, self.augmentation.scale)
+        shift = rng.uniform(-self.augmentation.shift, self.augmentation.shift, 2) * self.size
+        record = self.data.records[number]
+        pixels = open_image(record.path)
+        scale = factor * min(width / pixels.shape[1], height / pixels.shape[0])
+        corner = (np.array(self.size) - scale * np.array(pixels.shape[1::-1])) / 2 + shift
+        paste(canvas, pixels, scale, corner)
+        return _visible(canvas, record.boxes * scale + np.tile(corner, 2), record.labels, (0, 0, width, height))
+
+    def _mosaic(self, numbers: list[int], rng: np.random.Generator) -> Sample:
+        """Four images around a point, each cut at its quarter."""
+        width, height = self.size
+        canvas = np.full((height, width, 3), GREY, np.uint8)
+        x, y = (rng.uniform(0.3, 0.7, 2) * self.size).astype(int)
+        quarters = ((0, 0, x, y), (x, 0, width, y), (0, y, x, height), (x, y, width, height))
+        parts = []
+        for number, (left, top, right, bottom) in zip(numbers, quarters, strict=True):
+            record = self.data.records[number]
+            pixels = open_image(record.path)
+            scale = _between(rng, self.augmentation.scale) * min(width / pixels.shape[1], height / pixels.shape[0]) * 0.7
+            room = np.array([right - left, bottom - top]) - scale * np.array(pixels.shape[1::-1])
+            corner = np.array([left, top]) + room * rng.uniform(0, 1, 2)
+            paste(canvas[top:bottom, left:right], pixels, scale, corner - (left, top))
+            boxes = record.boxes * scale + np.tile(corner, 2)
+            parts.append(_visible(canvas, boxes, record.labels, (left, top, right, bottom)))
+        boxes, labels = (np.concatenate([part[field] for part in parts]) for field in (1, 2))
+        return Sample(canvas, boxes, labels)
+
+
+def _between(rng: np.random.Generator, most: float) -> float:
+    """Up to ``1 + most``, or its inverse, alike in the logarithm."""
+    return float((1 + most) ** rng.uniform(-1, 1))
+
+
+def paste(canvas: np.ndarray[Any, Any], pixels: np.ndarray[Any, Any], scale: float, corner: np.ndarray[Any, Any]) -> None:
+    """Draws an image, scaled and with its corner at a place that need not be whole, over what of the canvas it covers."""
+    image = import_extra("PIL.Image", extra="torch", needed_by="resizing images")
+    height, width = canvas.shape[:2]
+    low = np.maximum(np.rint(corner).astype(int), 0)
+    high = np.minimum(np.rint(corner + scale * np.array(pixels.shape[1::-1])).astype(int), (width, height))
+    if (high <= low).any():
+        return
+    window = np.concatenate([(low - corner) / scale, (high - corner) / scale])
+    window = window.clip(0, np.tile(pixels.shape[1::-1], 2))
+    part = image.fromarray(pixels).resize(tuple((high - low).tolist()), image.Resampling.BILINEAR, tuple(window.tolist()))
+    canvas[low[1] : high[1], low[0] : high[0]] = np.asarray(part)
+
+
+def _visible(
+    canvas: np.ndarray[Any, Any], boxes: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], window: tuple[int, ...]
+) -> Sample:
+    """The objects of which enough lies in a window, cut at its edges."""
+    left, top, right, bottom = window
+    inside = boxes.clip([left, top, left, top], [right, bottom, right, bottom])
+    sides, before = inside[:, 2:] - inside[:, :2], boxes[:, 2:] - boxes[:, :2]
+    kept = (sides >= LEAST_SIDE).all(axis=1) & (sides.prod(axis=1) >= LEAST_VISIBLE * before.prod(axis=1))
+    return Sample(canvas, inside[kept].astype(np.float32), labels[kept])
+
+
+def _flipped(sample: Sample) -> Sample:
+    boxes = sample.boxes.copy()
+    boxes[:, [0, 2]] = sample.image.shape[1] - sample.boxes[:, [2, 0]]
+    return Sample(np.ascontiguousarray(sample.image[:, ::-1]), boxes, sample.labels)
+
+
+def _coloured(
+    pixels: np.ndarray[Any, Any], augmentation: Augmentation, rng: np.random.Generator
+) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Hue turned, saturation and brightness multiplied, in HSV."""
+    hue = rng.uniform(-augmentation.hue, augmentation.hue)
+    saturation, brightness = _between(rng, augmentation.saturation), _between(rng, augmentation.brightness)
+    if (hue, saturation, brightness) == (0, 1, 1):
+        return pixels
+    image = import_extra("PIL.Image", extra="torch", needed_by="colours")
+    levels = np.arange(256.0)
+    tables = [(levels + 256 * hue) % 256, levels * saturation, levels * brightness]
+    table = np.concatenate([np.clip(one, 0, 255) for one in tables]).astype(np.uint8)
+    hsv = image.fromarray(pixels).convert("HSV").point(table.tolist())
+    return np.asarray(hsv.convert("RGB"))
+
+
+def collate(samples: list[Sample]) -> Batch:
+    """Samples of one size as a batch."""
+    images = torch.from_numpy(np.stack([sample.image for sample in samples])).permute(0, 3, 1, 2).contiguous()
+    image = torch.repeat_interleave(torch.arange(len(samples)), torch.tensor([len(one.labels) for one in samples]))
+    boxes = torch.from_numpy(np.concatenate([sample.boxes for sample in samples]))
+    return Batch(images, boxes, torch.from_numpy(np.concatenate([sample.labels for sample in samples])), image)
+
+
+class _Order(Sampler[list[tuple[int, int]]]):
+    """Batches of (epoch, number): all images of an epoch in a random order, each rank its share of every batch."""
+
+    def __init__(self, count: int, batch: int, seed: int, *, epoch: int, start: int, rank: int, world: int) -> None:
+        self.numbers = np.random.default_rng([seed, epoch]).permutation(count)
+        self.batch, self.epoch, self.start, self.rank, self.world = batch, epoch, start, rank, world
+
+    def __len__(self) -> int:
+        return max(len(self.numbers) // self.batch, 1) - self.start
+
+    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
+        for step in range(self.start, self.start + len(self)):
+            part = self.numbers[step * self.batch : (step + 1) * self.batch]
+            yield [(self.epoch, int(number)) for number in part[self.rank :: self.world]]
+
+
+def loader(
+    data: Data,
+    size: tuple[int, int],
+    *,
+    batch: int,
+    epoch: int,
+    seed: int,
+    augmentation: Augmentation | None = None,
+    start: int = 0,
+    workers: int = 0,
+    rank: int = 0,
+    world: int = 1,
+) -> DataLoader[Sample]:
+    """The batches of one epoch, from batch ``start`` on; the last, incomplete one is left out."""
+    samples = Samples(data, size, replace(augmentation or Augmentation()), seed)
+    order = _Order(len(data), batch, seed, epoch=epoch, start=start, rank=rank, world=world)
+    return DataLoader(samples, batch_sampler=order, collate_fn=collate, num_workers=workers)  # type: ignore[arg-type]
