@@ -92,10 +92,12 @@ fn all_of<O: Overlap, F: Float>(
     let fill = |start: usize, values: &mut [F], gradient: &mut [[F; 4]]| {
         let [pred, target] = [pred, target].map(|boxes| &boxes[start..][..values.len()]);
         run(level, Part { overlap, pred, target, values: &mut *values, gradient: &mut *gradient });
-        for (k, (a, b)) in pred.iter().zip(target).enumerate() {
-            if is_huge(a) || is_huge(b) {
-                let (value, slope) = single(overlap, &a.map(F::to_f64), &b.map(F::to_f64));
-                (values[k], gradient[k]) = (F::from_f64(value), slope.map(F::from_f64));
+        if any_huge(pred) || any_huge(target) {
+            for (k, (a, b)) in pred.iter().zip(target).enumerate() {
+                if is_huge(a) || is_huge(b) {
+                    let (value, slope) = single(overlap, &a.map(F::to_f64), &b.map(F::to_f64));
+                    (values[k], gradient[k]) = (F::from_f64(value), slope.map(F::from_f64));
+                }
             }
         }
     };
@@ -119,6 +121,11 @@ fn all_of<O: Overlap, F: Float>(
         }
         work();
     });
+}
+
+/// Without an early end, so that it runs in vectors.
+fn any_huge<F: Float>(boxes: &[[F; 4]]) -> bool {
+    boxes.as_flattened().iter().fold(false, |huge, x| huge | (x.abs() > F::MAX_DIRECT))
 }
 
 /// A run of pairs.
@@ -147,6 +154,9 @@ impl<O: Overlap, F: Float> Kernel for Part<'_, O, F> {
 }
 
 /// A block of pairs, coordinate by coordinate, which the compiler makes vectors of.
+///
+/// Everything it calls is plain: no branch, no closure, no array that is walked. Either would leave it one pair at a time,
+/// a tenth of the speed.
 #[inline(always)]
 fn block<O: Overlap, F: Float, const L: usize>(
     overlap: O,
@@ -155,41 +165,20 @@ fn block<O: Overlap, F: Float, const L: usize>(
     values: &mut [F; L],
     gradient: &mut [[F; 4]; L],
 ) {
-    let mut first = [[F::ZERO; L]; 4];
-    let mut second = [[F::ZERO; L]; 4];
-    let mut angles = [[F::ZERO; L]; 2];
-    let mut slopes = [[F::ZERO; L]; 4];
+    let (mut a1, mut a2, mut a3, mut a4) = ([F::ZERO; L], [F::ZERO; L], [F::ZERO; L], [F::ZERO; L]);
+    let (mut b1, mut b2, mut b3, mut b4) = ([F::ZERO; L], [F::ZERO; L], [F::ZERO; L], [F::ZERO; L]);
     for k in 0..L {
-        for c in 0..4 {
-            (first[c][k], second[c][k]) = (a[k][c], b[k][c]);
-        }
-        if O::USES_ANGLE {
-            (angles[0][k], angles[1][k]) = (angle(&a[k]), angle(&b[k]));
-        }
+        (a1[k], a2[k], a3[k], a4[k]) = (a[k][0], a[k][1], a[k][2], a[k][3]);
+        (b1[k], b2[k], b3[k], b4[k]) = (b[k][0], b[k][1], b[k][2], b[k][3]);
     }
     for k in 0..L {
-        let [a, b] = [&first, &second].map(|set| [set[0][k], set[1][k], set[2][k], set[3][k]]);
-        let (value, slope) = pair(overlap, &a, &b, angles[0][k] - angles[1][k]);
+        let (value, slope) = single(overlap, &[a1[k], a2[k], a3[k], a4[k]], &[b1[k], b2[k], b3[k], b4[k]]);
         values[k] = value;
-        (slopes[0][k], slopes[1][k], slopes[2][k], slopes[3][k]) = (slope[0], slope[1], slope[2], slope[3]);
+        (a1[k], a2[k], a3[k], a4[k]) = (slope[0], slope[1], slope[2], slope[3]);
     }
     for k in 0..L {
-        for c in 0..4 {
-            gradient[k][c] = slopes[c][k];
-        }
+        gradient[k] = [a1[k], a2[k], a3[k], a4[k]];
     }
-}
-
-fn single<O: Overlap, F: Float>(overlap: O, a: &[F; 4], b: &[F; 4]) -> (F, [F; 4]) {
-    let turn = if O::USES_ANGLE { angle(a) - angle(b) } else { F::ZERO };
-    pair(overlap, a, b, turn)
-}
-
-/// `atan2(width, height)`, of a point 0; an inverted side counts as 0.
-#[inline(always)]
-fn angle<F: Float>(&[x1, y1, x2, y2]: &[F; 4]) -> F {
-    // Adding 0 takes the sign off -0, with which a point would be half a turn.
-    (max(x2 - x1, F::ZERO) + F::ZERO).atan2(max(y2 - y1, F::ZERO) + F::ZERO)
 }
 
 /// What the overlaps are functions of; the slopes of one have the same fields.
@@ -200,44 +189,47 @@ struct Quantities<F> {
     /// Area of the first box. The second box is a constant.
     area: F,
     /// Sides of the box around both.
-    hull: [F; 2],
+    hull_width: F,
+    hull_height: F,
     /// From the second centre to the first.
-    apart: [F; 2],
+    dx: F,
+    dy: F,
     /// Sides of the first box.
-    sides: [F; 2],
+    width: F,
+    height: F,
 }
 
-/// What belongs to the second box alone, and the angle between the diagonals.
+/// What belongs to the second box alone.
 #[derive(Clone, Copy)]
-struct Constants<F> {
+struct Other<F> {
     area: F,
-    sides: [F; 2],
-    turn: F,
+    width: F,
+    height: F,
 }
 
 /// An overlap with its slopes.
 trait Overlap: Copy + Sync {
-    /// [`Constants::turn`] is read.
-    const USES_ANGLE: bool = false;
-    fn of<F: Float>(self, q: &Quantities<F>, other: &Constants<F>) -> (F, Quantities<F>);
+    fn of<F: Float>(self, q: &Quantities<F>, other: &Other<F>) -> (F, Quantities<F>);
 }
 
-/// 1 above 0, else 0: which way a mask goes.
+/// 1 if it is above 0, else 0.
 #[inline(always)]
 fn positive<F: Float>(x: F) -> F {
     if x > F::ZERO { F::ONE } else { F::ZERO }
 }
 
+/// -1 if it is below 0, else 1.
+#[inline(always)]
+fn sign<F: Float>(x: F) -> F {
+    if x < F::ZERO { F::ZERO - F::ONE } else { F::ONE }
+}
+
 /// The part of the slope of `max(a, b)` that is `a`'s.
 #[inline(always)]
 fn above<F: Float>(a: F, b: F) -> F {
-    if a > b {
-        F::ONE
-    } else if a < b {
-        F::ZERO
-    } else {
-        F::HALF
-    }
+    let over = if a > b { F::ONE } else { F::ZERO };
+    let under = if a < b { F::ZERO } else { F::ONE };
+    (over + under) * F::HALF
 }
 
 #[inline(always)]
@@ -247,31 +239,32 @@ fn guarded<F: Float>(whole: F) -> F {
 
 /// The loss and its gradient in the first box.
 #[inline(always)]
-fn pair<O: Overlap, F: Float>(overlap: O, a: &[F; 4], b: &[F; 4], turn: F) -> (F, [F; 4]) {
-    let axes = [0, 1].map(|k| Axis::new(a[k], a[k + 2], b[k], b[k + 2]));
-    let [x, y] = &axes;
-    let (area_a, slopes_a) = signed_area(x.a, y.a);
-    let (area_b, _) = signed_area(x.b, y.b);
+fn single<O: Overlap, F: Float>(overlap: O, a: &[F; 4], b: &[F; 4]) -> (F, [F; 4]) {
+    let x = Axis::new(a[0], a[2], b[0], b[2]);
+    let y = Axis::new(a[1], a[3], b[1], b[3]);
+    // An area is negative where a side is, and grows with either side.
+    let (sx, sy) = (sign(x.a), sign(y.a));
+    let whole = if x.a < F::ZERO { sx } else { sy };
+    let other_whole = if x.b < F::ZERO { sign(x.b) } else { sign(y.b) };
+    let (width, height) = (x.a * sx, y.a * sy);
+    let (inner_x, inner_y) = (max(x.inter, F::ZERO), max(y.inter, F::ZERO));
     let q = Quantities {
-        inter: x.inner() * y.inner(),
-        area: area_a,
-        hull: [x.hull, y.hull],
-        apart: [x.apart, y.apart],
-        sides: [x.a, y.a],
+        inter: inner_x * inner_y,
+        area: whole * (width * height),
+        hull_width: x.hull,
+        hull_height: y.hull,
+        dx: x.apart,
+        dy: y.apart,
+        width: x.a,
+        height: y.a,
     };
-    let (value, slope) = overlap.of(&q, &Constants { area: area_b, sides: [x.b, y.b], turn });
-    let mut gradient = [F::ZERO; 4];
-    for (k, (axis, other)) in [(x, y), (y, x)].into_iter().enumerate() {
-        let inner = slope.inter * other.inner() * positive(axis.inter);
-        let side = slope.area * slopes_a[k] + slope.sides[k];
-        let (low, high) = (slope.hull[k] * axis.hull_low, slope.hull[k] * axis.hull_high);
-        let centre = slope.apart[k] * F::HALF;
-        // An inverted box has its corners the other way round.
-        let (first, second) = if axis.inverted() { (high, F::ZERO - low) } else { (F::ZERO - low, high) };
-        gradient[k] = F::ZERO - (((first - inner * axis.inner_low) - side) + centre);
-        gradient[k + 2] = F::ZERO - (((second + inner * axis.inner_high) + side) + centre);
-    }
-    (F::ONE - value, gradient)
+    let other = Other { area: other_whole * ((x.b * sign(x.b)) * (y.b * sign(y.b))), width: x.b, height: y.b };
+    let (value, slope) = overlap.of(&q, &other);
+    let (x1, x2) =
+        x.chain(slope.inter * inner_y, slope.area * (whole * sx * height) + slope.width, slope.hull_width, slope.dx);
+    let (y1, y2) =
+        y.chain(slope.inter * inner_x, slope.area * (whole * sy * width) + slope.height, slope.hull_height, slope.dy);
+    (F::ONE - value, [x1, y1, x2, y2])
 }
 
 /// A pair along one axis.
@@ -292,8 +285,9 @@ struct Axis<F> {
 impl<F: Float> Axis<F> {
     #[inline(always)]
     fn new(a1: F, a2: F, b1: F, b2: F) -> Self {
-        let (a_low, a_high) = if a2 < a1 { (a2, a1) } else { (a1, a2) };
-        let (b_low, b_high) = if b2 < b1 { (b2, b1) } else { (b1, b2) };
+        // `min` and `max` of an inverted box are its corners the other way round.
+        let (a_low, a_high) = (min(a2, a1), max(a1, a2));
+        let (b_low, b_high) = (min(b2, b1), max(b1, b2));
         Self {
             a: a2 - a1,
             b: b2 - b1,
@@ -307,36 +301,39 @@ impl<F: Float> Axis<F> {
         }
     }
 
+    /// The slopes of the loss, 1 less the overlap, in the two coordinates, from those of the overlap.
     #[inline(always)]
-    fn inner(&self) -> F {
-        max(self.inter, F::ZERO)
-    }
-
-    #[inline(always)]
-    fn inverted(&self) -> bool {
-        self.a < F::ZERO
+    fn chain(&self, by_inner: F, by_side: F, by_hull: F, by_apart: F) -> (F, F) {
+        let inner = by_inner * positive(self.inter);
+        let (low, high) = (by_hull * self.hull_low, by_hull * self.hull_high);
+        let centre = by_apart * F::HALF;
+        let first = if self.a < F::ZERO { high } else { F::ZERO - low };
+        let second = if self.a < F::ZERO { F::ZERO - low } else { high };
+        (
+            (inner * self.inner_low - first) + (by_side - centre),
+            F::ZERO - ((inner * self.inner_high + second) + (by_side + centre)),
+        )
     }
 }
 
-/// The area, negative if a side is, and its slopes in the sides.
+/// IoU with its slopes.
 #[inline(always)]
-fn signed_area<F: Float>(width: F, height: F) -> (F, [F; 2]) {
-    let minus = F::ZERO - F::ONE;
-    let sign = |side: F| if side < F::ZERO { minus } else { F::ONE };
-    let [w, h] = [sign(width), sign(height)];
-    let whole = if width < F::ZERO || height < F::ZERO { minus } else { F::ONE };
-    (whole * ((width * w) * (height * h)), [whole * w * (height * h), whole * h * (width * w)])
-}
-
-/// IoU with its slopes; `union` is guarded.
-#[inline(always)]
-fn iou<F: Float>(q: &Quantities<F>, other: &Constants<F>) -> (F, Quantities<F>) {
+fn iou<F: Float>(q: &Quantities<F>, other: &Other<F>) -> (F, Quantities<F>) {
     let union = (q.area + other.area) - q.inter;
     let whole = guarded(union);
     let iou = q.inter / whole;
     let by_union = F::ZERO - iou / whole * positive(union);
-    let none = [F::ZERO; 2];
-    (iou, Quantities { inter: F::ONE / whole - by_union, area: by_union, hull: none, apart: none, sides: none })
+    let slope = Quantities {
+        inter: F::ONE / whole - by_union,
+        area: by_union,
+        hull_width: F::ZERO,
+        hull_height: F::ZERO,
+        dx: F::ZERO,
+        dy: F::ZERO,
+        width: F::ZERO,
+        height: F::ZERO,
+    };
+    (iou, slope)
 }
 
 /// Intersection over union.
@@ -345,7 +342,7 @@ struct Iou;
 
 impl Overlap for Iou {
     #[inline(always)]
-    fn of<F: Float>(self, q: &Quantities<F>, other: &Constants<F>) -> (F, Quantities<F>) {
+    fn of<F: Float>(self, q: &Quantities<F>, other: &Other<F>) -> (F, Quantities<F>) {
         iou(q, other)
     }
 }
@@ -356,17 +353,18 @@ struct Giou;
 
 impl Overlap for Giou {
     #[inline(always)]
-    fn of<F: Float>(self, q: &Quantities<F>, other: &Constants<F>) -> (F, Quantities<F>) {
+    fn of<F: Float>(self, q: &Quantities<F>, other: &Other<F>) -> (F, Quantities<F>) {
         let (iou, mut slope) = iou(q, other);
         let union = (q.area + other.area) - q.inter;
-        let hull = q.hull[0] * q.hull[1];
+        let hull = q.hull_width * q.hull_height;
         let whole = guarded(hull);
         let penalty = (hull - union) / whole;
         let by_union = F::ONE / whole;
         let by_hull = penalty / whole * positive(hull) - by_union;
         slope.inter = slope.inter - by_union;
         slope.area = slope.area + by_union;
-        slope.hull = [by_hull * q.hull[1], by_hull * q.hull[0]];
+        slope.hull_width = by_hull * q.hull_height;
+        slope.hull_height = by_hull * q.hull_width;
         (iou - penalty, slope)
     }
 }
@@ -377,19 +375,25 @@ struct Diou;
 
 impl Overlap for Diou {
     #[inline(always)]
-    fn of<F: Float>(self, q: &Quantities<F>, other: &Constants<F>) -> (F, Quantities<F>) {
+    fn of<F: Float>(self, q: &Quantities<F>, other: &Other<F>) -> (F, Quantities<F>) {
         let (iou, mut slope) = iou(q, other);
-        let [dx, dy] = q.apart;
-        let [width, height] = q.hull;
-        let diagonal = width * width + height * height;
+        let diagonal = q.hull_width * q.hull_width + q.hull_height * q.hull_height;
         let whole = guarded(diagonal);
-        let penalty = (dx * dx + dy * dy) / whole;
-        let by_square = F::ONE / whole;
+        let penalty = (q.dx * q.dx + q.dy * q.dy) / whole;
+        let by_square = F::ZERO - F::ONE / whole;
         let by_diagonal = penalty / whole * positive(diagonal);
-        slope.apart = q.apart.map(|d| F::ZERO - by_square * (d + d));
-        slope.hull = q.hull.map(|side| by_diagonal * (side + side));
+        slope.dx = by_square * (q.dx + q.dx);
+        slope.dy = by_square * (q.dy + q.dy);
+        slope.hull_width = by_diagonal * (q.hull_width + q.hull_width);
+        slope.hull_height = by_diagonal * (q.hull_height + q.hull_height);
         (iou - penalty, slope)
     }
+}
+
+/// `atan2(width, height)` of sides that are not negative, of a point 0.
+#[inline(always)]
+fn angle<F: Float>(width: F, height: F) -> F {
+    width.acute(height)
 }
 
 /// Complete IoU.
@@ -397,27 +401,22 @@ impl Overlap for Diou {
 struct Ciou;
 
 impl Overlap for Ciou {
-    const USES_ANGLE: bool = true;
-
     #[inline(always)]
-    fn of<F: Float>(self, q: &Quantities<F>, other: &Constants<F>) -> (F, Quantities<F>) {
+    fn of<F: Float>(self, q: &Quantities<F>, other: &Other<F>) -> (F, Quantities<F>) {
         let (diou, mut slope) = Diou.of(q, other);
         let (iou, _) = iou(q, other);
-        let aspect = F::FOUR_OVER_PI_SQUARED * (other.turn * other.turn);
-        let weight = (F::ONE - iou) + aspect;
-        let alpha = aspect / guarded(weight);
-        let by_turn = F::ZERO - alpha * F::FOUR_OVER_PI_SQUARED * (other.turn + other.turn);
-        let [width, height] = q.sides.map(|side| max(side, F::ZERO));
-        // Not the sum of squares, which of a small box underflows: the slope is that of atan2, (height, -width) / square.
+        // An inverted side counts as 0 and has no slope.
+        let (width, height) = (max(q.width, F::ZERO), max(q.height, F::ZERO));
+        let turn = angle(width, height) - angle(max(other.width, F::ZERO), max(other.height, F::ZERO));
+        let aspect = F::FOUR_OVER_PI_SQUARED * (turn * turn);
+        let alpha = aspect / guarded((F::ONE - iou) + aspect);
+        let by_turn = F::ZERO - alpha * F::FOUR_OVER_PI_SQUARED * (turn + turn);
+        // The slope of the angle is (height, -width) over the sum of their squares, which of small boxes underflows.
         let larger = guarded(max(width, height));
         let (w, h) = (width / larger, height / larger);
-        let square = guarded(w * w + h * h) * larger;
-        // An inverted side counts as 0 and has no slope.
-        let uninverted = |side: F| if side < F::ZERO { F::ZERO } else { F::ONE };
-        slope.sides = [
-            by_turn * (h / square) * uninverted(q.sides[0]),
-            F::ZERO - by_turn * (w / square) * uninverted(q.sides[1]),
-        ];
+        let by_side = by_turn / (guarded(w * w + h * h) * larger);
+        slope.width = if q.width < F::ZERO { F::ZERO } else { by_side * h };
+        slope.height = if q.height < F::ZERO { F::ZERO } else { F::ZERO - by_side * w };
         (diou - alpha * aspect, slope)
     }
 }
@@ -428,21 +427,26 @@ struct Eiou;
 
 impl Overlap for Eiou {
     #[inline(always)]
-    fn of<F: Float>(self, q: &Quantities<F>, other: &Constants<F>) -> (F, Quantities<F>) {
-        let (mut value, mut slope) = Diou.of(q, other);
-        let mut penalty = F::ZERO;
-        for k in 0..2 {
-            let unlike = q.sides[k] - other.sides[k];
-            let square = q.hull[k] * q.hull[k];
-            let whole = guarded(square);
-            let term = (unlike * unlike) / whole;
-            penalty = penalty + term;
-            slope.sides[k] = F::ZERO - (unlike + unlike) / whole;
-            slope.hull[k] = slope.hull[k] + term / whole * positive(square) * (q.hull[k] + q.hull[k]);
-        }
-        value = value - penalty;
-        (value, slope)
+    fn of<F: Float>(self, q: &Quantities<F>, other: &Other<F>) -> (F, Quantities<F>) {
+        let (diou, mut slope) = Diou.of(q, other);
+        let (wide, by_width, by_hull_width) = unlike(q.width - other.width, q.hull_width);
+        let (high, by_height, by_hull_height) = unlike(q.height - other.height, q.hull_height);
+        slope.width = by_width;
+        slope.height = by_height;
+        slope.hull_width = slope.hull_width + by_hull_width;
+        slope.hull_height = slope.hull_height + by_hull_height;
+        (diou - (wide + high), slope)
     }
+}
+
+/// `(difference / hull)^2`, and the slopes of what EIoU loses by it.
+#[inline(always)]
+fn unlike<F: Float>(difference: F, hull: F) -> (F, F, F) {
+    let square = hull * hull;
+    let whole = guarded(square);
+    let term = (difference * difference) / whole;
+    let by_hull = term / whole * positive(square) * (hull + hull);
+    (term, F::ZERO - (difference + difference) / whole, by_hull)
 }
 
 #[cfg(test)]
