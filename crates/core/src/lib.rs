@@ -9,5 +9,6 @@ pub mod evaluation;
 pub mod float;
 pub mod join;
 pub mod json;
+pub mod nms;
 pub mod overlap;
 pub mod threads;

@@ -5,6 +5,7 @@
 mod coco;
 mod evaluation;
 mod join;
+mod nms;
 mod overlap;
 
 use pyo3::prelude::*;
@@ -22,6 +23,8 @@ mod _core {
     use super::evaluation::{accumulate, match_detections};
     #[pymodule_export]
     use super::join::overlap_join;
+    #[pymodule_export]
+    use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
 
