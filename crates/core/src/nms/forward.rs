@@ -50,6 +50,16 @@ impl<D: Divisor, F: Float> Kernel for Forward<'_, D, F> {
                 let y1: &[F; L] = y1[start..].first_chunk().expect("filled up");
                 let x2: &[F; L] = x2[start..].first_chunk().expect("filled up");
                 let y2: &[F; L] = y2[start..].first_chunk().expect("filled up");
+                start += L;
+                // Most blocks have no box that meets this one, which four comparisons tell.
+                let mut meets = [0_u32; L];
+                for k in 0..L {
+                    let near = (x1[k] < a.x2) & (a.x1 < x2[k]) & (y1[k] < a.y2) & (a.y1 < y2[k]);
+                    meets[k] = u32::from(near);
+                }
+                if meets.iter().fold(0, |all, bit| all | bit) == 0 {
+                    continue;
+                }
                 let mut bits = [0_u32; L];
                 for k in 0..L {
                     let b = Measured::new::<Iou>([x1[k], y1[k], x2[k], y2[k]]);
@@ -60,13 +70,12 @@ impl<D: Divisor, F: Float> Kernel for Forward<'_, D, F> {
                 // What was read behind the boxes is a point at the origin, which overlaps nothing.
                 let mut lanes = bits.iter().fold(0, |all, bit| all | bit);
                 while lanes != 0 {
-                    let other = start + lanes.trailing_zeros() as usize;
+                    let other = start - L + lanes.trailing_zeros() as usize;
                     lanes &= lanes - 1;
                     if survive[other] && removes(boxes, labels, rule, kept, other) {
                         survive[other] = false;
                     }
                 }
-                start += L;
             }
         }
     }

@@ -45,7 +45,7 @@ impl<F: Float> Rule<F> {
 }
 
 /// Fewer boxes are compared without an index.
-const WORTH_INDEX: usize = 160;
+const WORTH_INDEX: usize = 512;
 
 /// Fewer boxes are not worth a second thread.
 const WORTH_THREADS: usize = 1 << 13;
