@@ -42,6 +42,7 @@ from ioukit.overlap import (
     pairwise_nwd,
     pairwise_siou,
 )
+from ioukit.postprocess import Suppression, nms, nms_padded
 
 __all__ = [
     "COCO",
@@ -55,6 +56,7 @@ __all__ = [
     "MatchTable",
     "OverlapPairs",
     "Protocol",
+    "Suppression",
     "__version__",
     "diagnose",
     "elementwise_alpha_iou",
@@ -76,6 +78,8 @@ __all__ = [
     "jaccard_distance",
     "jaccard_index",
     "jaccard_index_of_counts",
+    "nms",
+    "nms_padded",
     "overlap_join",
     "pairwise_alpha_iou",
     "pairwise_centre_distance",

@@ -10,5 +10,6 @@ pub mod float;
 pub mod join;
 pub mod json;
 pub mod loss;
+pub mod nms;
 pub mod overlap;
 pub mod threads;

@@ -6,6 +6,7 @@ mod coco;
 mod evaluation;
 mod join;
 mod loss;
+mod nms;
 mod overlap;
 
 use pyo3::prelude::*;
@@ -25,6 +26,7 @@ mod _core {
     use super::join::overlap_join;
     #[pymodule_export]
     use super::loss::loss_gradient;
+    use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
 
