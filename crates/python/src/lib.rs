@@ -26,6 +26,7 @@ mod _core {
     use super::join::overlap_join;
     #[pymodule_export]
     use super::loss::loss_gradient;
+    #[pymodule_export]
     use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
