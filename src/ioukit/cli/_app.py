@@ -9,6 +9,12 @@ from ioukit.cli.doctor import doctor
 from ioukit.cli.eval import EXAMPLES, eval_files
 from ioukit.cli.make_shapes import EXAMPLES as SHAPES_EXAMPLES
 from ioukit.cli.make_shapes import make_shapes
+from ioukit.cli.predict import EXAMPLES as PREDICT_EXAMPLES
+from ioukit.cli.predict import predict
+from ioukit.cli.train import EXAMPLES as TRAIN_EXAMPLES
+from ioukit.cli.train import train
+from ioukit.cli.val import EXAMPLES as VAL_EXAMPLES
+from ioukit.cli.val import val
 
 __all__ = ["main"]
 
@@ -26,6 +32,9 @@ app = typer.Typer(
 app.command("eval", epilog=EXAMPLES)(eval_files)
 app.command("doctor")(doctor)
 app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)
+app.command("predict", epilog=PREDICT_EXAMPLES)(predict)
+app.command("train", epilog=TRAIN_EXAMPLES)(train)
+app.command("val", epilog=VAL_EXAMPLES)(val)
 
 
 def _print_version(wanted: bool) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ioukit.torch.detector.model import YOLO, Config
     from ioukit.torch.detector.train import Epoch
 
-__all__ = ["Shape", "bad_use", "progress", "read_split", "say_data"]
+__all__ = ["Shape", "bad_use", "load_network", "progress", "read_split", "say_data"]
 
 
 @dataclass(frozen=True)

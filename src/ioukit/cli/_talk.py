@@ -23,6 +23,11 @@ class Talk:
         # Where stderr is closed, print(file=None) would write to stdout.
         self._stream = None if quiet else sys.stderr
 
+    @property
+    def on_terminal(self) -> bool:
+        """Whether a person may be watching."""
+        return self._stream is not None and self._stream.isatty()
+
     def say(self, line: str) -> None:
         """Prints one line."""
         if self._stream is not None:
@@ -35,7 +40,7 @@ class Talk:
 
         Rich is imported here, because its import takes longer than most work does.
         """
-        if not long or self._stream is None or not self._stream.isatty():
+        if not long or not self.on_terminal:
             yield
             return
         from rich.console import Console  # noqa: PLC0415

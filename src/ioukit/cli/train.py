@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ioukit.cli._detector import Model, bad_use, progress, read_split, say_data
+from ioukit.cli._detector import Shape, bad_use, load_network, progress, read_split, say_data
 from ioukit.cli._talk import Talk
 
 __all__ = ["EXAMPLES", "train"]
@@ -69,13 +69,16 @@ def train(
         held_out = read_split(val or data, val_images or images, "val", on_invalid)
         for name, split in (("train", learn), ("val", held_out)):
             say_data(talk, name, split)
-        shape = Model(size=size, head=head, width=width, depth=depth)
-        config = shape.config(learn, fit_anchors=_fit(anchors), seed=seed)
+        if anchors not in ("fit", "coco"):
+            raise ValueError(f"unknown anchors {anchors!r}; choose from fit, coco")
+        shape = Shape(size=size, head=head, width=width, depth=depth, fit_anchors=anchors == "fit")
+        config = shape.config(learn, seed=seed)
         settings = training.Settings(
-            epochs=epochs, batch=batch, optimizer=_optimizer(optimizer), lr=lr, loss=loss, assigner=assigner,
+            epochs=epochs, batch=batch, optimizer=optimizer, lr=lr,  # type: ignore[arg-type]
+            loss=loss, assigner=assigner,
             augmentation=Augmentation(mosaic=mosaic), seed=seed, workers=workers, judge_every=judge_every, device=device,
         )  # fmt: skip
-        start = shape.load(weights) if weights is not None else None
+        start = None if weights is None else load_network(weights, device)
         with progress(talk, epochs) as shown:
             done = training.train(
                 learn, held_out, config, output, settings, resume=resume, start_from=start, on_step=shown.step,
@@ -85,16 +88,6 @@ def train(
     if done.evaluation is not None:
         talk.say(done.evaluation.table())
         talk.say(f"wrote {output}")
-
-
-def _fit(anchors: str) -> bool:
-    if anchors not in ("fit", "coco"):
-        raise ValueError(f"unknown anchors {anchors!r}; choose from fit, coco")
-    return anchors == "fit"
-
-
-def _optimizer(name: str) -> Any:
-    return name  # Settings checks it
 
 
 def _curves(done: Any, talk: Talk) -> None:

@@ -7,6 +7,7 @@ a picture is drawn: ``pip install 'ioukit[plots]'``.
 from ioukit.plots.grid import grid_figure
 from ioukit.plots.overlap import overlap_figure
 from ioukit.plots.survivors import survivors_figure
+from ioukit.plots.training import training_figure
 from ioukit.plots.variants import variant_figure, variants_figure
 
-__all__ = ["grid_figure", "overlap_figure", "survivors_figure", "variant_figure", "variants_figure"]
+__all__ = ["grid_figure", "overlap_figure", "survivors_figure", "training_figure", "variant_figure", "variants_figure"]

@@ -12,7 +12,7 @@ distributions of their sides for the assigned ones; its two branches get an assi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -107,7 +107,7 @@ ASSIGNERS: dict[str, Callable[[Guessed, Objects], assign.Assignment]] = {
 }
 """By name. The YOLO rules are for the anchor head."""
 
-BOX_LOSSES: dict[str, Callable[[], nn.Module]] = {
+BOX_LOSSES: dict[str, type[losses.LossModule]] = {
     "iou": losses.IoULoss,
     "giou": losses.GIoULoss,
     "diou": losses.DIoULoss,
@@ -122,6 +122,16 @@ BOX_LOSSES: dict[str, Callable[[], nn.Module]] = {
 """By name: what makes the loss of a pair of boxes."""
 
 BOX, OBJECTNESS, CLASSES, DISTANCES = 5.0, 1.0, 1.0, 1.5  # the shares of the parts in the whole
+
+
+class _Found(NamedTuple):
+    """The pairs of a batch: (M,) image, guess, object (a row of the batch's boxes) and score; (B, P) what is ignored."""
+
+    image: Tensor
+    guess: Tensor
+    object: Tensor
+    score: Tensor
+    ignore: Tensor
 
 
 class Learning(nn.Module):
@@ -143,8 +153,7 @@ class Learning(nn.Module):
         if config.head == "free" and assigner.startswith("yolo"):
             raise ValueError(f"the assigner {assigner!r} needs anchors, which the anchor-free head has not")
         self.config, self.assigner = config, ASSIGNERS[assigner]
-        self.box_loss = BOX_LOSSES[loss]()
-        self.box_loss.reduction = "none"  # type: ignore[assignment]
+        self.box_loss = BOX_LOSSES[loss](reduction="none")
 
     def forward(self, outputs: AnchorMaps | tuple[FreeMaps, FreeMaps], batch: Batch) -> dict[str, Tensor]:
         if isinstance(outputs, AnchorMaps):
@@ -235,13 +244,3 @@ class Learning(nn.Module):
             none = torch.zeros(0, dtype=torch.int64, device=boxes.device)
             return _Found(none, none, none, none.float(), ignore)
         return _Found(*(torch.cat(column) for column in zip(*parts, strict=True)), ignore)
-
-
-class _Found(NamedTuple):
-    """The pairs of a batch: (M,) image, guess, object (a row of the batch's boxes) and score; (B, P) what is ignored."""
-
-    image: Tensor
-    guess: Tensor
-    object: Any
-    score: Tensor
-    ignore: Tensor

@@ -1,0 +1,61 @@
+"""How a training went: what it followed, and what came of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit._optional import import_extra
+from ioukit.plots._drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.figure import Figure
+
+__all__ = ["training_figure"]
+
+NOT_LOSSES = {"epoch", "seconds", "lr"}
+JUDGED = {"AP50": (BLUE, "--"), "AP": (BLACK, "-"), "AP75": (GREEN, ":")}
+STYLES = ((VERMILLION, "--"), (ORANGE, "-."), (PURPLE, ":"), (BLUE, (0, (1, 1))))
+
+
+def training_figure(log: Sequence[Mapping[str, float]]) -> Figure:
+    """Draws losses and AP by epoch, side by side.
+
+    Args:
+        log: A mapping per epoch, as a line of ``log.csv``: ``epoch``, ``total`` and other losses, ``AP``, ``AP50``,
+            ``AP75`` and other numbers of COCO, which may be missing where an epoch was not judged.
+
+    Returns:
+        The figure, which pyplot knows nothing of.
+
+    Raises:
+        ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> figure = training_figure([{"epoch": 1, "total": 3.0, "AP": 0.1}, {"epoch": 2, "total": 2.0, "AP": 0.2}])
+        >>> [ax.get_ylabel() for ax in figure.axes]
+        ['loss', 'AP']
+    """
+    figures = import_extra("matplotlib.figure", extra="plots", needed_by="training_figure")
+    figure: Figure = figures.Figure(figsize=(9, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    epochs = [row["epoch"] for row in log]
+    first = log[0] if log else {}
+    names = [name for name in first if name not in NOT_LOSSES and not name.startswith(("AP", "AR"))]
+    for number, name in enumerate(names):
+        colour, line = (BLACK, "-") if name == "total" else STYLES[(number - 1) % len(STYLES)]
+        left.plot(epochs, [row.get(name, np.nan) for row in log], color=colour, ls=line, lw=1.6, label=name, gid=name)
+    left.set(xlabel="epoch", ylabel="loss", ylim=(0, None))
+    for name, (colour, line) in JUDGED.items():
+        judged = [(row["epoch"], row[name]) for row in log if name in row]
+        if judged:
+            right.plot(*np.transpose(judged), color=colour, ls=line, lw=1.6, label=name, gid=name)
+    right.set(xlabel="epoch", ylabel="AP", ylim=(0, 1))
+    for ax in (left, right):
+        ax.grid(color="0.9", lw=0.6)
+        if ax.lines:
+            ax.legend(frameon=False)
+    return figure
