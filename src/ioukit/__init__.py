@@ -1,7 +1,7 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector."""
 
 from ioukit._core import __version__
-from ioukit.boxes import Boxes, Diagnosis, Finding, diagnose
+from ioukit.boxes import Boxes, Diagnosis, Finding, RotatedBoxes, diagnose
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
@@ -55,6 +55,7 @@ __all__ = [
     "MatchTable",
     "OverlapPairs",
     "Protocol",
+    "RotatedBoxes",
     "__version__",
     "diagnose",
     "elementwise_alpha_iou",
