@@ -14,6 +14,7 @@ from ioukit.boxes import _polygon_shapely as through_shapely
 from ioukit.boxes._polygon_input import OnePolygon, check_polygons, check_window, pairs_of, ragged
 from ioukit.boxes.boxes import Boxes
 from ioukit.boxes.formats import convert
+from ioukit.boxes.polygon_diagnosis import diagnose_polygons
 from ioukit.boxes.regions import Regions
 from ioukit.boxes.rotated import RotatedBoxes
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ioukit.boxes._polygon_shapely import JoinStyle
+    from ioukit.boxes.diagnosis import Diagnosis
     from ioukit.boxes.polygon import Polygon
     from ioukit.typing import FloatArray
 
@@ -498,6 +500,23 @@ class Polygons(Regions):
             else:
                 rings.append(points)
         return Polygons._of_rings(rings, self._normalized)
+
+    def diagnose(self, image_size: tuple[float, float] | None = None) -> Diagnosis:
+        """What looks wrong with these polygons; it changes nothing.
+
+        - ``no_points``, ``too_few_points`` (fewer than 3 different ones), ``zero_area`` (all on one line).
+        - ``self_crossing``: edges that cross or touch, other than neighbours at their common end.
+        - ``repeated_points``: a point equals the next one, as the last equals the first in rings that are closed twice.
+        - ``mixed_orientation``: some turn one way, fewer the other: the fewer.
+        - ``normalized_not_declared``: no number beyond 1.5 in magnitude, and one is no integer. ``not_normalized``:
+          declared as normalized, and at least half of the polygons have a number beyond 2.
+        - ``partly_outside``, ``wholly_outside`` the image by their bounding boxes; ``negative`` where its size is not
+          known. ``duplicate``: the points of an earlier one.
+
+        Args:
+            image_size: (width, height) in pixels of the image, if it is one; normalized polygons need none.
+        """
+        return diagnose_polygons(self, image_size)
 
     def drop_empty(self) -> Polygons:
         """Without the polygons that have no area."""

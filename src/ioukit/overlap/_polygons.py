@@ -69,7 +69,7 @@ class _Side:
         self.polygons, self.name = polygons, name
         self.area = polygons.area
         odd = np.flatnonzero(~polygons.is_convex)
-        self.convex = (polygons.vertices, polygons.offsets)
+        self.convex = (np.asarray(polygons.vertices, np.float64), polygons.offsets)
         self.concave: Rows = odd
         self._drawn: NDArray[Any] | None = None
         if len(odd):
@@ -79,7 +79,7 @@ class _Side:
             )  # the rest is empty there, so it overlaps nothing
             kept = np.repeat(polygons.is_convex, polygons.num_points)
             offsets = np.concatenate([[0], np.cumsum(others)]).astype(np.int64)
-            self.convex = (np.ascontiguousarray(polygons.vertices[kept]), offsets)
+            self.convex = (np.ascontiguousarray(polygons.vertices[kept], np.float64), offsets)
         if len(self.concave):
             self._check()
 
@@ -155,4 +155,4 @@ def _of_areas(measure: str, intersection: FloatArray, area1: FloatArray, area2: 
         "intersection": np.ones_like(area1),
     }[measure]
     value = np.divide(intersection, divisor, out=np.zeros_like(intersection), where=divisor > 0)
-    return 1 - value if measure == "jaccard_distance" else value
+    return np.asarray(1 - value if measure == "jaccard_distance" else value)
