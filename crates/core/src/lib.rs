@@ -4,6 +4,7 @@
 //! no fused multiply-add, no fast-math, no sum whose order depends on scheduling.
 
 pub mod boxes;
+pub mod boxes3d;
 pub mod coco;
 pub mod convex;
 pub mod evaluation;
@@ -13,4 +14,5 @@ pub mod json;
 pub mod overlap;
 pub mod polygon;
 pub mod rotated;
+pub mod simple;
 pub mod threads;
