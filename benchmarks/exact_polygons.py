@@ -3,8 +3,8 @@
     python benchmarks/exact_polygons.py [PAIRS]
 
 The pairs are made to hurt: polygons of 3 to 12 corners, of sizes from 1e-6 to 1e6 and up to ten sizes from 0. Prints,
-for each kind of position, the largest difference of ioukit, and of Shapely if it is installed, from the exact IoU of the
-very points that were given.
+for each kind of position, the largest difference of ioukit, and of Shapely if it is installed, from the exact IoU of
+the very points that were given.
 """
 
 from __future__ import annotations

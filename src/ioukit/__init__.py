@@ -3,6 +3,7 @@
 from ioukit._core import __version__
 from ioukit.boxes import (
     Boxes,
+    Boxes3D,
     Diagnosis,
     Finding,
     Polygon,
@@ -12,7 +13,6 @@ from ioukit.boxes import (
     is_inside_box,
     order_points_clockwise,
 )
-from ioukit.boxes import Boxes, Boxes3D, Diagnosis, Finding, RotatedBoxes, diagnose
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate

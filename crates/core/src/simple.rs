@@ -7,7 +7,7 @@
 
 use rayon::prelude::*;
 
-use crate::convex::clip::{Point, Scratch, intersection_area, signed_area};
+use crate::convex::clip::{Point, Scratch, intersection_area, signed_area, winding_area};
 use crate::overlap::areas::AreaMeasure;
 use crate::polygon::Polygons;
 use crate::threads::with_threads;
@@ -54,7 +54,7 @@ pub fn pairs(
 
 /// For each polygon, the sum over all parts of the plane of their area times the square of how often it goes around them.
 ///
-/// Of a path that does not cross itself that is its area.
+/// That is its area if it goes around everything once or not at all, and more if it crosses itself.
 pub fn squared_windings(polygons: &Polygons) -> Vec<f64> {
     let mut scratch = Scratch::default();
     let of_one = |number| {
@@ -112,9 +112,9 @@ fn fan(cut: &[Point], bounds: [f64; 4], knife: &[Point], origin: Point, scratch:
         }
         let turn = signed_area(&[hub, from, to]);
         if turn > 0.0 {
-            shared += intersection_area(cut, &[hub, from, to], origin, scratch);
+            shared += winding_area(cut, &[hub, from, to], origin, scratch);
         } else if turn < 0.0 {
-            shared -= intersection_area(cut, &[hub, to, from], origin, scratch);
+            shared -= winding_area(cut, &[hub, to, from], origin, scratch);
         }
     }
     shared

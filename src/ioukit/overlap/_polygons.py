@@ -97,7 +97,10 @@ def _flat(polygons: Polygons) -> NDArray[np.bool_]:
 
 
 def _check_crossings(polygons: Polygons, rows: Rows, name: str) -> None:
-    """Refuses paths that cross themselves; those that only touch themselves enclose what their area says."""
+    """Refuses paths that cross themselves; those that only touch themselves enclose what their area says.
+
+    Where a path goes around w times, w * w is w only for 0 and 1, and more for all others.
+    """
     some = polygons[rows]
     squared = _core.simple_polygon_squared_windings(np.asarray(some.vertices, np.float64), some.offsets)
     for row in rows[~(np.abs(squared - some.area) <= _CROSSED * some.area)]:
