@@ -10,13 +10,14 @@ table (N, M); Shapely measures the pairs that its STRtree finds, which is how it
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.metadata
 import platform
 import time
 from typing import Any
 
 import numpy as np
-from bench_overlap import medians
+from bench_overlap import Call, medians
 from numpy.typing import NDArray
 
 from ioukit import Polygons, pairwise_iou
@@ -50,11 +51,10 @@ def by_shapely(shapely: Any, first: Any, second: Any) -> NDArray[np.float64]:
 
 
 def compare(title: str, points1: NDArray[np.float64], points2: NDArray[np.float64], seconds: float) -> None:
-    import shapely  # noqa: PLC0415
-
+    shapely: Any = importlib.import_module("shapely")
     first, second = Polygons(points1), Polygons(points2)
     drawn = shapely.polygons(points1), shapely.polygons(points2)
-    calls = {
+    calls: dict[str, Call] = {
         "ioukit": lambda: pairwise_iou(first, second),
         "one thread": lambda: pairwise_iou(first, second, threads=1),
         "shapely": lambda: by_shapely(shapely, *drawn),

@@ -137,7 +137,7 @@ class TestConstruction:
         with pytest.raises(ValueError, match="points must have at least 3 points"):
             Polygon([[0, 0], [1, 1]])
         with pytest.raises(ValueError, match=r"points\[1\] is \[1.0, nan\]"):
-            Polygon([[0, 0], [1, math.nan], [2, 0]])
+            Polygon([[0.0, 0.0], [1.0, math.nan], [2.0, 0.0]])
         with pytest.raises(ValueError, match="a Polygon is one, got Polygons of 2"):
             Polygon(Polygons([SQUARE, SQUARE]))
         with pytest.raises(ValueError, match=r"x and y in turn.*shape \(5,\)"):
@@ -177,7 +177,9 @@ class TestValue:
         same = Polygons([np.array(SQUARE) * -1 * -1, TRIANGLE])
         assert one == same
         assert hash(one) == hash(same)
-        assert hash(Polygons([[[-0.0, 0], [1, 0], [1, 1]]])) == hash(Polygons([[[0.0, 0], [1, 0], [1, 1]]]))
+        assert hash(Polygons([[[-0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]])) == hash(
+            Polygons([[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]])
+        )
         others = [Polygons([TRIANGLE, SQUARE]), Polygons([SQUARE]), Polygons([SQUARE, TRIANGLE], normalized=True), 3]
         assert all(one != other for other in others)
         assert Polygons([SQUARE[1:] + SQUARE[:1]]) != Polygons([SQUARE])  # points as they are
@@ -209,10 +211,10 @@ class TestNumbers:
         assert_array_equal(polygons.is_simple, [True, True, True, True, False, False])
         assert_array_equal(polygons.is_valid, [True, True, True, True, False, False])
         assert_allclose(polygons.perimeter[:3], [16, 16, 12])
-        assert_allclose(polygons.centroid[[0, 2, 4]], [[2, 2], [4 / 3, 1], [2, 2]], rtol=1e-15)
+        assert_allclose(polygons.centroid[[0, 2, 4]], np.array([[2, 2], [4 / 3, 1], [2, 2]]), rtol=1e-15)
         assert_allclose(polygons.extent[:4], [1, 1, 0.5, 6 / 16])
         assert_allclose(polygons.solidity[[0, 3]], [1, 6 / 8])
-        assert_allclose(polygons.min_area_sides[[0, 4]], [[4, 4], [math.hypot(4, 4), 0]], atol=1e-15)
+        assert_allclose(polygons.min_area_sides[[0, 4]], np.array([[4, 4], [math.hypot(4, 4), 0]]), atol=1e-15)
         assert_allclose(polygons.orientation[[0, 4]], [0, math.pi / 4])
         assert polygons.clockwise()[1] == Polygons([[SQUARE[3], *SQUARE[:3]]])
 
@@ -280,7 +282,7 @@ class TestNumbers:
             a, b, c = rng.normal(size=(3, 2)) + rng.uniform(-1e6, 1e6, 2)
             part = rng.uniform()
             assert Polygon([a, a + part * (b - a), b, c]).is_convex
-        assert not Polygon([[0, 0], [1, 1e-7], [2, 0], [1, 1]]).is_convex
+        assert not Polygon([[0.0, 0.0], [1.0, 1e-7], [2.0, 0.0], [1.0, 1.0]]).is_convex
         assert not Polygon([[math.cos(k * 0.8 * math.pi), math.sin(k * 0.8 * math.pi)] for k in range(5)]).is_convex
 
     def test_real_polygons(self) -> None:
@@ -395,7 +397,7 @@ class TestChange:
         assert 34 < square.buffer(1, join_style="round").area[0] < 36
         assert Polygons([SQUARE, SQUARE]).buffer(-3).to_list() == [[], []]
         assert square.buffer(1).is_clockwise.all()
-        narrow = [[0, 0], [4, 0], [4, 4], [1, 4], [1, 3.5], [3, 3.5], [3, 1], [1, 1], [1, 3], [0, 3]]
+        narrow: Any = [[0, 0], [4, 0], [4, 4], [1, 4], [1, 3.5], [3, 3.5], [3, 1], [1, 1], [1, 3], [0, 3]]
         with pytest.raises(ValueError, match=r"polygons\[0\] falls into 2 parts by buffer"):
             Polygons([narrow]).buffer(0.4)
         around = Polygon(narrow).buffer(0.4)  # encloses a hole, which is cut open
@@ -414,7 +416,7 @@ class TestChange:
 
     def test_simplify(self) -> None:
         pytest.importorskip("shapely")
-        noisy = [[0, 0], [2, 0.01], [4, 0], [4, 4], [0, 4]]
+        noisy: Any = [[0, 0], [2, 0.01], [4, 0], [4, 4], [0, 4]]
         simpler = Polygon(noisy).simplify(0.1)
         assert len(simpler) == 4
         assert simpler.area == 16
@@ -437,7 +439,16 @@ class TestChange:
 
 class TestDiagnosis:
     def test_findings(self) -> None:
-        rows = [BOW_TIE, [*TRIANGLE, TRIANGLE[0]], [[0, 0], [1, 0], [0, 0]], LINE, SQUARE[::-1], [], SQUARE, SQUARE]
+        rows: list[Any] = [
+            BOW_TIE,
+            [*TRIANGLE, TRIANGLE[0]],
+            [[0, 0], [1, 0], [0, 0]],
+            LINE,
+            SQUARE[::-1],
+            [],
+            SQUARE,
+            SQUARE,
+        ]
         report = diagnose(Polygons([*rows, np.array(SQUARE) + 50]), image_size=(4, 3))
         assert report.num_boxes == 9
         found = {finding.code: list(finding.rows) for finding in report}
@@ -498,10 +509,10 @@ class TestPoints:
         with pytest.raises(ValueError, match=r"\(N, 2\), got \(8,\)"):
             order_points_clockwise(np.zeros(8))
         with pytest.raises(ValueError, match="finite"):
-            order_points_clockwise([[0, math.nan], [1, 1], [2, 2]])
+            order_points_clockwise([[0.0, math.nan], [1.0, 1.0], [2.0, 2.0]])
 
     def test_inside(self) -> None:
-        points = [[0, 0], [2, 1], [2.1, 1], [1, -0.1], [math.nan, 1]]
+        points: Any = [[0, 0], [2, 1], [2.1, 1], [1, -0.1], [math.nan, 1]]
         expected = [True, True, False, False, False]
         assert is_inside_box(points, [0, 0, 2, 2]).tolist() == expected
         assert is_inside_box(points, Boxes([0, 0, 2, 2], "xywh")).tolist() == expected

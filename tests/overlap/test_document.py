@@ -92,4 +92,4 @@ def test_behind_the_horizon() -> None:
         document_jaccard([[40, -1], [60, 5], [80, 15], [20, 15]], page)
     with pytest.raises(ValueError, match=r"pred\[1\] \[60.0, 0.0\] lies on"):
         document_jaccard([[40, 5], [60, 0], [80, 15], [20, 15]], page)
-    assert 0 < document_jaccard([[40, 0.1], [60, 5], [80, 15], [20, 15]], page) < 1
+    assert 0 < document_jaccard([[40.0, 0.1], [60.0, 5.0], [80.0, 15.0], [20.0, 15.0]], page) < 1

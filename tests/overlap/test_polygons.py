@@ -126,6 +126,9 @@ class TestConcave:
         rows, columns = np.nonzero(values)
         assert_array_equal(_polygons.pairs("iou", polygons, polygons, rows, columns, 1), values[rows, columns])
         assert_array_equal(elementwise_iou(polygons[rows], polygons[columns]), values[rows, columns])
+        joined = ioukit.overlap_join(polygons, polygons, min_iou=0.2)
+        assert_array_equal(joined.to_pairs(), np.argwhere(values >= 0.2))
+        assert_array_equal(joined.values, values[values >= 0.2])
         convex = polygons[polygons.is_convex]
         assert_array_equal(pairwise_iou(convex, polygons), values[polygons.is_convex])
 
@@ -153,7 +156,8 @@ class TestConcave:
     def test_what_is_measured_is_gone_around_once(self, ring: Any) -> None:
         """A path is refused if and only if it goes around some point twice or both ways."""
         polygon, window = Polygon(ring), [[-9, -9], [9, -9], [9, 9], [-9, 9]]
-        probes = np.stack(np.meshgrid(*[np.arange(-4, 4, 0.5)] * 2), axis=-1).reshape(-1, 2) + np.array([0.11314159, 0.17271828])
+        axes = np.meshgrid(np.arange(-4, 4, 0.5), np.arange(-4, 4, 0.5))
+        probes = np.stack(axes, axis=-1).reshape(-1, 2) + np.array([0.11314159, 0.17271828])
         around = {winding(polygon.points, probe) for probe in probes} - {0}
         try:
             value = polygon_iou(polygon, window)
