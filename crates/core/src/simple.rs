@@ -104,7 +104,8 @@ fn fan(cut: &[Point], bounds: [f64; 4], knife: &[Point], origin: Point, scratch:
         return 0.0;
     };
     let mut shared = 0.0;
-    for &[from, to] in rim.array_windows() {
+    for edge in rim.windows(2) {
+        let (from, to) = (edge[0], edge[1]);
         let low = [hub[0].min(from[0]).min(to[0]), hub[1].min(from[1]).min(to[1])];
         let high = [hub[0].max(from[0]).max(to[0]), hub[1].max(from[1]).max(to[1])];
         if low[0] >= bounds[2] || low[1] >= bounds[3] || high[0] <= bounds[0] || high[1] <= bounds[1] {
