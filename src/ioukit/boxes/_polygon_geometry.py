@@ -7,7 +7,6 @@ Many polygons are ``vertices`` (K, 2) and ``offsets`` (N + 1,): those of polygon
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -151,7 +150,10 @@ def _orientation(a: FloatArray, b: FloatArray, c: FloatArray) -> NDArray[np.int6
     equal = (a == b).all(axis=1) | (a == c).all(axis=1) | (b == c).all(axis=1)
     aligned = ((a == c) & (b == c)).any(axis=1)
     side = np.where(equal | aligned, 0, np.sign(np.where(sure, cross, 0))).astype(np.int64)
-    for row in np.flatnonzero(~(sure | equal | aligned)):
+    unsure = np.flatnonzero(~(sure | equal | aligned))
+    if len(unsure):
+        from fractions import Fraction  # noqa: PLC0415 - rarely needed, and half as slow to import as all of ioukit
+    for row in unsure:
         (ax, ay), (bx, by), (cx, cy) = ([Fraction(x) for x in p[row].tolist()] for p in (a, b, c))
         exact = (ax - cx) * (by - cy) - (ay - cy) * (bx - cx)
         side[row] = (exact > 0) - (exact < 0)
@@ -224,6 +226,8 @@ def _turn(a: list[float], b: list[float], c: list[float]) -> float:
     cross = left - right
     if abs(cross) > 4 * _EPSILON * (abs(left) + abs(right)):
         return cross
+    from fractions import Fraction  # noqa: PLC0415 - as above
+
     (ax, ay), (bx, by), (cx, cy) = ([Fraction(x) for x in p] for p in (a, b, c))
     exact = (bx - ax) * (cy - by) - (by - ay) * (cx - bx)
     return float((exact > 0) - (exact < 0))
