@@ -178,6 +178,9 @@ pub fn pairs(
 
 fn in_parts(count: usize, threads: usize, fill: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
     let mut values = vec![0.0; count];
+    if count == 0 {
+        return values;
+    }
     if threads == 1 || count < 2 * PART {
         fill(0, &mut values);
     } else {
