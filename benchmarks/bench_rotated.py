@@ -3,9 +3,9 @@
     pip install 'ioukit[bench]' && python benchmarks/bench_rotated.py
 
 - dense: IoU of 1,000 x 1,000 boxes that crowd (half of the pairs overlap), lie loosely (a tenth), or are sparse (one in
-  300), from arrays in memory to an (N, M) float64 array:
-  powerboxes' `rotated_iou_distance`; Shapely's `intersection` over the broadcast table, of 50 rows and scaled up, making
-  its geometries not timed; OpenCV's `rotatedRectangleIntersection`, pair by pair from Python, of 20,000 pairs and scaled up.
+  300), from arrays in memory to an (N, M) float64 array: powerboxes' `rotated_iou_distance`; Shapely's `intersection`
+  over the broadcast table, of 50 rows and scaled up, making its geometries not timed; OpenCV's
+  `rotatedRectangleIntersection`, pair by pair from Python, of 20,000 pairs and scaled up.
 - elementwise: IoU of 100,000 pairs; Shapely and OpenCV alike.
 - join: pairs with IoU >= 0.5 of 100,000 x 100,000 boxes; Shapely's `STRtree.query(predicate="intersects")`, then the
   intersections, making geometries not timed.
@@ -117,7 +117,7 @@ def elementwise(threads: int | None) -> tuple[dict[str, Work], dict[str, float],
         work["shapely"] = lambda: shapely_iou(*polygons)
     if cv2:
         work["opencv"] = lambda: opencv_iou(first[:OPENCV_PAIRS], second[:OPENCV_PAIRS])
-    return work, scale, lambda name, result: float(np.abs(result - values[: len(result)]).max())
+    return work, scale, lambda _, result: float(np.abs(result - values[: len(result)]).max())
 
 
 def join(threads: int | None) -> tuple[dict[str, Work], dict[str, float], Callable[[str, Any], float]]:
