@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Mask: TypeAlias = NDArray[np.bool_]
 
-__all__ = ["Diagnosis", "Finding", "diagnose"]
+__all__ = ["Diagnosis", "Finding", "Severity", "diagnose"]
 
 Code: TypeAlias = Literal[
     "nan",
@@ -34,6 +34,8 @@ Code: TypeAlias = Literal[
     "normalized_not_declared",
     "not_normalized",
     "degrees",
+    "radians",
+    "other_sense",
     "looks_like_xyxy",
     "looks_like_xywh",
     "looks_like_cxcywh",
@@ -170,7 +172,7 @@ def diagnose(
 
     Args:
         array: (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or (N, 5) of rotated boxes with
-            ``format="cxcywh"``, whose fifth number is an angle in radians. Any values, NaN and infinity included.
+            ``format="cxcywh"``, whose fifth number is an angle in radians (`RotatedBoxes.diagnose` knows more). Any values, NaN and infinity included.
         format: What the numbers are said to be: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``.
         image_size: (width, height) in pixels, if all boxes are of images of this one size. Boxes that are `normalized`
             need none: their image is 1 by 1.
