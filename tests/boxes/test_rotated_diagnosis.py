@@ -44,7 +44,7 @@ def test_radians_said_to_be_degrees() -> None:
 
 def test_the_other_sense_shows_beside_a_reference() -> None:
     truth = rotated(ROWS)
-    detections = rotated(ROWS + [1, -1, 0.5, 0.5, 2])
+    detections = rotated(ROWS + np.array([1, -1, 0.5, 0.5, 2]))
     assert "other_sense" not in found(detections, reference=truth)
     mistaken = rotated(detections.numpy(), sense="counterclockwise")
     finding = found(mistaken, reference=truth)["other_sense"]

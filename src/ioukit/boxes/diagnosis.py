@@ -160,6 +160,7 @@ def diagnose(
     - ``mixed_units``: declared as normalized, and fewer rows have one beyond 2; or declared as pixels, and some rows
       with an area and a fraction lie within [0, 1] while another has a number beyond 10.
     - ``degrees``: an angle, in radians, beyond 2 pi in magnitude; degrees below 6.3 cannot be told from radians.
+    - ``radians``, ``other_sense``: of `RotatedBoxes` alone, whose method `RotatedBoxes.diagnose` says what they are.
     - ``looks_like_xyxy``, ``looks_like_xywh``, ``looks_like_cxcywh``: a row misfits a format if it has a side below 0,
       or sticks out of the image (where no size is known, of its left and upper edge) by more than a tenth of its side.
       At least a tenth of the rows and 3 of them (or all, if they are fewer) misfit the declared format, and at most a
@@ -172,7 +173,7 @@ def diagnose(
 
     Args:
         array: (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or (N, 5) of rotated boxes with
-            ``format="cxcywh"``, whose fifth number is an angle in radians (`RotatedBoxes.diagnose` knows more). Any values, NaN and infinity included.
+            ``format="cxcywh"``, whose fifth number is an angle in radians. Any values, NaN and infinity included.
         format: What the numbers are said to be: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``.
         image_size: (width, height) in pixels, if all boxes are of images of this one size. Boxes that are `normalized`
             need none: their image is 1 by 1.

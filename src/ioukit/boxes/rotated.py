@@ -217,7 +217,7 @@ class RotatedBoxes(TurnedBoxes):
 
         Args:
             image_size: (width, height) in pixels of the image, if it is one.
-            reference: Boxes that these should overlap, such as the ground truth of the image that they were detected in.
+            reference: Boxes that these should overlap, such as the ground truth of their image.
         """
         return rotated_diagnosis(self, image_size, reference)
 
