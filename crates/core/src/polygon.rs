@@ -29,13 +29,13 @@ impl Polygons {
         if offsets.first() != Some(&0) || offsets.last() != Some(&corners.len()) {
             return Err(format!("offsets must run from 0 to {}", corners.len()));
         }
-        if let Some(place) = offsets.array_windows().position(|[start, end]| start > end) {
+        if let Some(place) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
             return Err(format!("offsets[{place}] is above the next"));
         }
         let mut corners = corners.to_vec();
         let (mut areas, mut bounds) = (Vec::with_capacity(offsets.len()), Vec::with_capacity(offsets.len()));
-        for &[start, end] in offsets.array_windows() {
-            let polygon = &mut corners[start..end];
+        for pair in offsets.windows(2) {
+            let polygon = &mut corners[pair[0]..pair[1]];
             let mut area = signed_area(polygon);
             if area < 0.0 {
                 polygon.reverse();

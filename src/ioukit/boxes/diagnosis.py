@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Mask: TypeAlias = NDArray[np.bool_]
 
-__all__ = ["Diagnosis", "Finding", "diagnose"]
+__all__ = ["Diagnosis", "Finding", "Severity", "diagnose"]
 
 Code: TypeAlias = Literal[
     "nan",
@@ -35,6 +35,8 @@ Code: TypeAlias = Literal[
     "normalized_not_declared",
     "not_normalized",
     "degrees",
+    "radians",
+    "other_sense",
     "looks_like_xyxy",
     "looks_like_xywh",
     "looks_like_cxcywh",
@@ -165,6 +167,7 @@ def diagnose(
     - ``mixed_units``: declared as normalized, and fewer rows have one beyond 2; or declared as pixels, and some rows
       with an area and a fraction lie within [0, 1] while another has a number beyond 10.
     - ``degrees``: an angle, in radians, beyond 2 pi in magnitude; degrees below 6.3 cannot be told from radians.
+    - ``radians``, ``other_sense``: of `RotatedBoxes` alone, whose method `RotatedBoxes.diagnose` says what they are.
     - ``looks_like_xyxy``, ``looks_like_xywh``, ``looks_like_cxcywh``: a row misfits a format if it has a side below 0,
       or sticks out of the image (where no size is known, of its left and upper edge) by more than a tenth of its side.
       At least a tenth of the rows and 3 of them (or all, if they are fewer) misfit the declared format, and at most a

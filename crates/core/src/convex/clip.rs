@@ -57,8 +57,14 @@ pub fn signed_area(corners: &[Point]) -> f64 {
         return 0.0;
     };
     // Triangles around the first corner: small coordinates, small products.
-    let arms = |pair: &[Point; 2]| pair.map(|corner| [corner[0] - first[0], corner[1] - first[1]]);
-    let doubled: f64 = rest.array_windows().map(|pair| arms(pair)).map(|[a, b]| a[0] * b[1] - a[1] * b[0]).sum();
+    let doubled: f64 = rest
+        .windows(2)
+        .map(|pair| {
+            let [ax, ay] = [pair[0][0] - first[0], pair[0][1] - first[1]];
+            let [bx, by] = [pair[1][0] - first[0], pair[1][1] - first[1]];
+            ax * by - ay * bx
+        })
+        .sum();
     doubled / 2.0
 }
 
