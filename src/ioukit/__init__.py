@@ -1,12 +1,24 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector."""
 
 from ioukit._core import __version__
-from ioukit.boxes import Boxes, Diagnosis, Finding, diagnose
+from ioukit.boxes import (
+    Boxes,
+    Boxes3D,
+    Diagnosis,
+    Finding,
+    Polygon,
+    Polygons,
+    RotatedBoxes,
+    diagnose,
+    is_inside_box,
+    order_points_clockwise,
+)
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
 from ioukit.overlap import (
     OverlapPairs,
+    document_jaccard,
     elementwise_alpha_iou,
     elementwise_centre_distance,
     elementwise_ciou,
@@ -41,11 +53,14 @@ from ioukit.overlap import (
     pairwise_mpdiou,
     pairwise_nwd,
     pairwise_siou,
+    polygon_iou,
 )
+from ioukit.postprocess import merge_boxes
 
 __all__ = [
     "COCO",
     "Boxes",
+    "Boxes3D",
     "DatasetError",
     "Detections",
     "Diagnosis",
@@ -54,9 +69,13 @@ __all__ = [
     "GroundTruth",
     "MatchTable",
     "OverlapPairs",
+    "Polygon",
+    "Polygons",
     "Protocol",
+    "RotatedBoxes",
     "__version__",
     "diagnose",
+    "document_jaccard",
     "elementwise_alpha_iou",
     "elementwise_centre_distance",
     "elementwise_ciou",
@@ -73,9 +92,12 @@ __all__ = [
     "elementwise_nwd",
     "elementwise_siou",
     "evaluate",
+    "is_inside_box",
     "jaccard_distance",
     "jaccard_index",
     "jaccard_index_of_counts",
+    "merge_boxes",
+    "order_points_clockwise",
     "overlap_join",
     "pairwise_alpha_iou",
     "pairwise_centre_distance",
@@ -92,5 +114,6 @@ __all__ = [
     "pairwise_mpdiou",
     "pairwise_nwd",
     "pairwise_siou",
+    "polygon_iou",
     "read_coco",
 ]
