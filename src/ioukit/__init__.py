@@ -42,6 +42,15 @@ from ioukit.overlap import (
     pairwise_nwd,
     pairwise_siou,
 )
+from ioukit.postprocess import (
+    cluster_nms,
+    fast_nms,
+    matrix_nms,
+    non_maximum_merge,
+    non_maximum_weighted,
+    soft_nms,
+    weighted_boxes_fusion,
+)
 
 __all__ = [
     "COCO",
@@ -56,6 +65,7 @@ __all__ = [
     "OverlapPairs",
     "Protocol",
     "__version__",
+    "cluster_nms",
     "diagnose",
     "elementwise_alpha_iou",
     "elementwise_centre_distance",
@@ -73,9 +83,13 @@ __all__ = [
     "elementwise_nwd",
     "elementwise_siou",
     "evaluate",
+    "fast_nms",
     "jaccard_distance",
     "jaccard_index",
     "jaccard_index_of_counts",
+    "matrix_nms",
+    "non_maximum_merge",
+    "non_maximum_weighted",
     "overlap_join",
     "pairwise_alpha_iou",
     "pairwise_centre_distance",
@@ -93,4 +107,6 @@ __all__ = [
     "pairwise_nwd",
     "pairwise_siou",
     "read_coco",
+    "soft_nms",
+    "weighted_boxes_fusion",
 ]

@@ -87,5 +87,29 @@ def overlap_join(
     labels2: Ids | None,
     threads: int,
 ) -> tuple[Ids, Ids, FloatArray]: ...
+def soft_nms(
+    variant: str,
+    threshold: float,
+    boxes: FloatArray,
+    labels: Ids | None,
+    scores: Floats,
+    sigma: float | None,
+    min_score: float,
+    max_keep: int,
+    threads: int,
+) -> tuple[Ids, Floats]: ...
+def fuse_boxes(
+    boxes: Floats,
+    scores: Floats,
+    labels: Ids,
+    models: Ids,
+    weights: Floats,
+    iou_threshold: float,
+    moving: bool,
+    rule: str,
+    threads: int,
+) -> tuple[Floats, Floats, Ids, Ids]: ...
+def group_pairs(count: int, rows: Ids, columns: Ids) -> Ids: ...
+def settle_pairs(open: NDArray[np.bool_], rows: Ids, columns: Ids) -> NDArray[np.uint8]: ...
 def simd_levels() -> list[str]: ...
 def thread_count() -> int: ...

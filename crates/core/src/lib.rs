@@ -7,6 +7,8 @@ pub mod boxes;
 pub mod coco;
 pub mod evaluation;
 pub mod float;
+pub mod fusion;
+pub mod greedy;
 pub mod join;
 pub mod json;
 pub mod overlap;

@@ -4,6 +4,7 @@
 
 mod coco;
 mod evaluation;
+mod fusion;
 mod join;
 mod overlap;
 
@@ -20,6 +21,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::evaluation::{accumulate, match_detections};
+    #[pymodule_export]
+    use super::fusion::{fuse_boxes, group_pairs, settle_pairs, soft_nms};
     #[pymodule_export]
     use super::join::overlap_join;
     #[pymodule_export]

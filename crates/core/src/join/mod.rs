@@ -4,7 +4,7 @@
 //! together, [`search`] compares, [`pairs`] puts what was found in order. The values are those of
 //! [`crate::overlap::pairwise`], to the last bit, and the pairs exactly those whose value reaches the threshold.
 
-mod bound;
+pub(crate) mod bound;
 mod index;
 mod pairs;
 mod search;
