@@ -139,12 +139,12 @@ pub fn group_pairs<'py>(
 #[pyfunction]
 pub fn settle_pairs<'py>(
     py: Python<'py>,
-    open: PyReadonlyArray1<'py, bool>,
+    undecided: PyReadonlyArray1<'py, bool>,
     rows: PyReadonlyArray1<'py, i64>,
     columns: PyReadonlyArray1<'py, i64>,
 ) -> PyResult<Bound<'py, PyArray1<u8>>> {
-    let (open, rows, columns) = (open.as_slice()?, rows.as_slice()?, columns.as_slice()?);
-    check_pairs(open.len(), rows, columns)?;
-    let fates = py.detach(|| greedy::settle(open, rows, columns));
+    let (undecided, rows, columns) = (undecided.as_slice()?, rows.as_slice()?, columns.as_slice()?);
+    check_pairs(undecided.len(), rows, columns)?;
+    let fates = py.detach(|| greedy::settle(undecided, rows, columns));
     Ok(fates.into_iter().map(|fate| fate as u8).collect::<Vec<_>>().into_pyarray(py))
 }

@@ -1,16 +1,27 @@
 """Which boxes survive?"""
 
+from ioukit.postprocess.filter import FilteredDetections, filter_detections
 from ioukit.postprocess.fusion import Fused, Merged, non_maximum_merge, non_maximum_weighted, weighted_boxes_fusion
 from ioukit.postprocess.matrix import Clustered, cluster_nms, fast_nms, matrix_nms
+from ioukit.postprocess.nms import nms
 from ioukit.postprocess.soft import soft_nms
+from ioukit.postprocess.tiles import Tile, TiledDetections, TiledNms, cut_tiles, nms_over_tiles
 
 __all__ = [
     "Clustered",
+    "FilteredDetections",
     "Fused",
     "Merged",
+    "Tile",
+    "TiledDetections",
+    "TiledNms",
     "cluster_nms",
+    "cut_tiles",
     "fast_nms",
+    "filter_detections",
     "matrix_nms",
+    "nms",
+    "nms_over_tiles",
     "non_maximum_merge",
     "non_maximum_weighted",
     "soft_nms",

@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_threads
-from ioukit.postprocess._inputs import Columns, as_columns, check_least, check_threshold, host
+from ioukit.postprocess._columns import Columns, as_columns, check_least, check_threshold, host
 from ioukit.postprocess.soft import SymmetricMetric, check_metric
 
 if TYPE_CHECKING:
@@ -130,8 +130,8 @@ def non_maximum_weighted(
 ) -> Fused:
     """Groups boxes around the best ones and averages each group, weighted by score times IoU with its best box.
 
-    As `weighted_boxes_fusion`, but boxes are compared with the best box of a cluster, which does not move, and the score
-    is that of the best box. Weights are divided by the largest, so that scores stay within their range.
+    As `weighted_boxes_fusion`, but boxes are compared with the best box of a cluster, which does not move, and the
+    score is that of the best box. Weights are divided by the largest, so that scores stay within their range.
 
     Args:
         boxes_list: For each model `Boxes` or an array-like of shape (N, 4), all in one unit and of one library.
@@ -322,7 +322,7 @@ def _fuse(
         raise ValueError(f"iou_threshold must be at least 0 and below 1, got {iou_threshold}")
     columns = models.columns
     boxes, scores, best, _ = _core.fuse_boxes(
-        columns.boxes,
+        columns.boxes.astype(np.float64, copy=False),
         columns.scores * models.weights[models.models],
         models.labels,
         models.models,

@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_positive, check_threads
-from ioukit.postprocess._inputs import Columns, as_columns, check_least, check_most, check_threshold
+from ioukit.postprocess._columns import Columns, as_columns, check_least, check_most, check_threshold
 from ioukit.postprocess.soft import SymmetricMetric, check_metric
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def cluster_nms(
     ``u[i, j]`` the IoU of a box that is left, ``i``, and a worse one, ``j``, the variants go on from there:
 
     - ``"plain"``: the boxes that are left.
-    - ``"score_penalty"``: no box is suppressed, but scores fall: ``s[j] *= product over i of exp(-u[i, j]**2 / sigma)``.
+    - ``"score_penalty"``: no suppression, but scores fall: ``s[j] *= product over i of exp(-u[i, j]**2 / sigma)``.
     - ``"score_penalty_distance"``: the same with ``min(exp(-u**2 / sigma) + D**beta, 1)``, where ``D`` is the squared
       distance of the centres over the squared diagonal of the box around both: far centres cost less.
     - ``"weighted"``: the boxes that are left, each the mean of itself and of those worse boxes with

@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_positive, check_threads
-from ioukit.postprocess._inputs import as_columns, check_least, check_most, check_threshold
+from ioukit.postprocess._columns import as_columns, check_least, check_most, check_threshold
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
