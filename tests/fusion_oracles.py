@@ -59,7 +59,8 @@ def soft(
     labels: list[int] | None = None,
 ) -> tuple[Places, list[float]]:
     current, left = list(scores), set(range(len(scores)))
-    keep, kept = [], []
+    keep: Places = []
+    kept: list[float] = []
     while True:
         left = {k for k in left if current[k] >= least}
         if not left:

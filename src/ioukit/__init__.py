@@ -43,6 +43,7 @@ from ioukit.overlap import (
     pairwise_siou,
 )
 from ioukit.postprocess import (
+    Suppression,
     TiledNms,
     cluster_nms,
     cut_tiles,
@@ -51,6 +52,7 @@ from ioukit.postprocess import (
     matrix_nms,
     nms,
     nms_over_tiles,
+    nms_padded,
     non_maximum_merge,
     non_maximum_weighted,
     soft_nms,
@@ -69,6 +71,7 @@ __all__ = [
     "MatchTable",
     "OverlapPairs",
     "Protocol",
+    "Suppression",
     "TiledNms",
     "__version__",
     "cluster_nms",
@@ -98,6 +101,7 @@ __all__ = [
     "matrix_nms",
     "nms",
     "nms_over_tiles",
+    "nms_padded",
     "non_maximum_merge",
     "non_maximum_weighted",
     "overlap_join",

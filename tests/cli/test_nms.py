@@ -88,7 +88,7 @@ def test_soft_changes_scores_and_nothing_else(method: str, file: Path, tmp_path:
     out = tmp_path / "out.json"
     assert run_here("nms", file, "-o", out, "--soft", method, "--iou", "0.4").code == 0
     written = records(out)
-    boxes = [[10.1, 10, 30.1, 30], [10.5, 10, 30.5, 30], [50, 50, 70, 70]]
+    boxes = [[10.1, 10.0, 30.1, 30.0], [10.5, 10.0, 30.5, 30.0], [50.0, 50.0, 70.0, 70.0]]
     _, scores = oracle.soft(boxes, [0.9, 0.8, 0.5], method=method, threshold=0.4)
     lowered = sorted(scores)[0]
     assert written[0] == RECORDS[0].replace("0.90", "0.9")

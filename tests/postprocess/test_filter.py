@@ -37,7 +37,7 @@ def plainly(
     rows = [(float(score), box, label) for box, row in enumerate(scores) for label, score in enumerate(row)]
     if not multi_label:
         rows = [max(rows[k : k + len(scores[0])], key=lambda row: row[0]) for k in range(0, len(rows), len(scores[0]))]
-    rows = sorted((row for row in rows if row[0] >= score_threshold), key=lambda row: (-row[0], row[1], row[2]))[:top_k]
+    rows = sorted((row for row in rows if row[0] > score_threshold), key=lambda row: (-row[0], row[1], row[2]))[:top_k]
     labels = None if class_agnostic else [label for _, _, label in rows]
     keep = oracle.greedy(
         [boxes[box].tolist() for _, box, _ in rows], [score for score, _, _ in rows], iou_threshold, labels
@@ -95,7 +95,7 @@ def test_the_result_is_a_data_set() -> None:
     boxes, scores, _ = head(2)
     found = ioukit.filter_detections(boxes, scores)
     columns = found.columns(image_ids=[10, 20, 30], category_ids=[1, 5, 9])
-    detections = ioukit.Detections.from_arrays(**columns)  # type: ignore[arg-type]
+    detections = ioukit.Detections.from_arrays(**columns)
     assert len(detections) == len(found)
     assert repr(found) == f"<FilteredDetections: {len(found):,}>"
     assert_array_equal(detections.image_ids, np.array([10, 20, 30])[found.images])

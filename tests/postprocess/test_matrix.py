@@ -91,7 +91,7 @@ def test_fast_and_cluster_nms_are_the_loops(seed: int, threshold: float) -> None
     plain = boxes.tolist(), scores.tolist()
     for kinds in (None, labels):
         same = None if kinds is None else kinds.tolist()
-        options = {"iou_threshold": threshold, "labels": kinds}
+        options: dict[str, Any] = {"iou_threshold": threshold, "labels": kinds}
         assert ioukit.fast_nms(boxes, scores, **options).tolist() == oracle.fast(*plain, threshold, same)
         found = ioukit.cluster_nms(boxes, scores, **options)
         assert found.keep.tolist() == oracle.greedy(*plain, threshold, same)  # the fixpoint

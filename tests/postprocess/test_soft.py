@@ -79,11 +79,11 @@ def test_laws(boxes: Any, data: st.DataObject) -> None:
     assert_array_equal(keep, ranked)  # nothing reaches the threshold
     assert_array_equal(lowered, scores[ranked])
     for method in ("linear", "gaussian"):
-        keep, lowered = ioukit.soft_nms(boxes, scores, method=method, score_threshold=0)  # type: ignore[arg-type]
+        keep, lowered = ioukit.soft_nms(boxes, scores, method=method, score_threshold=0)
         assert sorted(keep) == list(range(len(boxes)))
         assert (np.diff(lowered) <= 0).all()
         assert (lowered <= scores[keep]).all()
-        first, best = ioukit.soft_nms(boxes, scores, method=method, score_threshold=0, max_keep=3)  # type: ignore[arg-type]
+        first, best = ioukit.soft_nms(boxes, scores, method=method, score_threshold=0, max_keep=3)
         assert_array_equal(first, keep[:3])
         assert_array_equal(best, lowered[:3])
 
@@ -132,7 +132,7 @@ def test_formats_and_empty_sets() -> None:
         ([[0, 0, 1, 1]], [0.5], {"sigma": 0}, "sigma must be positive and finite, got 0"),
         ([[0, 0, 1, 1]], [0.5], {"iou_threshold": -1}, "iou_threshold must be finite and at least 0, got -1"),
         ([[0, 0, 1, 1]], [0.5], {"max_keep": -1}, "max_keep must be at least 0, got -1"),
-        ([[0, 0, 1, 1]], [0.5], {"labels": [0, 1]}, "labels must have shape (1,), one label per box, got (2,)"),
+        ([[0, 0, 1, 1]], [0.5], {"labels": [0, 1]}, "labels must have shape (1,), one per box, got (2,)"),
         ([[[0, 0, 1, 1]]], [0.5], {}, "boxes must have shape (N, 4), got (1, 1, 4)"),
     ],
 )

@@ -80,7 +80,8 @@ def test_other_overlaps_stream_too(metric: Any, seed: int) -> None:
 
 def joined(detections: list[tuple[Tile, Any, Any, Any]]) -> tuple[Any, Any, Any]:
     boxes = np.concatenate([tile.to_image(part) for tile, part, _, _ in detections])
-    return boxes, *(np.concatenate([one[k] for one in detections]) for k in (2, 3))
+    scores, labels = (np.concatenate([one[k] for one in detections]) for k in (2, 3))
+    return boxes, scores, labels
 
 
 def test_what_is_certain_leaves_at_once_and_the_rest_waits() -> None:
@@ -204,7 +205,7 @@ def test_bad_tiles() -> None:
         (((10, 10), (5, 5, 5)), "tile_size must be (x, y), got (5, 5, 5)"),
     ):
         with pytest.raises(ValueError, match=re.escape(message)):
-            ioukit.cut_tiles(*arguments)  # type: ignore[arg-type]
+            ioukit.cut_tiles(*arguments)
     with pytest.raises(TypeError, match=r"tile_size must be whole numbers of pixels, got 5\.5"):
         ioukit.cut_tiles((10, 10), 5.5)  # type: ignore[arg-type]
 

@@ -11,5 +11,6 @@ pub mod fusion;
 pub mod greedy;
 pub mod join;
 pub mod json;
+pub mod nms;
 pub mod overlap;
 pub mod threads;

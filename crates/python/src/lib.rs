@@ -6,6 +6,7 @@ mod coco;
 mod evaluation;
 mod fusion;
 mod join;
+mod nms;
 mod overlap;
 
 use pyo3::prelude::*;
@@ -25,6 +26,8 @@ mod _core {
     use super::fusion::{fuse_boxes, group_pairs, settle_pairs, soft_nms};
     #[pymodule_export]
     use super::join::overlap_join;
+    #[pymodule_export]
+    use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
 

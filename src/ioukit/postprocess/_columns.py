@@ -9,7 +9,8 @@ import numpy as np
 
 from ioukit._arrays import as_floats, as_numpy, as_tensor, library_of, namespace_of
 from ioukit.boxes.formats import convert
-from ioukit.overlap._arguments import corners
+from ioukit.overlap._arguments import single_set
+from ioukit.postprocess._groups import integers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
     from ioukit.boxes import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["Columns", "as_columns", "check_least", "check_most", "check_threshold", "host", "label_column", "restore"]
-
-_LARGEST_LABEL = np.iinfo(np.int64).max
+__all__ = ["Columns", "as_columns", "check_least", "check_most", "check_threshold", "host", "restore"]
 
 
 class Columns(NamedTuple):
@@ -66,9 +65,7 @@ def as_columns(
         ValueError: If a shape does not fit, a box is not valid, or a score is negative or not finite.
         TypeError: If something is of the wrong kind, or a program is traced.
     """
-    on_host = host(boxes, names[0])
-    sets = corners(on_host, on_host, fmt, check)
-    array = sets.boxes1
+    array, dtype = single_set(names[0], host(boxes, names[0]), fmt, check)
     if array.ndim != 2:
         raise ValueError(f"{names[0]} must have shape (N, 4), got {array.shape}")
     given = as_floats(host(scores, names[1]), names[1])
@@ -79,23 +76,9 @@ def as_columns(
     if not good.all():
         row = int(np.flatnonzero(~good)[0])
         raise ValueError(f"{names[1]}[{row}] is {column[row]}: every score must be finite and at least 0")
-    kinds = None if labels is None else label_column(labels, len(array), names[2])
+    kinds = None if labels is None else integers(names[2], host(labels, names[2]), len(array))
     # A negative zero is a zero: its order among equal scores is that of the boxes.
-    return Columns(array, column + 0.0, kinds, boxes, sets.dtype, given.dtype)
-
-
-def label_column(labels: ArrayLike, count: int, name: str) -> NDArray[np.int64]:
-    """(N,) integers, one label per box."""
-    array = np.asarray(host(labels, name))
-    if array.shape == (0,) and array.dtype == np.float64:
-        array = array.astype(np.int64)  # an empty list has no dtype of its own
-    if array.dtype.kind not in "iub":
-        raise TypeError(f"{name} must be integers, got dtype {array.dtype}")
-    if array.shape != (count,):
-        raise ValueError(f"{name} must have shape ({count},), one label per box, got {array.shape}")
-    if array.dtype.kind == "u" and array.dtype.itemsize == 8 and array.size and int(array.max()) > _LARGEST_LABEL:
-        raise ValueError(f"{name} holds {int(array.max())}, beyond the largest label, 2**63 - 1")
-    return np.ascontiguousarray(array, np.int64)
+    return Columns(array, column + 0.0, kinds, boxes, dtype, given.dtype)
 
 
 def host(values: Any, name: str) -> Any:

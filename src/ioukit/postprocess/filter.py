@@ -9,7 +9,7 @@ import numpy as np
 
 from ioukit._arrays import as_floats, computing_dtype
 from ioukit.boxes import Boxes
-from ioukit.overlap._arguments import corners
+from ioukit.overlap._arguments import single_set
 from ioukit.postprocess._columns import check_most, check_threshold, host, restore
 from ioukit.postprocess.nms import nms
 
@@ -92,7 +92,7 @@ def filter_detections(
 
     1. ``score = class_score * objectness``; every class of a box is a candidate, or with ``multi_label=False`` its best
        class alone (of equal ones the first).
-    2. Candidates whose score is **below** ``score_threshold`` are left out.
+    2. Candidates whose score is **not above** ``score_threshold`` are left out.
     3. The ``top_k`` candidates with the best scores stay, whatever their class.
     4. Greedy NMS, among candidates of one class or with ``class_agnostic`` among all: removes boxes with an overlap
        **above** ``iou_threshold``.
@@ -237,14 +237,11 @@ def _image(
     boxes: Any, class_scores: Any, objectness: Any, fmt: BoxFormat | None, check: bool, at: str
 ) -> tuple[FloatArray, FloatArray, np.dtype[Any], np.dtype[Any]]:
     """Boxes and scores of an image, and the dtypes they came in."""
-    name, seen = f"class_scores{at}", host(boxes, f"boxes{at}")
-    try:
-        sets = corners(seen, seen, fmt, check)
-    except ValueError as error:
-        raise ValueError(str(error).replace("boxes1", f"boxes{at}")) from None
-    if sets.boxes1.ndim != 2:
-        raise ValueError(f"boxes{at} must have shape (N, 4), got {sets.boxes1.shape}")
-    count = len(sets.boxes1)
+    name = f"class_scores{at}"
+    corners, box_dtype = single_set(f"boxes{at}", host(boxes, f"boxes{at}"), fmt, check)
+    if corners.ndim != 2:
+        raise ValueError(f"boxes{at} must have shape (N, 4), got {corners.shape}")
+    count = len(corners)
     scores = as_floats(host(class_scores, name), name)
     if scores.shape == (0,) and count == 0:
         scores = scores.reshape(0, 0)
@@ -260,18 +257,18 @@ def _image(
     if not np.isfinite(scores).all():
         row, column = (int(places[0]) for places in np.nonzero(~np.isfinite(scores)))
         raise ValueError(f"{name}[{row}, {column}] is {scores[row, column]}: every score must be finite")
-    return sets.boxes1, scores.astype(computing_dtype(dtype), copy=False), sets.dtype, dtype
+    return corners, scores.astype(computing_dtype(dtype), copy=False), box_dtype, dtype
 
 
 def _candidates(
     scores: FloatArray, score_threshold: float, multi_label: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
-    """Box, class and score of what reaches the threshold, by box and then by class."""
+    """Box, class and score of what is above the threshold, by box and then by class."""
     if multi_label or scores.shape[1] == 0:
-        box, label = np.nonzero(scores >= scores.dtype.type(score_threshold))
+        box, label = np.nonzero(scores > scores.dtype.type(score_threshold))
     else:
         label = scores.argmax(axis=1)
-        box = np.flatnonzero(scores[np.arange(len(scores)), label] >= scores.dtype.type(score_threshold))
+        box = np.flatnonzero(scores[np.arange(len(scores)), label] > scores.dtype.type(score_threshold))
         label = label[box]
     return box.astype(np.int64), label.astype(np.int64), scores[box, label]
 

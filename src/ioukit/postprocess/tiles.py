@@ -67,7 +67,8 @@ class Tile:
     def cuts(self, boxes: BoxesLike, *, margin: float = 0.0, format: BoxFormat | None = None) -> Array:
         """Which boxes, in the pixels of the tile, reach a side of it that is no side of the image.
 
-        There may be more of such an object in the next tile, which sees it whole if tiles overlap by more than its size.
+        There may be more of such an object in the next tile, which sees all of it if tiles overlap by more than its
+        size.
 
         Args:
             boxes: `Boxes` in pixels or an array-like of shape (N, 4).

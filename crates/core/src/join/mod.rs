@@ -5,7 +5,7 @@
 //! [`crate::overlap::pairwise`], to the last bit, and the pairs exactly those whose value reaches the threshold.
 
 pub(crate) mod bound;
-mod index;
+pub(crate) mod index;
 mod pairs;
 mod search;
 
