@@ -1,7 +1,7 @@
 //! The boxes of clusters, which come and move: which of them may overlap a new box enough?
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use crate::join::bound::{Bound, Interval};
 
@@ -12,13 +12,32 @@ pub(super) struct Cells {
     /// The sizes there are, and how many boxes of each.
     sizes: Vec<([i32; 2], usize)>,
     count: usize,
+    /// Room for what [`Self::near`] looks at.
+    blocks: Vec<Block>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// Neighbouring cells of one size.
+struct Block {
+    size: [i32; 2],
+    /// From the first column to the last, and likewise rows.
+    columns: [i64; 2],
+    rows: [i64; 2],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     /// The exponents of width and height.
     size: [i32; 2],
     cell: [i64; 2],
+}
+
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // An array would be hashed byte by byte.
+        state.write_i64((i64::from(self.size[0]) << 32) ^ i64::from(self.size[1]));
+        state.write_i64(self.cell[0]);
+        state.write_i64(self.cell[1]);
+    }
 }
 
 /// The power of two at or below a positive side; all that is smaller than 2^-1022 is one size.
@@ -32,8 +51,11 @@ fn power(exponent: i32) -> f64 {
 
 /// The cell of a corner, of twice the side's power of two. Exact but for its ends, where it stays: it never falls while
 /// the corner rises.
+#[inline]
 fn cell(corner: f64, exponent: i32) -> i64 {
-    (corner / power(exponent + 1)).floor() as i64
+    let quotient = corner / power(exponent + 1);
+    let toward_zero = quotient as i64;
+    toward_zero.saturating_sub(i64::from(quotient < toward_zero as f64))
 }
 
 impl Cells {
@@ -69,25 +91,25 @@ impl Cells {
 
     /// Shows `see` every box that may reach the bound beside this one, and others; `false` if looking at all boxes is
     /// less work, and none was shown.
-    pub fn near(&self, bound: &Bound, [x1, y1, x2, y2]: [f64; 4], mut see: impl FnMut(u32)) -> bool {
-        let spans = |size: [i32; 2]| {
-            let span = |corner, side, exponent: i32| {
-                let sides = Interval { least: power(exponent), largest: power(exponent + 1) };
-                let corners = bound.corners(corner, side, sides)?;
-                Some([cell(corners.least, exponent), cell(corners.largest, exponent)])
-            };
-            Some([span(x1, x2 - x1, size[0])?, span(y1, y2 - y1, size[1])?])
+    pub fn near(&mut self, bound: &Bound, [x1, y1, x2, y2]: [f64; 4], mut see: impl FnMut(u32)) -> bool {
+        let span = |corner, side, exponent: i32| {
+            let sides = Interval { least: power(exponent), largest: power(exponent + 1) };
+            let corners = bound.corners(corner, side, sides)?;
+            Some([cell(corners.least, exponent), cell(corners.largest, exponent)])
         };
         let cells = |[first, last]: [i64; 2]| last.saturating_sub(first).saturating_add(1) as usize;
         let mut work = self.sizes.len();
-        for [columns, rows] in self.sizes.iter().filter_map(|&(size, _)| spans(size)) {
+        self.blocks.clear();
+        for &(size, _) in &self.sizes {
+            let Some(columns) = span(x1, x2 - x1, size[0]) else { continue };
+            let Some(rows) = span(y1, y2 - y1, size[1]) else { continue };
             work = work.saturating_add(cells(columns).saturating_mul(cells(rows)));
+            self.blocks.push(Block { size, columns, rows });
         }
         if work > self.count {
             return false;
         }
-        for &(size, _) in &self.sizes {
-            let Some([columns, rows]) = spans(size) else { continue };
+        for &Block { size, columns, rows } in &self.blocks {
             for x in columns[0]..=columns[1] {
                 for y in rows[0]..=rows[1] {
                     for &number in self.cells.get(&Place { size, cell: [x, y] }).into_iter().flatten() {
@@ -105,6 +127,7 @@ impl Cells {
 struct Mixed(u64);
 
 impl Mixed {
+    #[inline]
     fn mix(&mut self, value: u64) {
         let mut z = (self.0 ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -124,13 +147,8 @@ impl Hasher for Mixed {
         }
     }
 
-    fn write_i32(&mut self, value: i32) {
-        self.mix(u64::from(value as u32));
-    }
-
+    #[inline]
     fn write_i64(&mut self, value: i64) {
         self.mix(value as u64);
     }
-
-    fn write_usize(&mut self, _length: usize) {} // of arrays, which are all of one length
 }

@@ -201,7 +201,7 @@ impl Label {
         let mut cells = None;
         for &number in members {
             let (corners, score) = (given.boxes[number as usize], given.scores[number as usize]);
-            let (best, overlap) = closest(&found, cells.as_ref(), &bound, threshold, corners);
+            let (best, overlap) = closest(&found, cells.as_mut(), &bound, threshold, corners);
             if let Some(best) = best {
                 let cluster = &mut found[best as usize];
                 cluster_of.push(best);
@@ -261,7 +261,7 @@ impl Cluster {
 /// The cluster with the largest IoU above the threshold, the first of equals, and that IoU.
 fn closest(
     clusters: &[Cluster],
-    cells: Option<&Cells>,
+    cells: Option<&mut Cells>,
     bound: &Bound,
     threshold: f64,
     corners: [f64; 4],
@@ -272,7 +272,12 @@ fn closest(
         return (best, most);
     }
     let mut see = |number: u32| {
-        let overlap = single(Variant::Iou, &clusters[number as usize].corners, &corners);
+        let other = &clusters[number as usize].corners;
+        // Most do not even touch: four comparisons instead of a division.
+        if other[0] >= x2 || other[2] <= x1 || other[1] >= y2 || other[3] <= y1 {
+            return;
+        }
+        let overlap = single(Variant::Iou, other, &corners);
         // Cells show clusters in any order.
         if overlap > most || (overlap == most && best.is_some_and(|best| number < best)) {
             (best, most) = (Some(number), overlap);
