@@ -171,7 +171,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5, help="fresh processes per library and size (default: 5)")
     parser.add_argument("--threads", type=int, default=0, help="threads of ioukit; 0 means all cores (default)")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 5_000, 20_000], help="boxes")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 5_000, 10_000], help="boxes")
     parser.add_argument("--json", action="store_true", help="print one JSON list instead of the table")
     options = parser.parse_args()
 
@@ -187,9 +187,15 @@ def main() -> None:
     for row in rows:
         time_ms = 1e3 * float(str(row["seconds"]))
         ratio = float(str(row["ratio"]))
-        print(
-            f"| {row['work']} | {row['boxes']:,} | {row['library']} | {time_ms:.2f} ms | {ratio:.1f} | {row['kept']:,} |"
+        cells = (
+            row["work"],
+            f"{row['boxes']:,}",
+            row["library"],
+            f"{time_ms:.2f} ms",
+            f"{ratio:.1f}",
+            f"{row['kept']:,}",
         )
+        print(f"| {' | '.join(map(str, cells))} |")
 
 
 def _version(package: str) -> str:

@@ -358,3 +358,16 @@ def test_tensors_come_back_as_tensors() -> None:
     for got, wanted in zip(fused, ioukit.weighted_boxes_fusion(boxes, scores, labels), strict=True):
         assert isinstance(got, torch.Tensor)
         assert_array_equal(got.numpy(), wanted)
+
+
+def test_jax_arrays_come_back_as_jax_arrays() -> None:
+    jax = pytest.importorskip("jax")
+    boxes, scores, labels = ensemble(3)
+    given = [[jax.numpy.asarray(part) for part in parts] for parts in (boxes, scores, labels)]
+    fused = ioukit.weighted_boxes_fusion(*given)
+    assert all(isinstance(array, jax.Array) for array in fused)
+    expected = ioukit.weighted_boxes_fusion(*([np.asarray(part) for part in parts] for parts in given))
+    for got, wanted in zip(fused, expected, strict=True):
+        assert_array_equal(np.asarray(got), wanted)
+    with pytest.raises(TypeError, match=r"boxes is traced \(jax.jit, torch.compile\) or mapped"):
+        jax.jit(ioukit.soft_nms)(given[0][0], given[1][0])

@@ -57,6 +57,13 @@ def test_matrix_nms_is_the_table(seed: int, kernel: Any) -> None:
         assert_array_equal(ioukit.matrix_nms(boxes, scores, kernel=kernel, labels=kinds, max_keep=7)[0], keep[:7])
 
 
+def test_a_large_sigma_overflows_nothing() -> None:
+    keep, scores = ioukit.matrix_nms(BOXES, SCORES, sigma=1e6)
+    assert np.isfinite(scores).all()
+    assert scores[0] == SCORES.max()
+    assert len(keep) == len(BOXES)
+
+
 def test_equal_boxes_divide_by_nothing() -> None:
     boxes = [[0, 0, 10, 10], [0, 0, 10, 10], [0, 0, 10, 10], [0, 0, 10, 5]]
     keep, scores = ioukit.matrix_nms(boxes, [0.9, 0.8, 0.7, 0.6], kernel="linear")

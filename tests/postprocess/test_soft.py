@@ -141,6 +141,15 @@ def test_bad_values(boxes: Any, scores: Any, options: dict[str, Any], message: s
         ioukit.soft_nms(boxes, scores, **options)
 
 
+def test_a_score_that_is_the_threshold_stays_in_its_own_dtype() -> None:
+    for dtype in (np.float16, np.float32, np.float64):
+        scores = np.array([0.7, 0.3], dtype)
+        boxes = [[0, 0, 1, 1], [2, 2, 3, 3]]
+        assert ioukit.soft_nms(boxes, scores, score_threshold=0.7)[0].tolist() == [0]
+        assert ioukit.matrix_nms(boxes, scores, score_threshold=0.7)[0].tolist() == [0]
+        assert ioukit.weighted_boxes_fusion([boxes], [scores], skip_box_threshold=0.7).scores.tolist() == [scores[0]]
+
+
 def test_bad_kinds() -> None:
     with pytest.raises(TypeError, match="labels must be integers, got dtype float64"):
         ioukit.soft_nms([[0, 0, 1, 1]], [0.5], labels=[0.5])

@@ -41,6 +41,10 @@ class Columns(NamedTuple):
             boxes = convert(boxes, "xyxy", fmt)
         return restore(boxes.astype(self.box_dtype, copy=False), self.like)
 
+    def score_limit(self, threshold: float) -> float:
+        """A threshold of scores as NumPy compares with it: in their dtype."""
+        return float(self.score_dtype.type(threshold))
+
     def scores_back(self, scores: NDArray[np.float64]) -> Array:
         """Scores in the caller's dtype and library."""
         return restore(scores.astype(self.score_dtype, copy=False), self.like)

@@ -292,7 +292,7 @@ def _models(
     for model, (columns, weight) in enumerate(zip(given_columns, weighted, strict=True)):
         if columns.scores.size and columns.scores.max() * weight > _LARGEST_SCORE:
             raise ValueError(f"scores_list[{model}] times its weight goes beyond 2**400, where sums overflow")
-    chosen = [columns.scores >= skip_box_threshold for columns in given_columns]
+    chosen = [columns.scores >= columns.score_limit(skip_box_threshold) for columns in given_columns]
     kept = list(zip(given_columns, chosen, strict=True))
     box_dtype: np.dtype[Any] = np.result_type(*(columns.box_dtype for columns in given_columns))
     score_dtype: np.dtype[Any] = np.result_type(*(columns.score_dtype for columns in given_columns))

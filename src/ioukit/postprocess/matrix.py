@@ -105,8 +105,8 @@ def matrix_nms(
     covered = np.zeros(len(ranked.order))
     np.maximum.at(covered, ranked.others, ranked.values)
     if kernel == "gaussian":
-        # Of the difference of the exponents: a quotient of two exponentials may be 0/0.
-        factors = np.exp(-sigma * (ranked.values**2 - covered[ranked.rows] ** 2))
+        # Of the difference of the exponents: a quotient of two exponentials may be 0/0. What is above 1 counts as 1.
+        factors = np.exp(np.minimum(sigma * (covered[ranked.rows] ** 2 - ranked.values**2), 0.0))
     else:
         left = 1.0 - covered[ranked.rows]
         factors = np.where(left > 0, (1.0 - ranked.values) / np.where(left > 0, left, 1.0), 1.0)
@@ -114,8 +114,8 @@ def matrix_nms(
     np.minimum.at(decay, ranked.others, factors)
     lowered = ranked.scores * decay
     places = np.argsort(-lowered, kind="stable")
-    places = places[lowered[places] >= score_threshold][:most]
     columns = ranked.columns
+    places = places[lowered[places] >= columns.score_limit(score_threshold)][:most]
     return columns.positions_back(ranked.order[places].astype(np.int64)), columns.scores_back(lowered[places])
 
 
@@ -263,7 +263,7 @@ def cluster_nms(
         distances = variant == "score_penalty_distance"
         lowered = lowered * _penalty(ranked, kept, sigma, beta if distances else None)
         places = np.argsort(-lowered, kind="stable")
-        places = places[lowered[places] > score_threshold]
+        places = places[lowered[places] > columns.score_limit(score_threshold)]
     else:
         places = np.flatnonzero(kept)
         if variant == "weighted":

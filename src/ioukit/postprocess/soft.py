@@ -89,7 +89,8 @@ def soft_nms(
     columns = as_columns(boxes, scores, labels, fmt=format, check=check)
 
     # A box that starts below the threshold is never picked and lowers no other.
-    rows = np.flatnonzero(columns.scores >= score_threshold)
+    limit = columns.score_limit(score_threshold)
+    rows = np.flatnonzero(columns.scores >= limit)
     least = iou_threshold if method == "linear" else 0.0
     keep, lowered = _core.soft_nms(
         metric,
@@ -98,7 +99,7 @@ def soft_nms(
         None if columns.labels is None else columns.labels[rows],
         columns.scores[rows],
         None if method == "linear" else float(sigma),
-        float(score_threshold),
+        limit,
         most,
         workers,
     )
