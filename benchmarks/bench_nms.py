@@ -42,7 +42,7 @@ else:
     low = objects[rng.integers(0, len(objects), count)] + rng.normal(0, 4, (count, 2))
     boxes = np.concatenate([low, low + 30 + rng.normal(0, 3, (count, 2))], axis=1)
 np.save(f"{folder}/boxes.npy", boxes)
-np.save(f"{folder}/scores.npy", rng.permutation(count) / count)
+np.save(f"{folder}/scores.npy", (rng.permutation(count) + 1) / count)
 """
 
 # Makes `suppress()` from float64 arrays, and the largest number of boxes it is asked for.
@@ -87,7 +87,7 @@ def suppress():
 import cv2
 boxes = np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], axis=1)
 def suppress():
-    return cv2.dnn.NMSBoxes(boxes, scores, -1.0, 0.5)
+    return cv2.dnn.NMSBoxes(boxes, scores, 0.0, 0.5)
 """,
         10_000,
     ),
