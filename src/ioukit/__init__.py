@@ -1,7 +1,7 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector."""
 
 from ioukit._core import __version__
-from ioukit.boxes import Boxes, Diagnosis, Finding, diagnose
+from ioukit.boxes import Boxes, Boxes3D, Diagnosis, Finding, RotatedBoxes, diagnose
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
@@ -47,6 +47,7 @@ from ioukit.postprocess import Suppression, nms, nms_padded
 __all__ = [
     "COCO",
     "Boxes",
+    "Boxes3D",
     "DatasetError",
     "Detections",
     "Diagnosis",
@@ -57,6 +58,7 @@ __all__ = [
     "OverlapPairs",
     "Protocol",
     "Suppression",
+    "RotatedBoxes",
     "__version__",
     "diagnose",
     "elementwise_alpha_iou",
