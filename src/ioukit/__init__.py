@@ -1,7 +1,7 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector."""
 
 from ioukit._core import __version__
-from ioukit.boxes import Boxes, Diagnosis, Finding, diagnose
+from ioukit.boxes import Boxes, Boxes3D, Diagnosis, Finding, RotatedBoxes, diagnose
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
@@ -62,6 +62,7 @@ from ioukit.postprocess import (
 __all__ = [
     "COCO",
     "Boxes",
+    "Boxes3D",
     "DatasetError",
     "Detections",
     "Diagnosis",
@@ -73,6 +74,7 @@ __all__ = [
     "Protocol",
     "Suppression",
     "TiledNms",
+    "RotatedBoxes",
     "__version__",
     "cluster_nms",
     "cut_tiles",

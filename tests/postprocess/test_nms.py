@@ -44,6 +44,23 @@ def test_survivors_are_those_of_the_definition_in_thousands_of_sets() -> None:
     assert removed > 5_000
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_thousands_of_sets_in_one_call(dtype: Any) -> None:
+    """As images of one batch they go through the index, where sets lie on top of each other."""
+    rng = np.random.default_rng(2)
+    sets = [random_set(rng, dtype) for _ in range(2_000)]
+    batch = np.repeat(np.arange(len(sets)), [len(boxes) for boxes, _ in sets])
+    boxes, scores = (np.concatenate(arrays) for arrays in zip(*sets, strict=True))
+    for threshold in (0.0, 0.25, 0.5):
+        keep = nms(boxes, scores, iou_threshold=threshold, batch=batch, check=False)
+        assert (np.diff(scores[keep]) <= 0).all()
+        wanted: list[int] = []
+        for image, (few, theirs) in enumerate(sets):
+            rows = np.flatnonzero(batch == image)
+            wanted.extend(rows[greedy(table("iou", few), theirs.tolist(), threshold)])
+        assert sorted(keep.tolist()) == sorted(wanted)
+
+
 @pytest.mark.parametrize("metric", [*METRICS, "ioa"])
 def test_every_metric_suppresses_by_its_own_values(metric: Any) -> None:
     rng = np.random.default_rng(1)

@@ -4,7 +4,9 @@
 //! no fused multiply-add, no fast-math, no sum whose order depends on scheduling.
 
 pub mod boxes;
+pub mod boxes3d;
 pub mod coco;
+pub mod convex;
 pub mod evaluation;
 pub mod float;
 pub mod fusion;
@@ -13,4 +15,6 @@ pub mod join;
 pub mod json;
 pub mod nms;
 pub mod overlap;
+pub mod polygon;
+pub mod rotated;
 pub mod threads;

@@ -2,12 +2,15 @@
 //!
 //! Python checks what a person passes and words the errors; these functions take one dtype, contiguous and read-only.
 
+mod boxes3d;
 mod coco;
 mod evaluation;
 mod fusion;
 mod join;
 mod nms;
 mod overlap;
+mod polygon;
+mod rotated;
 
 use pyo3::prelude::*;
 
@@ -15,6 +18,8 @@ use pyo3::prelude::*;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::boxes3d::{boxes3d_elementwise, boxes3d_pairs, boxes3d_pairwise};
     #[pymodule_export]
     use super::coco::{
         box_problem, known_detections, read_coco_detections, read_coco_ground_truth, read_text, settle_annotations,
@@ -30,6 +35,10 @@ mod _core {
     use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
+    #[pymodule_export]
+    use super::polygon::{polygon_elementwise, polygon_pairs, polygon_pairwise};
+    #[pymodule_export]
+    use super::rotated::{rotated_bounds, rotated_corners, rotated_elementwise, rotated_pairs, rotated_pairwise};
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
