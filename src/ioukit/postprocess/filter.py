@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -162,8 +162,7 @@ def filter_detections(
     )
 
 
-@dataclass(frozen=True)
-class _Images:
+class _Images(NamedTuple):
     """The boxes of all images, one image after the other."""
 
     boxes: FloatArray
