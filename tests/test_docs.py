@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 pytest.importorskip("matplotlib", reason="the figures need matplotlib: pip install 'ioukit[plots]'")
 
 FIGURES = ROOT / "docs" / "figures"
+PAGES = ["README.md", "ARCHITECTURE.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))]
 REDRAW = "run `python docs/figures/draw.py`"
 
 
@@ -42,7 +43,7 @@ def test_the_programs_of_the_page_print_what_it_says() -> None:
     assert ran.stdout == "".join(printed)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/overlap.md", "docs/degenerate.md", "docs/polygons.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8"))

@@ -89,6 +89,49 @@ def overlap_join(
     labels2: Ids | None,
     threads: int,
 ) -> tuple[Ids, Ids, FloatArray]: ...
+def soft_nms(
+    variant: str,
+    threshold: float,
+    boxes: FloatArray,
+    labels: Ids | None,
+    scores: Floats,
+    sigma: float | None,
+    min_score: float,
+    max_keep: int,
+    threads: int,
+) -> tuple[Ids, Floats]: ...
+def fuse_boxes(
+    boxes: Floats,
+    scores: Floats,
+    labels: Ids,
+    models: Ids,
+    weights: Floats,
+    iou_threshold: float,
+    moving: bool,
+    rule: str,
+    threads: int,
+) -> tuple[Floats, Floats, Ids, Ids]: ...
+def group_pairs(count: int, rows: Ids, columns: Ids) -> Ids: ...
+def settle_pairs(undecided: NDArray[np.bool_], rows: Ids, columns: Ids) -> NDArray[np.uint8]: ...
+def nms_survivors(
+    variant: str,
+    threshold: float,
+    boxes: FloatArray,
+    scores: FloatArray,
+    labels: Ids | None,
+    above: float | None,
+    threads: int,
+) -> Ids | int: ...
+def nms_first_suppressors(
+    variant: str,
+    threshold: float,
+    kept: FloatArray,
+    kept_labels: Ids | None,
+    others: FloatArray,
+    other_labels: Ids | None,
+    threads: int,
+) -> tuple[Ids, FloatArray]: ...
+def nms_of_pairs(count: int, better: Ids, worse: Ids) -> Ids: ...
 def simd_levels() -> list[str]: ...
 def thread_count() -> int: ...
 def polygon_pairwise(

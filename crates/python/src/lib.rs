@@ -5,7 +5,9 @@
 mod boxes3d;
 mod coco;
 mod evaluation;
+mod fusion;
 mod join;
+mod nms;
 mod overlap;
 mod polygon;
 mod rotated;
@@ -27,7 +29,11 @@ mod _core {
     #[pymodule_export]
     use super::evaluation::{accumulate, match_detections};
     #[pymodule_export]
+    use super::fusion::{fuse_boxes, group_pairs, settle_pairs, soft_nms};
+    #[pymodule_export]
     use super::join::overlap_join;
+    #[pymodule_export]
+    use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
     #[pymodule_export]

@@ -7,6 +7,8 @@ import typer
 import ioukit
 from ioukit.cli.doctor import doctor
 from ioukit.cli.eval import EXAMPLES, eval_files
+from ioukit.cli.nms import EXAMPLES as NMS_EXAMPLES
+from ioukit.cli.nms import filter_files
 
 __all__ = ["main"]
 
@@ -22,6 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command("eval", epilog=EXAMPLES)(eval_files)
+app.command("nms", epilog=NMS_EXAMPLES)(filter_files)
 app.command("doctor")(doctor)
 
 
