@@ -34,6 +34,7 @@ from ioukit import RotatedBoxes, elementwise_iou, overlap_join, pairwise_iou
 
 Floats = NDArray[np.float64]
 Work = Callable[[], Any]
+Prepared = tuple[dict[str, Work], dict[str, float], Callable[[str, Any], float]]
 
 OPENCV_PAIRS = 20_000
 SHAPELY_ROWS = 50
@@ -79,7 +80,7 @@ def opencv_iou(first: Floats, second: Floats) -> Floats:
     return iou
 
 
-def dense(extent: float, threads: int | None) -> tuple[dict[str, Work], dict[str, float], Callable[[str, Any], float]]:
+def dense(extent: float, threads: int | None) -> Prepared:
     first, second = boxes(1000, extent, 0), boxes(1000, extent, 1)
     rng = np.random.default_rng(2)
     rows, columns = rng.integers(0, 1000, (2, OPENCV_PAIRS))
@@ -103,7 +104,7 @@ def dense(extent: float, threads: int | None) -> tuple[dict[str, Work], dict[str
     return work, scale, difference
 
 
-def elementwise(threads: int | None) -> tuple[dict[str, Work], dict[str, float], Callable[[str, Any], float]]:
+def elementwise(threads: int | None) -> Prepared:
     count = 100_000
     first = boxes(count, 1000, 0)
     second = first + np.random.default_rng(1).normal(0, 1, (count, 5)) * [8, 8, 1, 1, 20]
@@ -120,7 +121,7 @@ def elementwise(threads: int | None) -> tuple[dict[str, Work], dict[str, float],
     return work, scale, lambda _, result: float(np.abs(result - values[: len(result)]).max())
 
 
-def join(threads: int | None) -> tuple[dict[str, Work], dict[str, float], Callable[[str, Any], float]]:
+def join(threads: int | None) -> Prepared:
     count = 100_000
     first = boxes(count, 60 * count**0.5, 0)
     second = first[np.random.default_rng(1).permutation(count)]
@@ -157,7 +158,7 @@ def main() -> None:
         print(
             "| work | library | median | time over ioukit's | largest difference |\n| --- | --- | ---: | ---: | ---: |"
         )
-    subjects = {
+    subjects: dict[str, Callable[[], Prepared]] = {
         "1,000 x 1,000, crowded": lambda: dense(100, threads),
         "1,000 x 1,000, loose": lambda: dense(300, threads),
         "1,000 x 1,000, sparse": lambda: dense(2000, threads),

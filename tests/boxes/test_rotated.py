@@ -88,9 +88,9 @@ def test_from_corners_refuses_what_is_no_rectangle() -> None:
     with pytest.raises(ValueError, match=r"corners must have shape \(N, 4, 2\), got \(4, 2\)"):
         RotatedBoxes.from_corners(square, unit="degrees", sense="clockwise")
     with pytest.raises(ValueError, match=r"corners\[0\] is .*: every number must be finite"):
-        RotatedBoxes.from_corners([[[np.nan, 0], *square[1:]]], unit="degrees", sense="clockwise")
-    nearly = [[0, 0], [2, 0], [2.01, 2], [0, 2]]
-    loose = RotatedBoxes.from_corners([nearly], unit="degrees", sense="clockwise", tolerance=0.01)
+        RotatedBoxes.from_corners(np.array([[[np.nan, 0], *square[1:]]]), unit="degrees", sense="clockwise")
+    nearly = np.array([[[0, 0], [2, 0], [2.01, 2], [0, 2]]])
+    loose = RotatedBoxes.from_corners(nearly, unit="degrees", sense="clockwise", tolerance=0.01)
     assert_allclose(loose.numpy(), [[1.0025, 1, 2.005, 2, 0]], atol=0.2)
     assert len(RotatedBoxes.from_corners([], unit="degrees", sense="clockwise")) == 0
 
