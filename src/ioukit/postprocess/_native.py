@@ -146,4 +146,4 @@ def _suppression(
     overlap[rows] = values
     reason[rows] = np.where(found, "overlap", "max_keep")
     reason[keep] = "kept"
-    return Suppression(keep, by, overlap, reason, scores, f"{rule.metric} {rule}")
+    return Suppression(keep, by, overlap, reason, scores.copy(), f"{rule.metric} {rule}")

@@ -181,7 +181,7 @@ def _of_regions(
     codes = [None if c is None else integers(n, c, len(regions)) for n, c in (("labels", labels), ("batch", batch))]
     cut = cut_of(score_threshold, max_keep, getattr(values, "dtype", numbers.dtype))
     result = _native.of_regions(regions, numbers, codes[0], codes[1], rule, cut, threads)
-    return result if explain else _returned(result.keep, scores, library)
+    return result if explain else _returned(result.keep.copy(), scores, library)
 
 
 def _on_device(

@@ -83,8 +83,8 @@ pub fn far<F: Float>(boxes: &[[F; 4]], labels: Option<&[i64]>, rule: Rule<F>) ->
     let mut survive = vec![true; boxes.len()];
     for kept in 0..boxes.len() {
         if survive[kept] {
-            for other in kept + 1..boxes.len() {
-                survive[other] = survive[other] && !removes(boxes, labels, rule, kept, other);
+            for (other, survives) in survive.iter_mut().enumerate().skip(kept + 1) {
+                *survives = *survives && !removes(boxes, labels, rule, kept, other);
             }
         }
     }
