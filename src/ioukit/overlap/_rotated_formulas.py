@@ -18,30 +18,32 @@ __all__ = ["RotatedPairs"]
 class _Columns:
     """Centre, sides and angle of a set, and its area; an inverted side counts as 0."""
 
-    def __init__(self, xp: Any, boxes: Array, axis: int | None = None) -> None:
+    def __init__(self, xp: Any, boxes: Array, radian: float, axis: int | None) -> None:
         columns = [boxes[..., k] for k in range(5)]
         if axis is not None:
             columns = [xp.expand_dims(column, axis=axis) for column in columns]
-        self.x, self.y, width, height, self.angle = columns
+        self.x, self.y, width, height, angle = columns
+        self.angle = angle * radian
         self.width = xp.where(width > 0, width, 0.0)
         self.height = xp.where(height > 0, height, 0.0)
         self.area = self.width * self.height
 
 
 class RotatedPairs:
-    """Pairs of rotated boxes, (..., 5): centre, width, height, and the angle in radians from the x axis to the y axis.
+    """Pairs of rotated boxes, (..., 5): centre, width, height, and the angle from the x axis to the y axis.
 
     Args:
         xp: The namespace.
         first: One set.
         second: The other.
+        angle: What turns the given angles to radians.
         pairwise: Whether every box of one meets every box of the other, or its counterpart alone.
     """
 
-    def __init__(self, xp: Any, first: Array, second: Array, *, pairwise: bool = False) -> None:
+    def __init__(self, xp: Any, first: Array, second: Array, *, angle: float = 1.0, pairwise: bool = False) -> None:
         self.xp = xp
         self.a, self.b = (
-            _Columns(xp, boxes, axis if pairwise else None) for boxes, axis in ((first, -1), (second, -2))
+            _Columns(xp, boxes, angle, axis if pairwise else None) for boxes, axis in ((first, -1), (second, -2))
         )
         self.empty = (self.a.area <= 0) | (self.b.area <= 0)
 
