@@ -31,6 +31,15 @@ FUSED = ("iou", "giou", "diou", "ciou", "eiou")
 WEIGHTED = {"ciou", "focal_eiou", "wiou_1", "wiou_2", "wiou_3", "alpha_ciou", "alpha_half", "inner_ciou"}
 
 
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Small tensors: threads that wait for each other cost more than they do, above all beside other programs."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(name="plain")
 def _plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """PyTorch's own operations alone."""
@@ -55,7 +64,7 @@ def smooth(count: int = 40) -> tuple[Any, Any]:
 
 
 def gradients(loss: Any, pred: Any, target: Any) -> tuple[Any, Any]:
-    first, second = (torch.as_tensor(x).clone().requires_grad_() for x in (pred, target))
+    first, second = (torch.as_tensor(x).detach().clone().requires_grad_() for x in (pred, target))
     loss(first, second, reduction="sum").backward()
     return first.grad, second.grad
 
@@ -125,7 +134,7 @@ class TestGradients:
     @pytest.mark.parametrize("kind", ["float32", "float64", "bfloat16", "float16"])
     def test_finite_for_all_boxes(self, name: str, kind: str) -> None:
         dtype, is_rotated = getattr(torch, kind), name in ROTATED
-        pairs = (adversarial_rotated if is_rotated else adversarial)(100_000, np.float64)
+        pairs = (adversarial_rotated if is_rotated else adversarial)(20_000 if kind.endswith("16") else 100_000, np.float64)
         pred, target = (torch.tensor(x).clamp(-6e4, 6e4).to(dtype) for x in pairs)
         loss = (ROTATED if is_rotated else UPRIGHT)[name]
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=kind.endswith("16")):
@@ -160,11 +169,11 @@ class TestFused:
         expected = UPRIGHT[name](torch.tensor(pred), torch.tensor(target))
         eps = np.finfo(dtype).eps
         assert_allclose(values, expected, rtol=0, atol=16 * eps)
-        side = np.minimum(np.abs(pred[:, 2:] - pred[:, :2]), np.abs(target[:, 2:] - target[:, :2]))
-        scale = 1 / np.where(side > 0, side, np.inf).min(axis=1)
+        sides = np.abs(np.concatenate([pred[:, 2:] - pred[:, :2], target[:, 2:] - target[:, :2]], axis=1))
+        scale = 1 / np.where(sides > 0, sides, 1).min(axis=1)
         for slope, other in zip(fused, gradients(UPRIGHT[name], pred, target), strict=True):
             # A slope is of the order of 1 / side; sums of such terms may cancel.
-            within = np.abs(other.numpy()).max(axis=1) + np.where(np.isfinite(scale), scale, 1) + 1
+            within = np.abs(other.numpy()).max(axis=1) + scale + 1
             assert (np.abs((slope - other).numpy()) <= 64 * eps * within[:, None]).all()
 
     def test_is_used_where_it_can_be(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,9 +244,10 @@ class TestTransformations:
 
     @pytest.mark.filterwarnings("ignore")  # the compiler's own
     def test_compile(self) -> None:
+        """One graph without breaks, which is what depends on us; the code it becomes takes a minute to compile."""
         try:
-            torch.compile(torch.sin)(torch.ones(3))
-        except Exception as error:  # no C++ compiler, an unsupported Python, ...
+            torch.compile(torch.sin, backend="aot_eager")(torch.ones(3))
+        except Exception as error:  # an unsupported Python, ...
             pytest.skip(f"torch.compile does not work here: {error}")
         pred, target = (x.detach().float() for x in smooth())
         module = losses.WIoULoss(3).train()
@@ -254,7 +264,7 @@ class TestTransformations:
 
         expected = gradients(lambda a, b, reduction: total(a, b), pred, target)[0]  # noqa: ARG005
         module.running_mean.fill_(1)
-        compiled = torch.compile(total, fullgraph=True)
+        compiled = torch.compile(total, fullgraph=True, backend="aot_eager")
         found = gradients(lambda a, b, reduction: compiled(a, b), pred, target)[0]  # noqa: ARG005
         assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
@@ -310,7 +320,7 @@ class TestModules:
 
     @pytest.mark.parametrize("kind", ALL)
     def test_all(self, kind: Any) -> None:
-        pred, target = smooth()
+        pred, target = (x.detach() for x in smooth())
         module = kind().eval()
         loss = module(pred, target)
         assert loss.shape == ()

@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from ioukit._arrays import as_floats, library_of
 from ioukit.losses._pairs import Reduction, one_namespace, reduced
 from ioukit.overlap._rotated_formulas import RotatedPairs
@@ -138,8 +136,7 @@ def _loss(
     dtype = xp.result_type(first, second)
     computed = dtype if xp.finfo(dtype).bits >= 32 else xp.float32
     first, second = (xp.astype(boxes, computed, copy=False) for boxes in sets)
-    with np.errstate(under="ignore"):
-        losses = formula(RotatedPairs(xp, first, second, angle=scale))
+    losses = formula(RotatedPairs(xp, first, second, angle=scale))
     return reduced(xp, losses, reduction, weight)
 
 
