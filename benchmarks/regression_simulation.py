@@ -1,6 +1,6 @@
 """How fast do losses bring boxes to their targets? The simulation of the DIoU paper, from scratch.
 
-    python benchmarks/regression_simulation.py [--json FILE] [--figure FILE]
+    python benchmarks/regression_simulation.py --json docs/regression_simulation.json && python docs/figures/draw.py
 
 Zheng et al., Distance-IoU Loss, AAAI 2020, arXiv:1911.08287, "Simulation experiment": anchors at 5,000 places, uniform in a
 circle of radius 3 about (10, 10), of 7 scales and 7 aspect ratios at each place, regress to each of 7 targets of area 1 at
@@ -79,35 +79,11 @@ def errors(
     return total
 
 
-def draw(found: dict[str, Any], path: Path) -> None:
-    """Total error against the step, as the paper's figure has it."""
-    import matplotlib as mpl  # noqa: PLC0415
-
-    mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "ioukit"
-    from matplotlib import pyplot as plt  # noqa: PLC0415
-
-    styles = {"iou": ":", "giou": "-.", "diou": "--", "ciou": "-", "eiou": (0, (3, 1, 1, 1, 1, 1))}
-    names = {"iou": "IoU", "giou": "GIoU", "diou": "DIoU", "ciou": "CIoU", "eiou": "EIoU"}
-    figure, ax = plt.subplots(figsize=(6.4, 4))
-    for name, curve in found["errors"].items():
-        ax.plot(np.array(curve) / 1e6, linestyle=styles[name], label=names[name], linewidth=1.6)
-    ax.set_xlabel("gradient descent steps")
-    ax.set_ylabel("total L1 error of the coordinates, millions")
-    ax.set_ylim(bottom=0)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
-    plt.close(figure)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--places", type=int, default=PLACES, help=f"of anchors (default: {PLACES}, the paper's)")
     parser.add_argument("--corners", action="store_true", help="descend on the corners")
     parser.add_argument("--json", type=Path, help="where the numbers go")
-    parser.add_argument("--figure", type=Path, help="where the figure goes")
     options = parser.parse_args()
 
     pred, target = cases(options.places)
@@ -123,8 +99,6 @@ def main() -> None:
         print(f"| {name} | {' | '.join(cells)} | {curve[-1] / len(pred):.4f} | {seconds:.0f} |", flush=True)
     if options.json:
         options.json.write_text(json.dumps(found) + "\n", encoding="utf-8")
-    if options.figure:
-        draw(found, options.figure)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from ioukit import _core
 from ioukit import losses as neutral
 from ioukit.losses import _pairs
 from ioukit.overlap._conformance import BOXES
@@ -41,10 +42,9 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(name="plain")
-def _plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch's own operations alone."""
     monkeypatch.delitem(_pairs.FUSED, "torch")
-    return
 
 
 def smooth(count: int = 40) -> tuple[Any, Any]:
@@ -134,7 +134,9 @@ class TestGradients:
     @pytest.mark.parametrize("kind", ["float32", "float64", "bfloat16", "float16"])
     def test_finite_for_all_boxes(self, name: str, kind: str) -> None:
         dtype, is_rotated = getattr(torch, kind), name in ROTATED
-        pairs = (adversarial_rotated if is_rotated else adversarial)(20_000 if kind.endswith("16") else 100_000, np.float64)
+        pairs = (adversarial_rotated if is_rotated else adversarial)(
+            20_000 if kind.endswith("16") else 100_000, np.float64
+        )
         pred, target = (torch.tensor(x).clamp(-6e4, 6e4).to(dtype) for x in pairs)
         loss = (ROTATED if is_rotated else UPRIGHT)[name]
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=kind.endswith("16")):
@@ -177,13 +179,14 @@ class TestFused:
             assert (np.abs((slope - other).numpy()) <= 64 * eps * within[:, None]).all()
 
     def test_is_used_where_it_can_be(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from ioukit.torch.losses import fused  # noqa: PLC0415
-
         calls: list[str] = []
-        kernel = fused._core.loss_gradient
-        monkeypatch.setattr(
-            fused._core, "loss_gradient", lambda name, *a, **k: (calls.append(name), kernel(name, *a, **k))
-        )
+        kernel = _core.loss_gradient
+
+        def counted(name: str, *arguments: Any) -> None:
+            calls.append(name)
+            kernel(name, *arguments)
+
+        monkeypatch.setattr(_core, "loss_gradient", counted)
         pred = torch.tensor(BOXES, requires_grad=True)
         target = torch.tensor(BOXES[::-1].copy())
         for _ in range(2):
@@ -239,7 +242,7 @@ class TestTransformations:
         assert_allclose(torch.func.vmap(loss)(pred, target), loss(pred, target), rtol=1e-10, atol=1e-12)
         _, slope = torch.func.jvp(lambda a: loss(a, target).sum(), (pred,), (torch.ones_like(pred),))
         assert_allclose(slope, expected.sum(), rtol=1e-8, atol=1e-10)
-        each = torch.func.vmap(torch.func.grad(lambda a, b: loss(a, b)))(pred, target)
+        each = torch.func.vmap(torch.func.grad(loss))(pred, target)
         assert_allclose(each, expected, rtol=1e-10, atol=1e-12)
 
     @pytest.mark.filterwarnings("ignore")  # the compiler's own
