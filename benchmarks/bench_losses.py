@@ -2,9 +2,9 @@
 
     pip install 'ioukit[bench]' && python benchmarks/bench_losses.py
 
-Prints a Markdown table: medians of forward and backward of the sum, float32 on the CPU, in turns with torchvision; and what
-the autograd graph keeps of it, in bytes a pair (what backward needs: the tensors saved, each counted once). Boxes are
-uniform with corners in 1000 x 1000 pixels and sides up to 100. ``--threads`` is PyTorch's number, and ours.
+Prints a Markdown table: medians of forward and backward of the sum, float32 on the CPU, in turns with torchvision; and
+what the autograd graph keeps of it, in bytes a pair (what backward needs: the tensors saved, each counted once). Boxes
+are uniform with corners in 1000 x 1000 pixels and sides up to 100. ``--threads`` is PyTorch's number, and ours.
 """
 
 from __future__ import annotations
@@ -103,9 +103,8 @@ def main() -> None:
         print(json.dumps(rows))
         return
     versions = [f"{package} {importlib.metadata.version(package)}" for package in ("ioukit", "torch", "torchvision")]
-    print(
-        f"{os.cpu_count()} cores, {options.threads} threads; Python {platform.python_version()}, {', '.join(versions)}\n"
-    )
+    where = ", ".join(versions)
+    print(f"{os.cpu_count()} cores, {options.threads} threads, Python {platform.python_version()}; {where}\n")
     print(
         "| loss, forward and backward | ioukit | formulas in PyTorch | torchvision | faster by | kept a pair, ioukit | "
         "torchvision |"

@@ -2,12 +2,12 @@
 
     python benchmarks/regression_simulation.py --json docs/regression_simulation.json && python docs/figures/draw.py
 
-Zheng et al., Distance-IoU Loss, AAAI 2020, arXiv:1911.08287, "Simulation experiment": anchors at 5,000 places, uniform in a
-circle of radius 3 about (10, 10), of 7 scales and 7 aspect ratios at each place, regress to each of 7 targets of area 1 at
-(10, 10): 1,715,000 cases. Gradient descent on centre and size, B <- B - 0.1 (2 - IoU) dL/dB, 200 times; the error is the
-sum over the cases of |B - target| in L1. ``--corners`` descends on the corners instead, which halves the pull on the centre
-and doubles that on the size. The value and the gradient are those of `ioukit.losses.loss_and_gradient`, without smoothing:
-the paper's own code leaves 1 / (w^2 + h^2) out of CIoU's slope.
+Zheng et al., Distance-IoU Loss, AAAI 2020, arXiv:1911.08287, "Simulation experiment": anchors at 5,000 places, uniform
+in a circle of radius 3 about (10, 10), of 7 scales and 7 aspect ratios at each place, regress to each of 7 targets of
+area 1 at (10, 10): 1,715,000 cases. Gradient descent on centre and size, B <- B - 0.1 (2 - IoU) dL/dB, 200 times; the
+error is the sum over the cases of |B - target| in L1. ``--corners`` descends on the corners instead, which halves the
+pull on the centre and doubles that on the size. The value and the gradient are those of
+`ioukit.losses.loss_and_gradient`, without smoothing: the paper's own code leaves 1 / (w^2 + h^2) out of CIoU's slope.
 """
 
 from __future__ import annotations

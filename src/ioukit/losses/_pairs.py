@@ -1,9 +1,10 @@
 """From what a caller passes to pairs of boxes, and from the losses of pairs to what the caller asked for.
 
-The formulas are those of the overlaps (`ioukit.overlap._agnostic`), on boxes that a model may have got wrong: a predicted
-box with ``x2 < x1`` is no error in the middle of a training, so an inverted side is a negative extent here. Its box shares
-nothing with others and its area is negative, which pulls the sides apart again wherever a formula has the area, the
-sides or the corners in it; the box around both includes both its corners, so that no ratio leaves its range by much.
+The formulas are those of the overlaps (`ioukit.overlap._agnostic`), on boxes that a model may have got wrong: a
+predicted box with ``x2 < x1`` is no error in the middle of a training, so an inverted side is a negative extent here.
+Its box shares nothing with others and its area is negative, which pulls the sides apart again wherever a formula has
+the area, the sides or the corners in it; the box around both includes both its corners, so that no ratio leaves its
+range by much.
 """
 
 from __future__ import annotations

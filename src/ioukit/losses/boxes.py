@@ -414,11 +414,11 @@ def wiou_loss(
     weight: Array | None = None,
     check: bool = False,
 ) -> Array:
-    """Wise-IoU: ``1 - IoU`` times a weight that grows with the distance and, from version 2 on, with how odd the loss is.
+    """Wise-IoU: ``1 - IoU`` times a weight of the distance and, from version 2 on, of how odd the loss is.
 
-    Version 1 is ``exp(d^2 / c^2) (1 - IoU)``, c being a constant for the gradient. With ``b = (1 - IoU) / mean``, a constant
-    too, version 2 multiplies it by ``b^gamma``, and version 3 by ``b / (delta alpha^(b - delta))``, which is largest in
-    the middle: neither easy nor hopeless boxes count much. `ioukit.torch.losses.WIoULoss` keeps the mean.
+    Version 1 is ``exp(d^2 / c^2) (1 - IoU)``, c being a constant for the gradient. With ``b = (1 - IoU) / mean``, a
+    constant too, version 2 multiplies it by ``b^gamma``, and version 3 by ``b / (delta alpha^(b - delta))``, which is
+    largest in the middle: neither easy nor hopeless boxes count much. `ioukit.torch.losses.WIoULoss` keeps the mean.
 
     Options:
         version: 1, 2 or 3.

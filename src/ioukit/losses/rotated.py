@@ -22,8 +22,8 @@ _SENSES = {"clockwise": 1.0, "counterclockwise": -1.0}
 _HELP = """
 
     Args:
-        pred: Predicted boxes, (..., 5): centre, width, height, angle. Of NumPy, PyTorch, JAX or another library of the array
-            API, or lists.
+        pred: Predicted boxes, (..., 5): centre, width, height, angle. Of NumPy, PyTorch, JAX or another library of the
+            array API, or lists.
         target: What they should be: of the same shape and library.
         unit: Of the angles: ``"radians"`` or ``"degrees"``.
         sense: Which way a positive angle turns as seen on a screen, where y points down: ``"clockwise"`` (mmcv,
@@ -33,8 +33,8 @@ _HELP = """
         weight: A factor per loss, or what broadcasts to that.
 
     Returns:
-        Losses and gradients are finite for all finite boxes. A box with a side that is 0 or negative has no area: the loss
-        is that of boxes that share nothing, and has no gradient. Half precision computes in, and gives, float32.
+        Losses and gradients are finite for all finite boxes. A box with a side that is 0 or negative has no area: the
+        loss is that of boxes that share nothing, and has no gradient. Half precision computes in, and gives, float32.
 
     Raises:
         ValueError: If a shape does not fit, or an option is not known.

@@ -61,8 +61,8 @@ class RotatedPairs:
     def intersection(self) -> Array:
         """The exact area both share.
 
-        In the frame of the second box, a W x H rectangle about the origin, a vertical line meets both where it meets the
-        first box, its ends clamped to the rectangle. So the area is a line integral once around the first box, of y
+        In the frame of the second box, a W x H rectangle about the origin, a vertical line meets both where it meets
+        the first box, its ends clamped to the rectangle. So the area is a line integral once around the first box, of y
         clamped to H, over the part of x inside W: four edges in closed form. It is continuous, so coincident edges,
         where clipping loses or doubles corners, need no tolerance.
         """
@@ -109,8 +109,8 @@ class RotatedPairs:
     def _spread(self) -> tuple[Array, Array, Array]:
         """The determinant of the summed covariances, what it exceeds that of equal ones by, and the product of areas.
 
-        Covariances are those of boxes of variance w^2, h^2, all sides being divided by the largest, which changes neither
-        ratio: sums of squares alone, so that nothing cancels for long boxes or for equal ones.
+        Covariances are those of boxes of variance w^2, h^2, all sides being divided by the largest, which changes
+        neither ratio: sums of squares alone, so that nothing cancels for long boxes or for equal ones.
         """
         xp, a, b = self.xp, self.a, self.b
         (w1, h1), (w2, h2) = self._sides(a), self._sides(b)
