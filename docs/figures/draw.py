@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -54,10 +55,28 @@ def variant(name: str) -> Figure:
     return figure
 
 
+def regression_simulation() -> Figure:
+    """From the numbers that ``benchmarks/regression_simulation.py`` wrote."""
+    errors = json.loads((Path(__file__).parents[1] / "regression_simulation.json").read_text(encoding="utf-8"))[
+        "errors"
+    ]
+    styles = {"iou": ":", "giou": "-.", "diou": "--", "ciou": "-", "eiou": (0, (3, 1, 1, 1, 1, 1))}
+    names = {"iou": "IoU", "giou": "GIoU", "diou": "DIoU", "ciou": "CIoU", "eiou": "EIoU"}
+    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+    ax = figure.subplots()
+    for name, curve in errors.items():
+        ax.plot([error / 1e6 for error in curve], linestyle=styles[name], label=names[name], linewidth=1.6)
+    ax.set(xlabel="steps of gradient descent", ylabel="total L1 error, millions", ylim=(0, None))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return figure
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "overlap": overlap,
     "variants": variants,
     "grid": grid,
+    "regression_simulation": regression_simulation,
     **{f"variant_{row.name}": partial(variant, row.name) for row in VARIANTS},
 }
 

@@ -14,6 +14,7 @@ pub mod greedy;
 pub mod join;
 pub mod json;
 pub mod nms;
+pub mod loss;
 pub mod overlap;
 pub mod polygon;
 pub mod rotated;

@@ -18,6 +18,7 @@ from ioukit.overlap.elementwise import (
     elementwise_nwd,
     elementwise_siou,
 )
+from ioukit.overlap.gaussian import elementwise_kfiou, elementwise_probiou, pairwise_kfiou, pairwise_probiou
 from ioukit.overlap.jaccard import jaccard_distance, jaccard_index, jaccard_index_of_counts
 from ioukit.overlap.join import OverlapPairs, overlap_join
 from ioukit.overlap.pairwise import (
@@ -54,8 +55,10 @@ __all__ = [
     "elementwise_iom",
     "elementwise_iou",
     "elementwise_jaccard_distance",
+    "elementwise_kfiou",
     "elementwise_mpdiou",
     "elementwise_nwd",
+    "elementwise_probiou",
     "elementwise_siou",
     "jaccard_distance",
     "jaccard_index",
@@ -73,8 +76,10 @@ __all__ = [
     "pairwise_iom",
     "pairwise_iou",
     "pairwise_jaccard_distance",
+    "pairwise_kfiou",
     "pairwise_mpdiou",
     "pairwise_nwd",
+    "pairwise_probiou",
     "pairwise_siou",
     "polygon_iou",
 ]
