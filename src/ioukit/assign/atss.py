@@ -74,8 +74,7 @@ def assign_atss(
         array([ 0, -1, -1, -1])
         >>> print(result.explain(1))
         object 1: no prediction
-        - 2 candidates: no centre inside (best IoU 0.15)
-        - 2 candidates: below mean + std 0.11 (best 0.00)
+        - 4 candidates: no centre inside (best IoU 0.15)
 
     Reference: Zhang et al., Bridging the Gap Between Anchor-based and Anchor-free Detection via Adaptive Training Sample
     Selection, CVPR 2020, arXiv:1912.02424.

@@ -112,7 +112,7 @@ def assign_overlaps(
     Examples:
         >>> from ioukit.assign import assign_overlaps
         >>> assign_overlaps([[0.6, 0.3], [0.7, 0.2]], low_quality="detectron2").target
-        array([1, 0])
+        array([ 1, -1])
     """
     table = floats_of(overlaps, "overlaps", (None, None))
     if table.size and not (table.min() >= 0 and table.max() <= 1):
