@@ -155,8 +155,12 @@ def _statistics(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean, mean plus unbiased standard deviation, and best overlap of each object's candidates."""
     number = np.bincount(rows, minlength=count)
-    mean = np.bincount(rows, overlap, count) / np.maximum(number, 1)
-    spread = np.bincount(rows, (overlap - mean[rows]) ** 2, count) / np.maximum(number - 1, 1)
-    best = np.zeros(count, overlap.dtype)
+    best, least = np.zeros(count, overlap.dtype), np.full(count, np.inf)
     np.maximum.at(best, rows, overlap)
+    np.minimum.at(least, rows, overlap)
+    # From the least on, so that the mean of equal overlaps is that overlap: rounded up, it would reject them all.
+    above = overlap - least[rows]
+    mean_above = np.bincount(rows, above, count) / np.maximum(number, 1)
+    spread = np.bincount(rows, (above - mean_above[rows]) ** 2, count) / np.maximum(number - 1, 1)
+    mean = np.where(number > 0, least, 0) + mean_above
     return mean, (mean + np.sqrt(spread)).astype(overlap.dtype), best
