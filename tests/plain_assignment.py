@@ -68,6 +68,7 @@ def atss(anchors: Any, objects: Any, levels: Sequence[int], top_k: int) -> list[
         cx, cy = centre(g)
         candidates, start = [], 0
         for size in levels:
+
             def apart(j: int) -> tuple[float, int]:
                 x, y = centre(anchors[j])
                 return (x - cx) ** 2 + (y - cy) ** 2, j

@@ -33,9 +33,7 @@ DECODE = json.loads((ROOT / "tests" / "data" / "anchors" / "yolo_decode.json").r
 
 def test_words_for_thresholds() -> None:
     result = assign_max_iou(ANCHORS, [*OBJECTS, [100, 100, 110, 110]])
-    assert repr(result) == (
-        "<Assignment by assign_max_iou: 1 of 4 predictions learn 1 of 3 objects, 0 are ignored>"
-    )
+    assert repr(result) == ("<Assignment by assign_max_iou: 1 of 4 predictions learn 1 of 3 objects, 0 are ignored>")
     assert result.explain(0) == "object 0: 1 prediction (0) with IoU 0.90 to 0.90"
     assert result.explain(1) == "object 1: no prediction\n- below 0.50: its best IoU is 0.15"
     assert result.explain(2) == "object 2: no prediction\n- nothing overlaps it"
@@ -149,9 +147,7 @@ def test_predictions_near_an_object_are_ignored_by_yolov3() -> None:
     result = assign_yolov3(box, predictions=predictions, **GRID)
     assert np.flatnonzero(result.ignore).tolist() == [3]  # above 0.5, and 0.5 is not
     assert result.target[5] == 0
-    extra = assign_yolov3(
-        box, anchors=[[[16, 16], [16, 20]]], strides=[16], image_size=(64, 64), extra_iou=0.7
-    )
+    extra = assign_yolov3(box, anchors=[[[16, 16], [16, 20]]], strides=[16], image_size=(64, 64), extra_iou=0.7)
     assert extra.counts.tolist() == [2]
 
 
@@ -355,5 +351,8 @@ def test_a_diverged_box_is_named_by_hungarian() -> None:
     diverged = np.array([[0, 0, 10, 10], [0, 0, np.inf, 10]])
     with pytest.raises(ValueError, match=r"predictions\[1\] is .* every coordinate must be finite"):
         assign_hungarian(diverged, [[0.5]] * 2, [[0, 0, 10, 10]], [0], image_size=(20, 20))
-    with pytest.raises(ValueError, match=r"the cost of predictions\[1\] and objects\[0\] is (nan|inf)"), np.errstate(all="ignore"):
+    with (
+        pytest.raises(ValueError, match=r"the cost of predictions\[1\] and objects\[0\] is (nan|inf)"),
+        np.errstate(all="ignore"),
+    ):
         assign_hungarian(diverged, [[0.5]] * 2, [[0.0, 0, 10, 10]], [0], image_size=(20, 20), check=False)

@@ -201,7 +201,13 @@ def test_simota_gives_what_there_is_where_few_predictions_take_part() -> None:
     objects = [[0, 0, 10, 10], [0, 0, 10, 11], [900, 900, 910, 910]]
     for rule in ("mmdet", "yolox"):
         result = assign_simota(
-            boxes, [[0.5], [0.5]], objects, [0, 0, 0], points=points, strides=8, rule=rule  # type: ignore[arg-type]
+            boxes,
+            [[0.5], [0.5]],
+            objects,
+            [0, 0, 0],
+            points=points,
+            strides=8,
+            rule=rule,  # type: ignore[arg-type]
         )
         assert result.target.tolist() == [0, -1]
         assert "no prediction" in result.explain(2)
@@ -240,9 +246,7 @@ def test_hungarian_costs_least(seed: int) -> None:
     pytest.importorskip("scipy", reason="needs ioukit[sparse]")
     rng = np.random.default_rng(seed)
     count = int(rng.integers(0, 4))
-    predictions, objects = (
-        np.sort(rng.integers(0, 9, (n, 2, 2)) * 4.0, axis=1).reshape(-1, 4) for n in (5, count)
-    )
+    predictions, objects = (np.sort(rng.integers(0, 9, (n, 2, 2)) * 4.0, axis=1).reshape(-1, 4) for n in (5, count))
     scores, labels = rng.random((5, 2)), rng.integers(0, 2, count)
     result = assign_hungarian(predictions, scores, objects, labels, image_size=(32, 32))
 

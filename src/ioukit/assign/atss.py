@@ -150,9 +150,7 @@ def _nearest(
     return all_rows[order], all_columns[order]
 
 
-def _statistics(
-    rows: NDArray[np.int64], overlap: FloatArray, count: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _statistics(rows: NDArray[np.int64], overlap: FloatArray, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean, mean plus unbiased standard deviation, and best overlap of each object's candidates."""
     number = np.bincount(rows, minlength=count)
     best, least = np.zeros(count, overlap.dtype), np.full(count, np.inf)

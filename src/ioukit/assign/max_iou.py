@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LowQuality", "assign_grid", "assign_max_iou", "assign_overlaps"]
 
+
 def assign_max_iou(
     predictions: BoxesLike,
     objects: BoxesLike,
