@@ -86,13 +86,13 @@ def compare(name: str, ours: Callable[[], Any], plain: Callable[[], Any], object
 
 def speed(objects: int, runs: int) -> None:
     import numpy as np  # noqa: PLC0415
+    import plain_assign as plain  # noqa: PLC0415
     import torch  # noqa: PLC0415
 
-    import plain_assign as plain  # noqa: PLC0415
     from ioukit.anchors import anchor_boxes  # noqa: PLC0415
     from ioukit.assign import assign_atss, assign_simota, assign_task_aligned  # noqa: PLC0415
 
-    parts = (torch.from_numpy(p) if isinstance(p, np.ndarray) else p for p in plain.scene(8400, objects))
+    parts: Any = (torch.from_numpy(p) if isinstance(p, np.ndarray) else p for p in plain.scene(8400, objects))
     predictions, scores, gt, labels, points, strides, levels = parts
     grid = anchor_boxes((640, 640), [8, 16, 32], [[[s * 8, s * 8]] for s in (8, 16, 32)])
     assert grid.levels == tuple(levels)

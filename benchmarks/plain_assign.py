@@ -16,17 +16,17 @@ def scene(count: int, objects: int, classes: int = 80) -> tuple[Any, ...]:
     low = rng.uniform(0, 1, (objects, 2)) * (side - size)
     gt = np.concatenate([low, low + size], axis=1)
     labels = rng.integers(0, classes, objects)
-    cells = int(round(side / 8))
+    cells = round(side / 8)
     levels = [cells * 8 // stride for stride in (8, 16, 32)]
-    points, strides = [], []
-    for stride, n in zip((8, 16, 32), levels):
+    point_rows, stride_rows = [], []
+    for stride, n in zip((8, 16, 32), levels, strict=True):
         y, x = np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
-        points.append((np.stack([x, y], -1).reshape(-1, 2) + 0.5) * stride)
-        strides.append(np.full(n * n, stride))
-    points, strides = np.concatenate(points), np.concatenate(strides)
+        point_rows.append((np.stack([x, y], -1).reshape(-1, 2) + 0.5) * stride)
+        stride_rows.append(np.full(n * n, stride))
+    points, strides = np.concatenate(point_rows), np.concatenate(stride_rows)
     # Predictions as a half-trained detector makes them: near an object where one is, of any size elsewhere.
     near = rng.integers(0, objects, len(points))
-    inside = (points[:, None] > gt[None, :, :2]).all(-1) & (points[:, None] < gt[None, :, 2:]).all(-1)
+    inside: Any = (points[:, None] > gt[None, :, :2]).all(-1) & (points[:, None] < gt[None, :, 2:]).all(-1)
     near = np.where(inside.any(1), inside.argmax(1), near)
     half = np.exp(rng.normal(0, 0.3, (len(points), 2))) * strides[:, None] * 2
     predictions = np.concatenate([points - half, points + half], axis=1)
@@ -34,9 +34,11 @@ def scene(count: int, objects: int, classes: int = 80) -> tuple[Any, ...]:
     predictions[chosen] = gt[near[chosen]] + rng.normal(0, 4, (chosen.sum(), 4))
     predictions[:, 2:] = np.maximum(predictions[:, 2:], predictions[:, :2] + 1)
     scores = rng.beta(1, 20, (len(points), classes))
-    arrays = (array.astype(np.float32) for array in (predictions, scores, gt, points, strides))
-    predictions, scores, gt, points, strides = arrays
-    return predictions, scores, gt, labels, points, strides, [n * n for n in levels]
+
+    def small(array: Any) -> Any:
+        return array.astype(np.float32)
+
+    return small(predictions), small(scores), small(gt), labels, small(points), small(strides), [n * n for n in levels]
 
 
 def iou_table(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:

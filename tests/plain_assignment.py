@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Box = "Sequence[float]"
-
 
 def iou(a: Any, b: Any) -> float:
     width = min(a[2], b[2]) - max(a[0], b[0])
@@ -26,7 +24,8 @@ def centre(box: Any) -> tuple[float, float]:
 
 
 def inside(point: Any, box: Any, margin: float = 0.0) -> bool:
-    return min(point[0] - box[0], point[1] - box[1], box[2] - point[0], box[3] - point[1]) > margin
+    depth: float = min(point[0] - box[0], point[1] - box[1], box[2] - point[0], box[3] - point[1])
+    return depth > margin
 
 
 def first_max(values: Sequence[float]) -> int:
@@ -62,18 +61,21 @@ def max_iou(
     return target, ignore
 
 
+def nearest(numbers: Any, boxes: Any, point: tuple[float, float]) -> list[int]:
+    def apart(j: int) -> tuple[float, int]:
+        x, y = centre(boxes[j])
+        return (x - point[0]) ** 2 + (y - point[1]) ** 2, j
+
+    return sorted(numbers, key=apart)
+
+
 def atss(anchors: Any, objects: Any, levels: Sequence[int], top_k: int) -> list[int]:
     wanted: list[list[tuple[float, int]]] = [[] for _ in anchors]
     for k, g in enumerate(objects):
         cx, cy = centre(g)
         candidates, start = [], 0
         for size in levels:
-
-            def apart(j: int) -> tuple[float, int]:
-                x, y = centre(anchors[j])
-                return (x - cx) ** 2 + (y - cy) ** 2, j
-
-            candidates += sorted(range(start, start + size), key=apart)[:top_k]
+            candidates += nearest(range(start, start + size), anchors, (cx, cy))[:top_k]
             start += size
         overlaps = [Fraction(iou(anchors[j], g)) for j in candidates]
         mean = sum(overlaps, Fraction(0)) / max(len(overlaps), 1)
@@ -159,9 +161,10 @@ def task_aligned(
 
 def least_cost(cost: Any, objects: int) -> float:
     """The least total cost of one prediction for each object; cost[prediction][object]."""
-    return min(
+    costs = (
         sum(cost[j][k] for k, j in enumerate(chosen)) for chosen in itertools.permutations(range(len(cost)), objects)
     )
+    return float(min(costs))
 
 
 def yolov3(objects: Any, anchors: Any, strides: Any, side: int) -> dict[tuple[int, int, int, int], int]:
@@ -175,5 +178,5 @@ def yolov3(objects: Any, anchors: Any, strides: Any, side: int) -> dict[tuple[in
         )
         column, row = (math.floor(c / strides[best[0]]) for c in centre(g))
         if 0 <= column < side // strides[best[0]] and 0 <= row < side // strides[best[0]]:
-            target[(*best, row, column)] = k
+            target[best[0], best[1], row, column] = k
     return target

@@ -1,5 +1,7 @@
 """Codings of boxes: published values, round trips, gradients, edges."""
 
+# mypy: disable-error-code="arg-type"
+# Wrong arguments are tested here, and strings from tables.
 from __future__ import annotations
 
 import json
@@ -81,11 +83,12 @@ KINDS = st.sampled_from([(np.float32, 2e-4), (np.float64, 1e-11)])
 def test_what_is_decoded_is_encoded_back(rows: Any, kind: Any) -> None:
     dtype, tolerance = kind
     raw, cells = np.array(rows, dtype), np.tile([3, 5], (len(rows), 1))
-    for decode, encode, arguments in [
+    kinds: list[Any] = [
         (decode_yolov3, encode_yolov3, (cells, ANCHOR, 16)),
         (decode_yolov5, encode_yolov5, (cells, ANCHOR, 16)),
         (decode_yolox, encode_yolox, (cells, 16)),
-    ]:
+    ]
+    for decode, encode, arguments in kinds:
         boxes = decode(raw, *arguments)
         assert boxes.dtype == dtype
         # Coordinates in pixels are rounded, which the flat ends of the sigmoid magnify by about exp(6).
@@ -100,7 +103,7 @@ def test_what_is_decoded_is_encoded_back(rows: Any, kind: Any) -> None:
 def test_what_is_encoded_is_decoded_back(box: Any, decode: Any) -> None:
     """Over the whole reach, its edges included, within the stated margin."""
     encode = encode_yolov3 if decode is decode_yolov3 else encode_yolov5
-    boxes = np.array(box) + [3 * 16, 5 * 16, 0, 0]
+    boxes = np.add(box, [3 * 16, 5 * 16, 0, 0])
     found = decode(encode(boxes, [3, 5], ANCHOR, 16), [3, 5], ANCHOR, 16)
     assert_allclose(found, boxes, atol=16 * 1e-6 + 1e-9, rtol=1e-9)
 
@@ -145,7 +148,8 @@ def test_saturation_is_finite() -> None:
         (lambda: decode_grid(np.zeros((1, 1, 2, 2, 4)), 8), "coding 'yolov3' needs anchors"),
         (lambda: decode_grid(np.zeros((1, 1, 2, 2, 4)), 8, anchors=[ANCHOR], coding="ltrb"), "'ltrb' has no anchors"),
         (lambda: decode_grid(np.zeros((1, 1, 2, 2, 4)), 8, coding="x"), "unknown coding 'x'"),
-        (lambda: decode_grid(np.zeros((1, 1, 2, 2, 4)), 8, anchors=[ANCHOR, ANCHOR]), r"anchors must have shape \(1, 2\)"),
+        (lambda: decode_grid(np.zeros((1, 1, 2, 2, 4)), 8, anchors=[ANCHOR, ANCHOR]),
+         r"anchors must have shape \(1, 2\)"),
         (lambda: decode_grid(np.zeros((1, 1, 2, 2, 4)), 8, coding="ltrb", format="x"), "unknown format 'x'"),
     ],
 )  # fmt: skip
@@ -171,7 +175,7 @@ def test_a_grid_is_its_cells(coding: Any) -> None:
             x = decode_yolox(one, cell, 16) if coding == "yolox" else both[coding](one, cell, sizes[anchor], 16)
             expected = np.concatenate([x[:2] - x[2:] / 2, x[:2] + x[2:] / 2])
         assert_allclose(boxes[image, anchor, row, column], expected, rtol=1e-5, atol=1e-4)
-    shapes = {f: decode_grid(raw, 16, coding="ltrb", format=f) for f in ("xyxy", "xywh", "cxcywh")}  # type: ignore[arg-type]
+    shapes = {f: decode_grid(raw, 16, coding="ltrb", format=f) for f in ("xyxy", "xywh", "cxcywh")}
     assert_allclose(shapes["xywh"][..., 2:], shapes["xyxy"][..., 2:] - shapes["xyxy"][..., :2])
     assert_allclose(shapes["cxcywh"][..., :2], (shapes["xyxy"][..., 2:] + shapes["xyxy"][..., :2]) / 2)
 

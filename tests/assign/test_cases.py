@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def one_based(result: Assignment) -> NDArray[np.int64]:
     return found
 
 
-def of(prefix: str) -> Any:
+def of(prefix: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("name", [name for name in RESULTS if name.startswith(prefix)])
 
 

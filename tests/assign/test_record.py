@@ -1,5 +1,7 @@
 """The record, its words, its arrays, and the errors of all rules."""
 
+# mypy: disable-error-code="arg-type"
+# Wrong arguments are tested here, and strings from tables.
 from __future__ import annotations
 
 import dataclasses
@@ -46,7 +48,8 @@ def test_words_for_thresholds() -> None:
 def test_words_for_a_stolen_prediction() -> None:
     result = assign_max_iou([[0, 0, 10, 10]], [[0, 0, 10, 8], [0, 0, 10, 9], [0, 0, 10, 9]])
     assert result.explain(0) == (
-        "object 0: no prediction\n- 1 candidate: stolen by object 1 with a higher IoU (prediction 0: IoU 0.90 against 0.80)"
+        "object 0: no prediction\n- 1 candidate: stolen by object 1 "
+        "with a higher IoU (prediction 0: IoU 0.90 against 0.80)"
     )
     assert "stolen by object 1 with the same (prediction 0" in result.explain(2)
     assert repr(result.candidates) == "<Candidates: 3 pairs: 1 assigned, 2 stolen>"
@@ -96,7 +99,7 @@ def test_tiny_objects_are_padded_by_the_strides_of_v8() -> None:
 def test_low_quality_gives_nothing_to_what_overlaps_nothing() -> None:
     """The originals give it every prediction of IoU 0."""
     for low_quality in ("mmdet", "detectron2"):
-        result = assign_max_iou(ANCHORS, [[100, 100, 110, 110]], low_quality=low_quality)  # type: ignore[arg-type]
+        result = assign_max_iou(ANCHORS, [[100, 100, 110, 110]], low_quality=low_quality)
         assert result.target.tolist() == [-1] * 4
 
 
@@ -208,10 +211,10 @@ def test_no_predictions() -> None:
     assert len(assign_atss(none, OBJECTS, levels=[0, 0])) == 0
     scores, points = np.empty((0, 3)), np.empty((0, 2))
     for rule in ("mmdet", "yolox"):
-        result = assign_simota(none, scores, OBJECTS, [0, 1], points=points, strides=8, rule=rule)  # type: ignore[arg-type]
+        result = assign_simota(none, scores, OBJECTS, [0, 1], points=points, strides=8, rule=rule)
         assert result.unassigned.tolist() == [0, 1]
     for which in ("tood", "v8"):
-        result = assign_task_aligned(none, scores, OBJECTS, [0, 1], points=points, rule=which)  # type: ignore[arg-type]
+        result = assign_task_aligned(none, scores, OBJECTS, [0, 1], points=points, rule=which)
         assert result.unassigned.tolist() == [0, 1]
 
 
@@ -305,8 +308,10 @@ SCORES = [[0.5, 0.5]] * 4
         (lambda: assign_atss(ANCHORS, OBJECTS, levels=[4], margin=-1), "margin must not be negative"),
         (lambda: assign_simota(ANCHORS, SCORES, OBJECTS, [0, 2], points=POINTS, strides=8),
          r"labels\[1\] is 2, but scores has 2 classes"),
-        (lambda: assign_simota(ANCHORS, SCORES, OBJECTS, [0], points=POINTS, strides=8), r"labels must have shape \(2,\)"),
-        (lambda: assign_simota(ANCHORS, SCORES, OBJECTS, [0.5, 1], points=POINTS, strides=8), "labels must be integers"),
+        (lambda: assign_simota(ANCHORS, SCORES, OBJECTS, [0], points=POINTS, strides=8),
+         r"labels must have shape \(2,\)"),
+        (lambda: assign_simota(ANCHORS, SCORES, OBJECTS, [0.5, 1], points=POINTS, strides=8),
+         "labels must be integers"),
         (lambda: assign_simota(ANCHORS, [[2.0, 0]] * 4, OBJECTS, [0, 1], points=POINTS, strides=8),
          r"scores\[0, 0\] is 2: scores are probabilities"),
         (lambda: assign_simota(ANCHORS, [[0.5, np.nan]] * 4, OBJECTS, [0, 1], points=POINTS, strides=8),
@@ -317,26 +322,31 @@ SCORES = [[0.5, 0.5]] * 4
          r"points must have shape \(4, 2\)"),
         (lambda: assign_simota(ANCHORS, SCORES, OBJECTS, [0, 1], points=POINTS, strides=[8, 8, 8, 0]),
          "strides must be positive, got 0"),
-        (lambda: assign_simota(ANCHORS, SCORES, OBJECTS, [0, 1], points=POINTS, strides=8, rule="x"), "unknown rule 'x'"),
+        (lambda: assign_simota(ANCHORS, SCORES, OBJECTS, [0, 1], points=POINTS, strides=8, rule="x"),
+         "unknown rule 'x'"),
         (lambda: assign_simota(ANCHORS, SCORES, OBJECTS, [0, 1], points=POINTS, strides=8, top_k=0), "top_k must be"),
         (lambda: assign_simota(ANCHORS, SCORES, OBJECTS, [0, 1], points=POINTS, strides=8, objectness=[1, 1, 1, 1]),
          "objectness is for rule='yolox' alone"),
         (lambda: assign_task_aligned(ANCHORS, SCORES, OBJECTS, [0, 1], points=POINTS, rule="x"), "unknown rule 'x'"),
         (lambda: assign_task_aligned(ANCHORS, SCORES, OBJECTS, [0, 1], points=POINTS, rule="tood", strides=[8]),
          "strides are for rule='v8' alone"),
-        (lambda: assign_task_aligned(ANCHORS, SCORES, OBJECTS, [0, 1], points=POINTS, alpha=-1), "must not be negative"),
-        (lambda: assign_task_aligned(ANCHORS, SCORES, OBJECTS, [0, 1], points=POINTS, second_top_k=0), "second_top_k must"),
+        (lambda: assign_task_aligned(ANCHORS, SCORES, OBJECTS, [0, 1], points=POINTS, alpha=-1),
+         "must not be negative"),
+        (lambda: assign_task_aligned(ANCHORS, SCORES, OBJECTS, [0, 1], points=POINTS, second_top_k=0),
+         "second_top_k must"),
         (lambda: assign_hungarian(ANCHORS, SCORES, OBJECTS, [0, 1], image_size=(9, 9), repeats=0), "repeats must be"),
         (lambda: assign_hungarian(ANCHORS, SCORES, OBJECTS, [0, 1], image_size=(9, 0)), "height must be positive"),
         (lambda: assign_hungarian(ANCHORS, SCORES, OBJECTS, [0, 1], image_size=(9, 9), classification="x"),
          "unknown classification 'x'"),
-        (lambda: assign_yolov3(OBJECTS, anchors=[[[1, 1]]], strides=[8, 16], image_size=(64, 64)), "one each per scale"),
+        (lambda: assign_yolov3(OBJECTS, anchors=[[[1, 1]]], strides=[8, 16], image_size=(64, 64)),
+         "one each per scale"),
         (lambda: assign_yolov3(OBJECTS, anchors=[[[1, 1]]], strides=[7], image_size=(64, 64)),
          r"strides\[0\] is 7, which does not divide an image of 64 x 64"),
         (lambda: assign_yolov3(OBJECTS, anchors=[[[1, 0]]], strides=[8], image_size=(64, 64)),
          r"anchors\[0\] must be \(A, 2\) positive"),
         (lambda: assign_yolov3(OBJECTS, predictions=ANCHORS, **GRID), r"predictions must have shape \(16, 4\)"),
-        (lambda: assign_yolov3(OBJECTS, predictions=[[0, 0, 1, 1]] * 16, ignore_threshold=2, **GRID), "ignore_threshold"),
+        (lambda: assign_yolov3(OBJECTS, predictions=[[0, 0, 1, 1]] * 16, ignore_threshold=2, **GRID),
+         "ignore_threshold"),
         (lambda: assign_yolov5(OBJECTS, ratio=1, **GRID), "ratio must be above 1"),
         (lambda: assign_yolov5(OBJECTS, offset=1, **GRID), "offset must be within"),
     ],

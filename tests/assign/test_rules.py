@@ -1,19 +1,22 @@
 """Each rule against plain Python on scenes full of ties, and in blocks of any size."""
 
+# mypy: disable-error-code="arg-type"
+# Wrong arguments are tested here, and strings from tables.
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
-import plain_assignment as plain
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+import plain_assignment as plain
 import strategies  # noqa: F401 - loads the profile
 from ioukit import pairwise_ciou, pairwise_giou, pairwise_iou
 from ioukit.anchors import anchor_points
+from ioukit.assign import _pairs as pairs_module
 from ioukit.assign import (
     assign_atss,
     assign_dual,
@@ -24,7 +27,6 @@ from ioukit.assign import (
     assign_yolov3,
     assign_yolov5,
 )
-from ioukit.assign import _pairs as pairs_module
 from ioukit.typing import FloatArray
 
 seeds = st.integers(0, 2**32 - 1)
@@ -56,7 +58,10 @@ def random_scene(seed: int) -> Scene:
     if count:
         near = rng.random(len(points)) < 0.5
         predictions[near] = objects[rng.integers(0, count, int(near.sum()))]
-    scores = rng.choice([0.0, 0.25, 0.5, 0.75, 0.9, 1.0] if seed % 2 else rng.random(50), (len(points), 3))
+    # Whole rows repeat, so that costs tie: sums of the same numbers in another order would only nearly do so.
+    rows = rng.random((4 if seed % 2 else 84, 3))
+    rows[0] = [0.0, 1.0, 0.5]
+    scores = rows[rng.integers(0, len(rows), len(points))]
     return Scene(predictions, scores, objects, rng.integers(0, 3, count), points, strides, levels)
 
 
@@ -91,32 +96,11 @@ def test_simota(seed: int, rule: Any, top_k: int) -> None:
         scene.predictions, scene.scores, scene.objects, scene.labels, points=scene.points, strides=scene.strides,
         rule=rule, top_k=top_k,
     )  # fmt: skip
-    lists = [part.tolist() for part in scene[:6]]
-    expected = plain.simota(*lists, rule, top_k)
-    differ = np.flatnonzero(result.target != expected)
-    # Costs that are equal on paper may differ in the last bit, as sums of logarithms in another order do.
-    if len(differ):
-        assert_close_costs(scene, result, expected, rule)
+    lists: list[Any] = [np.asarray(part).tolist() for part in scene[:6]]
+    slow: Any = plain.simota
+    expected = slow(*lists, rule, top_k)
+    assert_array_equal(result.target, expected)
     check_record(result, scene)
-
-
-def assert_close_costs(scene: Scene, result: Any, expected: list[int], rule: str) -> None:
-    """Both assignments cost the same in all but the last bits."""
-
-    def total(target: Any) -> float:
-        chosen = np.flatnonzero(np.asarray(target) >= 0)
-        cost = 0.0
-        for j in chosen.tolist():
-            k = int(target[j])
-            given = np.sqrt(scene.scores[j]) if rule == "yolox" else scene.scores[j]
-            wanted = np.arange(3) == scene.labels[k]
-            with np.errstate(divide="ignore"):
-                parts = np.where(wanted, np.log(given), np.log(1 - given))
-            overlap = plain.iou(scene.predictions[j], scene.objects[k])
-            cost += -np.maximum(parts, -100).sum() - 3 * np.log(overlap + (1e-7 if rule == "mmdet" else 1e-8))
-        return cost
-
-    assert_allclose(total(result.target), total(expected), rtol=1e-9)
 
 
 @given(seeds, st.sampled_from(["tood", "v8"]), st.sampled_from([1, 4, 13]), st.sampled_from([None, 1]))
@@ -207,7 +191,7 @@ def test_simota_gives_what_there_is_where_few_predictions_take_part() -> None:
             [0, 0, 0],
             points=points,
             strides=8,
-            rule=rule,  # type: ignore[arg-type]
+            rule=rule,
         )
         assert result.target.tolist() == [0, -1]
         assert "no prediction" in result.explain(2)
@@ -219,7 +203,7 @@ def test_simota_gives_what_there_is_where_few_predictions_take_part() -> None:
 def test_objectness_multiplies_the_scores_of_yolox() -> None:
     scene = random_scene(7)
     half = np.full(len(scene.points), 0.5)
-    where = {"points": scene.points, "strides": scene.strides, "rule": "yolox"}
+    where: dict[str, Any] = {"points": scene.points, "strides": scene.strides, "rule": "yolox"}
     one = assign_simota(scene.predictions, scene.scores, scene.objects, scene.labels, objectness=half, **where)
     other = assign_simota(scene.predictions, scene.scores / 2, scene.objects, scene.labels, **where)
     assert_array_equal(one.target, other.target)

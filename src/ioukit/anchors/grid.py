@@ -62,7 +62,9 @@ def anchor_points(
         [[4.0, 4.0], [12.0, 4.0], [4.0, 12.0], [12.0, 12.0], [8.0, 8.0]]
     """
     check_finite(offset=offset)
-    points, sides, levels = [np.empty((0, 2))], [np.empty(0)], []
+    points: list[FloatArray] = [np.empty((0, 2))]
+    sides: list[FloatArray] = [np.empty(0)]
+    levels = []
     for stride, columns, rows in _levels(image_size, strides):
         y, x = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
         points.append((np.stack([x, y], axis=-1).reshape(-1, 2) + offset) * stride)
@@ -100,7 +102,9 @@ def anchor_boxes(
     """
     if len(sizes) != len(strides):
         raise ValueError(f"sizes must be one set per level, got {len(sizes)} for {len(strides)} strides")
-    boxes, sides, levels = [np.empty((0, 4))], [np.empty(0)], []
+    boxes: list[FloatArray] = [np.empty((0, 4))]
+    sides: list[FloatArray] = [np.empty(0)]
+    levels = []
     for number, (stride, shapes) in enumerate(zip(strides, sizes, strict=True)):
         half = sizes_of(shapes, f"sizes[{number}]").astype(np.float64)[:, None] / 2  # (A, 1, 2)
         points = anchor_points(image_size, [stride], offset=offset, dtype=np.float64).points[None]

@@ -89,7 +89,7 @@ def fit_anchors(
         array([[10., 20.],
                [98., 52.]])
         >>> round(fit.average_iou, 3), fit.counts
-        (0.947, array([2, 2]))
+        (0.952, array([2, 2]))
 
     Reference: Redmon and Farhadi, YOLO9000: Better, Faster, Stronger, CVPR 2017, arXiv:1612.08242; Arthur and
     Vassilvitskii, k-means++: The Advantages of Careful Seeding, SODA 2007.

@@ -26,9 +26,9 @@ __all__ = ["Letterbox"]
 class Letterbox:
     """The way from an image into the network's input and back: a scale and a shift along each axis.
 
-    The image is resized to whole pixels, so the scale of an axis is the ratio of its two sizes there, which differs from
-    the other axis' by a rounded pixel. Boxes are mapped by that, the true scale, in both directions; tools that use one
-    rounded factor for both are off by up to half a pixel at the far edge.
+    The image is resized to whole pixels, so the scale of an axis is the ratio of its two sizes there, which differs
+    from the other axis' by a rounded pixel. Boxes are mapped by that, the true scale, in both directions; tools that
+    use one factor for both are off by up to half a pixel at the far edge.
 
     Args:
         image_size: (width, height) of the image in pixels.
@@ -137,7 +137,7 @@ class Letterbox:
         canvas.paste(given.resize(self.content, pil.Resampling.BILINEAR), self.padding)
         return canvas if given is image else np.asarray(canvas)
 
-    def _mapped(
+    def _mapped(  # noqa: PLR0917
         self, boxes: Any, fmt: BoxFormat, scale: tuple[float, float], shift: tuple[float, float],
         source: tuple[int, int], target: tuple[int, int],
     ) -> Any:  # fmt: skip

@@ -39,9 +39,10 @@ def assign_atss(
 ) -> Assignment:
     """Assigns by adaptive training sample selection.
 
-    The candidates of an object are, of each level, the ``top_k`` anchors whose centres are nearest to its own. Those are
-    positive whose IoU is at least the mean plus the standard deviation of the IoU of all candidates, and whose centre
-    is inside the object, further than ``margin`` from its edges. An anchor that two objects want goes to the higher IoU.
+    The candidates of an object are, of each level, the ``top_k`` anchors whose centres are nearest to its own. Those
+    are positive whose IoU is at least the mean plus the standard deviation of the IoU of all candidates, and whose
+    centre is inside the object, further than ``margin`` from its edges. An anchor that two objects want goes to the
+    higher IoU.
 
     The standard deviation is the unbiased one (divided by n - 1); of a single candidate it is 0 here, where the
     original gets NaN and assigns nothing. Ties: among equal distances the lower position is nearer, among equal IoU the
@@ -76,8 +77,8 @@ def assign_atss(
         object 1: no prediction
         - 4 candidates: no centre inside (best IoU 0.15)
 
-    Reference: Zhang et al., Bridging the Gap Between Anchor-based and Anchor-free Detection via Adaptive Training Sample
-    Selection, CVPR 2020, arXiv:1912.02424.
+    Reference: Zhang et al., Bridging the Gap Between Anchor-based and Anchor-free Detection via Adaptive Training
+    Sample Selection, CVPR 2020, arXiv:1912.02424.
     """
     most = _at_least_one(top_k, "top_k")
     if not margin >= 0:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ioukit.assign._inputs import boxes_of, floats_of, pair_of_sets
-from ioukit.assign._thresholds import LowQuality, Thresholds, covered, match_rows
 from ioukit.assign._pairs import object_blocks
+from ioukit.assign._thresholds import LowQuality, Thresholds, covered, match_rows
 from ioukit.overlap import pairwise_iou
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def assign_max_iou(
         >>> result.target
         array([ 0, -1,  1, -1])
 
-    Reference: Ren et al., Faster R-CNN, NeurIPS 2015, arXiv:1506.01497; the low-quality rules are those of MMDetection's
-    MaxIoUAssigner and Detectron2's Matcher.
+    Reference: Ren et al., Faster R-CNN, NeurIPS 2015, arXiv:1506.01497; the low-quality rules are those of
+    MMDetection's MaxIoUAssigner and Detectron2's Matcher.
     """
     thresholds = Thresholds.of(positive, negative)
     first, second = pair_of_sets(predictions, objects, format, check, ("predictions", "objects"))
@@ -140,8 +140,8 @@ def assign_grid(
 ) -> Assignment:
     """Max-IoU among the anchors of the cells that hold a centre, the rule of MMDetection's YOLOv3.
 
-    Its thresholds are on the other side than those of `assign_max_iou`: IoU **above** ``positive`` is positive, IoU **at
-    or below** ``negative`` is negative. Then each object takes the responsible predictions of its best IoU.
+    Its thresholds are on the other side than those of `assign_max_iou`: IoU **above** ``positive`` is positive, IoU
+    **at or below** ``negative`` is negative. Then each object takes the responsible predictions of its best IoU.
 
     Args:
         predictions: (P, 4), `Boxes` or numbers.

@@ -62,9 +62,9 @@ def assign_simota(
     """Assigns by simplified optimal transport.
 
     The cost of a pair is ``class_weight`` times the binary cross entropy of the scores with the object's class, summed
-    over the classes, plus ``iou_weight`` times ``-log(IoU)``. An object takes its k cheapest predictions, where k is the
-    sum of its ``top_k`` best IoU, rounded down and at least 1. A prediction that several objects take goes to the one
-    of **all** objects to which it costs least; that need not be one that took it. Where fewer predictions are in reach
+    over the classes, plus ``iou_weight`` times ``-log(IoU)``. An object takes its k cheapest predictions, where k is
+    the sum of its ``top_k`` best IoU, rounded down and at least 1. A prediction that several objects take goes to the
+    one of **all** objects to which it costs least; that need not be one that took it. Where fewer predictions take part
     than an object may take, it takes what there is.
 
     ======= ==================================================== ======================================== ==============
@@ -193,11 +193,9 @@ def _in_reach(
         for gts, places in points_inside(points[chosen], np.concatenate([centre - half, centre + half], axis=1)):
             found = chosen[places]
             part[found] = True
-            if within:
-                both = _inside(points[found], objects[gts])
-                gts, found = gts[both], found[both]
-            rows.append(gts)
-            columns.append(found)
+            own = _inside(points[found], objects[gts]) if within else slice(None)
+            rows.append(gts[own])
+            columns.append(found[own])
     if within:
         for _, found in points_inside(points, objects):
             part[found] = True
@@ -225,7 +223,7 @@ def _inside(points: FloatArray, boxes: FloatArray) -> NDArray[np.bool_]:
 class _Scene:
     """What a pair costs."""
 
-    def __init__(  # noqa: PLR0917
+    def __init__(
         self, predictions: FloatArray, objects: FloatArray, classes: NDArray[np.int64], scores: FloatArray,
         valid: NDArray[np.int64], epsilon: float, iou_weight: float, class_weight: float,
     ) -> None:  # fmt: skip
@@ -261,7 +259,7 @@ class _Scene:
             k[block] = np.maximum(np.sort(best, axis=1)[:, ::-1].sum(axis=1).astype(np.int64), 1)
         return k
 
-    def filled(  # noqa: PLR0917
+    def filled(
         self, rows: NDArray[np.int64], columns: NDArray[np.int64], value: FloatArray, claims: NDArray[np.bool_],
         taken: NDArray[np.int64], inside: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray, NDArray[np.bool_]]:  # fmt: skip
