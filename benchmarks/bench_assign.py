@@ -115,15 +115,22 @@ def speed(objects: int, runs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=15, help="calls of each in turns (default: 15)")
+    parser.add_argument("--torch-threads", type=int, default=0, help="0 means PyTorch's default")
+    parser.add_argument("--speed-only", action="store_true", help="leave memory out")
     parser.add_argument("--objects", type=int, nargs="+", default=[1, 50, 500])
     options = parser.parse_args()
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("ioukit", "numpy", "torch"))
     print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}; {versions}; ", end="")
     print(f"{time.strftime('%Y-%m-%d')}\n")
-    print("| rule | size | memory beyond the inputs | time |")
-    print("| --- | --- | --- | --- |")
-    for objects in options.objects:
-        memory(objects)
+    if not options.speed_only:
+        print("| rule | size | memory beyond the inputs | time |")
+        print("| --- | --- | --- | --- |")
+        for objects in options.objects:
+            memory(objects)
+    if options.torch_threads:
+        import torch  # noqa: PLC0415
+
+        torch.set_num_threads(options.torch_threads)
     print("\n| rule | size | ioukit | plain PyTorch | ratio | equal targets |")
     print("| --- | --- | --- | --- | --- | --- |")
     for objects in options.objects:

@@ -14,6 +14,8 @@ from ioukit.assign.assignment import Candidates, Outcome
 from ioukit.overlap import elementwise_iou, pairwise_iou
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from ioukit.assign.assignment import Assignment
@@ -186,9 +188,7 @@ def _in_reach(
     part = np.zeros(len(points), bool)
     rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     centre = (objects[:, :2] + objects[:, 2:]) / 2
-    sizes, level = np.unique(strides, axis=0, return_inverse=True)
-    for number, size in enumerate(sizes):
-        chosen = np.flatnonzero(level.reshape(-1) == number)
+    for size, chosen in _levels(strides):
         half = points.dtype.type(radius) * size
         for gts, places in points_inside(points[chosen], np.concatenate([centre - half, centre + half], axis=1)):
             found = chosen[places]
@@ -202,6 +202,14 @@ def _in_reach(
     all_rows, all_columns = np.concatenate(rows), np.concatenate(columns)
     order = np.argsort(all_rows, kind="stable")
     return all_rows[order], all_columns[order], np.flatnonzero(part)
+
+
+def _levels(strides: FloatArray) -> Iterator[tuple[FloatArray, NDArray[np.int64]]]:
+    """Each different pair of strides, and who has it; there are few, so that no rows need sorting."""
+    for width in np.unique(strides[:, 0]):
+        wide = np.flatnonzero(strides[:, 0] == width)
+        for height in np.unique(strides[wide, 1]):
+            yield np.array([width, height], strides.dtype), wide[strides[wide, 1] == height]
 
 
 def _pairs_in_reach(

@@ -137,9 +137,18 @@ def _marks(points: Any, fmt: BoxFormat, image_size: tuple[float, float]) -> Floa
 def _panel(ax: Axes, boxes: Boxes, marks: FloatArray, assignment: Assignment, labels: Sequence[str] | None) -> None:
     target, ignore, pairs = (_host(array) for array in (assignment.target, assignment.ignore, assignment.pairs))
     idle = (target < 0) & ~ignore
-    ax.scatter(*marks[idle].T, s=1.5, color="0.75", zorder=1, gid="background")
+    ax.scatter(marks[idle][:, 0], marks[idle][:, 1], s=1.5, color="0.75", zorder=1, gid="background")
     if ignore.any():
-        ax.scatter(*marks[ignore].T, s=14, marker="x", color="0.5", linewidths=0.8, zorder=2, gid="ignored")
+        ax.scatter(
+            marks[ignore][:, 0],
+            marks[ignore][:, 1],
+            s=14,
+            marker="x",
+            color="0.5",
+            linewidths=0.8,
+            zorder=2,
+            gid="ignored",
+        )
     bare = set(assignment.unassigned.tolist())
     for number, corners in enumerate(boxes.numpy()):
         colour, line, marker = STYLES[number % len(STYLES)]
@@ -148,7 +157,7 @@ def _panel(ax: Axes, boxes: Boxes, marks: FloatArray, assignment: Assignment, la
         own = marks[np.unique(pairs[pairs[:, 0] == number, 1])]
         if len(own):
             style: dict[str, Any] = {"marker": marker, "color": colour, "edgecolors": "white", "linewidths": 0.6}
-            ax.scatter(*own.T, s=36, zorder=4, gid=f"predictions of {number}", **style)
+            ax.scatter(own[:, 0], own[:, 1], s=36, zorder=4, gid=f"predictions of {number}", **style)
         x, y = corners[:2].tolist()
         ax.annotate(
             labels[number] if labels is not None else str(number), (max(x, 0), max(y, 0)), xytext=(3, -3), va="top",
