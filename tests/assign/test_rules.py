@@ -299,3 +299,20 @@ def test_yolov5_pairs_are_the_cells_near_the_centre(seed: int) -> None:
     assert len(once.pairs) == len(expected) == len(result.pairs) - result.duplicates
     # Without repeats the order stays, and each target is still an object that learns there.
     assert_array_equal(once.target >= 0, result.target >= 0)
+
+
+@pytest.mark.parametrize("block", [1, 2**18])
+def test_of_equal_objects_the_first_has_the_prediction(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs_module, "BLOCK", block)
+    box, points = [[0.0, 0.0, 8.0, 8.0]], [[4.0, 4.0]]
+    objects, labels = box * 3, [0, 0, 0]
+    results = [
+        assign_max_iou(box, objects),
+        assign_atss(box, objects, levels=[1]),
+        assign_simota(box, [[0.5]], objects, labels, points=points, strides=8.0),
+        assign_simota(box, [[0.5]], objects, labels, points=points, strides=8.0, rule="yolox"),
+        assign_task_aligned(box, [[0.5]], objects, labels, points=points, rule="tood"),
+        assign_task_aligned(box, [[0.5]], objects, labels, points=points, rule="v8"),
+    ]
+    assert [result.target.tolist() for result in results] == [[0]] * 6
+    assert "stolen by object 0 with the same" in results[1].explain(2)
