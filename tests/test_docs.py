@@ -35,10 +35,11 @@ def test_committed_figures_are_up_to_date(tmp_path: Path) -> None:
         assert words(tmp_path / name) == words(FIGURES / name), f"{name}: {REDRAW}"
 
 
-def test_the_programs_of_the_page_print_what_it_says() -> None:
-    page = (ROOT / "docs" / "overlap.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("name", "count"), [("anchors.md", 1), ("assignment.md", 1), ("overlap.md", 2)])
+def test_the_programs_of_the_page_print_what_it_says(name: str, count: int) -> None:
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     programs, printed = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text"))
-    assert len(programs) == len(printed) == 2
+    assert len(programs) == len(printed) == count
     ran = subprocess.run([sys.executable, "-c", "".join(programs)], capture_output=True, text=True, check=True)
     assert ran.stdout == "".join(printed)
 

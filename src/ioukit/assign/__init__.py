@@ -1,0 +1,30 @@
+"""Who learns what: which prediction is trained towards which object, by the rules of the common detectors.
+
+Every rule answers with an `Assignment`, which can explain each object and be compared with another rule's.
+"""
+
+from ioukit.assign.assignment import Assignment, AssignmentChange, Candidates, Outcome
+from ioukit.assign.atss import assign_atss
+from ioukit.assign.hungarian import assign_hungarian
+from ioukit.assign.max_iou import assign_grid, assign_max_iou, assign_overlaps
+from ioukit.assign.simota import assign_simota
+from ioukit.assign.task_aligned import DualAssignment, assign_dual, assign_task_aligned
+from ioukit.assign.yolo import assign_yolov3, assign_yolov5
+
+__all__ = [
+    "Assignment",
+    "AssignmentChange",
+    "Candidates",
+    "DualAssignment",
+    "Outcome",
+    "assign_atss",
+    "assign_dual",
+    "assign_grid",
+    "assign_hungarian",
+    "assign_max_iou",
+    "assign_overlaps",
+    "assign_simota",
+    "assign_task_aligned",
+    "assign_yolov3",
+    "assign_yolov5",
+]

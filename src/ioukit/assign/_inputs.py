@@ -1,0 +1,159 @@
+"""From what a caller passes to host arrays that the rules compute on, and back to the caller's library."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of, namespace_of
+from ioukit._checks import check_boxes, check_format, check_one_unit
+from ioukit.assign.assignment import Assignment, Candidates
+from ioukit.boxes import Boxes
+from ioukit.boxes.formats import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from ioukit.typing import Array, BoxFormat, FloatArray
+
+__all__ = ["boxes_of", "finished", "floats_of", "host", "labels_of", "pair_of_sets", "points_of", "scores_of"]
+
+
+def host(data: object, name: str) -> object:
+    """NumPy arrays, lists and `Boxes` as they are; arrays of other libraries as NumPy's, copied from their device."""
+    if isinstance(data, Boxes) or library_of(data) == "numpy":
+        return data
+    values = as_numpy(data)
+    if values is None:
+        raise TypeError(f"{name} has no values to look at: assignment runs on the host, outside of traced programs")
+    return values
+
+
+def floats_of(data: object, name: str, shape: tuple[int | None, ...]) -> FloatArray:
+    """Finite numbers of a shape, in float32 or float64; None in ``shape`` is any length."""
+    array = as_floats(host(data, name), name)
+    array = np.ascontiguousarray(array, computing_dtype(array.dtype))
+    if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
+        wanted = ", ".join("N" if side is None else str(side) for side in shape)
+        raise ValueError(f"{name} must have shape ({wanted}{',' if len(shape) == 1 else ''}), got {array.shape}")
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = np.unravel_index(int(np.argmin(finite)), array.shape)
+        index = ", ".join(map(str, where))
+        raise ValueError(f"{name}[{index}] is {array[where]}: every value must be finite")
+    return array
+
+
+def boxes_of(data: object, fmt: BoxFormat | None, name: str, check: bool = True) -> FloatArray:
+    """(N, 4) corners, contiguous, in float32 or float64."""
+    data = host(data, name)
+    if isinstance(data, Boxes):
+        if fmt is not None and fmt != data.format:
+            raise ValueError(f"{name} are Boxes in {data.format!r}, which format={fmt!r} contradicts: leave it out")
+        return data.convert("xyxy").numpy()
+    if fmt is not None:
+        check_format(fmt)
+    array = as_floats(data, name)
+    if array.shape == (0,):
+        array = array.reshape(0, 4)
+    if array.ndim != 2 or array.shape[1] != 4:
+        raise ValueError(f"{name} must have shape (N, 4), got {array.shape}")
+    array = np.ascontiguousarray(array, computing_dtype(array.dtype))
+    array = array if array.flags.aligned else array.copy()
+    if check:
+        check_boxes(array, fmt or "xyxy", name)
+    return array if fmt in (None, "xyxy") else np.ascontiguousarray(convert(array, fmt, "xyxy"))
+
+
+def pair_of_sets(
+    predictions: object, objects: object, fmt: BoxFormat | None, check: bool, names: tuple[str, str]
+) -> tuple[FloatArray, FloatArray]:
+    """Both sets as corners of one dtype."""
+    if isinstance(predictions, Boxes) and isinstance(objects, Boxes):
+        check_one_unit(predictions.normalized, objects.normalized)
+    first, second = (boxes_of(data, fmt, name, check) for data, name in zip((predictions, objects), names, strict=True))
+    # No objects, as an empty list, have no dtype that could turn the predictions to float64.
+    dtype = np.promote_types(first.dtype, second.dtype) if len(second) else first.dtype
+    return first.astype(dtype, copy=False), second.astype(dtype, copy=False)
+
+
+def points_of(points: object, count: int, dtype: np.dtype[Any]) -> FloatArray:
+    """(P, 2) centres."""
+    array = floats_of(points, "points", (None, 2))
+    if len(array) != count:
+        raise ValueError(f"points must have shape ({count}, 2), one per prediction, got {array.shape}")
+    return array.astype(dtype, copy=False)
+
+
+def labels_of(labels: object, objects: int, classes: int) -> NDArray[np.int64]:
+    """(G,) classes of the objects."""
+    array = np.asarray(host(labels, "labels"))
+    if array.shape == (0,) and array.dtype == np.float64:
+        array = array.astype(np.int64)  # an empty list has no dtype of its own
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"labels must be integers, got dtype {array.dtype}")
+    if array.shape != (objects,):
+        raise ValueError(f"labels must have shape ({objects},), one per object, got {array.shape}")
+    wrong = np.flatnonzero((array < 0) | (array >= classes))
+    if len(wrong):
+        raise ValueError(f"labels[{wrong[0]}] is {array[wrong[0]]}, but scores has {classes} classes")
+    return array.astype(np.int64)
+
+
+def scores_of(scores: object, count: int, dtype: np.dtype[Any], name: str = "scores") -> FloatArray:
+    """(P, C) probabilities."""
+    array = floats_of(scores, name, (None, None)).astype(dtype, copy=False)
+    if len(array) != count:
+        raise ValueError(f"{name} must have shape ({count}, C), a row per prediction, got {array.shape}")
+    if array.size and not (array.min() >= 0 and array.max() <= 1):
+        row, column = np.unravel_index(int(np.argmax((array < 0) | (array > 1))), array.shape)
+        raise ValueError(
+            f"{name}[{row}, {column}] is {array[row, column]:g}: scores are probabilities within [0, 1], so apply the "
+            "sigmoid or the softmax first"
+        )
+    return array
+
+
+def finished(
+    like: object,
+    *,
+    rule: str,
+    objects: int,
+    target: NDArray[np.int64],
+    candidates: Candidates,
+    overlap: FloatArray,
+    ignore: NDArray[np.bool_] | None = None,
+    pairs: NDArray[np.int64] | None = None,
+    facts: Mapping[str, NDArray[Any]] | None = None,
+    cost: FloatArray | None = None,
+    metric: FloatArray | None = None,
+    scores: FloatArray | None = None,
+) -> Assignment:
+    """The record, its arrays in the library and on the device of ``like``."""
+    if pairs is None:
+        assigned = np.flatnonzero(target >= 0)
+        pairs = np.stack([target[assigned], assigned], axis=1)
+    if ignore is None:
+        ignore = np.zeros(len(target), bool)
+
+    def back(array: NDArray[Any]) -> Array:
+        return _in_library_of(like, array)
+
+    return Assignment(
+        rule=rule, objects=objects, target=back(target), ignore=back(ignore), overlap=back(overlap), pairs=back(pairs),
+        candidates=candidates, facts=facts or {}, cost=None if cost is None else back(cost),
+        metric=None if metric is None else back(metric), scores=None if scores is None else back(scores),
+    )  # fmt: skip
+
+
+def _in_library_of(like: Any, array: NDArray[Any]) -> Array:
+    library = library_of(like)
+    if library == "numpy":
+        return array
+    if library == "torch":
+        return sys.modules["torch"].from_numpy(np.ascontiguousarray(array)).to(like.device)
+    return namespace_of(like).asarray(array)

@@ -1,0 +1,165 @@
+"""ATSS: the nearest anchors of each level, and a threshold that each object finds for itself."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit.assign._inputs import boxes_of, finished, pair_of_sets
+from ioukit.assign._pairs import best_of_each, keepers, object_blocks
+from ioukit.assign._thresholds import covered
+from ioukit.assign.assignment import Candidates, Outcome
+from ioukit.overlap import elementwise_iou
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ioukit.assign.assignment import Assignment
+    from ioukit.boxes import BoxesLike
+    from ioukit.typing import BoxFormat, FloatArray
+
+__all__ = ["assign_atss"]
+
+
+def assign_atss(
+    anchors: BoxesLike,
+    objects: BoxesLike,
+    *,
+    levels: Sequence[int],
+    top_k: int = 9,
+    margin: float = 0.01,
+    ignore_regions: BoxesLike | None = None,
+    ignore_ioa: float = 0.5,
+    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    check: bool = True,
+) -> Assignment:
+    """Assigns by adaptive training sample selection.
+
+    The candidates of an object are, of each level, the ``top_k`` anchors whose centres are nearest to its own. Those
+    are positive whose IoU is at least the mean plus the standard deviation of the IoU of all candidates, and whose
+    centre is inside the object, further than ``margin`` from its edges. An anchor that two objects want goes to the
+    higher IoU.
+
+    The standard deviation is the unbiased one (divided by n - 1); of a single candidate it is 0 here, where the
+    original gets NaN and assigns nothing. Ties: among equal distances the lower position is nearer, among equal IoU the
+    first object wins. An object in which no centre lies, such as a tiny one, gets nothing.
+
+    Args:
+        anchors: (P, 4), level after level.
+        objects: (G, 4) in the same unit; G may be 0.
+        levels: How many anchors each level has.
+        top_k: Candidates per level; a smaller level gives all it has.
+        margin: In the unit of the boxes, not negative.
+        ignore_regions: (R, 4) regions such as crowds: an anchor more than ``ignore_ioa`` of whose area lies in one is
+            ignored unless it is positive elsewhere.
+        ignore_ioa: Within [0, 1].
+        format: What plain numbers hold, ``"xyxy"`` by default. `Boxes` know their own.
+        check: Whether plain numbers are checked.
+
+    Returns:
+        The assignment. ``facts`` hold ``"mean"``, ``"threshold"`` (mean + std), ``"best"`` and ``"inside"`` (candidates
+        whose centre is inside).
+
+    Raises:
+        ValueError: If the levels do not add up to the anchors, or boxes are not valid.
+
+    Examples:
+        >>> from ioukit.assign import assign_atss
+        >>> anchors = [[0, 0, 10, 10], [10, 10, 20, 20], [5, 5, 15, 15], [32, 32, 38, 42]]
+        >>> result = assign_atss(anchors, [[0, 0, 10, 9], [0, 10, 10, 19]], levels=[4])
+        >>> result.target
+        array([ 0, -1, -1, -1])
+        >>> print(result.explain(1))
+        object 1: no prediction
+        - 4 candidates: no centre inside (best IoU 0.15)
+
+    Reference: Zhang et al., Bridging the Gap Between Anchor-based and Anchor-free Detection via Adaptive Training
+    Sample Selection, CVPR 2020, arXiv:1912.02424.
+    """
+    most = _at_least_one(top_k, "top_k")
+    if not margin >= 0:
+        raise ValueError(f"margin must not be negative, got {margin}")
+    first, second = pair_of_sets(anchors, objects, format, check, ("anchors", "objects"))
+    sizes = [operator.index(size) for size in levels]
+    if sum(sizes) != len(first) or min(sizes, default=0) < 0:
+        raise ValueError(f"levels must add up to the {len(first)} anchors, got {sizes}, which add up to {sum(sizes)}")
+    count, dtype = len(second), first.dtype
+    rows, columns = _nearest(first, second, sizes, most)
+    overlap = elementwise_iou(first[columns], second[rows], check=False)
+    mean, threshold, best = _statistics(rows, overlap, count)
+
+    x, y = ((first[columns, :2] + first[columns, 2:]) / 2).T
+    x1, y1, x2, y2 = second[rows].T
+    inside = np.minimum(np.minimum(x - x1, y - y1), np.minimum(x2 - x, y2 - y)) > margin
+    reached = overlap >= threshold[rows]
+    chosen = np.flatnonzero(inside & reached)
+    if ignore_regions is not None:
+        ignored = covered(first, boxes_of(ignore_regions, format, "ignore_regions", check).astype(dtype), ignore_ioa)
+        chosen = chosen[~ignored[columns[chosen]]]
+    wins = keepers(rows[chosen], columns[chosen], overlap[chosen])
+
+    outcome = np.full(len(rows), Outcome.BELOW, np.uint8)
+    outcome[~inside] = Outcome.OUTSIDE
+    outcome[chosen] = np.where(wins, Outcome.ASSIGNED, Outcome.STOLEN)
+    target, won = np.full(len(first), -1, np.int64), chosen[wins]
+    target[columns[won]] = rows[won]
+    assigned = np.full(len(first), np.nan, dtype)
+    assigned[columns[won]] = overlap[won]
+    ignore = ignored & (target < 0) if ignore_regions is not None else None
+    facts = {"mean": mean, "threshold": threshold, "best": best, "inside": np.bincount(rows[inside], minlength=count)}
+    return finished(
+        anchors, rule="assign_atss", objects=count, target=target, overlap=assigned, facts=facts, ignore=ignore,
+        candidates=Candidates(rows, columns, overlap, overlap.copy(), outcome),
+    )  # fmt: skip
+
+
+def _at_least_one(number: int, name: str) -> int:
+    value = operator.index(number)
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {number}")
+    return value
+
+
+def _nearest(
+    anchors: FloatArray, objects: FloatArray, sizes: Sequence[int], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Object and anchor of all candidates, ordered by object, then by level, the nearest first."""
+    x, y = ((anchors[:, :2] + anchors[:, 2:]) / 2).T
+    cx, cy = ((objects[:, :2] + objects[:, 2:]) / 2).T
+    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    start = 0
+    for size in sizes:
+        for block in object_blocks(len(objects), size):
+            dx, dy = x[start : start + size] - cx[block, None], y[start : start + size] - cy[block, None]
+            squared = dx * dx + dy * dy
+            if size > most:
+                # The root is taken of the few: of two squares that differ, roots may be equal.
+                limit = np.partition(squared, most - 1, axis=1)[:, most - 1 : most]
+                near, place = np.nonzero(squared <= limit)
+            else:
+                near, place = np.nonzero(np.ones_like(squared, bool))
+            picked = best_of_each(near, place, -squared[near, place], most)
+            rows.append(near[picked] + block.start)
+            columns.append(place[picked] + start)
+        start += size
+    all_rows, all_columns = np.concatenate(rows), np.concatenate(columns)
+    order = np.argsort(all_rows, kind="stable")
+    return all_rows[order], all_columns[order]
+
+
+def _statistics(rows: NDArray[np.int64], overlap: FloatArray, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean, mean plus unbiased standard deviation, and best overlap of each object's candidates."""
+    number = np.bincount(rows, minlength=count)
+    best, least = np.zeros(count, overlap.dtype), np.full(count, np.inf)
+    np.maximum.at(best, rows, overlap)
+    np.minimum.at(least, rows, overlap)
+    # From the least on, so that the mean of equal overlaps is that overlap: rounded up, it would reject them all.
+    above = overlap - least[rows]
+    mean_above = np.bincount(rows, above, count) / np.maximum(number, 1)
+    spread = np.bincount(rows, (above - mean_above[rows]) ** 2, count) / np.maximum(number - 1, 1)
+    mean = np.where(number > 0, least, 0) + mean_above
+    return mean, (mean + np.sqrt(spread)).astype(overlap.dtype), best

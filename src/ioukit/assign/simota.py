@@ -1,0 +1,284 @@
+"""SimOTA: each object takes its cheapest predictions, as many as its best IoU add up to."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ioukit._checks import check_positive
+from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of
+from ioukit.assign._pairs import best_of_each, object_blocks, points_inside
+from ioukit.assign.assignment import Candidates, Outcome
+from ioukit.overlap import elementwise_iou, pairwise_iou
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ioukit.assign.assignment import Assignment
+    from ioukit.boxes import BoxesLike
+    from ioukit.typing import Array, BoxFormat, FloatArray
+
+__all__ = ["SimOTARule", "assign_simota"]
+
+SimOTARule: TypeAlias = Literal["mmdet", "yolox"]
+"""Whose SimOTA: two rules share the name."""
+
+
+class _Rule(NamedTuple):
+    radius: float
+    outside: float
+    """What a pair costs more that is not in the reach of its object."""
+    within: bool
+    """Whether the object's own extent counts, beside the region around its centre."""
+    epsilon: float
+    root: bool
+    """Whether the cross entropy is that of the square roots of the scores."""
+
+
+# That MMDetection's takes no root is what its 3.3.0 computes (tests/data/assign); older versions are said to take it.
+_RULES = {"mmdet": _Rule(2.5, 1e5, True, 1e-7, False), "yolox": _Rule(1.5, 1e6, False, 1e-8, True)}
+_LEAST_LOG = -100.0  # PyTorch's binary cross entropy clamps its logarithms there
+
+
+def assign_simota(
+    predictions: BoxesLike,
+    scores: Array,
+    objects: BoxesLike,
+    labels: Array,
+    *,
+    points: Array,
+    strides: Array | float,
+    rule: SimOTARule = "mmdet",
+    objectness: Array | None = None,
+    radius: float | None = None,
+    top_k: int = 10,
+    iou_weight: float = 3.0,
+    class_weight: float = 1.0,
+    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    check: bool = True,
+) -> Assignment:
+    """Assigns by simplified optimal transport.
+
+    The cost of a pair is ``class_weight`` times the binary cross entropy of the scores with the object's class, summed
+    over the classes, plus ``iou_weight`` times ``-log(IoU)``. An object takes its k cheapest predictions, where k is
+    the sum of its ``top_k`` best IoU, rounded down and at least 1. A prediction that several objects take goes to the
+    one of **all** objects to which it costs least; that need not be one that took it. Where fewer predictions take part
+    than an object may take, it takes what there is.
+
+    ======= ==================================================== ======================================== ==============
+    rule    predictions that take part                           in reach of an object; others cost more  score
+    ======= ==================================================== ======================================== ==============
+    mmdet   centre in some object, or within ``radius`` strides  centre in it and within the radius       scores
+            of its centre (2.5)                                  of its centre; others + 1e5
+    yolox   centre within ``radius`` strides of the centre of    centre within the radius of its centre,  root of scores
+            some object (1.5)                                    whatever its extent; others + 1e6        x objectness
+    ======= ==================================================== ======================================== ==============
+
+    Costs are compared unrounded: the originals add 1e5 or 1e6 in float32, which rounds costs to 1/128 or 1/16, so that
+    they tie. Among equal costs the lower prediction, and the first object, win.
+
+    Args:
+        predictions: (P, 4) decoded boxes.
+        scores: (P, C) probabilities per class, after the sigmoid.
+        objects: (G, 4) in the same unit; G may be 0.
+        labels: (G,) classes of the objects, integers below C.
+        points: (P, 2) centres of the cells, x and y.
+        strides: (P,) or (P, 2) of the cells, or one for all.
+        rule: ``"mmdet"`` or ``"yolox"``.
+        objectness: (P,) probabilities that multiply the scores, for ``"yolox"``.
+        radius: In strides; by default the rule's.
+        top_k: How many IoU are added up.
+        iou_weight: Of the overlap in the cost.
+        class_weight: Of the classification in the cost.
+        format: What plain numbers hold, ``"xyxy"`` by default. `Boxes` know their own.
+        check: Whether plain numbers are checked.
+
+    Returns:
+        The assignment, with ``cost``. ``facts`` hold ``"inside"`` (predictions in reach) and ``"taken"`` (k).
+
+    Raises:
+        ValueError: If shapes do not fit, or a score is no probability.
+
+    Examples:
+        >>> from ioukit.assign import assign_simota
+        >>> assign_simota([[23, 23, 43, 43], [4, 5, 6, 7]], [[0.2], [0.8]], [[23, 23, 43, 43]], [0],
+        ...               points=[[30, 30], [4, 5]], strides=8).target
+        array([ 0, -1])
+
+    Reference: Ge et al., YOLOX: Exceeding YOLO Series in 2021, arXiv:2107.08430.
+    """
+    if rule not in _RULES:
+        raise ValueError(f"unknown rule {rule!r}; choose from {', '.join(_RULES)}")
+    if objectness is not None and rule != "yolox":
+        raise ValueError("objectness is for rule='yolox' alone: the other has no such score")
+    most = operator.index(top_k)
+    if most < 1:
+        raise ValueError(f"top_k must be at least 1, got {top_k}")
+    how = _RULES[rule]
+    reach = how.radius if radius is None else float(radius)
+    check_positive(radius=reach)
+    first, second = pair_of_sets(predictions, objects, format, check, ("predictions", "objects"))
+    number, count, dtype = len(first), len(second), first.dtype
+    table = scores_of(scores, number, dtype)
+    classes = labels_of(labels, count, table.shape[1])
+    centres, sides = points_of(points, number, dtype), _strides(strides, number, dtype)
+    if objectness is not None:
+        table = table * scores_of(floats_of(objectness, "objectness", (None,))[:, None], number, dtype, "objectness")
+
+    rows, columns, valid = _in_reach(centres, sides, second, reach, how.within)
+    inside = np.bincount(rows, minlength=count)
+    if how.root:
+        table = np.sqrt(table)
+    scene = _Scene(first, second, classes, table, valid, how.epsilon, iou_weight, class_weight)
+    taken = np.minimum(scene.dynamic_k(most), len(valid))
+    value = scene.cost(rows, columns)
+    # Of those in reach the cheapest are remembered, also those beyond what the object takes.
+    shown = best_of_each(rows, columns, -value, np.maximum(taken, most))
+    rows, columns, value = rows[shown], columns[shown], value[shown]
+    rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
+    claims = rank < taken[rows]
+    rows, columns, value, claims = scene.filled(rows, columns, value, claims, taken, inside)
+    value = value + np.where(_pairs_in_reach(rows, columns, centres, sides, second, reach, how.within), 0, how.outside)
+
+    target = np.full(number, -1, np.int64)
+    target[columns[claims]] = rows[claims]
+    claimed, times = np.unique(columns[claims], return_counts=True)
+    for block in object_blocks(int((times > 1).sum()), count):
+        wanted = claimed[times > 1][block]
+        every, of = np.repeat(wanted, count), np.tile(np.arange(count), len(wanted))
+        far = ~_pairs_in_reach(of, every, centres, sides, second, reach, how.within)
+        target[wanted] = (scene.cost(of, every) + far * how.outside).reshape(-1, count).argmin(axis=1)
+
+    outcome = np.full(len(rows), Outcome.RANK, np.uint8)
+    outcome[claims] = Outcome.STOLEN
+    outcome[target[columns] == rows] = Outcome.ASSIGNED
+    overlap, cost = np.full(number, np.nan, dtype), np.full(number, np.nan, dtype)
+    assigned = np.flatnonzero(target >= 0)
+    of = target[assigned]
+    overlap[assigned] = elementwise_iou(first[assigned], second[of], check=False)
+    far = ~_pairs_in_reach(of, assigned, centres, sides, second, reach, how.within)
+    cost[assigned] = scene.cost(of, assigned) + far * how.outside
+    values = elementwise_iou(first[columns], second[rows], check=False)
+    return finished(
+        predictions, rule="assign_simota", objects=count, target=target, overlap=overlap, cost=cost,
+        candidates=Candidates(rows, columns, values, value, outcome), facts={"inside": inside, "taken": taken},
+    )  # fmt: skip
+
+
+def _strides(strides: Array | float, number: int, dtype: np.dtype) -> FloatArray:
+    """(P, 2), in x and y."""
+    if isinstance(strides, (int, float)):
+        check_positive(strides=strides)
+        return np.full((number, 2), strides, dtype)
+    shape = tuple(np.shape(strides))
+    array = floats_of(strides, "strides", (number, 2) if len(shape) == 2 else (number,)).astype(dtype)
+    if array.size and not array.min() > 0:
+        raise ValueError(f"strides must be positive, got {array.min():g}")
+    return np.ascontiguousarray(np.broadcast_to(array.reshape(number, -1), (number, 2)))
+
+
+def _in_reach(
+    points: FloatArray, strides: FloatArray, objects: FloatArray, radius: float, within: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of an object and a prediction in its reach, ordered by object, and the predictions that take part."""
+    part = np.zeros(len(points), bool)
+    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    centre = (objects[:, :2] + objects[:, 2:]) / 2
+    for size, chosen in _levels(strides):
+        half = points.dtype.type(radius) * size
+        for gts, places in points_inside(points[chosen], np.concatenate([centre - half, centre + half], axis=1)):
+            found = chosen[places]
+            part[found] = True
+            own = _inside(points[found], objects[gts]) if within else slice(None)
+            rows.append(gts[own])
+            columns.append(found[own])
+    if within:
+        for _, found in points_inside(points, objects):
+            part[found] = True
+    all_rows, all_columns = np.concatenate(rows), np.concatenate(columns)
+    order = np.argsort(all_rows, kind="stable")
+    return all_rows[order], all_columns[order], np.flatnonzero(part)
+
+
+def _levels(strides: FloatArray) -> Iterator[tuple[FloatArray, NDArray[np.int64]]]:
+    """Each different pair of strides, and who has it; there are few, so that no rows need sorting."""
+    for width in np.unique(strides[:, 0]):
+        wide = np.flatnonzero(strides[:, 0] == width)
+        for height in np.unique(strides[wide, 1]):
+            yield np.array([width, height], strides.dtype), wide[strides[wide, 1] == height]
+
+
+def _pairs_in_reach(
+    rows: NDArray[np.int64], columns: NDArray[np.int64], points: FloatArray, strides: FloatArray, objects: FloatArray,
+    radius: float, within: bool,
+) -> NDArray[np.bool_]:  # fmt: skip
+    """(K,) the same question for given pairs."""
+    centre, half = (objects[rows, :2] + objects[rows, 2:]) / 2, points.dtype.type(radius) * strides[columns]
+    near = _inside(points[columns], np.concatenate([centre - half, centre + half], axis=1))
+    return near & _inside(points[columns], objects[rows]) if within else near
+
+
+def _inside(points: FloatArray, boxes: FloatArray) -> NDArray[np.bool_]:
+    x, y = points.T
+    found: NDArray[np.bool_] = (x > boxes[:, 0]) & (x < boxes[:, 2]) & (y > boxes[:, 1]) & (y < boxes[:, 3])
+    return found
+
+
+class _Scene:
+    """What a pair costs."""
+
+    def __init__(
+        self, predictions: FloatArray, objects: FloatArray, classes: NDArray[np.int64], scores: FloatArray,
+        valid: NDArray[np.int64], epsilon: float, iou_weight: float, class_weight: float,
+    ) -> None:  # fmt: skip
+        self.predictions, self.objects, self.classes, self.valid = predictions, objects, classes, valid
+        self.epsilon, self.iou_weight, self.class_weight = epsilon, iou_weight, class_weight
+        # BCE(p, one-hot) summed over classes is that of an object of no class, less its own class's part.
+        with np.errstate(divide="ignore"):
+            absent = np.maximum(np.log(1 - scores[valid]), _LEAST_LOG)
+            present = np.maximum(np.log(scores[valid]), _LEAST_LOG)
+        self.place = np.full(len(predictions), -1, np.int64)
+        self.place[valid] = np.arange(len(valid))
+        self.classification = (absent - present) - absent.sum(axis=1, dtype=np.float64)[:, None]
+
+    def cost(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> FloatArray:
+        """(K,) without what pairs out of reach cost more."""
+        overlap = elementwise_iou(self.predictions[columns], self.objects[rows], check=False)
+        classification = self.classification[self.place[columns], self.classes[rows]]
+        cost: FloatArray = self.class_weight * classification - self.iou_weight * np.log(
+            overlap.astype(np.float64) + self.epsilon
+        )
+        return cost
+
+    def dynamic_k(self, most: int) -> NDArray[np.int64]:
+        """(G,) how many predictions each object may take."""
+        k = np.ones(len(self.objects), np.int64)
+        predictions = self.predictions[self.valid]
+        last = min(most, len(predictions))
+        if not last:
+            return k
+        for block in object_blocks(len(self.objects), len(predictions)):
+            overlap = pairwise_iou(self.objects[block], predictions, check=False)
+            best = np.partition(overlap, len(predictions) - last, axis=1)[:, len(predictions) - last :]
+            k[block] = np.maximum(np.sort(best, axis=1)[:, ::-1].sum(axis=1).astype(np.int64), 1)
+        return k
+
+    def filled(
+        self, rows: NDArray[np.int64], columns: NDArray[np.int64], value: FloatArray, claims: NDArray[np.bool_],
+        taken: NDArray[np.int64], inside: NDArray[np.int64],
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray, NDArray[np.bool_]]:  # fmt: skip
+        """The pairs, and for each object with too few of them in reach the cheapest out of its reach."""
+        parts = [(rows, columns, value, claims)]
+        for gt in np.flatnonzero(inside < taken).tolist():
+            others = np.setdiff1d(self.valid, columns[rows == gt], assume_unique=True)
+            row = np.full(len(others), gt)
+            cost = self.cost(row, others)
+            chosen = best_of_each(row, others, -cost, int(taken[gt] - inside[gt]))
+            parts.append((row[chosen], others[chosen], cost[chosen], np.ones(len(chosen), bool)))
+        all_rows, all_columns, all_values, all_claims = map(np.concatenate, zip(*parts, strict=True))
+        order = np.argsort(all_rows, kind="stable")
+        return all_rows[order], all_columns[order], all_values[order], all_claims[order]
