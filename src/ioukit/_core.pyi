@@ -10,6 +10,9 @@ from ioukit.typing import FloatArray
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+Counts = NDArray[np.uint32]
+MaskParts = tuple[Counts, Ids, Counts]  # runs, offsets, sizes
 
 __version__: str
 
@@ -87,5 +90,51 @@ def overlap_join(
     labels2: Ids | None,
     threads: int,
 ) -> tuple[Ids, Ids, FloatArray]: ...
+def masks_from_rle(records: list[Any], name: str) -> MaskParts: ...
+def masks_to_rle(
+    runs: Counts, offsets: Ids, sizes: Counts, compressed: bool, text: bool
+) -> list[dict[str, Any]]: ...
+def masks_from_pixels(pixels: Bytes, count: int, height: int, width: int, rows: bool) -> MaskParts: ...
+def masks_to_pixels(runs: Counts, offsets: Ids, sizes: Counts, out: Bytes) -> None: ...
+def masks_from_polygons(polygons: list[Any], sizes: Ids, name: str, threads: int) -> MaskParts: ...
+def masks_from_boxes(boxes: Floats, sizes: Ids, name: str) -> MaskParts: ...
+def mask_areas(runs: Counts, offsets: Ids, sizes: Counts) -> Counts: ...
+def mask_bounds(runs: Counts, offsets: Ids, sizes: Counts) -> Floats: ...
+def masks_merge(runs: Counts, offsets: Ids, sizes: Counts, intersect: bool) -> MaskParts: ...
+def masks_boundary(runs: Counts, offsets: Ids, sizes: Counts, ratio: float, threads: int) -> MaskParts: ...
+def masks_pairwise(
+    measure: str,
+    runs1: Counts,
+    offsets1: Ids,
+    sizes1: Counts,
+    runs2: Counts,
+    offsets2: Ids,
+    sizes2: Counts,
+    crowd: NDArray[np.bool_] | None,
+    out: Floats,
+    threads: int,
+) -> None: ...
+def masks_elementwise(
+    measure: str,
+    runs1: Counts,
+    offsets1: Ids,
+    sizes1: Counts,
+    runs2: Counts,
+    offsets2: Ids,
+    sizes2: Counts,
+    threads: int,
+) -> Floats: ...
+def masks_pairs(
+    measure: str,
+    runs1: Counts,
+    offsets1: Ids,
+    sizes1: Counts,
+    runs2: Counts,
+    offsets2: Ids,
+    sizes2: Counts,
+    rows: Ids,
+    columns: Ids,
+    threads: int,
+) -> Floats: ...
 def simd_levels() -> list[str]: ...
 def thread_count() -> int: ...

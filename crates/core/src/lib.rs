@@ -10,4 +10,5 @@ pub mod float;
 pub mod join;
 pub mod json;
 pub mod overlap;
+pub mod rle;
 pub mod threads;

@@ -5,6 +5,7 @@
 mod coco;
 mod evaluation;
 mod join;
+mod masks;
 mod overlap;
 
 use pyo3::prelude::*;
@@ -22,6 +23,11 @@ mod _core {
     use super::evaluation::{accumulate, match_detections};
     #[pymodule_export]
     use super::join::overlap_join;
+    #[pymodule_export]
+    use super::masks::{
+        mask_areas, mask_bounds, masks_boundary, masks_elementwise, masks_from_boxes, masks_from_pixels,
+        masks_from_polygons, masks_from_rle, masks_merge, masks_pairs, masks_pairwise, masks_to_pixels, masks_to_rle,
+    };
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
 
