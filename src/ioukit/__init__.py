@@ -1,12 +1,13 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector."""
 
 from ioukit._core import __version__
-from ioukit.boxes import Boxes, Diagnosis, Finding, diagnose
+from ioukit.boxes import Boxes, Diagnosis, Finding, Masks, diagnose
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
 from ioukit.overlap import (
     OverlapPairs,
+    boundary_iou,
     elementwise_alpha_iou,
     elementwise_centre_distance,
     elementwise_ciou,
@@ -38,6 +39,7 @@ from ioukit.overlap import (
     pairwise_iom,
     pairwise_iou,
     pairwise_jaccard_distance,
+    pairwise_mask_iou,
     pairwise_mpdiou,
     pairwise_nwd,
     pairwise_siou,
@@ -52,10 +54,12 @@ __all__ = [
     "Evaluation",
     "Finding",
     "GroundTruth",
+    "Masks",
     "MatchTable",
     "OverlapPairs",
     "Protocol",
     "__version__",
+    "boundary_iou",
     "diagnose",
     "elementwise_alpha_iou",
     "elementwise_centre_distance",
@@ -89,6 +93,7 @@ __all__ = [
     "pairwise_iom",
     "pairwise_iou",
     "pairwise_jaccard_distance",
+    "pairwise_mask_iou",
     "pairwise_mpdiou",
     "pairwise_nwd",
     "pairwise_siou",

@@ -111,9 +111,11 @@ def masks_pairwise(
     offsets2: Ids,
     sizes2: Counts,
     crowd: NDArray[np.bool_] | None,
+    crowd_first: bool,
     out: Floats,
     threads: int,
 ) -> None: ...
+def coco_box_iou(first: Floats, second: Floats, crowd: NDArray[np.bool_]) -> Floats: ...
 def masks_elementwise(
     measure: str,
     runs1: Counts,

@@ -7,6 +7,7 @@
 use std::fmt::Display;
 
 use ioukit_core::overlap::areas::AreaMeasure;
+use ioukit_core::overlap::coco::pairwise as coco_iou;
 use ioukit_core::rle::{self, MaskList, Masks, Problem, Size, boundary, merge, overlap, pixels, polygon, string};
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1,
@@ -239,10 +240,10 @@ pub fn masks_boundary<'py>(
     parts(py, list)
 }
 
-/// Fills `out` (N, M) with an overlap of masks of one size, the intersection over the area of the first where `crowd`
-/// (M,) is true.
+/// Fills `out` (N, M) with an overlap of masks of one size, the intersection over the area of the other where `crowd` is
+/// true for a mask of the first (N,) or the second set (M,).
 #[pyfunction]
-#[pyo3(signature = (measure, runs1, offsets1, sizes1, runs2, offsets2, sizes2, crowd, out, threads))]
+#[pyo3(signature = (measure, runs1, offsets1, sizes1, runs2, offsets2, sizes2, crowd, crowd_first, out, threads))]
 #[expect(clippy::too_many_arguments, reason = "two sets of masks are six arrays")]
 pub fn masks_pairwise<'py>(
     py: Python<'py>,
@@ -254,6 +255,7 @@ pub fn masks_pairwise<'py>(
     offsets2: Offsets<'py>,
     sizes2: Sizes<'py>,
     crowd: Option<PyReadonlyArray1<'py, bool>>,
+    crowd_first: bool,
     mut out: PyReadwriteArray2<'py, f64>,
     threads: usize,
 ) -> PyResult<()> {
@@ -261,11 +263,33 @@ pub fn masks_pairwise<'py>(
     let (first, second) = (masks(&runs1, &offsets1, &sizes1)?, masks(&runs2, &offsets2, &sizes2)?);
     let crowd = crowd.as_ref().map(|crowd| crowd.as_slice()).transpose()?;
     let out = out.as_slice_mut()?;
-    if out.len() != first.len() * second.len() || crowd.is_some_and(|crowd| crowd.len() != second.len()) {
-        return Err(PyTypeError::new_err("out must be (N, M), and crowd (M,)"));
+    let crowds = if crowd_first { first.len() } else { second.len() };
+    if out.len() != first.len() * second.len() || crowd.is_some_and(|crowd| crowd.len() != crowds) {
+        return Err(PyTypeError::new_err("out must be (N, M), and crowd (N,) or (M,)"));
     }
+    let crowd = match (crowd, crowd_first) {
+        (None, _) => overlap::Crowd::No,
+        (Some(crowd), true) => overlap::Crowd::First(crowd),
+        (Some(crowd), false) => overlap::Crowd::Second(crowd),
+    };
     py.detach(|| overlap::pairwise(measure, first, second, crowd, out, threads));
     Ok(())
+}
+
+/// (N, M) IoU of boxes `[x, y, width, height]`, (N, 4) and (M, 4), by COCO's formula; `crowd` (N,) of the first.
+#[pyfunction]
+pub fn coco_box_iou<'py>(
+    first: PyReadonlyArray2<'py, f64>,
+    second: PyReadonlyArray2<'py, f64>,
+    crowd: PyReadonlyArray1<'py, bool>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let py = first.py();
+    let (boxes1, boxes2) = (first.as_slice()?.as_chunks().0, second.as_slice()?.as_chunks().0);
+    let crowd = crowd.as_slice()?;
+    if crowd.len() != boxes1.len() {
+        return Err(PyTypeError::new_err("as many flags as boxes"));
+    }
+    py.detach(|| coco_iou(boxes1, boxes2, crowd)).into_pyarray(py).reshape([boxes1.len(), boxes2.len()])
 }
 
 /// (N,) overlaps of each mask with the one at its place, of its size.

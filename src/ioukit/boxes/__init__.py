@@ -2,6 +2,7 @@
 
 from ioukit.boxes.boxes import Boxes, BoxesLike
 from ioukit.boxes.diagnosis import Diagnosis, Finding, diagnose
+from ioukit.boxes.masks import Masks
 from ioukit.boxes.regions import Regions
 
-__all__ = ["Boxes", "BoxesLike", "Diagnosis", "Finding", "Regions", "diagnose"]
+__all__ = ["Boxes", "BoxesLike", "Diagnosis", "Finding", "Masks", "Regions", "diagnose"]

@@ -42,6 +42,10 @@ Code: TypeAlias = Literal[
     "wholly_outside",
     "larger_than_image",
     "duplicate",
+    "bad_runs",
+    "other_size",
+    "empty_mask",
+    "full_mask",
 ]
 CODES: tuple[Code, ...] = get_args(Code)
 Severity: TypeAlias = Literal["error", "warning", "note"]
@@ -103,6 +107,8 @@ class Diagnosis:
     """Errors first, then warnings, then notes."""
     num_boxes: int
     """How many boxes were looked at."""
+    region: str = "box"
+    """What they are, in the singular."""
 
     @property
     def ok(self) -> bool:
@@ -120,7 +126,7 @@ class Diagnosis:
 
     def __str__(self) -> str:
         found = f"{len(self)} finding{'' if len(self) == 1 else 's'}" if self.findings else "nothing looks wrong"
-        return "\n".join([f"{_boxes(self.num_boxes)}: {found}", *map(str, self.findings)])
+        return "\n".join([f"{_boxes(self.num_boxes, self.region)}: {found}", *map(str, self.findings)])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -166,11 +172,16 @@ def diagnose(
       ending right of and below the two numbers it begins with, some beginning right of and some below where another
       ends. Centres read as xywh are not noticed without an image size.
 
+    Of masks, which are given as a list of COCO's records (`Masks` have ``diagnose`` themselves): ``bad_runs``, exactly
+    the records that `Masks.from_rle` refuses; ``other_size`` than the image's; ``empty_mask``, ``full_mask``; and
+    ``duplicate``.
+
     A guess is a warning: a set of boxes may look odd and be right.
 
     Args:
         array: (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or (N, 5) of rotated boxes with
             ``format="cxcywh"``, whose fifth number is an angle in radians. Any values, NaN and infinity included.
+            Or a list of COCO's records of masks, ``{"size": [height, width], "counts": ...}``.
         format: What the numbers are said to be: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``.
         image_size: (width, height) in pixels, if all boxes are of images of this one size. Boxes that are `normalized`
             need none: their image is 1 by 1.
@@ -191,6 +202,10 @@ def diagnose(
         >>> diagnose([[100, 80, 40, 60], [300, 200, 50, 30], [10, 20, 15, 25]], "xywh", image_size=(640, 480)).ok
         True
     """
+    if isinstance(array, (list, tuple)) and any(isinstance(item, dict) for item in array[:1]):
+        from ioukit.boxes._mask_diagnosis import diagnose_records  # noqa: PLC0415 - it takes its findings from here
+
+        return diagnose_records(array, image_size)
     check_format(format)
     if image_size is not None:
         width, height = image_size
@@ -393,8 +408,9 @@ def _corners(rows: FloatArray, fmt: BoxFormat) -> tuple[FloatArray, FloatArray]:
     return corners[:, :2], corners[:, 2:]
 
 
-def _boxes(count: int) -> str:
-    return f"{count:,} box" if count == 1 else f"{count:,} boxes"
+def _boxes(count: int, region: str = "box") -> str:
+    plural = f"{region}es" if region.endswith("x") else f"{region}s"
+    return f"{count:,} {region if count == 1 else plural}"
 
 
 def _numbers(array: object, fmt: BoxFormat) -> tuple[FloatArray, Mask]:

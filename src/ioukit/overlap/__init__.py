@@ -19,6 +19,7 @@ from ioukit.overlap.elementwise import (
 )
 from ioukit.overlap.jaccard import jaccard_distance, jaccard_index, jaccard_index_of_counts
 from ioukit.overlap.join import OverlapPairs, overlap_join
+from ioukit.overlap.masks import boundary_iou, pairwise_mask_iou
 from ioukit.overlap.pairwise import (
     pairwise_alpha_iou,
     pairwise_centre_distance,
@@ -39,6 +40,7 @@ from ioukit.overlap.pairwise import (
 
 __all__ = [
     "OverlapPairs",
+    "boundary_iou",
     "elementwise_alpha_iou",
     "elementwise_centre_distance",
     "elementwise_ciou",
@@ -70,6 +72,7 @@ __all__ = [
     "pairwise_iom",
     "pairwise_iou",
     "pairwise_jaccard_distance",
+    "pairwise_mask_iou",
     "pairwise_mpdiou",
     "pairwise_nwd",
     "pairwise_siou",

@@ -117,13 +117,23 @@ impl Kernel for Row<'_, '_> {
     }
 }
 
-/// Fills `out` (N, M) with the overlaps of all masks of both sets, which are of one size; where `crowd` is true for a
-/// column, with the intersection over the area of the first.
+/// Which masks are crowds: theirs is the intersection over the area of the other.
+#[derive(Clone, Copy, Debug)]
+pub enum Crowd<'a> {
+    /// None.
+    No,
+    /// Some of the first set.
+    First(&'a [bool]),
+    /// Some of the second set.
+    Second(&'a [bool]),
+}
+
+/// Fills `out` (N, M) with the overlaps of all masks of both sets, which are of one size.
 pub fn pairwise(
     measure: AreaMeasure,
     first: Masks<'_>,
     second: Masks<'_>,
-    crowd: Option<&[bool]>,
+    crowd: Crowd<'_>,
     out: &mut [f64],
     threads: usize,
 ) {
@@ -134,6 +144,11 @@ pub fn pairwise(
     let columns = second.len();
     let row = |second: &[Prepared<'_>], (index, out): (usize, &mut [f64])| {
         let first = &Prepared::new(first.get(index));
+        let (measure, crowd) = match crowd {
+            Crowd::First(crowd) if crowd[index] => (AreaMeasure::IoaSecond, None),
+            Crowd::Second(crowd) => (measure, Some(crowd)),
+            _ => (measure, None),
+        };
         simd::run(level, Row { measure, first, second, crowd, out });
     };
     if out.len() < PAIRS_FOR_THREADS {

@@ -1,6 +1,6 @@
 //! Laws of masks on small random ones, against one pixel at a time.
 
-use super::overlap::{elementwise, pairs, pairwise};
+use super::overlap::{Crowd, elementwise, pairs, pairwise};
 use super::{Mask, MaskList, Problem, Size, boundary, merge, pixels, polygon, settle, string};
 use crate::overlap::areas::AreaMeasure;
 
@@ -112,7 +112,7 @@ fn measures_and_merges_are_those_of_the_pixels() {
         }
         let areas: Vec<usize> = all.iter().map(|pixels| pixels.iter().map(|&pixel| pixel as usize).sum()).collect();
         let mut table = vec![f64::NAN; count * count];
-        pairwise(AreaMeasure::Intersection, list.view(), list.view(), None, &mut table, 0);
+        pairwise(AreaMeasure::Intersection, list.view(), list.view(), Crowd::No, &mut table, 0);
         for (row, first) in all.iter().enumerate() {
             assert_eq!(masks[row].area() as usize, areas[row]);
             for (column, second) in all.iter().enumerate() {
@@ -140,7 +140,7 @@ fn runs_and_bits_give_the_same_intersection() {
         list.close(size);
     }
     let mut table = [0.0; 4];
-    pairwise(AreaMeasure::Intersection, list.view(), list.view(), None, &mut table, 0);
+    pairwise(AreaMeasure::Intersection, list.view(), list.view(), Crowd::No, &mut table, 0);
     assert_eq!(table, [2e6, 1e6, 1e6, 2e6]);
 }
 
