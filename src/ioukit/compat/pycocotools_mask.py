@@ -115,7 +115,8 @@ def iou(dt: Any, gt: Any, pyiscrowd: Any) -> Any:
         return table.T
     if any(are_records):
         raise TypeError("dt and gt must be of one kind, both records of masks or both boxes")
-    return _core.coco_box_iou(_boxes(gt, "gt"), _boxes(dt, "dt"), crowd).T
+    boxes = _boxes(dt, "dt")
+    return _core.coco_box_iou(_boxes(gt, "gt"), boxes, crowd).T
 
 
 def frPyObjects(pyobj: Any, h: int, w: int) -> Any:  # noqa: N802
