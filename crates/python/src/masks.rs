@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 use ioukit_core::overlap::areas::AreaMeasure;
 use ioukit_core::overlap::coco::pairwise as coco_iou;
-use ioukit_core::rle::{self, MaskList, Masks, Problem, Size, boundary, merge, overlap, pixels, polygon, string};
+use ioukit_core::rle::{self, Mask, MaskList, Masks, Problem, Size, boundary, merge, overlap, pixels, polygon, string};
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1,
     PyReadwriteArray2,
@@ -26,20 +26,69 @@ type Parts<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>, Bound<'
 /// Masks of records with `size` and `counts`, compressed or not; messages call the records `name`.
 #[pyfunction]
 pub fn masks_from_rle<'py>(records: &Bound<'py, PyList>, name: &str) -> PyResult<Parts<'py>> {
+    parts(records.py(), read(records, name)?)
+}
+
+/// Areas of the masks of records.
+#[pyfunction]
+pub fn rle_areas<'py>(records: &Bound<'py, PyList>, name: &str) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let list = read(records, name)?;
+    Ok(list.view().iter().map(|mask| mask.area()).collect::<Vec<_>>().into_pyarray(records.py()))
+}
+
+/// Bounds of the masks of records, as `mask_bounds` gives them.
+#[pyfunction]
+pub fn rle_bounds<'py>(records: &Bound<'py, PyList>, name: &str) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let list = read(records, name)?;
+    let bounds: Vec<f64> = list.view().iter().flat_map(|mask| mask.bounds()).map(f64::from).collect();
+    bounds.into_pyarray(records.py()).reshape([records.len(), 4])
+}
+
+/// The record of the union or the intersection of the masks of records, at least one.
+#[pyfunction]
+pub fn rle_merge<'py>(records: &Bound<'py, PyList>, name: &str, intersect: bool) -> PyResult<Bound<'py, PyDict>> {
+    let list = read(records, name)?;
+    let merged = merged(list.view(), name, intersect)?;
+    let mut buffer = Vec::new();
+    record(records.py(), merged.view().get(0), true, false, &mut buffer)
+}
+
+/// One mask of masks of one size.
+fn merged(masks: Masks<'_>, name: &str, intersect: bool) -> PyResult<MaskList> {
+    let all: Vec<_> = masks.iter().collect();
+    let size = all.first().ok_or_else(|| PyValueError::new_err("merge needs at least one mask"))?.size;
+    if let Some(index) = all.iter().position(|mask| mask.size != size) {
+        let (other, Size { height, width }) = (all[index].size, size);
+        return Err(PyValueError::new_err(format!(
+            "masks of another size: {} is {} x {}, {name}[0] {height} x {width} (height x width)",
+            Place { name, index },
+            other.height,
+            other.width,
+        )));
+    }
+    let mut list = MaskList::default();
+    merge::merge(&all, size, intersect, &mut list.runs);
+    list.close(size);
+    Ok(list)
+}
+
+/// The masks of records.
+fn read(records: &Bound<'_, PyList>, name: &str) -> PyResult<MaskList> {
     let mut list = MaskList::default();
     let mut counts = Vec::new();
+    let (size_field, counts_field) = (intern!(records.py(), "size"), intern!(records.py(), "counts"));
     for (index, record) in records.iter().enumerate() {
         let place = Place { name, index };
         let record = record
             .cast::<PyDict>()
             .map_err(|_| place.wrong_kind(format!("a dict with size and counts, got {}", kind(&record))))?;
-        let size = place.size(&place.field(record, "size")?)?;
+        let size = place.size(&place.field(record, size_field)?)?;
         counts.clear();
-        place.counts(&place.field(record, "counts")?, &mut counts)?;
+        place.counts(&place.field(record, counts_field)?, &mut counts)?;
         rle::settle(&counts, size, &mut list.runs).map_err(|problem| place.wrong(problem))?;
         list.close(size);
     }
-    parts(records.py(), list)
+    Ok(list)
 }
 
 /// COCO records of masks, their counts compressed (bytes, or str if `text`) or a list.
@@ -55,21 +104,32 @@ pub fn masks_to_rle<'py>(
     let records = PyList::empty(py);
     let mut buffer = Vec::new();
     for mask in masks(&runs, &offsets, &sizes)?.iter() {
-        let record = PyDict::new(py);
-        record.set_item(intern!(py, "size"), PyList::new(py, [mask.size.height, mask.size.width])?)?;
-        buffer.clear();
-        if compressed {
-            string::encode(mask.runs, &mut buffer);
-        }
-        let counts = match (compressed, text) {
-            (false, _) => PyList::new(py, mask.runs)?.into_any(),
-            (true, false) => PyBytes::new(py, &buffer).into_any(),
-            (true, true) => PyString::from_bytes(py, &buffer)?.into_any(),
-        };
-        record.set_item(intern!(py, "counts"), counts)?;
-        records.append(record)?;
+        records.append(record(py, mask, compressed, text, &mut buffer)?)?;
     }
     Ok(records)
+}
+
+/// The record of a mask; `buffer` is only for its memory.
+fn record<'py>(
+    py: Python<'py>,
+    mask: Mask<'_>,
+    compressed: bool,
+    text: bool,
+    buffer: &mut Vec<u8>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let record = PyDict::new(py);
+    record.set_item(intern!(py, "size"), PyList::new(py, [mask.size.height, mask.size.width])?)?;
+    buffer.clear();
+    if compressed {
+        string::encode(mask.runs, buffer);
+    }
+    let counts = match (compressed, text) {
+        (false, _) => PyList::new(py, mask.runs)?.into_any(),
+        (true, false) => PyBytes::new(py, buffer).into_any(),
+        (true, true) => PyString::from_bytes(py, buffer)?.into_any(),
+    };
+    record.set_item(intern!(py, "counts"), counts)?;
+    Ok(record)
 }
 
 /// Masks of `count` images of pixels in one piece, each row after row if `rows`, else column after column.
@@ -217,12 +277,8 @@ pub fn masks_merge<'py>(
     sizes: Sizes<'py>,
     intersect: bool,
 ) -> PyResult<Parts<'py>> {
-    let all: Vec<_> = masks(&runs, &offsets, &sizes)?.iter().collect();
-    let size = all.first().ok_or_else(|| PyValueError::new_err("no masks"))?.size;
-    let mut list = MaskList::default();
-    py.detach(|| merge::merge(&all, size, intersect, &mut list.runs));
-    list.close(size);
-    parts(py, list)
+    let masks = masks(&runs, &offsets, &sizes)?;
+    parts(py, py.detach(|| merged(masks, "masks", intersect))?)
 }
 
 /// The boundary regions within `ratio` of the diagonal of the image.
@@ -362,8 +418,8 @@ impl Place<'_> {
         PyTypeError::new_err(format!("{self} must be {expected}"))
     }
 
-    fn field<'py>(self, record: &Bound<'py, PyDict>, field: &str) -> PyResult<Bound<'py, PyAny>> {
-        record.get_item(field)?.ok_or_else(|| PyKeyError::new_err(format!("{self} has no {field:?}")))
+    fn field<'py>(self, record: &Bound<'py, PyDict>, field: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        record.get_item(field)?.ok_or_else(|| PyKeyError::new_err(format!("{self} has no {field}")))
     }
 
     fn size(self, size: &Bound<'_, PyAny>) -> PyResult<Size> {

@@ -243,9 +243,6 @@ class Masks(Regions):
         Raises:
             ValueError: If the sizes differ, or there is no mask.
         """
-        if not len(self):
-            raise ValueError("merge needs at least one mask: the size of none is unknown")
-        _ = self.size
         return Masks._trusted(*_core.masks_merge(*self._parts, intersect))
 
     def boundary(self, dilation_ratio: float = 0.02, *, threads: int | None = None) -> Masks:

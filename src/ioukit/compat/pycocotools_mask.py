@@ -64,13 +64,13 @@ def decode(rleObjs: list[Record] | Record) -> NDArray[np.uint8]:  # noqa: N803 -
 
 def area(rleObjs: list[Record] | Record) -> Any:  # noqa: N803
     """The number of foreground pixels: uint32, or (N,) of a list."""
-    areas = _core.mask_areas(*_masks(rleObjs)._parts)
+    areas = _core.rle_areas(_records(rleObjs), "rleObjs")
     return areas if isinstance(rleObjs, list) else areas[0]
 
 
 def toBbox(rleObjs: list[Record] | Record) -> NDArray[np.float64]:  # noqa: N802, N803
     """``[x, y, width, height]`` of whole pixels around the foreground: (4,), or (N, 4) of a list."""
-    boxes = _core.mask_bounds(*_masks(rleObjs)._parts)
+    boxes = _core.rle_bounds(_records(rleObjs), "rleObjs")
     return boxes if isinstance(rleObjs, list) else boxes[0]
 
 
@@ -80,10 +80,9 @@ def merge(rleObjs: list[Record], intersect: bool | int = 0) -> Record:  # noqa: 
     Raises:
         ValueError: If the masks are of several sizes.
     """
-    masks = _masks(rleObjs)
-    if not len(masks):
+    if not len(rleObjs):
         return {"size": [0, 0], "counts": b""}
-    return masks.merge(bool(intersect)).to_rle(text=False)[0]
+    return _core.rle_merge(_records(rleObjs), "rleObjs", bool(intersect))
 
 
 def iou(dt: Any, gt: Any, pyiscrowd: Any) -> Any:
@@ -167,8 +166,11 @@ def _from_counts(records: list[Record]) -> list[Record]:
 
 
 def _masks(records: list[Record] | Record, name: str = "rleObjs") -> Masks:
-    items = records if isinstance(records, list) else [records]
-    return Masks._trusted(*_core.masks_from_rle(items, name))
+    return Masks._trusted(*_core.masks_from_rle(_records(records), name))
+
+
+def _records(records: list[Record] | Record) -> list[Record]:
+    return records if isinstance(records, list) else [records]
 
 
 def _boxes(boxes: Any, name: str) -> NDArray[np.float64]:

@@ -9,13 +9,17 @@ pub fn merge(masks: &[Mask<'_>], size: Size, intersect: bool, out: &mut Vec<u32>
         return;
     };
     let total: usize = masks.iter().map(|mask| mask.runs.len()).sum();
-    // A bit a pixel costs its share of the image once; runs in turn, all that came before for each mask.
-    if rest.len() > 1 && (rest.len() * total / 2) as u64 > u64::from(size.pixels()) / 64 {
-        return in_bits(masks, size, intersect, out);
+    // A bit a pixel costs its share of the image once; runs in turn, what came before once more for each mask. An
+    // intersection does not grow on the way.
+    if !intersect && rest.len() > 1 && 8 * total as u64 > u64::from(size.pixels()) / 64 {
+        return union_in_bits(masks, size, out);
     }
     let mut merged = first.runs.to_vec();
     let mut next = Vec::new();
     for mask in rest {
+        if intersect && merged.len() == 1 {
+            break;
+        }
         next.clear();
         two(&merged, mask.runs, intersect, &mut next);
         std::mem::swap(&mut merged, &mut next);
@@ -53,32 +57,29 @@ fn two(first: &[u32], second: &[u32], intersect: bool, out: &mut Vec<u32>) {
     }
 }
 
-/// All masks in one bit a pixel: the union of their foregrounds, or what is in the union of their backgrounds, left out.
-fn in_bits(masks: &[Mask<'_>], size: Size, intersect: bool, out: &mut Vec<u32>) {
+/// All masks in one bit a pixel.
+fn union_in_bits(masks: &[Mask<'_>], size: Size, out: &mut Vec<u32>) {
     let pixels = size.pixels();
     let mut words = vec![0u64; pixels.div_ceil(64) as usize];
     for mask in masks {
         let mut at = 0;
-        for (position, &run) in mask.runs.iter().enumerate() {
-            let (start, end) = (at, at + run);
-            at = end;
-            if (position % 2 == 1) != intersect && run > 0 {
-                let (first, last) = ((start / 64) as usize, ((end - 1) / 64) as usize);
-                let (from, until) = (u64::MAX << (start % 64), u64::MAX >> (63 - (end - 1) % 64));
-                if first == last {
-                    words[first] |= from & until;
-                } else {
-                    words[first] |= from;
-                    words[first + 1..last].fill(u64::MAX);
-                    words[last] |= until;
-                }
+        for pair in mask.runs.chunks_exact(2) {
+            let start = at + pair[0];
+            at = start + pair[1];
+            let (first, last) = ((start / 64) as usize, ((at - 1) / 64) as usize);
+            let (from, until) = (u64::MAX << (start % 64), u64::MAX >> (63 - (at - 1) % 64));
+            if first == last {
+                words[first] |= from & until;
+            } else {
+                words[first] |= from;
+                words[first + 1..last].fill(u64::MAX);
+                words[last] |= until;
             }
         }
     }
-    let flip = if intersect { u64::MAX } else { 0 };
     let mut writer = RunWriter::new(out);
     for (word, first) in words.iter().zip((0..pixels).step_by(64)) {
-        writer.bits(word ^ flip, (pixels - first).min(64));
+        writer.bits(*word, (pixels - first).min(64));
     }
     writer.end();
 }

@@ -137,6 +137,11 @@ pub fn settle(counts: &[u32], size: Size, out: &mut Vec<u32>) -> Result<(), Prob
         return Err(Problem::Sum { total, size });
     }
     let (&first, rest) = counts.split_first().unwrap_or((&0, &[]));
+    if !rest.contains(&0) {
+        out.push(first);
+        out.extend_from_slice(rest);
+        return Ok(());
+    }
     out.push(first);
     let mut ones = false; // what the last run of `out` holds
     for (position, &count) in rest.iter().enumerate() {

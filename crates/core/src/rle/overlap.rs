@@ -11,7 +11,11 @@ use crate::threads::with_threads;
 
 /// A mask whose bits take more words than this for each run is compared by runs: bits would be slower, and take much
 /// more memory.
-const WORDS_PER_RUN: u64 = 8;
+const WORDS_PER_RUN: u64 = 32;
+/// The bits of one set take no more words than these at a time, 128 MB: beyond, its masks come in parts.
+const MAX_WORDS: usize = 1 << 24;
+/// But so many masks at least.
+const MIN_PART: usize = 64;
 /// So few pairs are computed before a second thread has begun.
 const PAIRS_FOR_THREADS: usize = 512;
 
@@ -142,22 +146,28 @@ pub fn pairwise(
     }
     let level = Level::best();
     let columns = second.len();
-    let row = |second: &[Prepared<'_>], (index, out): (usize, &mut [f64])| {
+    let words = second.get(0).size.pixels().div_ceil(64) as usize;
+    let part = (MAX_WORDS / words.max(1)).max(MIN_PART);
+    let row = |second: &[Prepared<'_>], from: usize, (index, out): (usize, &mut [f64])| {
+        let out = &mut out[from..from + second.len()];
         let first = &Prepared::new(first.get(index));
         let (measure, crowd) = match crowd {
             Crowd::First(crowd) if crowd[index] => (AreaMeasure::IoaSecond, None),
-            Crowd::Second(crowd) => (measure, Some(crowd)),
+            Crowd::Second(crowd) => (measure, Some(&crowd[from..])),
             _ => (measure, None),
         };
         simd::run(level, Row { measure, first, second, crowd, out });
     };
     if out.len() < PAIRS_FOR_THREADS {
         let second: Vec<_> = second.iter().map(Prepared::new).collect();
-        return out.chunks_mut(columns).enumerate().for_each(|item| row(&second, item));
+        return out.chunks_mut(columns).enumerate().for_each(|item| row(&second, 0, item));
     }
     with_threads(threads, || {
-        let second: Vec<_> = (0..columns).into_par_iter().map(|index| Prepared::new(second.get(index))).collect();
-        out.par_chunks_mut(columns).enumerate().for_each(|item| row(&second, item));
+        for from in (0..columns).step_by(part) {
+            let indices = from..columns.min(from + part);
+            let second: Vec<_> = indices.into_par_iter().map(|index| Prepared::new(second.get(index))).collect();
+            out.par_chunks_mut(columns).enumerate().for_each(|item| row(&second, from, item));
+        }
     });
 }
 

@@ -71,6 +71,13 @@ pub fn decode(mask: Mask<'_>, pixels: &mut [u8]) {
 #[inline(always)]
 fn word(bytes: &[u8; 64]) -> u64 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    // Most of an image is all background or all of one object.
+    if bytes == &[0; 64] {
+        return 0;
+    }
+    if bytes == &[1; 64] {
+        return u64::MAX;
+    }
     let mut word = 0;
     for (group, eight) in bytes.as_chunks::<8>().0.iter().enumerate() {
         let eight = u64::from_le_bytes(*eight);

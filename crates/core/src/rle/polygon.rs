@@ -5,6 +5,8 @@
 //! between, by the same expressions: a coordinate on the fine grid is `(5 * c + 0.5)` cut off towards zero, which is
 //! not the nearest below zero, and a point of an edge is cut off likewise.
 
+use std::ops::RangeInclusive;
+
 use rayon::prelude::*;
 
 use super::{MaskList, Problem, Size, merge};
@@ -92,7 +94,7 @@ pub fn draw(numbers: &[f64], size: Size, runs: &mut Vec<u32>) -> Result<(), Prob
             edge(fine(from), fine(to), size, &mut turns);
         }
     }
-    turns.sort_unstable();
+    turns.sort(); // the turns of a chain of edges are in order already, or in the reverse, which a stable sort finds
     let (first, mut at) = (runs.len(), 0);
     for &turn in &turns {
         // Two turns at one place are none; what ends with the last pixel needs no turn.
@@ -117,9 +119,13 @@ fn edge(from: [i64; 2], to: [i64; 2], size: Size, turns: &mut Vec<u32>) {
     // Along the longer side, upwards.
     let ([x0, y0], [x1, y1]) =
         if (flat && from[0] > to[0]) || (!flat && from[1] > to[1]) { (to, from) } else { (from, to) };
+    let height = f64::from(size.height);
+    let start = turns.len();
     let mut turn = |column: i64, y: i64| {
-        let row = ((y as f64 + 0.5) / SCALE - 0.5).clamp(0.0, f64::from(size.height)).ceil();
-        turns.push(column as u32 * size.height + row as u32);
+        let row = ((y as f64 + 0.5) / SCALE - 0.5).max(0.0).min(height);
+        // Up to the next whole number, without the call that `ceil` is where there is no instruction for it.
+        let below = row as u32;
+        turns.push(column as u32 * size.height + below + u32::from(f64::from(below) < row));
     };
     // The columns whose crossing, from 5 * column + 2 to the next, is within the edge and the image.
     let (low, high_end) = (x0.min(x1), x0.max(x1));
@@ -132,11 +138,20 @@ fn edge(from: [i64; 2], to: [i64; 2], size: Size, turns: &mut Vec<u32>) {
             let x = 5 * column + MIDDLE;
             turn(column, y(x).min(y(x + 1)));
         }
-        return;
+    } else {
+        steep((x0, y0), (x1, y1), first..=last, turn);
     }
+    if from[0] > to[0] {
+        turns[start..].reverse();
+    }
+}
+
+/// The turns of an edge that is higher than wide, in the order of the columns.
+fn steep((x0, y0): (i64, i64), (x1, y1): (i64, i64), columns: RangeInclusive<i64>, mut turn: impl FnMut(i64, i64)) {
+    let high = y1 - y0;
     let slope = (x1 - x0) as f64 / high as f64;
     let x = |y: i64| (x0 as f64 + slope * (y - y0) as f64 + 0.5) as i64;
-    for column in first..=last {
+    for column in columns {
         let middle = 5 * column + MIDDLE;
         // The first step behind the crossing, estimated and then found: rounding may move it by one.
         let behind = |y: i64| if x1 > x0 { x(y) > middle } else { x(y) <= middle };
