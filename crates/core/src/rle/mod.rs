@@ -10,6 +10,7 @@ pub mod overlap;
 pub mod pixels;
 pub mod polygon;
 pub mod region;
+mod spans;
 pub mod string;
 #[cfg(test)]
 mod tests;

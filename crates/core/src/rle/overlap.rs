@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::bits::Bits;
+use super::spans::{self, Layer};
 use super::{Mask, Masks};
 use crate::overlap::Level;
 use crate::overlap::areas::AreaMeasure;
@@ -12,7 +13,7 @@ use crate::threads::with_threads;
 /// A mask whose bits take more words than this for each run is compared by runs: bits would be slower, and take much
 /// more memory.
 const WORDS_PER_RUN: u64 = 32;
-/// The bits of one set take no more words than these at a time, 128 MB: beyond, its masks come in parts.
+/// The bits of one set take no more words than these at a time, 128 MB: its masks come in parts.
 const MAX_WORDS: usize = 1 << 24;
 /// But so many masks at least.
 const MIN_PART: usize = 64;
@@ -28,22 +29,28 @@ struct Prepared<'a> {
     right: u32,
     bottom: u32,
     area: f64,
-    bits: Option<Bits>,
+    form: Form,
+}
+
+/// What a mask is compared by.
+enum Form {
+    /// Few spans a column, as objects have.
+    Spans(Vec<Layer>),
+    /// Many, as noise has.
+    Bits(Bits),
+    /// Neither is worthwhile.
+    Runs,
 }
 
 impl<'a> Prepared<'a> {
     fn new(mask: Mask<'a>) -> Self {
         let bounds @ [x, y, width, height] = mask.bounds();
-        let worthwhile = Bits::count(bounds) <= WORDS_PER_RUN * mask.runs.len() as u64;
-        Self {
-            mask,
-            left: x,
-            top: y,
-            right: x + width,
-            bottom: y + height,
-            area: f64::from(mask.area()),
-            bits: worthwhile.then(|| Bits::of(mask, bounds)),
-        }
+        let form = match spans::layers(mask) {
+            Some(layers) => Form::Spans(layers),
+            None if Bits::count(bounds) <= WORDS_PER_RUN * mask.runs.len() as u64 => Form::Bits(Bits::of(mask, bounds)),
+            None => Form::Runs,
+        };
+        Self { mask, left: x, top: y, right: x + width, bottom: y + height, area: f64::from(mask.area()), form }
     }
 
     #[inline(always)]
@@ -54,8 +61,9 @@ impl<'a> Prepared<'a> {
     /// Pixels of both, which meet.
     #[inline(always)]
     fn intersection(&self, other: &Self) -> f64 {
-        match (&self.bits, &other.bits) {
-            (Some(first), Some(second)) => common_bits(first, second) as f64,
+        match (&self.form, &other.form) {
+            (Form::Spans(first), Form::Spans(second)) => f64::from(spans::common(first, second)),
+            (Form::Bits(first), Form::Bits(second)) => common_bits(first, second) as f64,
             _ => f64::from(common_runs(self.mask.runs, other.mask.runs)),
         }
     }

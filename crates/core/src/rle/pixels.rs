@@ -51,6 +51,9 @@ fn fold(rows: &[u8], width: usize, shift: u32, words: &mut [u64]) {
                 *byte |= u8::from(pixel != 0) << bit;
             }
         }
+        if bytes == [0; LANES] {
+            continue;
+        }
         for (word, &byte) in words[from..from + count].iter_mut().zip(&bytes) {
             *word |= u64::from(byte) << shift;
         }

@@ -129,8 +129,8 @@ fn measures_and_merges_are_those_of_the_pixels() {
 }
 
 #[test]
-fn runs_and_bits_give_the_same_intersection() {
-    // Two bars across a large image have few runs, a comb has many.
+fn runs_bits_and_spans_give_the_same_intersection() {
+    // A bar down a large image has one span a column, a comb many.
     let size = size(2000, 2000);
     let bar = [999_000, 2_000_000, 1_001_000];
     let comb: Vec<u32> = std::iter::repeat_n(10, 400_000).collect();
