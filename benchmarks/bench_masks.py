@@ -84,7 +84,7 @@ def pixels_and_records(count: int, height: int, width: int, runs: int) -> list[d
     records = theirs.encode(pixels)
     masks = Masks.from_rle(records)
     what = f"{count:,} masks of {height} x {width}"
-    rows = [
+    return [
         compare(
             f"encode, {what}", lambda: theirs.encode(pixels), lambda: ours.encode(pixels),
             lambda: Masks.from_arrays(arrays), runs,
@@ -104,7 +104,6 @@ def pixels_and_records(count: int, height: int, width: int, runs: int) -> list[d
             masks[:2].merge, 20 * runs,
         ),
     ]  # fmt: skip
-    return rows
 
 
 def _decode(records: Any) -> Any:
@@ -157,7 +156,8 @@ def drawing(path: str | None, runs: int) -> list[dict[str, Any]]:
             lambda: ours.frPyObjects(boxes, 480, 640), lambda: Masks.from_boxes(upright, height=480, width=640), runs,
         ),
         compare(
-            "iou, 1,000 x 1,000 boxes", lambda: theirs.iou(boxes, others, crowd), lambda: ours.iou(boxes, others, crowd),
+            "iou, 1,000 x 1,000 boxes", lambda: theirs.iou(boxes, others, crowd),
+            lambda: ours.iou(boxes, others, crowd),
             lambda: ioukit.pairwise_iou(boxes, others, format="xywh"), runs,
         ),
     ]  # fmt: skip

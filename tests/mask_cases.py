@@ -43,7 +43,9 @@ def blobs(rng: np.random.Generator, height: int, width: int) -> NDArray[np.uint8
 @st.composite
 def mask_arrays(draw: st.DrawFn, max_count: int = 4) -> NDArray[np.uint8]:
     """(N, H, W) of a random seed, so that large masks cost one number to draw."""
-    height, width = draw(st.sampled_from(SIZES[:-1])) if draw(st.booleans()) else draw(st.tuples(*[st.integers(0, 70)] * 2))
+    height, width = (
+        draw(st.sampled_from(SIZES[:-1])) if draw(st.booleans()) else draw(st.tuples(*[st.integers(0, 70)] * 2))
+    )
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     return random_masks(rng, draw(st.integers(1, max_count)), height, width)
 

@@ -16,7 +16,6 @@ from ioukit.compat import pycocotools_mask as ours
 from mask_cases import SIZES, mask_arrays, polygons, random_masks
 from paths import DATA, load
 
-
 # NumPy 2 says of pycocotools' decode that its __array__ takes no copy.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy keyword")
 
@@ -145,9 +144,9 @@ def test_real_segmentations(folder: str) -> None:
     by_image: dict[int, list[Any]] = {}
     for annotation in data["annotations"]:
         by_image.setdefault(annotation["image_id"], []).append(annotation)
-    for image_id, annotations in by_image.items():
+    for image_id, members in by_image.items():
         height, width = sizes[image_id]
-        values = [annotation["segmentation"] for annotation in annotations]
+        values = [annotation["segmentation"] for annotation in members]
         records = []
         for value in values:
             made = theirs.frPyObjects(value, height, width)
@@ -157,7 +156,7 @@ def test_real_segmentations(folder: str) -> None:
         assert masks.to_rle(text=False) == records
         assert_array_equal(masks.area, theirs.area(records))
         assert_array_equal(masks.to_boxes().numpy(), theirs.toBbox(records))
-        crowd = [annotation["iscrowd"] for annotation in annotations]
+        crowd = [annotation["iscrowd"] for annotation in members]
         assert_array_equal(pairwise_mask_iou(masks, masks, crowd=crowd), theirs.iou(records, records, crowd))
 
 

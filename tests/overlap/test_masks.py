@@ -15,9 +15,9 @@ from ioukit.overlap import _masks
 from mask_cases import mask_arrays, random_masks
 
 MEASURES: dict[str, Any] = {
-    "intersection": lambda common, first, second: common,
+    "intersection": lambda common, *_: common,
     "iou": lambda common, first, second: over(common, first + second - common),
-    "ioa": lambda common, first, second: over(common, second),
+    "ioa": lambda common, _, second: over(common, second),
     "iom": lambda common, first, second: over(common, np.minimum(first, second)),
     "jaccard_distance": lambda common, first, second: 1 - over(common, first + second - common),
 }
@@ -111,7 +111,10 @@ def test_boundaries() -> None:
 def test_a_ring_is_no_disc() -> None:
     y, x = np.mgrid[:200, :200]
     radius = np.hypot(x - 100, y - 100)
-    disc, ring = Masks.from_arrays(np.array([radius < 80])), Masks.from_arrays(np.array([(radius < 80) & (radius > 60)]))
+    disc, ring = (
+        Masks.from_arrays(np.array([radius < 80])),
+        Masks.from_arrays(np.array([(radius < 80) & (radius > 60)])),
+    )
     assert boundary_iou(disc, ring) > pairwise_iou(disc, ring)
     assert pairwise_mask_iou(disc, ring, boundary=True) == pairwise_iou(disc, ring)
 

@@ -459,11 +459,11 @@ impl Place<'_> {
 
 /// Appends the numbers of a flat list or array; what came, if it is none.
 fn coordinates(ring: &Bound<'_, PyAny>, numbers: &mut Vec<f64>) -> Result<(), String> {
-    if let Ok(array) = ring.cast::<PyArray1<f64>>() {
-        if let Ok(array) = array.try_readonly() {
-            numbers.extend(array.as_array().iter());
-            return Ok(());
-        }
+    if let Ok(array) = ring.cast::<PyArray1<f64>>()
+        && let Ok(array) = array.try_readonly()
+    {
+        numbers.extend(array.as_array().iter());
+        return Ok(());
     }
     if ring.is_instance_of::<PyString>() {
         return Err(shown(ring));

@@ -54,7 +54,7 @@ def from_boxes(boxes: Boxes, height: Any, width: Any) -> Parts:
         raise TypeError(f"boxes must be Boxes, which know their format, got {type(boxes).__name__}")
     if boxes.normalized:
         raise ValueError("boxes must be in pixels: boxes.denormalize(width, height) first")
-    rows = np.ascontiguousarray(convert(boxes.numpy().astype(np.float64), boxes.format, "xywh"))
+    rows = np.ascontiguousarray(convert(boxes.numpy().astype(np.float64), boxes.format, "xywh"), np.float64)
     return _core.masks_from_boxes(rows, sizes_of(height, width, len(boxes)), "boxes")
 
 
@@ -62,7 +62,7 @@ def from_coco(segmentations: Sequence[Any], height: Any, width: Any, threads: in
     """Of polygons and records, mixed."""
     name = "segmentations"
     is_record = np.array([isinstance(one, dict) for one in segmentations], np.bool_)
-    for index in np.flatnonzero(~is_record):
+    for index in np.flatnonzero(~is_record).tolist():
         if not isinstance(segmentations[index], (list, tuple)):
             kind = type(segmentations[index]).__name__
             raise TypeError(f"{name}[{index}] must be a list of polygons or a dict with size and counts, got {kind}")

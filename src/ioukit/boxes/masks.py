@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class Masks(Regions):
     _offsets: NDArray[np.int64]  # (N + 1,), where those of each begin and the last end
     _sizes: NDArray[np.uint32]  # (N, 2), height and width
 
-    def __init__(self) -> NoReturn:
+    def __init__(self) -> None:
         raise TypeError("build masks with Masks.from_arrays, from_rle, from_polygons, from_boxes or from_coco")
 
     @classmethod
@@ -206,7 +206,8 @@ class Masks(Regions):
     @property
     def is_empty(self) -> NDArray[np.bool_]:
         """(N,), true for masks without a foreground pixel."""
-        return np.diff(self._offsets) == 1
+        empty: NDArray[np.bool_] = np.diff(self._offsets) == 1
+        return empty
 
     def to_arrays(self) -> NDArray[np.bool_]:
         """(N, H, W) pixels of masks of one size; a new array, whose columns lie in one piece as in pycocotools.
@@ -219,7 +220,8 @@ class Masks(Regions):
         height, width = self.size if len(self) else (0, 0)
         pixels = np.zeros((len(self), width, height), np.uint8)
         _core.masks_to_pixels(*self._parts, pixels.reshape(-1))
-        return pixels.view(np.bool_).transpose(0, 2, 1)
+        arrays: NDArray[np.bool_] = pixels.view(np.bool_).transpose(0, 2, 1)
+        return arrays
 
     def to_rle(self, *, compressed: bool = True, text: bool = True) -> list[dict[str, Any]]:
         """COCO's records, ``{"size": [height, width], "counts": ...}``.
@@ -278,7 +280,11 @@ class Masks(Regions):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Masks):
             return NotImplemented
-        return all(np.array_equal(mine, its) for mine, its in zip(self._parts, other._parts, strict=True))
+        return (
+            np.array_equal(self._sizes, other._sizes)
+            and np.array_equal(self._offsets, other._offsets)
+            and np.array_equal(self._runs, other._runs)
+        )
 
     def __hash__(self) -> int:
         return hash(tuple(part.tobytes() for part in self._parts))

@@ -56,7 +56,7 @@ def decode(rleObjs: list[Record] | Record) -> NDArray[np.uint8]:  # noqa: N803 -
         ValueError: If a record is no mask, they are of several sizes, or there is none.
     """
     masks = _masks(rleObjs)
-    pixels = masks.to_arrays().view(np.uint8).transpose(1, 2, 0)
+    pixels: NDArray[np.uint8] = masks.to_arrays().view(np.uint8).transpose(1, 2, 0)
     if not len(masks):
         raise ValueError("decode needs at least one record: the size of none is unknown")
     return pixels if isinstance(rleObjs, list) else pixels[:, :, 0]
@@ -148,9 +148,7 @@ def frPyObjects(pyobj: Any, h: int, w: int) -> Any:  # noqa: N802
     if len(pyobj[0]) == 4:
         return _drawn_boxes(_boxes(pyobj, "pyobj"), h, w)
     sizes = np.tile(np.array([int(h), int(w)]), (len(pyobj), 1))
-    return _core.masks_to_rle(
-        *_core.masks_from_polygons([[ring] for ring in pyobj], sizes, "pyobj", 0), True, False
-    )
+    return _core.masks_to_rle(*_core.masks_from_polygons([[ring] for ring in pyobj], sizes, "pyobj", 0), True, False)
 
 
 def _drawn_boxes(boxes: NDArray[np.float64], h: int, w: int) -> list[Record]:

@@ -85,7 +85,7 @@ fn word(bytes: &[u8; 64]) -> u64 {
     for (group, eight) in bytes.as_chunks::<8>().0.iter().enumerate() {
         let eight = u64::from_le_bytes(*eight);
         // The highest bit of each byte that is not 0, moved to the lowest, then all eight gathered in the top byte.
-        let ones = (((eight & LOW) + LOW | eight) & !LOW) >> 7;
+        let ones = ((((eight & LOW) + LOW) | eight) & !LOW) >> 7;
         word |= (ones.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * group);
     }
     word

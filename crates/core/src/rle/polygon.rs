@@ -80,7 +80,7 @@ pub fn boxes(boxes: &[[f64; 4]], sizes: &[Size]) -> Result<MaskList, (usize, Pro
 
 /// Appends the runs of one polygon, `x, y, x, y, ...`; a last number without its partner is left out.
 pub fn draw(numbers: &[f64], size: Size, runs: &mut Vec<u32>) -> Result<(), Problem> {
-    if let Some(position) = numbers.iter().position(|value| !(value.abs() <= LARGEST)) {
+    if let Some(position) = numbers.iter().position(|value| value.is_nan() || value.abs() > LARGEST) {
         return Err(Problem::Coordinate { position, value: numbers[position] });
     }
     let pixels = size.pixels();

@@ -13,7 +13,8 @@ impl Mask<'_> {
     /// The smallest box of whole pixels around the foreground: least x and y, width and height; all 0 if there is none.
     pub fn bounds(self) -> [u32; 4] {
         let height = self.size.height;
-        let (mut at, mut columns, mut rows) = (0, u32::MAX..0, u32::MAX..0);
+        let none = Range { start: u32::MAX, end: 0 };
+        let (mut at, mut columns, mut rows) = (0, none.clone(), none);
         for pair in self.runs.chunks_exact(2) {
             let (start, end) = (at + pair[0], at + pair[0] + pair[1]);
             at = end;
