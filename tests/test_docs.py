@@ -44,6 +44,13 @@ def test_the_programs_of_the_page_print_what_it_says(name: str, count: int) -> N
     assert ran.stdout == "".join(printed)
 
 
+def test_the_program_about_masks_prints_what_the_page_says() -> None:
+    page = (ROOT / "docs" / "masks.md").read_text(encoding="utf-8")
+    (program,), (printed,) = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text"))
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == printed
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page

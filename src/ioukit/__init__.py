@@ -13,12 +13,14 @@ from ioukit.boxes import (
     is_inside_box,
     order_points_clockwise,
 )
+from ioukit.boxes import Boxes, Diagnosis, Finding, Masks, diagnose
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
 from ioukit.overlap import (
     OverlapPairs,
     document_jaccard,
+    boundary_iou,
     elementwise_alpha_iou,
     elementwise_centre_distance,
     elementwise_ciou,
@@ -53,6 +55,7 @@ from ioukit.overlap import (
     pairwise_iou,
     pairwise_jaccard_distance,
     pairwise_kfiou,
+    pairwise_mask_iou,
     pairwise_mpdiou,
     pairwise_nwd,
     pairwise_probiou,
@@ -87,6 +90,7 @@ __all__ = [
     "Evaluation",
     "Finding",
     "GroundTruth",
+    "Masks",
     "MatchTable",
     "OverlapPairs",
     "Polygon",
@@ -98,6 +102,7 @@ __all__ = [
     "__version__",
     "cluster_nms",
     "cut_tiles",
+    "boundary_iou",
     "diagnose",
     "document_jaccard",
     "elementwise_alpha_iou",
@@ -146,6 +151,7 @@ __all__ = [
     "pairwise_iou",
     "pairwise_jaccard_distance",
     "pairwise_kfiou",
+    "pairwise_mask_iou",
     "pairwise_mpdiou",
     "pairwise_nwd",
     "pairwise_probiou",

@@ -19,4 +19,5 @@ pub mod overlap;
 pub mod polygon;
 pub mod rotated;
 pub mod simple;
+pub mod rle;
 pub mod threads;

@@ -9,6 +9,7 @@ mod fusion;
 mod join;
 mod nms;
 mod loss;
+mod masks;
 mod overlap;
 mod polygon;
 mod rotated;
@@ -36,6 +37,11 @@ mod _core {
     #[pymodule_export]
     use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     use super::loss::loss_gradient;
+    use super::masks::{
+        coco_box_iou, mask_areas, mask_bounds, masks_boundary, masks_elementwise, masks_from_boxes, masks_from_pixels,
+        masks_from_polygons, masks_from_rle, masks_merge, masks_pairs, masks_pairwise, masks_to_pixels, masks_to_rle,
+        rle_areas, rle_bounds, rle_merge,
+    };
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
     #[pymodule_export]

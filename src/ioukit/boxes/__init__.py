@@ -6,6 +6,7 @@ from ioukit.boxes.diagnosis import Diagnosis, Finding, diagnose
 from ioukit.boxes.points import is_inside_box, order_points_clockwise
 from ioukit.boxes.polygon import Polygon
 from ioukit.boxes.polygons import Polygons, PolygonsLike
+from ioukit.boxes.masks import Masks
 from ioukit.boxes.regions import Regions
 from ioukit.boxes.rotated import RotatedBoxes
 
@@ -24,3 +25,4 @@ __all__ = [
     "order_points_clockwise",
 ]
 __all__ = ["Boxes", "Boxes3D", "BoxesLike", "Diagnosis", "Finding", "Regions", "RotatedBoxes", "diagnose"]
+__all__ = ["Boxes", "BoxesLike", "Diagnosis", "Finding", "Masks", "Regions", "diagnose"]

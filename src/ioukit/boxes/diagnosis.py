@@ -45,6 +45,10 @@ Code: TypeAlias = Literal[
     "wholly_outside",
     "larger_than_image",
     "duplicate",
+    "bad_runs",
+    "other_size",
+    "empty_mask",
+    "full_mask",
 ]
 CODES: tuple[Code, ...] = get_args(Code)
 PolygonCode: TypeAlias = Literal[
@@ -110,8 +114,8 @@ class Diagnosis:
     """Errors first, then warnings, then notes."""
     num_boxes: int
     """How many boxes were looked at."""
-    kind: Literal["box", "polygon"] = "box"
-    """What they are."""
+    kind: str = "box"
+    """What they are, in the singular."""
 
     @property
     def ok(self) -> bool:
@@ -176,6 +180,10 @@ def diagnose(
       ending right of and below the two numbers it begins with, some beginning right of and some below where another
       ends. Centres read as xywh are not noticed without an image size.
 
+    Of masks, which are given as a list of COCO's records (`Masks` have ``diagnose`` themselves): ``bad_runs``, exactly
+    the records that `Masks.from_rle` refuses; ``other_size`` than the image's; ``empty_mask``, ``full_mask``; and
+    ``duplicate``.
+
     A guess is a warning: a set of boxes may look odd and be right.
 
     `Polygons` are looked at by rules of their own, which `Polygons.diagnose` states.
@@ -183,6 +191,7 @@ def diagnose(
     Args:
         array: (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or (N, 5) of rotated boxes with
             ``format="cxcywh"``, whose fifth number is an angle in radians. Any values, NaN and infinity included.
+            Or a list of COCO's records of masks, ``{"size": [height, width], "counts": ...}``.
         format: What the numbers are said to be: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``.
         image_size: (width, height) in pixels, if all boxes are of images of this one size. Boxes that are `normalized`
             need none: their image is 1 by 1.
@@ -207,6 +216,10 @@ def diagnose(
 
     if isinstance(array, Polygons):
         return array.diagnose(image_size)
+    if isinstance(array, (list, tuple)) and any(isinstance(item, dict) for item in array[:1]):
+        from ioukit.boxes._mask_diagnosis import diagnose_records  # noqa: PLC0415 - it takes its findings from here
+
+        return diagnose_records(array, image_size)
     check_format(format)
     if image_size is not None:
         width, height = image_size
@@ -410,8 +423,8 @@ def _corners(rows: FloatArray, fmt: BoxFormat) -> tuple[FloatArray, FloatArray]:
 
 
 def _counted(count: int, kind: str) -> str:
-    many = "boxes" if kind == "box" else f"{kind}s"
-    return f"{count:,} {kind if count == 1 else many}"
+    plural = f"{kind}es" if kind.endswith("x") else f"{kind}s"
+    return f"{count:,} {kind if count == 1 else plural}"
 
 
 def _numbers(array: object, fmt: BoxFormat) -> tuple[FloatArray, Mask]:

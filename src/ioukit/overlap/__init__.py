@@ -21,6 +21,7 @@ from ioukit.overlap.elementwise import (
 from ioukit.overlap.gaussian import elementwise_kfiou, elementwise_probiou, pairwise_kfiou, pairwise_probiou
 from ioukit.overlap.jaccard import jaccard_distance, jaccard_index, jaccard_index_of_counts
 from ioukit.overlap.join import OverlapPairs, overlap_join
+from ioukit.overlap.masks import boundary_iou, pairwise_mask_iou
 from ioukit.overlap.pairwise import (
     pairwise_alpha_iou,
     pairwise_centre_distance,
@@ -43,6 +44,7 @@ from ioukit.overlap.polygon import polygon_iou
 __all__ = [
     "OverlapPairs",
     "document_jaccard",
+    "boundary_iou",
     "elementwise_alpha_iou",
     "elementwise_centre_distance",
     "elementwise_ciou",
@@ -77,6 +79,7 @@ __all__ = [
     "pairwise_iou",
     "pairwise_jaccard_distance",
     "pairwise_kfiou",
+    "pairwise_mask_iou",
     "pairwise_mpdiou",
     "pairwise_nwd",
     "pairwise_probiou",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ioukit._checks import check_threads
-from ioukit.boxes import Boxes3D, Polygons, RotatedBoxes
-from ioukit.overlap import _boxes3d, _polygons, _rotated
+from ioukit.boxes import Boxes3D, Masks, Polygons, RotatedBoxes
+from ioukit.overlap import _boxes3d, _masks, _polygons, _rotated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +42,7 @@ class Engine:
 
 ENGINES: dict[type, Engine] = {
     Boxes3D: Engine(_boxes3d.pairwise, _boxes3d.elementwise, _boxes3d.pairs),
+    Masks: Engine(_masks.pairwise, _masks.elementwise, _masks.pairs),
     Polygons: Engine(_polygons.pairwise, _polygons.elementwise, _polygons.pairs),
     RotatedBoxes: Engine(_rotated.pairwise, _rotated.elementwise, _rotated.pairs),
 }

@@ -1,0 +1,1 @@
+"""Names and signatures of other libraries, thin, on top of everything."""
