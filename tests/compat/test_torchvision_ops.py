@@ -55,7 +55,7 @@ def test_a_conversion_is_a_copy() -> None:
 def test_values_to_check_in_the_head() -> None:
     """A quarter of either box, 1 of 4 + 4 - 1; and two boxes apart, in a hull of 5 by 5."""
     boxes1, boxes2 = np.array([[0.0, 0, 2, 2], [5, 5, 6, 6]]), np.array([[1.0, 1, 3, 3]])
-    assert_allclose(ours.box_iou(boxes1, boxes2), [[1 / 7], [0]])
+    assert_allclose(ours.box_iou(boxes1, boxes2), [[1 / 7], [0.0]])
     assert_allclose(ours.generalized_box_iou(boxes1, boxes2), [[1 / 7 - 2 / 9], [-(25 - 5) / 25]])
     assert_allclose(ours.distance_box_iou(boxes1, boxes2), [[1 / 7 - 2 / 18], [-(3.5**2 * 2) / 50]])
 
