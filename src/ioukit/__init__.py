@@ -1,7 +1,7 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector."""
 
 from ioukit._core import __version__
-from ioukit.boxes import Boxes, Diagnosis, Finding, diagnose
+from ioukit.boxes import Boxes, Diagnosis, Finding, Polygon, Polygons, diagnose, is_inside_box, order_points_clockwise
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
@@ -54,6 +54,8 @@ __all__ = [
     "GroundTruth",
     "MatchTable",
     "OverlapPairs",
+    "Polygon",
+    "Polygons",
     "Protocol",
     "__version__",
     "diagnose",
@@ -73,9 +75,11 @@ __all__ = [
     "elementwise_nwd",
     "elementwise_siou",
     "evaluate",
+    "is_inside_box",
     "jaccard_distance",
     "jaccard_index",
     "jaccard_index_of_counts",
+    "order_points_clockwise",
     "overlap_join",
     "pairwise_alpha_iou",
     "pairwise_centre_distance",

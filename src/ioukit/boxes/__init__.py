@@ -2,6 +2,21 @@
 
 from ioukit.boxes.boxes import Boxes, BoxesLike
 from ioukit.boxes.diagnosis import Diagnosis, Finding, diagnose
+from ioukit.boxes.points import is_inside_box, order_points_clockwise
+from ioukit.boxes.polygon import Polygon
+from ioukit.boxes.polygons import Polygons, PolygonsLike
 from ioukit.boxes.regions import Regions
 
-__all__ = ["Boxes", "BoxesLike", "Diagnosis", "Finding", "Regions", "diagnose"]
+__all__ = [
+    "Boxes",
+    "BoxesLike",
+    "Diagnosis",
+    "Finding",
+    "Polygon",
+    "Polygons",
+    "PolygonsLike",
+    "Regions",
+    "diagnose",
+    "is_inside_box",
+    "order_points_clockwise",
+]
