@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -100,10 +99,12 @@ class FourNumbers:
         """The part inside a window, in the same mode; outside it, a box shrinks to the edge.
 
         Raises:
-            ValueError: If a number of the window or of the boxes is NaN, or one of the boxes infinite.
+            ValueError: If the window is inverted or holds NaN, or a number of the boxes is NaN or infinite.
         """
-        if any(map(math.isnan, (xmin, ymin, xmax, ymax))) or not np.isfinite(self._array).all():
-            raise ValueError("neither the window nor the boxes may hold NaN, and the boxes no infinity")
+        if not (xmin <= xmax and ymin <= ymax):
+            raise ValueError(f"the window must have xmin <= xmax and ymin <= ymax, got {(xmin, ymin, xmax, ymax)}")
+        if not np.isfinite(self._array).all():
+            raise ValueError(f"only finite boxes can be clipped, got {self}")
         low, high = np.array([xmin, ymin] * 2, np.float32), np.array([xmax, ymax] * 2, np.float32)
         return self._from(np.clip(self._in(BoxMode.XYXY), low, high), BoxMode.XYXY)
 
