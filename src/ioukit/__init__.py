@@ -7,6 +7,7 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
 from ioukit.overlap import (
     OverlapPairs,
+    document_jaccard,
     elementwise_alpha_iou,
     elementwise_centre_distance,
     elementwise_ciou,
@@ -41,6 +42,7 @@ from ioukit.overlap import (
     pairwise_mpdiou,
     pairwise_nwd,
     pairwise_siou,
+    polygon_iou,
 )
 
 __all__ = [
@@ -59,6 +61,7 @@ __all__ = [
     "Protocol",
     "__version__",
     "diagnose",
+    "document_jaccard",
     "elementwise_alpha_iou",
     "elementwise_centre_distance",
     "elementwise_ciou",
@@ -96,5 +99,6 @@ __all__ = [
     "pairwise_mpdiou",
     "pairwise_nwd",
     "pairwise_siou",
+    "polygon_iou",
     "read_coco",
 ]

@@ -386,7 +386,7 @@ class Polygons(Regions):
         if (high <= window[:2]).any() or (low >= window[2:]).any() or self.is_convex[row]:
             ring = geometry.clip_to_window(points, window)
             return [ring] if len(ring) else []
-        self._check_simple(row)
+        self.check_simple(row)
         return through_shapely.clipped(points, window)
 
     def buffer(
@@ -411,7 +411,7 @@ class Polygons(Regions):
         points = self._vertices[self._offsets[row] : self._offsets[row + 1]]
         if not len(points) or self.is_empty[row]:
             return []
-        self._check_simple(row)
+        self.check_simple(row)
         return through_shapely.buffered(points, distance, join_style, mitre_limit)
 
     def _each(self, work: Callable[[int], list[FloatArray]], parts: Parts, call: str, instead: str) -> Polygons:
@@ -451,7 +451,7 @@ class Polygons(Regions):
             rows += [row] * len(found)
         return Polygons._of_rings(rings, self._normalized), np.array(rows, np.int64)
 
-    def _check_simple(self, row: int, name: str = "polygons") -> None:
+    def check_simple(self, row: int, name: str = "polygons") -> None:
         """Refuses a path that crosses or touches itself, naming its edges."""
         contact = self.contact(row)
         if contact is not None:
@@ -474,7 +474,7 @@ class Polygons(Regions):
         rings: list[FloatArray] = []
         for row, points in enumerate(self.points()):
             if len(points) and not self.is_empty[row]:
-                self._check_simple(row)
+                self.check_simple(row)
                 simpler = module.simplify(module.Polygon(points), tolerance, preserve_topology=True)
                 rings.append(np.asarray(simpler.exterior.coords, np.float64)[:-1])
             else:

@@ -1,5 +1,6 @@
 """How much do boxes, or sets, overlap?"""
 
+from ioukit.overlap.document import document_jaccard
 from ioukit.overlap.elementwise import (
     elementwise_alpha_iou,
     elementwise_centre_distance,
@@ -36,9 +37,11 @@ from ioukit.overlap.pairwise import (
     pairwise_nwd,
     pairwise_siou,
 )
+from ioukit.overlap.polygon import polygon_iou
 
 __all__ = [
     "OverlapPairs",
+    "document_jaccard",
     "elementwise_alpha_iou",
     "elementwise_centre_distance",
     "elementwise_ciou",
@@ -73,4 +76,5 @@ __all__ = [
     "pairwise_mpdiou",
     "pairwise_nwd",
     "pairwise_siou",
+    "polygon_iou",
 ]
