@@ -1,7 +1,17 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector."""
 
 from ioukit._core import __version__
-from ioukit.boxes import Boxes, Diagnosis, Finding, Polygon, Polygons, diagnose, is_inside_box, order_points_clockwise
+from ioukit.boxes import (
+    Boxes,
+    Diagnosis,
+    Finding,
+    Polygon,
+    Polygons,
+    RotatedBoxes,
+    diagnose,
+    is_inside_box,
+    order_points_clockwise,
+)
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
@@ -59,6 +69,7 @@ __all__ = [
     "Polygon",
     "Polygons",
     "Protocol",
+    "RotatedBoxes",
     "__version__",
     "diagnose",
     "document_jaccard",

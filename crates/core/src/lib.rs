@@ -5,9 +5,12 @@
 
 pub mod boxes;
 pub mod coco;
+pub mod convex;
 pub mod evaluation;
 pub mod float;
 pub mod join;
 pub mod json;
 pub mod overlap;
+pub mod polygon;
+pub mod rotated;
 pub mod threads;

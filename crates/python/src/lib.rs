@@ -6,6 +6,8 @@ mod coco;
 mod evaluation;
 mod join;
 mod overlap;
+mod polygon;
+mod rotated;
 
 use pyo3::prelude::*;
 
@@ -24,6 +26,10 @@ mod _core {
     use super::join::overlap_join;
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
+    #[pymodule_export]
+    use super::polygon::{polygon_elementwise, polygon_pairs, polygon_pairwise};
+    #[pymodule_export]
+    use super::rotated::{rotated_bounds, rotated_corners};
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

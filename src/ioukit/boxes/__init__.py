@@ -6,6 +6,7 @@ from ioukit.boxes.points import is_inside_box, order_points_clockwise
 from ioukit.boxes.polygon import Polygon
 from ioukit.boxes.polygons import Polygons, PolygonsLike
 from ioukit.boxes.regions import Regions
+from ioukit.boxes.rotated import RotatedBoxes
 
 __all__ = [
     "Boxes",
@@ -16,6 +17,7 @@ __all__ = [
     "Polygons",
     "PolygonsLike",
     "Regions",
+    "RotatedBoxes",
     "diagnose",
     "is_inside_box",
     "order_points_clockwise",
