@@ -54,6 +54,7 @@ from ioukit.overlap import (
     pairwise_siou,
     polygon_iou,
 )
+from ioukit.postprocess import merge_boxes
 
 __all__ = [
     "COCO",
@@ -93,6 +94,7 @@ __all__ = [
     "jaccard_distance",
     "jaccard_index",
     "jaccard_index_of_counts",
+    "merge_boxes",
     "order_points_clockwise",
     "overlap_join",
     "pairwise_alpha_iou",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from ioukit.boxes.polygons import Polygons
     from ioukit.typing import BoxFormat, FloatArray
 
     Mask: TypeAlias = NDArray[np.bool_]
@@ -44,6 +45,10 @@ Code: TypeAlias = Literal[
     "duplicate",
 ]
 CODES: tuple[Code, ...] = get_args(Code)
+PolygonCode: TypeAlias = Literal[
+    "no_points", "too_few_points", "zero_area", "self_crossing", "repeated_points", "mixed_orientation"
+]
+"""What only polygons can have."""
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
 LOOKS_LIKE: dict[BoxFormat, Code] = {
@@ -69,7 +74,7 @@ SHOWN_ROWS = 5
 class Finding:
     """One thing that looks wrong, and where."""
 
-    code: Code
+    code: Code | PolygonCode
     """What it is, for programs."""
     severity: Severity
     """``"error"``: `Boxes` refuses the rows. ``"warning"``: likely a mistake. ``"note"``: legal, and worth a look."""
@@ -103,6 +108,8 @@ class Diagnosis:
     """Errors first, then warnings, then notes."""
     num_boxes: int
     """How many boxes were looked at."""
+    kind: Literal["box", "polygon"] = "box"
+    """What they are."""
 
     @property
     def ok(self) -> bool:
@@ -120,7 +127,7 @@ class Diagnosis:
 
     def __str__(self) -> str:
         found = f"{len(self)} finding{'' if len(self) == 1 else 's'}" if self.findings else "nothing looks wrong"
-        return "\n".join([f"{_boxes(self.num_boxes)}: {found}", *map(str, self.findings)])
+        return "\n".join([f"{_counted(self.num_boxes, self.kind)}: {found}", *map(str, self.findings)])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -132,7 +139,7 @@ class Diagnosis:
 
 
 def diagnose(
-    array: ArrayLike,
+    array: Polygons | ArrayLike,
     format: BoxFormat = "xyxy",  # noqa: A002 - the field's word
     *,
     image_size: tuple[float, float] | None = None,
@@ -168,6 +175,8 @@ def diagnose(
 
     A guess is a warning: a set of boxes may look odd and be right.
 
+    `Polygons` are looked at by rules of their own, which `Polygons.diagnose` states.
+
     Args:
         array: (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or (N, 5) of rotated boxes with
             ``format="cxcywh"``, whose fifth number is an angle in radians. Any values, NaN and infinity included.
@@ -191,6 +200,10 @@ def diagnose(
         >>> diagnose([[100, 80, 40, 60], [300, 200, 50, 30], [10, 20, 15, 25]], "xywh", image_size=(640, 480)).ok
         True
     """
+    from ioukit.boxes.polygons import Polygons  # noqa: PLC0415 - they are made of boxes, which use this
+
+    if isinstance(array, Polygons):
+        return array.diagnose(image_size)
     check_format(format)
     if image_size is not None:
         width, height = image_size
@@ -252,7 +265,7 @@ class _Case:
     def finding(self, code: Code, severity: Severity, rows: Mask, says: str, hint: str) -> Iterator[Finding]:
         """The finding, if there are rows; ``says`` follows the number of boxes."""
         if rows.any():
-            message = f"{int(rows.sum())} of {_boxes(len(rows))} {says}"
+            message = f"{int(rows.sum())} of {_counted(len(rows), 'box')} {says}"
             yield Finding(code, severity, message, hint, tuple(np.flatnonzero(rows).tolist()))
 
 
@@ -393,8 +406,9 @@ def _corners(rows: FloatArray, fmt: BoxFormat) -> tuple[FloatArray, FloatArray]:
     return corners[:, :2], corners[:, 2:]
 
 
-def _boxes(count: int) -> str:
-    return f"{count:,} box" if count == 1 else f"{count:,} boxes"
+def _counted(count: int, kind: str) -> str:
+    many = "boxes" if kind == "box" else f"{kind}s"
+    return f"{count:,} {kind if count == 1 else many}"
 
 
 def _numbers(array: object, fmt: BoxFormat) -> tuple[FloatArray, Mask]:

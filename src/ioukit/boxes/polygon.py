@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ioukit.boxes._polygon_shapely import JoinStyle
     from ioukit.boxes.boxes import Boxes
+    from ioukit.boxes.rotated import RotatedBoxes
     from ioukit.typing import FloatArray
 
 __all__ = ["Polygon"]
@@ -155,6 +156,10 @@ class Polygon(OnePolygon):
         """(4, 2) corners of the smallest box of any angle, clockwise on a screen."""
         corners: FloatArray = self._one.min_area_corners()[0]
         return corners
+
+    def min_area_boxes(self) -> RotatedBoxes:
+        """The smallest box of any angle, as `RotatedBoxes` of one; see `Polygons.min_area_boxes`."""
+        return self._one.min_area_boxes()
 
     def to_boxes(self) -> Boxes:
         """The least upright box around the polygon, as `Boxes` of one."""

@@ -14,7 +14,9 @@ from ioukit.boxes import _polygon_shapely as through_shapely
 from ioukit.boxes._polygon_input import OnePolygon, check_polygons, check_window, pairs_of, ragged
 from ioukit.boxes.boxes import Boxes
 from ioukit.boxes.formats import convert
+from ioukit.boxes.polygon_diagnosis import diagnose_polygons
 from ioukit.boxes.regions import Regions
+from ioukit.boxes.rotated import RotatedBoxes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ioukit.boxes._polygon_shapely import JoinStyle
+    from ioukit.boxes.diagnosis import Diagnosis
     from ioukit.boxes.polygon import Polygon
     from ioukit.typing import FloatArray
 
@@ -272,7 +275,8 @@ class Polygons(Regions):
     @property
     def extent(self) -> FloatArray:
         """(N,) area over that of the upright bounding box; NaN where that is 0."""
-        return _ratio(self.area, self.to_boxes().area)
+        low, high = np.split(geometry.bounds(self._vertices, self._offsets), 2, axis=1)
+        return _ratio(self.area, (high - low).prod(axis=1))
 
     @property
     def solidity(self) -> FloatArray:
@@ -281,8 +285,10 @@ class Polygons(Regions):
 
     @property
     def aspect_ratio(self) -> FloatArray:
-        """(N,) width over height of the upright bounding box, as of `Boxes`."""
-        return self.to_boxes().aspect_ratio
+        """(N,) width over height of the upright bounding box, as of `Boxes`; NaN for an empty polygon."""
+        sides = np.diff(geometry.bounds(self._vertices, self._offsets).reshape(-1, 2, 2), axis=1)[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(sides[:, 0] / sides[:, 1])
 
     def _rectangles(self) -> list[tuple[FloatArray, FloatArray, float]]:
         return [geometry.min_area_rectangle(geometry.hull(points)) for points in self.points()]
@@ -309,16 +315,30 @@ class Polygons(Regions):
             result[row] = centre + np.stack([-along - across, along - across, along + across, across - along])
         return result
 
+    def min_area_boxes(self) -> RotatedBoxes:
+        """The smallest boxes of any angle: width the long side, `orientation` the angle, in clockwise radians.
+
+        Raises:
+            ValueError: If a polygon has no points; `drop_empty` leaves them out.
+        """
+        self._check_points("smallest")
+        rows = [[*centre, *sides, angle] for centre, sides, angle in self._rectangles()]
+        data = np.array(rows, np.float64).reshape(-1, 5)
+        return RotatedBoxes(data, unit="radians", sense="clockwise")
+
     def to_boxes(self) -> Boxes:
         """The least upright boxes around the polygons: float64, xyxy. An empty polygon has none.
 
         Raises:
             ValueError: If a polygon has no points; `drop_empty` leaves them out.
         """
+        self._check_points("bounding")
+        return Boxes(geometry.bounds(self._vertices, self._offsets), normalized=self._normalized, dtype=np.float64)
+
+    def _check_points(self, kind: str) -> None:
         none = np.flatnonzero(self.num_points == 0)
         if len(none):
-            raise ValueError(f"polygons[{none[0]}] has no points and hence no bounding box; drop_empty() leaves it out")
-        return Boxes(geometry.bounds(self._vertices, self._offsets), normalized=self._normalized, dtype=np.float64)
+            raise ValueError(f"polygons[{none[0]}] has no points and hence no {kind} box; drop_empty() leaves it out")
 
     def convex_hull(self) -> Polygons:
         """The least convex polygons around these, clockwise on a screen; empty where there is no area."""
@@ -451,14 +471,14 @@ class Polygons(Regions):
             rows += [row] * len(found)
         return Polygons._of_rings(rings, self._normalized), np.array(rows, np.int64)
 
-    def check_simple(self, row: int, name: str = "polygons") -> None:
+    def check_simple(self, row: int, name: str | None = None) -> None:
         """Refuses a path that crosses or touches itself, naming its edges."""
         contact = self.contact(row)
         if contact is not None:
             points = self._vertices[self._offsets[row] : self._offsets[row + 1]]
             edges = [f"{k} {points[k].tolist()} -> {points[(k + 1) % len(points)].tolist()}" for k in contact]
             raise ValueError(
-                f"{name}[{row}] crosses or touches itself: edge {edges[0]} meets edge {edges[1]}; "
+                f"{name or f'polygons[{row}]'} crosses or touches itself: edge {edges[0]} meets edge {edges[1]}; "
                 "make_valid() gives simple polygons that cover the same"
             )
 
@@ -480,6 +500,23 @@ class Polygons(Regions):
             else:
                 rings.append(points)
         return Polygons._of_rings(rings, self._normalized)
+
+    def diagnose(self, image_size: tuple[float, float] | None = None) -> Diagnosis:
+        """What looks wrong with these polygons; it changes nothing.
+
+        - ``no_points``, ``too_few_points`` (fewer than 3 different ones), ``zero_area`` (all on one line).
+        - ``self_crossing``: edges that cross or touch, other than neighbours at their common end.
+        - ``repeated_points``: a point equals the next one, as the last equals the first in rings that are closed twice.
+        - ``mixed_orientation``: some turn one way, fewer the other: the fewer.
+        - ``normalized_not_declared``: no number beyond 1.5 in magnitude, and one is no integer. ``not_normalized``:
+          declared as normalized, and at least half of the polygons have a number beyond 2.
+        - ``partly_outside``, ``wholly_outside`` the image by their bounding boxes; ``negative`` where its size is not
+          known. ``duplicate``: the points of an earlier one.
+
+        Args:
+            image_size: (width, height) in pixels of the image, if it is one; normalized polygons need none.
+        """
+        return diagnose_polygons(self, image_size)
 
     def drop_empty(self) -> Polygons:
         """Without the polygons that have no area."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["elementwise", "pairs", "pairwise"]
 
+_NAMES = ("boxes1[{}]", "boxes2[{}]")  # what messages call a row of each set
 _NEEDED_BY = "the overlap of polygons that are not convex"
 _SAME_AREA = 1e-9  # a path that only touches itself has the area of what it encloses, up to rounding
 
@@ -35,9 +36,15 @@ def pairwise(measure: str, first: Polygons, second: Polygons, threads: int) -> F
     return values
 
 
-def elementwise(measure: str, first: Polygons, second: Polygons, threads: int) -> FloatArray:
-    """(N,)."""
-    a, b = _sides(first, second)
+def elementwise(
+    measure: str,
+    first: Polygons,
+    second: Polygons,
+    threads: int,
+    names: tuple[str, str] = _NAMES,
+) -> FloatArray:
+    """(N,); ``names`` is what messages call a row of each set."""
+    a, b = _sides(first, second, names)
     values = _core.polygon_elementwise(measure, *a.convex, *b.convex, threads)
     rows = np.union1d(a.concave, b.concave)
     if len(rows):
@@ -56,21 +63,23 @@ def pairs(measure: str, first: Polygons, second: Polygons, rows: Rows, columns: 
 
 
 class _Side:
-    """One set, its convex polygons apart from the others."""
+    """One set, its convex polygons apart from the others; ``name`` is what messages call a row."""
 
     def __init__(self, polygons: Polygons, name: str) -> None:
         self.polygons, self.name = polygons, name
         self.area = polygons.area
         odd = np.flatnonzero(~polygons.is_convex)
-        self.convex = (polygons.vertices, polygons.offsets)
+        self.convex = (np.asarray(polygons.vertices, np.float64), polygons.offsets)
         self.concave: Rows = odd
         self._drawn: NDArray[Any] | None = None
         if len(odd):
             self.concave = odd[~_flat(polygons[odd])]
-            others = np.where(polygons.is_convex, polygons.num_points, 0)  # the rest is empty there, so it overlaps nothing
+            others = np.where(
+                polygons.is_convex, polygons.num_points, 0
+            )  # the rest is empty there, so it overlaps nothing
             kept = np.repeat(polygons.is_convex, polygons.num_points)
             offsets = np.concatenate([[0], np.cumsum(others)]).astype(np.int64)
-            self.convex = (np.ascontiguousarray(polygons.vertices[kept]), offsets)
+            self.convex = (np.ascontiguousarray(polygons.vertices[kept], np.float64), offsets)
         if len(self.concave):
             self._check()
 
@@ -91,14 +100,15 @@ class _Side:
         mended = module.make_valid(self.drawn[bad])
         crossing = np.abs(module.area(mended) - self.area[bad]) > _SAME_AREA * self.area[bad]
         if crossing.any():
-            self.polygons.check_simple(int(bad[np.argmax(crossing)]), self.name)
+            row = int(bad[np.argmax(crossing)])
+            self.polygons.check_simple(row, self.name.format(row))
         self.drawn[bad] = mended
 
 
-def _sides(first: Polygons, second: Polygons) -> tuple[_Side, _Side]:
+def _sides(first: Polygons, second: Polygons, names: tuple[str, str] = _NAMES) -> tuple[_Side, _Side]:
     check_one_unit(first.normalized, second.normalized)
-    a = _Side(first, "boxes1")
-    return a, a if second is first else _Side(second, "boxes2")
+    a = _Side(first, names[0])
+    return a, a if second is first else _Side(second, names[1])
 
 
 def _flat(polygons: Polygons) -> Mask:
@@ -126,8 +136,9 @@ def _through_shapely(measure: str, a: _Side, b: _Side, rows: Rows, columns: Rows
     first, second = a.drawn[rows], b.drawn[columns]
     area1, area2 = a.area[rows], b.area[columns]
     smaller = np.minimum(area1, area2)
-    with np.errstate(invalid="ignore"):
-        intersection = np.minimum(module.area(module.intersection(first, second)), smaller)
+    turned = area1 > area2  # so that the last bits are those of the other order
+    shared = module.intersection(np.where(turned, second, first), np.where(turned, first, second))
+    intersection = np.minimum(module.area(shared), smaller)
     intersection = np.where(module.equals_exact(first, second, 0), smaller, intersection)
     return _of_areas(measure, intersection, area1, area2)
 
@@ -144,4 +155,4 @@ def _of_areas(measure: str, intersection: FloatArray, area1: FloatArray, area2: 
         "intersection": np.ones_like(area1),
     }[measure]
     value = np.divide(intersection, divisor, out=np.zeros_like(intersection), where=divisor > 0)
-    return 1 - value if measure == "jaccard_distance" else value
+    return np.asarray(1 - value if measure == "jaccard_distance" else value)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ioukit._checks import check_threads
+from ioukit.boxes import Polygons
+from ioukit.overlap import _polygons
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +34,9 @@ class Engine:
     elementwise: Callable[[str, Any, Any, int], FloatArray]
 
 
-ENGINES: dict[type, Engine] = {}
+ENGINES: dict[type, Engine] = {
+    Polygons: Engine(_polygons.pairwise, _polygons.elementwise),
+}
 
 
 def engine_of(boxes1: object, boxes2: object) -> Engine | None:

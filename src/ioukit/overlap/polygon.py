@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ioukit.boxes import Polygon
-from ioukit.overlap.elementwise import elementwise_iou
+from ioukit.overlap import _polygons
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -37,4 +37,4 @@ def polygon_iou(polygon1: Polygon | ArrayLike, polygon2: Polygon | ArrayLike) ->
     one, other = (
         (given if isinstance(given, Polygon) else Polygon(given)).to_polygons() for given in (polygon1, polygon2)
     )
-    return float(elementwise_iou(one, other)[0])
+    return float(_polygons.elementwise("iou", one, other, 1, ("polygon1", "polygon2"))[0])
