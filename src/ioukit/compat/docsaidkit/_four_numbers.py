@@ -114,9 +114,7 @@ class FourNumbers:
         far = (shift_x, shift_y) if self._mode == BoxMode.XYXY else (0, 0)
         return self._like(self._array + np.array([shift_x, shift_y, *far], np.float32))
 
-    def scale(
-        self, dsize: tuple[float, float] | None = None, fx: float | None = None, fy: float | None = None
-    ) -> Self:
+    def scale(self, dsize: tuple[float, float] | None = None, fx: float | None = None, fy: float | None = None) -> Self:
         """Another size about the same centre.
 
         Args:
@@ -166,27 +164,27 @@ class FourNumbers:
 
     @property
     def center(self) -> Any:
-        """x and y."""
+        """The centre, (x, y)."""
         return self._column(BoxMode.CXCYWH, 0, 1)
 
     @property
     def left_top(self) -> Any:
-        """x and y of the corner of least x and least y."""
+        """(x, y) of the corner of least x and least y."""
         return self._column(BoxMode.XYXY, 0, 1)
 
     @property
     def right_bottom(self) -> Any:
-        """x and y of the corner of largest x and largest y."""
+        """(x, y) of the corner of largest x and largest y."""
         return self._column(BoxMode.XYXY, 2, 3)
 
     @property
     def left_bottom(self) -> Any:
-        """x and y of the corner of least x and largest y."""
+        """(x, y) of the corner of least x and largest y."""
         return self._column(BoxMode.XYXY, 0, 3)
 
     @property
     def right_top(self) -> Any:
-        """x and y of the corner of largest x and least y."""
+        """(x, y) of the corner of largest x and least y."""
         return self._column(BoxMode.XYXY, 2, 1)
 
     def __eq__(self, other: object) -> bool:

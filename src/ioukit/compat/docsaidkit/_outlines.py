@@ -83,7 +83,7 @@ def _through(border: Sequence[tuple[float, float]]) -> tuple[tuple[float, float]
     if not others:
         return (x0, y0), 0.0
     if len(others) == 1:
-        (x1, y1), = others
+        ((x1, y1),) = others
         return ((x0 + x1) / 2, (y0 + y1) / 2), math.dist(border[0], border[1]) / 2
     (ax, ay), (bx, by) = ((x - x0, y - y0) for x, y in others)
     cross = 2 * (ax * by - ay * bx)

@@ -66,7 +66,7 @@ def draw_boxes(
     """The outlines of boxes: as `draw_box`, with one colour and thickness for all or a list of them, one each."""
     made = prepare_boxes(boxes)
     painted = _canvas(img)
-    for box, one, width in zip(made, _colors(color, len(made)), _each(thickness, len(made)), strict=True):
+    for box, one, width in zip(made, _colors(color, len(made)), _thicknesses(thickness, len(made)), strict=True):
         painted = draw_box(painted, box, one, width)
     return painted
 
@@ -91,7 +91,7 @@ def draw_polygons(
     """As `draw_polygon`, with one colour and thickness for all or a list of them, one each."""
     made = prepare_polygons(polygons)
     painted = _canvas(img)
-    for polygon, one, width in zip(made, _colors(color, len(made)), _each(thickness, len(made)), strict=True):
+    for polygon, one, width in zip(made, _colors(color, len(made)), _thicknesses(thickness, len(made)), strict=True):
         painted = draw_polygon(painted, polygon, one, width, fillup)
     return painted
 
@@ -180,7 +180,7 @@ def draw_detections(
     painted = _canvas(img)
     for row, box in enumerate(made):
         score = None if scores is None else scores[row]
-        painted = draw_detection(painted, box, labels[row], score, colors[row], _each(thickness, len(made))[row])
+        painted = draw_detection(painted, box, labels[row], score, colors[row], _thicknesses(thickness, len(made))[row])
     return painted
 
 
@@ -198,16 +198,19 @@ def _in_pixels(structure: Any, image: NDArray[Any]) -> Any:
 
 
 def _colors(color: Any, count: int) -> list[Any]:
-    """One colour for all, or a list of them, one each."""
     one = np.isscalar(color) or all(np.isscalar(item) for item in color)
-    return _each(color, count, "colors", one=bool(one) and bool(count))
+    return _each(color, count, "color", one=bool(one))
 
 
-def _each(value: Any, count: int, name: str = "thicknesses", *, one: bool | None = None) -> list[Any]:
+def _thicknesses(thickness: Any, count: int) -> list[Any]:
+    return _each(thickness, count, "thickness", one=bool(np.isscalar(thickness)))
+
+
+def _each(value: Any, count: int, name: str, *, one: bool) -> list[Any]:
     """One value for all, or a list of them, one each."""
-    values = [value] * count if (np.isscalar(value) if one is None else one) else list(value)[: count or None]
+    values = [value] * count if one else list(value)
     if len(values) != count:
-        raise ValueError(f"{name} must be one for all or as many as there are shapes, got {len(values)} for {count}")
+        raise ValueError(f"{name} must be one for all or one each, got {len(values)} for {count}")
     return values
 
 

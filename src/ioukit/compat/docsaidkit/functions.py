@@ -14,6 +14,7 @@ from ioukit.compat.docsaidkit.boxes import Boxes
 from ioukit.compat.docsaidkit.keypoints import Keypoints
 from ioukit.compat.docsaidkit.modes import BoxMode, one_unit
 from ioukit.compat.docsaidkit.polygon import Polygon
+from ioukit.postprocess.merging import merge_boxes as merge
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -24,6 +25,7 @@ __all__ = [
     "calc_angle",
     "is_inside_box",
     "jaccard_index",
+    "merge_boxes",
     "order_points_clockwise",
     "pairwise_intersection",
     "pairwise_ioa",
@@ -69,6 +71,23 @@ def pairwise_ioa(boxes1: Boxes, boxes2: Boxes) -> FloatArray:
     """Intersection over the area of the second box: `ioukit.pairwise_ioa`, (N, M) float32; errors of `pairwise_iou`."""
     overlap: FloatArray = ioukit.pairwise_ioa(*_with_area(boxes1, boxes2))
     return overlap
+
+
+def merge_boxes(boxes: Boxes, threshold: float = 0.5) -> tuple[Boxes, list[list[int]]]:
+    """The boxes around groups that hang together by an IoU of at least the threshold: `ioukit.merge_boxes`.
+
+    Args:
+        boxes: Of one image.
+        threshold: Above 0 and at most 1.
+
+    Returns:
+        The boxes around the groups in the mode and unit of ``boxes``, and the rows of each group, ascending; groups are
+        in the order of their first row.
+    """
+    if not isinstance(boxes, Boxes):
+        raise TypeError(f"boxes must be ioukit.compat.docsaidkit.Boxes, got {type(boxes).__name__}")
+    merged, groups = merge(boxes.checked(), threshold)
+    return Boxes(merged.numpy(), boxes.box_mode, boxes.is_normalized), [group.tolist() for group in groups]
 
 
 def _check_pair(boxes1: Boxes, boxes2: Boxes) -> None:
@@ -175,9 +194,7 @@ def calc_angle(v1: ArrayLike, v2: ArrayLike) -> float:
     return 0.0 if degrees == 360 else degrees  # what rounds up from just below 0
 
 
-def poly_angle(
-    poly1: Polygon, poly2: Polygon | None = None, base_vector: tuple[float, float] = (0, 1)
-) -> float:
+def poly_angle(poly1: Polygon, poly2: Polygon | None = None, base_vector: tuple[float, float] = (0, 1)) -> float:
     """Degrees within [0, 360) by which a quadrilateral is turned against another, or against a vector.
 
     Its direction is the sum of its diagonals, from the first point to the third and from the second to the fourth: down

@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["dict_to_jsonable"]
 
 
+_PLAIN: list[tuple[Any, Callable[[Any], Any]]] = [
+    (FourNumbers, lambda boxes: boxes.convert(BoxMode.XYXY).to_list()),
+    ((Polygon, Polygons, Keypoints, KeypointsList), lambda points: points.to_list()),
+    ((np.ndarray, np.generic), lambda array: array.tolist()),
+    (Enum, lambda member: member.name),
+    (PurePath, str),
+    (date, lambda day: day.isoformat()),
+    ((str, int, float, type(None)), lambda value: value),
+]
+
+
 def dict_to_jsonable(
     d: Mapping[Any, Any], jsonable_func: Mapping[Any, Callable[[Any], Any]] | None = None
 ) -> dict[Any, Any]:
@@ -37,9 +48,7 @@ def dict_to_jsonable(
         TypeError: If a value is of another kind, naming where it is.
     """
     own = jsonable_func or {}
-    return {
-        key: own[key](value) if key in own else _jsonable(value, f"d[{key!r}]", own) for key, value in d.items()
-    }
+    return {key: own[key](value) if key in own else _jsonable(value, f"d[{key!r}]", own) for key, value in d.items()}
 
 
 def _jsonable(value: Any, where: str, own: Mapping[Any, Callable[[Any], Any]]) -> Any:
@@ -47,18 +56,7 @@ def _jsonable(value: Any, where: str, own: Mapping[Any, Callable[[Any], Any]]) -
         return {k: own[k](v) if k in own else _jsonable(v, f"{where}[{k!r}]", own) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_jsonable(item, f"{where}[{position}]", own) for position, item in enumerate(value)]
-    if isinstance(value, FourNumbers):
-        return value.convert(BoxMode.XYXY).to_list()
-    if isinstance(value, (Polygon, Polygons, Keypoints, KeypointsList)):
-        return value.to_list()
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _jsonable(value.tolist(), where, own)
-    if isinstance(value, Enum):
-        return value.name
-    if isinstance(value, PurePath):
-        return str(value)
-    if isinstance(value, date):
-        return value.isoformat()
-    if value is None or isinstance(value, (str, int, float)):
-        return value
+    for kinds, plain in _PLAIN:
+        if isinstance(value, kinds):
+            return plain(value)
     raise TypeError(f"{where} is a {type(value).__name__}, which JSON does not know: give jsonable_func its key")

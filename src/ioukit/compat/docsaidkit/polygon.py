@@ -147,7 +147,9 @@ class Polygon:
         styles: dict[JOIN_STYLE, JoinStyle] = {style: style.name for style in JOIN_STYLE}  # type: ignore[misc]
         if self.is_empty():
             return self._like(self._array[:0])
-        parts = self.checked().to_polygons().buffer(distance, join_style=styles[JOIN_STYLE(join_style)], parts="largest")
+        parts = (
+            self.checked().to_polygons().buffer(distance, join_style=styles[JOIN_STYLE(join_style)], parts="largest")
+        )
         grown = parts.points()[0]
         if not len(grown):
             return self._like(self._array[:0])
