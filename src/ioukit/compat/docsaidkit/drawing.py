@@ -55,7 +55,7 @@ def draw_box(img: Image, box: Box | ArrayLike, color: Color = GREEN, thickness: 
     """
     painted = _canvas(img)
     made = prepare_box(box)
-    x1, y1, x2, y2 = _in_pixels(made, painted).convert(BoxMode.XYXY).numpy().astype(np.int64).tolist()
+    x1, y1, x2, y2 = _truncated(_in_pixels(made, painted).convert(BoxMode.XYXY).numpy()).tolist()
     _outline(painted, np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]]), color, thickness, thickness < 0)
     return painted
 
@@ -76,7 +76,7 @@ def draw_polygon(
 ) -> Image:
     """The outline of a polygon, or what it encloses if ``fillup``; otherwise as `draw_box`."""
     painted = _canvas(img)
-    points = _in_pixels(prepare_polygon(polygon), painted).numpy().astype(np.int64)
+    points = _truncated(_in_pixels(prepare_polygon(polygon), painted).numpy())
     _outline(painted, points, color, thickness, fillup or thickness < 0)
     return painted
 
@@ -111,7 +111,7 @@ def draw_keypoints(img: Image, keypoints: Keypoints | ArrayLike, scale: float = 
     for point, color in zip(_in_pixels(made, painted).numpy(), made.point_colors, strict=True):
         if len(point) == 3 and point[2] == 0:
             continue
-        x, y = point[:2].astype(np.int64).tolist()
+        x, y = _truncated(point[:2]).tolist()
         shown = color[::-1] if painted.ndim == 3 else int(sum(color) / 3)
         if thickness < 0:
             _raster.disc(painted, (x, y), radius, shown)
@@ -155,7 +155,7 @@ def draw_detection(
     painted = draw_box(img, box, chosen, thickness)
     text = label if score is None else f"{label} {score:.0%}"
     made = _in_pixels(prepare_box(box), painted)
-    x, y = made.left_top.astype(np.int64).tolist()
+    x, y = _truncated(made.left_top).tolist()
     return _write(painted, text, x, y, chosen)
 
 
@@ -195,6 +195,11 @@ def _canvas(img: Image) -> NDArray[np.uint8]:
 def _in_pixels(structure: Any, image: NDArray[Any]) -> Any:
     height, width = image.shape[:2]
     return structure.denormalize(width, height) if structure.is_normalized else structure
+
+
+def _truncated(numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """Whole pixels; what rounding leaves just below one counts as that one."""
+    return np.asarray(np.round(numbers, 3).astype(np.int64))
 
 
 def _colors(color: Any, count: int) -> list[Any]:

@@ -195,9 +195,9 @@ def calc_angle(v1: ArrayLike, v2: ArrayLike) -> float:
 
 
 def poly_angle(poly1: Polygon, poly2: Polygon | None = None, base_vector: tuple[float, float] = (0, 1)) -> float:
-    """Degrees within [0, 360) by which a quadrilateral is turned against another, or against a vector.
+    """Degrees within [0, 360) from the direction of a quadrilateral to that of another, or to a vector, x towards y.
 
-    Its direction is the sum of its diagonals, from the first point to the third and from the second to the fourth: down
+    The direction is the sum of the diagonals, from the first point to the third and from the second to the fourth: down
     for an upright one that begins at its upper left corner and goes clockwise.
 
     Raises:

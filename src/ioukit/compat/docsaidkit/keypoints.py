@@ -246,4 +246,4 @@ class KeypointsList(_Points):
 
 def _rainbow(place: float) -> tuple[float, float, float]:
     """Red, green and blue of gnuplot's rainbow (its formulas 33, 13 and 10), which is Matplotlib's."""
-    return abs(2 * place - 0.5), math.sin(math.pi * place), math.cos(math.pi / 2 * place)
+    return min(abs(2 * place - 0.5), 1.0), math.sin(math.pi * place), math.cos(math.pi / 2 * place)
