@@ -126,7 +126,7 @@ def test_boxes_are_selected(torch: Any) -> None:
     for rows in (slice(1, 3), torch.tensor([1, 2]), torch.tensor([False, True, True]), [1, 2], np.array([1, 2])):
         assert boxes[rows].tensor.tolist() == [[4, 5, 6, 7], [8, 9, 10, 11]]
     with pytest.raises(ValueError, match=r"indexing Boxes with \(0, 1\) does not select rows"):
-        boxes[0, 1]  # type: ignore[index]
+        boxes[0, 1]
 
 
 @pytest.mark.usefixtures("torch")

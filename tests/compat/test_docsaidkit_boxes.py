@@ -28,7 +28,7 @@ def test_values_of_a_box(mode: str) -> None:
         assert getattr(box, name) == pytest.approx(case[name])
     for name in ("center", "left_top", "right_bottom", "left_bottom", "right_top"):
         assert_allclose(getattr(box, name), case[name])
-    results = {
+    results: dict[str, Any] = {
         "to_xyxy": box.convert("XYXY"),
         "to_xywh": box.convert(1),
         "to_cxcywh": box.convert(D.BoxMode.CXCYWH),
@@ -61,10 +61,11 @@ def test_values_of_boxes() -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_every_method_of_boxes_is_that_of_each_box(mode: str) -> None:
     boxes = D.Boxes(D.Boxes(ROWS[:2]), mode)
-    for call in (
+    calls: list[Any] = [
         lambda b: b.convert("CXCYWH"), lambda b: b.normalize(30, 40), lambda b: b.clip(15, 0, 45, 60),
         lambda b: b.shift(3, -4), lambda b: b.scale(dsize=(1, 2)), lambda b: b.scale(fy=3), lambda b: b.copy(),
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for call in calls:
         assert_allclose(call(boxes).numpy(), [call(box).numpy() for box in boxes], rtol=1e-6)
     for name in ("left_bottom", "right_top", "center", "area"):
         assert_allclose(getattr(boxes, name), [getattr(box, name) for box in boxes])
@@ -137,10 +138,9 @@ def test_a_box_in_another_mode_is_converted() -> None:
 
 def test_every_method_keeps_the_unit_and_the_mode() -> None:
     for mode in MODES:
-        for boxes in (
-            D.Box([0.1, 0.1, 0.5, 0.5], mode, True),
-            D.Boxes([[0.1, 0.1, 0.5, 0.5]] * 3, mode, normalized=True),
-        ):
+        row = [0.1, 0.1, 0.5, 0.5]
+        structures: list[Any] = [D.Box(row, mode, True), D.Boxes([row] * 3, mode, normalized=True)]
+        for boxes in structures:
             made: list[Any] = [
                 boxes.copy(), boxes.shift(0.1, 0), boxes.square(), boxes.scale(fx=0.5), boxes.clip(0, 0, 0.3, 1),
                 type(boxes)(boxes, mode),
@@ -284,8 +284,8 @@ def test_boxes_without_area_are_named(row: list[float]) -> None:
         (lambda: D.Box([0, 0, 1, 1]).clip(2, 0, 1, 1), ValueError, "xmin <= xmax"),
         (lambda: D.Box([0, 0, 1, 1]).clip(np.nan, 0, 1, 1), ValueError, "xmin <= xmax"),
         (lambda: D.Box([0, 0, 1, 1]).scale((1, 1), fx=2), ValueError, "dsize, or fx and fy, not both"),
-        (lambda: D.pairwise_iou(D.Boxes([]), ROWS), TypeError, "boxes2 must be .*Boxes, got list"),  # type: ignore[arg-type]
-        (lambda: D.merge_boxes(ROWS), TypeError, "boxes must be .*Boxes, got list"),  # type: ignore[arg-type]
+        (lambda: D.pairwise_iou(D.Boxes([]), ROWS), TypeError, "boxes2 must be .*Boxes, got list"),
+        (lambda: D.merge_boxes(ROWS), TypeError, "boxes must be .*Boxes, got list"),
     ],
 )
 def test_errors(call: Any, kind: type[Exception], says: str) -> None:

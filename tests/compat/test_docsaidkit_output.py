@@ -123,8 +123,8 @@ def test_dictionaries_become_json_without_rounding() -> None:
     given = {
         "box": D.Box([0.25, 0.5, 1, 2], "XYWH"),
         "boxes": D.Boxes([[0.25, 0.5, 1, 2]]),
-        "polygon": D.Polygon([[0.5, 0], [1, 1]]),
-        "polygons": D.Polygons([[[0.5, 0], [1, 1]]]),
+        "polygon": D.Polygon([[0.5, 0.0], [1.0, 1.0]]),
+        "polygons": D.Polygons([[[0.5, 0.0], [1.0, 1.0]]]),
         "keypoints": D.Keypoints([[0.5, 1]]),
         "list": [D.Keypoints([[0.5, 1]]), {"array": np.array([[1, 2]]), "number": np.float32(0.5)}],
         "mode": D.BoxMode.XYWH,

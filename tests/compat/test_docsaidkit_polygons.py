@@ -178,10 +178,11 @@ def test_polygons() -> None:
     assert_allclose(kept.centroid, [polygon.centroid for polygon in kept])
     assert kept.to_boxes() == D.Boxes([[0, 0, 10, 10], [1, 1, 20, 19]])
     assert kept.to_boxes("XYWH").box_mode is D.BoxMode.XYWH
-    for call in (
+    calls: list[Any] = [
         lambda p: p.copy(), lambda p: p.normalize(10, 10), lambda p: p.shift(1, 2), lambda p: p.clip(1, 1, 9, 9),
         lambda p: p.to_convexhull(), lambda p: p.to_min_boxpoints(), lambda p: p.normalize(3, 4).denormalize(3, 4),
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for call in calls:
         assert call(kept).to_list() == [call(polygon).to_list() for polygon in kept]
     assert D.Polygons.cat([kept, polygons]).to_list() == kept.to_list() + polygons.to_list()
     assert len(D.Polygons([])) == 0
@@ -343,11 +344,12 @@ def test_values_of_keypoints() -> None:
     case = CASES["keypoints"]
     keypoints = D.Keypoints(np.array(case["input"]))
     several = D.KeypointsList([keypoints, keypoints])
-    for call, name in (
-        (lambda k: k.shift(1, 2), "shift_1_2"),
-        (lambda k: k.scale(2, 0.5), "scale_2_half"),
-        (lambda k: k.normalize(100, 200), "normalize_100_200"),
-    ):
+    calls: dict[str, Any] = {
+        "shift_1_2": lambda k: k.shift(1, 2),
+        "scale_2_half": lambda k: k.scale(2, 0.5),
+        "normalize_100_200": lambda k: k.normalize(100, 200),
+    }
+    for name, call in calls.items():
         assert_allclose(call(keypoints).numpy(), case[name], rtol=1e-6)
         assert_allclose(call(several).numpy(), [case[name]] * 2, rtol=1e-6)
     assert keypoints.normalize(100, 200).denormalize(100, 200) == keypoints

@@ -11,6 +11,7 @@ from ioukit.boxes.formats import convert
 from ioukit.compat.docsaidkit.modes import BoxMode
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
     from typing_extensions import Self
 
     from ioukit.typing import FloatArray
@@ -27,17 +28,17 @@ class FourNumbers:
     __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, and approximate values have no hash
 
     @classmethod
-    def _of(cls, array: FloatArray, mode: BoxMode, normalized: bool) -> Self:
+    def _of(cls, array: ArrayLike, mode: BoxMode, normalized: bool) -> Self:
         made = cls.__new__(cls)
         made._set(array, mode, normalized)
         return made
 
-    def _set(self, array: FloatArray, mode: BoxMode, normalized: bool) -> None:
+    def _set(self, array: ArrayLike, mode: BoxMode, normalized: bool) -> None:
         self._array = np.array(array, np.float32)
         self._array.flags.writeable = False
         self._mode, self._normalized = mode, normalized
 
-    def _like(self, array: FloatArray) -> Self:
+    def _like(self, array: ArrayLike) -> Self:
         return self._of(array, self._mode, self._normalized)
 
     @property

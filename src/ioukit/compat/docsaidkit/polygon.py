@@ -53,9 +53,9 @@ class Polygon:
         self, array: Polygon | ArrayLike, is_normalized: bool | None = None, *, normalized: bool | None = None
     ) -> None:
         if isinstance(array, Polygon):
-            points, sources = array._array, (array._normalized,)
+            points, sources = array._array, [array.is_normalized]
         else:
-            points, sources = as_floats(array, "polygon"), ()
+            points, sources = as_floats(array, "polygon"), []
         if points.shape == (0,):
             points = points.reshape(0, 2)
         elif points.shape == (2,):
@@ -66,7 +66,7 @@ class Polygon:
             raise ValueError(f"a Polygon must have shape (K, 2), (K, 1, 2), (2,) or (0,), got {points.shape}")
         self._array: FloatArray = np.array(points, np.float32)
         self._array.flags.writeable = False
-        self._normalized = unit_of(is_normalized, normalized, *sources)
+        self._normalized: bool = unit_of(is_normalized, normalized, *sources)
 
     def _like(self, array: ArrayLike) -> Polygon:
         return Polygon(np.asarray(array), is_normalized=self._normalized)

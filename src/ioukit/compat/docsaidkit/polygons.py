@@ -45,12 +45,12 @@ class Polygons:
         normalized: bool | None = None,
     ) -> None:
         given = list(polygons)
-        sources = [item._normalized for item in given if isinstance(item, Polygon)]
+        sources = [item.is_normalized for item in given if isinstance(item, Polygon)]
         if isinstance(polygons, Polygons):
-            sources.append(polygons._normalized)
+            sources.append(polygons.is_normalized)
         elif sources and len(sources) < len(given):
             sources.append(unit_of(is_normalized, normalized))
-        self._normalized = unit_of(is_normalized, normalized, *sources)
+        self._normalized: bool = unit_of(is_normalized, normalized, *sources)
         self._polygons = [Polygon(item, is_normalized=self._normalized) for item in given]
 
     def _each(self, work: Callable[[Polygon], Polygon]) -> Polygons:
