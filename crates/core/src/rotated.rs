@@ -1,8 +1,15 @@
-//! Turned rectangles: where their corners are.
+//! Turned rectangles: where their corners are, and how much they overlap.
 //!
 //! x points right and y down, as in an image. Sines and cosines are libm's, so that the bits are the same everywhere.
 
+use rayon::prelude::*;
+
 use crate::convex::clip::Point;
+use crate::convex::rectangles::{AREA, BLOCK, Columns, Row, may_meet, shared};
+use crate::overlap::Level;
+use crate::overlap::areas::AreaMeasure;
+use crate::overlap::simd::{self, InstructionSet, Kernel};
+use crate::threads::with_threads;
 
 /// What the fifth number of a rectangle, its angle, means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +74,232 @@ impl Rectangle {
         let Self { centre: [x, y], half: [w, h], direction: [cos, sin] } = *self;
         let (reach_x, reach_y) = (w * cos.abs() + h * sin.abs(), w * sin.abs() + h * cos.abs());
         [x - reach_x, y - reach_y, x + reach_x, y + reach_y]
+    }
+}
+
+/// Rectangles, ready to be compared.
+pub struct Rectangles {
+    rows: Vec<Row>,
+    /// Where each is and how far it reaches, as columns of their own: all that most pairs are asked for.
+    places: [Vec<f64>; 4],
+}
+
+impl Rectangles {
+    /// From rows of cx, cy, width, height and an angle.
+    pub fn new(boxes: &[[f64; 5]], turn: Turn) -> Self {
+        let rows: Vec<Row> = boxes
+            .iter()
+            .map(|row| {
+                let Rectangle { centre: [x, y], half: [w, h], direction: [cos, sin] } = Rectangle::new(row, turn);
+                let (reach_x, reach_y) = (w * cos.abs() + h * sin.abs(), w * sin.abs() + h * cos.abs());
+                [x, y, w, h, cos, sin, row[2] * row[3], reach_x, reach_y]
+            })
+            .collect();
+        // Filled up by a block that is near nothing: a block is read wherever it begins.
+        let filled = |column: usize| rows.iter().map(|row| row[column]).chain([f64::NAN; BLOCK]).collect();
+        let places = [0, 1, 7, 8].map(filled);
+        Self { rows, places }
+    }
+
+    /// Which of the rectangles from `start` on may meet this one: 1, else 0.
+    #[inline(always)]
+    fn near(&self, one: &Row, start: usize) -> [u8; BLOCK] {
+        let [x, y, reach_x, reach_y]: [&[f64; BLOCK]; 4] = [
+            block(&self.places[0], start),
+            block(&self.places[1], start),
+            block(&self.places[2], start),
+            block(&self.places[3], start),
+        ];
+        let mut near = [0; BLOCK];
+        for k in 0..BLOCK {
+            near[k] = u8::from(may_meet(one[0], one[1], one[7], one[8], [x[k], y[k], reach_x[k], reach_y[k]]));
+        }
+        near
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// Pairs a thread takes at a time; two such parts are worth a second thread.
+const PART: usize = 1 << 13;
+
+/// Every rectangle of one set against every rectangle of the other: row by row.
+pub fn pairwise(measure: AreaMeasure, first: &Rectangles, second: &Rectangles, threads: usize) -> Vec<f64> {
+    let width = second.len();
+    in_parts(first.len() * width, threads, |start, out| {
+        let part = PairwisePart { measure, first, second, start, out };
+        simd::run(Level::best(), part);
+    })
+}
+
+/// The pairs of two sequences of one length.
+///
+/// # Panics
+///
+/// If their lengths differ.
+pub fn elementwise(measure: AreaMeasure, first: &Rectangles, second: &Rectangles, threads: usize) -> Vec<f64> {
+    assert_eq!(first.len(), second.len(), "one of each per pair");
+    in_parts(first.len(), threads, |start, out| {
+        let end = start + out.len();
+        let pairs = first.rows[start..end].iter().zip(&second.rows[start..end]);
+        simd::run(Level::best(), Pairs { measure, pairs, out });
+    })
+}
+
+/// The pairs with these positions.
+///
+/// # Panics
+///
+/// If there are not as many of either, or one is outside its set.
+pub fn pairs(
+    measure: AreaMeasure,
+    first: &Rectangles,
+    second: &Rectangles,
+    rows: &[i64],
+    columns: &[i64],
+    threads: usize,
+) -> Vec<f64> {
+    assert_eq!(rows.len(), columns.len(), "a row and a column per pair");
+    in_parts(rows.len(), threads, |start, out| {
+        let end = start + out.len();
+        let (rows, columns) = (rows[start..end].iter(), columns[start..end].iter());
+        let pairs = rows.zip(columns).map(|(&row, &column)| (&first.rows[row as usize], &second.rows[column as usize]));
+        simd::run(Level::best(), Pairs { measure, pairs, out });
+    })
+}
+
+fn in_parts(count: usize, threads: usize, fill: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
+    let mut values = vec![0.0; count];
+    if threads == 1 || count < 2 * PART {
+        fill(0, &mut values);
+    } else {
+        with_threads(threads, || {
+            values.par_chunks_mut(PART).enumerate().for_each(|(number, out)| fill(number * PART, out));
+        });
+    }
+    values
+}
+
+/// Part of a pairwise result: the pairs from `start` on, counted row by row.
+struct PairwisePart<'a> {
+    measure: AreaMeasure,
+    first: &'a Rectangles,
+    second: &'a Rectangles,
+    start: usize,
+    out: &'a mut [f64],
+}
+
+impl Kernel for PairwisePart<'_> {
+    #[inline(always)]
+    fn run<I: InstructionSet, const L: usize>(self) {
+        let width = self.second.len();
+        let (mut a, mut b, mut values) = (Columns::new(), Columns::new(), [0.0; BLOCK]);
+        let (mut row, mut column) = (self.start / width, self.start % width);
+        let mut rest = self.out;
+        while !rest.is_empty() {
+            let here;
+            (here, rest) = rest.split_at_mut(rest.len().min(width - column));
+            let one = &self.first.rows[row];
+            a.fill(one);
+            let nothing = self.measure.of(0.0, 1.0, 1.0);
+            if nothing != 0.0 {
+                here.fill(nothing); // else it is fresh memory, which is 0
+            }
+            let (mut waiting, mut numbers) = (0, [0; BLOCK]);
+            for start in (0..here.len()).step_by(BLOCK) {
+                let near = self.second.near(one, column + start);
+                for (group, near) in near.as_chunks::<8>().0.iter().enumerate() {
+                    if u64::from_ne_bytes(*near) == 0 {
+                        continue;
+                    }
+                    for (k, _) in near.iter().enumerate().filter(|&(_, &near)| near != 0) {
+                        let number = start + group * 8 + k;
+                        if number >= here.len() {
+                            break;
+                        }
+                        b.set(waiting, &self.second.rows[column + number]);
+                        numbers[waiting] = number;
+                        waiting += 1;
+                        if waiting == BLOCK {
+                            measure_block(self.measure, &a, &b, &mut values);
+                            scatter(&numbers, &values, here);
+                            waiting = 0;
+                        }
+                    }
+                }
+            }
+            if waiting > 0 {
+                measure_block(self.measure, &a, &b, &mut values);
+                scatter(&numbers[..waiting], &values, here);
+            }
+            (row, column) = (row + 1, 0);
+        }
+    }
+}
+
+/// Pairs in whatever order.
+struct Pairs<'a, P> {
+    measure: AreaMeasure,
+    pairs: P,
+    out: &'a mut [f64],
+}
+
+impl<'r, P: Iterator<Item = (&'r Row, &'r Row)>> Kernel for Pairs<'_, P> {
+    #[inline(always)]
+    fn run<I: InstructionSet, const L: usize>(mut self) {
+        let (mut a, mut b, mut values) = (Columns::new(), Columns::new(), [0.0; BLOCK]);
+        for out in self.out.chunks_mut(BLOCK) {
+            for (place, (one, other)) in self.pairs.by_ref().take(out.len()).enumerate() {
+                a.set(place, one);
+                b.set(place, other);
+            }
+            measure_block(self.measure, &a, &b, &mut values);
+            out.copy_from_slice(&values[..out.len()]);
+        }
+    }
+}
+
+#[inline(always)]
+fn block(column: &[f64], start: usize) -> &[f64; BLOCK] {
+    column[start..].first_chunk().expect("filled up")
+}
+
+#[inline(always)]
+fn scatter(numbers: &[usize], values: &[f64; BLOCK], out: &mut [f64]) {
+    for (&number, &value) in numbers.iter().zip(values) {
+        out[number] = value;
+    }
+}
+
+#[inline(always)]
+fn measure_block(measure: AreaMeasure, a: &Columns, b: &Columns, values: &mut [f64; BLOCK]) {
+    for k in 0..BLOCK {
+        values[k] = shared(&a.at(k), &b.at(k));
+    }
+    let (first, second) = (&a.columns[AREA], &b.columns[AREA]);
+    // One loop per measure: the choice is made before it, and the division in vectors.
+    macro_rules! finish {
+        ($measure:expr) => {
+            for k in 0..BLOCK {
+                values[k] = $measure.of(values[k], first[k], second[k]);
+            }
+        };
+    }
+    match measure {
+        AreaMeasure::Intersection => {}
+        AreaMeasure::Iou => finish!(AreaMeasure::Iou),
+        AreaMeasure::IoaFirst => finish!(AreaMeasure::IoaFirst),
+        AreaMeasure::IoaSecond => finish!(AreaMeasure::IoaSecond),
+        AreaMeasure::Iom => finish!(AreaMeasure::Iom),
+        AreaMeasure::JaccardDistance => finish!(AreaMeasure::JaccardDistance),
     }
 }
 

@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use super::polygon::{polygon_elementwise, polygon_pairs, polygon_pairwise};
     #[pymodule_export]
-    use super::rotated::{rotated_bounds, rotated_corners};
+    use super::rotated::{rotated_bounds, rotated_corners, rotated_elementwise, rotated_pairs, rotated_pairwise};
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,9 +1,67 @@
 //! Turned rectangles and their overlaps. Python has checked the numbers, and words the errors a user sees.
 
-use ioukit_core::rotated::{Rectangle, Turn};
-use numpy::{IntoPyArray, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::PyTypeError;
+use ioukit_core::rotated::{self, Rectangle, Rectangles, Turn};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArrayMethods,
+};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+
+use crate::polygon::{check_positions, measure_named};
+
+/// (N, 5) boxes, whether their angles are degrees, and whether these are clockwise.
+type Set<'py> = (PyReadonlyArray2<'py, f64>, bool, bool);
+
+/// (N, M) overlaps.
+#[pyfunction]
+pub fn rotated_pairwise<'py>(
+    py: Python<'py>,
+    measure: &str,
+    first: Set<'py>,
+    second: Set<'py>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let measure = measure_named(measure)?;
+    let (first, second) = (ready(&first)?, ready(&second)?);
+    let values = py.detach(|| rotated::pairwise(measure, &first, &second, threads));
+    values.into_pyarray(py).reshape([first.len(), second.len()])
+}
+
+/// (N,) overlaps of two sets of one size.
+#[pyfunction]
+pub fn rotated_elementwise<'py>(
+    py: Python<'py>,
+    measure: &str,
+    first: Set<'py>,
+    second: Set<'py>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let measure = measure_named(measure)?;
+    let (first, second) = (ready(&first)?, ready(&second)?);
+    if first.len() != second.len() {
+        return Err(PyValueError::new_err(format!("{} boxes and {}", first.len(), second.len())));
+    }
+    Ok(py.detach(|| rotated::elementwise(measure, &first, &second, threads)).into_pyarray(py))
+}
+
+/// (P,) overlaps of the boxes at these positions of the two sets.
+#[pyfunction]
+pub fn rotated_pairs<'py>(
+    py: Python<'py>,
+    measure: &str,
+    first: Set<'py>,
+    second: Set<'py>,
+    rows: PyReadonlyArray1<'py, i64>,
+    columns: PyReadonlyArray1<'py, i64>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let measure = measure_named(measure)?;
+    let (first, second) = (ready(&first)?, ready(&second)?);
+    let (rows, columns) = (rows.as_slice()?, columns.as_slice()?);
+    check_positions(rows, columns, first.len(), second.len())?;
+    Ok(py.detach(|| rotated::pairs(measure, &first, &second, rows, columns, threads)).into_pyarray(py))
+}
 
 /// (N, 4, 2) corners of (N, 5) cx, cy, width, height and angle.
 #[pyfunction]
@@ -32,9 +90,17 @@ pub fn rotated_bounds<'py>(
 }
 
 fn rectangles(boxes: &PyReadonlyArray2<'_, f64>, degrees: bool, clockwise: bool) -> PyResult<Vec<Rectangle>> {
+    let turn = Turn { degrees, clockwise };
+    Ok(rows(boxes)?.iter().map(|row| Rectangle::new(row, turn)).collect())
+}
+
+fn ready((boxes, degrees, clockwise): &Set<'_>) -> PyResult<Rectangles> {
+    Ok(Rectangles::new(rows(boxes)?, Turn { degrees: *degrees, clockwise: *clockwise }))
+}
+
+fn rows<'a>(boxes: &'a PyReadonlyArray2<'_, f64>) -> PyResult<&'a [[f64; 5]]> {
     if boxes.shape()[1] != 5 {
         return Err(PyTypeError::new_err("boxes must be (N, 5)"));
     }
-    let turn = Turn { degrees, clockwise };
-    Ok(boxes.as_slice()?.as_chunks().0.iter().map(|row| Rectangle::new(row, turn)).collect())
+    Ok(boxes.as_slice()?.as_chunks().0)
 }

@@ -133,7 +133,7 @@ def convex(vertices: FloatArray, offsets: Offsets) -> NDArray[np.bool_]:
     dot = (edge * after).sum(axis=1)
     first, second = np.hypot(*edge.T), np.hypot(*after.T)
     # What a vertex moved by four units of its last place may change, as long as the turn is no more than a hair.
-    slack = np.minimum(8 * _EPSILON * (first + second), 1e-9 * first * second)
+    slack = np.minimum(8 * _EPSILON * (first + second), 1e-4 * first * second)
     turn = _sums(np.arctan2(cross, dot), offsets) / (2 * math.pi)
     sign = np.repeat(np.sign(turn), counts)
     bad = (cross * sign < -slack) | ((np.abs(cross) <= slack) & (dot < 0))
@@ -168,7 +168,7 @@ def first_contact(points: FloatArray) -> tuple[int, int] | None:
     number = np.flatnonzero(kept)
     count = len(distinct)
     if count < 3:
-        return (int(number[0]), int(number[-1])) if count else None
+        return (int(number[0]), int(number[-1])) if count else (0, 0)
     ends = np.roll(distinct, -1, axis=0)
     beyond = np.roll(distinct, -2, axis=0)
     back = (_orientation(distinct, ends, beyond) == 0) & (((ends - distinct) * (beyond - ends)).sum(axis=1) < 0)

@@ -118,7 +118,7 @@ class Polygons(Regions):
         return Polygons._trusted(vertices, self._offsets, self._normalized if normalized is None else normalized)
 
     @staticmethod
-    def fromragged(vertices: ArrayLike, offsets: ArrayLike, *, normalized: bool = False) -> Polygons:
+    def from_ragged(vertices: ArrayLike, offsets: ArrayLike, *, normalized: bool = False) -> Polygons:
         """Polygons from their vertices (K, 2) in a row and (N + 1,) positions where each begins and the last ends."""
         flat = np.array(as_floats(vertices, "vertices"), np.float64).reshape(-1, 2)
         ends = np.array(offsets, np.int64)

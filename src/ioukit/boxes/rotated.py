@@ -108,8 +108,8 @@ class RotatedBoxes(TurnedBoxes):
         """The rectangles with these corners, refusing what is none.
 
         Args:
-            corners: (N, 4, 2) x and y of the corners in turn, either way around. The first and the second corner are
-                the ends of the width, the angle is the direction from the first to the second; `corners` gives that order.
+            corners: (N, 4, 2) x and y of the corners in turn, either way around. From the first to the second is the
+                width, and its direction the angle; `corners` gives that order.
             unit: In what the angles are to be counted.
             sense: Which way.
             tolerance: How far a corner may lie from that of the rectangle, as a part of its diagonal.

@@ -55,6 +55,7 @@ def elementwise(
 def pairs(measure: str, first: Polygons, second: Polygons, rows: Rows, columns: Rows, threads: int) -> FloatArray:
     """(P,) of the polygons at these positions."""
     a, b = _sides(first, second)
+    rows, columns = (np.ascontiguousarray(positions, np.int64) for positions in (rows, columns))
     values = _core.polygon_pairs(measure, *a.convex, *b.convex, rows, columns, threads)
     at = np.flatnonzero(np.isin(rows, a.concave) | np.isin(columns, b.concave))
     if len(at):

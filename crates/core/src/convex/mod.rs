@@ -4,3 +4,4 @@
 //! that scale does not matter.
 
 pub mod clip;
+pub mod rectangles;
