@@ -12,6 +12,7 @@ from ioukit.boxes import (
     is_inside_box,
     order_points_clockwise,
 )
+from ioukit.boxes import Boxes, Boxes3D, Diagnosis, Finding, RotatedBoxes, diagnose
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
@@ -59,6 +60,7 @@ from ioukit.postprocess import merge_boxes
 __all__ = [
     "COCO",
     "Boxes",
+    "Boxes3D",
     "DatasetError",
     "Detections",
     "Diagnosis",

@@ -4,6 +4,7 @@
 //! no fused multiply-add, no fast-math, no sum whose order depends on scheduling.
 
 pub mod boxes;
+pub mod boxes3d;
 pub mod coco;
 pub mod convex;
 pub mod evaluation;

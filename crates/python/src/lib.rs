@@ -2,6 +2,7 @@
 //!
 //! Python checks what a person passes and words the errors; these functions take one dtype, contiguous and read-only.
 
+mod boxes3d;
 mod coco;
 mod evaluation;
 mod join;
@@ -15,6 +16,8 @@ use pyo3::prelude::*;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::boxes3d::{boxes3d_elementwise, boxes3d_pairs, boxes3d_pairwise};
     #[pymodule_export]
     use super::coco::{
         box_problem, known_detections, read_coco_detections, read_coco_ground_truth, read_text, settle_annotations,

@@ -91,16 +91,17 @@ pub fn rotated_bounds<'py>(
 
 fn rectangles(boxes: &PyReadonlyArray2<'_, f64>, degrees: bool, clockwise: bool) -> PyResult<Vec<Rectangle>> {
     let turn = Turn { degrees, clockwise };
-    Ok(rows(boxes)?.iter().map(|row| Rectangle::new(row, turn)).collect())
+    Ok(rows_of(boxes)?.iter().map(|row| Rectangle::new(row, turn)).collect())
 }
 
 fn ready((boxes, degrees, clockwise): &Set<'_>) -> PyResult<Rectangles> {
-    Ok(Rectangles::new(rows(boxes)?, Turn { degrees: *degrees, clockwise: *clockwise }))
+    Ok(Rectangles::new(rows_of(boxes)?, Turn { degrees: *degrees, clockwise: *clockwise }))
 }
 
-fn rows<'a>(boxes: &'a PyReadonlyArray2<'_, f64>) -> PyResult<&'a [[f64; 5]]> {
-    if boxes.shape()[1] != 5 {
-        return Err(PyTypeError::new_err("boxes must be (N, 5)"));
+/// The rows of an array of `K` columns.
+pub(crate) fn rows_of<'a, const K: usize>(array: &'a PyReadonlyArray2<'_, f64>) -> PyResult<&'a [[f64; K]]> {
+    if array.shape()[1] != K {
+        return Err(PyTypeError::new_err(format!("rows must be of {K} numbers")));
     }
-    Ok(boxes.as_slice()?.as_chunks().0)
+    Ok(array.as_slice()?.as_chunks().0)
 }

@@ -1,6 +1,7 @@
 """What is a box?"""
 
 from ioukit.boxes.boxes import Boxes, BoxesLike
+from ioukit.boxes.boxes3d import Boxes3D
 from ioukit.boxes.diagnosis import Diagnosis, Finding, diagnose
 from ioukit.boxes.points import is_inside_box, order_points_clockwise
 from ioukit.boxes.polygon import Polygon
@@ -22,3 +23,4 @@ __all__ = [
     "is_inside_box",
     "order_points_clockwise",
 ]
+__all__ = ["Boxes", "Boxes3D", "BoxesLike", "Diagnosis", "Finding", "Regions", "RotatedBoxes", "diagnose"]

@@ -174,8 +174,9 @@ class RotatedBoxes(TurnedBoxes):
         return self._with(array)
 
     def corners(self) -> FloatArray:
-        """(N, 4, 2) x and y in float64, clockwise on the screen: left top, right top, right bottom, left bottom of the
-        box before it is turned.
+        """(N, 4, 2) x and y in float64, clockwise on the screen.
+
+        They are the left top, right top, right bottom and left bottom corner of the box before it is turned.
         """
         return _core.rotated_corners(*self._native())
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from ioukit._checks import check_threads
-from ioukit.boxes import Polygons
-from ioukit.overlap import _polygons
+from ioukit.boxes import Boxes3D, Polygons, RotatedBoxes
+from ioukit.overlap import _boxes3d, _polygons, _rotated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ioukit.overlap._measure import Measure
     from ioukit.typing import FloatArray
 
-__all__ = ["ENGINES", "MEASURES", "Engine", "elementwise", "engine_of", "pairwise"]
+__all__ = ["ENGINES", "MEASURES", "Engine", "check_measure", "elementwise", "engine_of", "pairwise"]
 
 MEASURES = ("intersection", "iou", "ioa_first", "ioa_second", "iom", "jaccard_distance")
 """What follows from the areas of the intersection and of both regions, as `AreaMeasure` of the core names it."""
@@ -28,14 +31,19 @@ class Engine:
     Attributes:
         pairwise: ``(measure, first, second, threads) -> (N, M)`` float64.
         elementwise: ``(measure, first, second, threads) -> (N,)`` float64, for two sets of one length.
+        pairs: ``(measure, first, second, rows, columns, threads) -> (P,)`` float64, for the regions at these positions
+            of the two sets, the same bits as in the table of all pairs; None if there is no join of the kind.
     """
 
     pairwise: Callable[[str, Any, Any, int], FloatArray]
     elementwise: Callable[[str, Any, Any, int], FloatArray]
+    pairs: Callable[[str, Any, Any, NDArray[np.int64], NDArray[np.int64], int], FloatArray] | None = None
 
 
 ENGINES: dict[type, Engine] = {
-    Polygons: Engine(_polygons.pairwise, _polygons.elementwise),
+    Boxes3D: Engine(_boxes3d.pairwise, _boxes3d.elementwise, _boxes3d.pairs),
+    Polygons: Engine(_polygons.pairwise, _polygons.elementwise, _polygons.pairs),
+    RotatedBoxes: Engine(_rotated.pairwise, _rotated.elementwise, _rotated.pairs),
 }
 
 
@@ -69,11 +77,13 @@ def elementwise(engine: Engine, measure: Measure, first: Any, second: Any, threa
 
 
 def _name(measure: Measure, region: object) -> str:
-    if measure.variant not in MEASURES:
-        _refuse(measure, region)
+    check_measure(measure, region)
     return measure.variant
 
 
-def _refuse(measure: Measure, region: object) -> NoReturn:
+def check_measure(measure: Measure, region: object) -> None:
+    """Refuses what does not follow from areas."""
+    if measure.variant in MEASURES:
+        return
     known = "intersection, iou, ioa, iom, jaccard_distance"
     raise TypeError(f"{measure.variant} is defined for upright boxes; for {type(region).__name__} there are {known}")

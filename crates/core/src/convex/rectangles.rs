@@ -148,7 +148,7 @@ fn in_order(swap: bool, one: f64, other: f64) -> (f64, f64) {
 
 /// How much of an interval of half length `a` one of half length `b`, `apart` from it, covers.
 #[inline(always)]
-fn overlap(a: f64, b: f64, apart: f64) -> f64 {
+pub fn overlap(a: f64, b: f64, apart: f64) -> f64 {
     let least = min(a, b);
     max(0.0, min(least + least, a + b - apart.abs()))
 }
