@@ -56,6 +56,7 @@ from ioukit.overlap import (
     polygon_iou,
 )
 from ioukit.postprocess import merge_boxes
+from ioukit.postprocess import Suppression, nms, nms_padded
 
 __all__ = [
     "COCO",
@@ -73,6 +74,7 @@ __all__ = [
     "Polygons",
     "Protocol",
     "RotatedBoxes",
+    "Suppression",
     "__version__",
     "diagnose",
     "document_jaccard",
@@ -98,6 +100,8 @@ __all__ = [
     "jaccard_index_of_counts",
     "merge_boxes",
     "order_points_clockwise",
+    "nms",
+    "nms_padded",
     "overlap_join",
     "pairwise_alpha_iou",
     "pairwise_centre_distance",

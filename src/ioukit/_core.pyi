@@ -89,6 +89,25 @@ def overlap_join(
     labels2: Ids | None,
     threads: int,
 ) -> tuple[Ids, Ids, FloatArray]: ...
+def nms_survivors(
+    variant: str,
+    threshold: float,
+    boxes: FloatArray,
+    scores: FloatArray,
+    labels: Ids | None,
+    above: float | None,
+    threads: int,
+) -> Ids | int: ...
+def nms_first_suppressors(
+    variant: str,
+    threshold: float,
+    kept: FloatArray,
+    kept_labels: Ids | None,
+    others: FloatArray,
+    other_labels: Ids | None,
+    threads: int,
+) -> tuple[Ids, FloatArray]: ...
+def nms_of_pairs(count: int, better: Ids, worse: Ids) -> Ids: ...
 def simd_levels() -> list[str]: ...
 def thread_count() -> int: ...
 def polygon_pairwise(

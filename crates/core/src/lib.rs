@@ -11,6 +11,7 @@ pub mod evaluation;
 pub mod float;
 pub mod join;
 pub mod json;
+pub mod nms;
 pub mod overlap;
 pub mod polygon;
 pub mod rotated;

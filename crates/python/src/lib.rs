@@ -6,6 +6,7 @@ mod boxes3d;
 mod coco;
 mod evaluation;
 mod join;
+mod nms;
 mod overlap;
 mod polygon;
 mod rotated;
@@ -27,6 +28,8 @@ mod _core {
     use super::evaluation::{accumulate, match_detections};
     #[pymodule_export]
     use super::join::overlap_join;
+    #[pymodule_export]
+    use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
     #[pymodule_export]

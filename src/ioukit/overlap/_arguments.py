@@ -14,7 +14,7 @@ from ioukit.boxes.formats import convert
 if TYPE_CHECKING:
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["Corners", "check_last", "corners", "finish", "result_array"]
+__all__ = ["Corners", "check_last", "corners", "finish", "result_array", "single_set"]
 
 
 class Corners(NamedTuple):
@@ -99,3 +99,12 @@ def finish(result: FloatArray, out: FloatArray | None, dtype: np.dtype[Any]) -> 
             return result.astype(dtype)
         out[...] = result
     return out
+
+
+def single_set(name: str, boxes: BoxesLike, fmt: BoxFormat | None, check: bool) -> tuple[FloatArray, np.dtype[Any]]:
+    """One set of boxes as (..., 4) corners in the dtype it is computed in, and the dtype of what follows from it."""
+    if fmt is not None:
+        check_format(fmt)
+    numbers = _numbers(name, boxes, fmt)
+    dtype = numbers.dtype
+    return _corners(name, boxes, np.ascontiguousarray(numbers, computing_dtype(dtype)), fmt, check), dtype

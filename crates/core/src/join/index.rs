@@ -15,19 +15,19 @@ use crate::overlap::simd::MAX_LANES;
 
 /// Boxes to be found by their place and size.
 pub struct Index<F> {
-    pub(super) layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer>,
     /// Where each cell begins, of all layers, and the end.
     starts: Vec<u32>,
     /// The corners in the order of the cells: x1, y1, x2, y2, each filled up so that a vector can be read anywhere.
-    pub(super) columns: [Vec<F>; 4],
+    pub(crate) columns: [Vec<F>; 4],
     /// The number that each box had.
-    pub(super) numbers: Vec<u32>,
+    pub(crate) numbers: Vec<u32>,
     labels: Option<Vec<i64>>,
     len: usize,
 }
 
 /// The boxes with sides of about one size.
-pub(super) struct Layer {
+pub(crate) struct Layer {
     /// Their squares may overflow.
     pub huge: bool,
     /// Their areas are exact to a few roundings.
@@ -41,7 +41,7 @@ pub(super) struct Layer {
 
 /// One dimension of a layer.
 #[derive(Clone, Copy)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     /// The sides of the boxes.
     pub sides: Interval,
     /// The low corners of the boxes.
@@ -58,7 +58,7 @@ pub(super) struct Axis {
 
 /// Some cells of an axis: `count` of them from `start` on, around the torus.
 #[derive(Clone, Copy)]
-pub(super) struct Span {
+pub(crate) struct Span {
     start: u64,
     count: u64,
 }
@@ -224,23 +224,23 @@ impl<F: Float> Index<F> {
     }
 
     #[inline(always)]
-    pub(super) fn corners(&self, position: usize) -> [F; 4] {
+    pub(crate) fn corners(&self, position: usize) -> [F; 4] {
         [0, 1, 2, 3].map(|k| self.columns[k][position])
     }
 
     #[inline(always)]
-    pub(super) fn is_labelled(&self) -> bool {
+    pub(crate) fn is_labelled(&self) -> bool {
         self.labels.is_some()
     }
 
     #[inline(always)]
-    pub(super) fn label(&self, position: usize) -> Option<i64> {
+    pub(crate) fn label(&self, position: usize) -> Option<i64> {
         self.labels.as_ref().map(|labels| labels[position])
     }
 
     /// The positions of the boxes of a layer that may overlap a query, as contiguous runs.
     #[inline(always)]
-    pub(super) fn near<'a>(
+    pub(crate) fn near<'a>(
         &'a self,
         layer: &'a Layer,
         bound: &Bound,
@@ -269,7 +269,7 @@ impl<F: Float> Index<F> {
 }
 
 /// Contiguous runs of positions: those of one row of cells after the other.
-pub(super) struct Runs<'a> {
+pub(crate) struct Runs<'a> {
     /// Of the cells of the layer, and the end.
     starts: &'a [u32],
     /// A run that is still to come, because the row was cut in two, or all there is.

@@ -4,8 +4,8 @@
 //! together, [`search`] compares, [`pairs`] puts what was found in order. The values are those of
 //! [`crate::overlap::pairwise`], to the last bit, and the pairs exactly those whose value reaches the threshold.
 
-mod bound;
-mod index;
+pub(crate) mod bound;
+pub(crate) mod index;
 mod pairs;
 mod search;
 
