@@ -21,7 +21,7 @@ LAYERS = (
     {"errors", "typing", "_core", "_checks", "_arrays", "_optional"},
     {"boxes"},
     {"overlap"},
-    {"postprocess", "anchors", "assign"},
+    {"postprocess", "anchors", "assign", "losses"},
     {"datasets"},
     {"evaluation"},
     {"plots"},

@@ -80,6 +80,14 @@ def elementwise(
     threads: int,
     simd: str | None = None,
 ) -> None: ...
+def loss_gradient(
+    name: str,
+    pred: FloatArray,
+    target: FloatArray,
+    values: FloatArray,
+    gradient: FloatArray,
+    threads: int,
+) -> None: ...
 def overlap_join(
     variant: str,
     threshold: float,

@@ -12,6 +12,7 @@ pub mod float;
 pub mod join;
 pub mod json;
 pub mod nms;
+pub mod loss;
 pub mod overlap;
 pub mod polygon;
 pub mod rotated;

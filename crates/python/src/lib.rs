@@ -7,6 +7,7 @@ mod coco;
 mod evaluation;
 mod join;
 mod nms;
+mod loss;
 mod overlap;
 mod polygon;
 mod rotated;
@@ -30,6 +31,7 @@ mod _core {
     use super::join::overlap_join;
     #[pymodule_export]
     use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
+    use super::loss::loss_gradient;
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
     #[pymodule_export]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ioukit.overlap._measure import Measure
     from ioukit.typing import Array, BoxFormat
 
-__all__ = ["MAX_BYTES", "elementwise", "pairwise"]
+__all__ = ["FORMULAS", "MAX_BYTES", "Pairs", "Sides", "as_corners", "elementwise", "floats", "pairwise"]
 
 MAX_BYTES = 2**28
 """Default of ``max_bytes``: 256 MiB of temporaries."""
@@ -55,8 +55,8 @@ def pairwise(
         ) from None
 
     def block(rows: Array, columns: Array) -> Array:
-        pairs = Pairs(xp, _Sides(xp, rows, axis=-1), _Sides(xp, columns, axis=-2))
-        return xp.astype(_FORMULAS[measure.variant](pairs, *measure.parameters), dtype, copy=False)
+        pairs = Pairs(xp, Sides(xp, rows, axis=-1), Sides(xp, columns, axis=-2))
+        return xp.astype(FORMULAS[measure.variant](pairs, *measure.parameters), dtype, copy=False)
 
     count, row_bytes = first.shape[-2], math.prod(batch) * second.shape[-2] * _itemsize(xp, first.dtype) * _TEMPORARIES
     step = count if max_bytes is None or row_bytes == 0 else max(1, max_bytes // row_bytes)
@@ -73,11 +73,11 @@ def elementwise(measure: Measure, boxes1: Array, boxes2: Array, fmt: BoxFormat |
         np.broadcast_shapes(first.shape[:-1], second.shape[:-1])
     except ValueError:
         raise ValueError(f"boxes1 {tuple(first.shape)} and boxes2 {tuple(second.shape)} do not broadcast") from None
-    pairs = Pairs(xp, _Sides(xp, first), _Sides(xp, second))
-    return xp.astype(_FORMULAS[measure.variant](pairs, *measure.parameters), dtype, copy=False)
+    pairs = Pairs(xp, Sides(xp, first), Sides(xp, second))
+    return xp.astype(FORMULAS[measure.variant](pairs, *measure.parameters), dtype, copy=False)
 
 
-class _Sides:
+class Sides:
     """The columns of a set of boxes and what follows from each box alone, with a new axis to broadcast along."""
 
     def __init__(self, xp: Any, boxes: Array, axis: int | None = None) -> None:
@@ -99,7 +99,7 @@ class _Sides:
 class Pairs:
     """All pairs of two sets, with the quantities that several formulas share."""
 
-    def __init__(self, xp: Any, a: _Sides, b: _Sides) -> None:
+    def __init__(self, xp: Any, a: Sides, b: Sides) -> None:
         self.xp, self.a, self.b = xp, a, b
 
     def positive(self, x: Array) -> Array:
@@ -217,7 +217,7 @@ def _centre_distance(pairs: Pairs) -> Array:
     return pairs.root(dx * dx + dy * dy)
 
 
-_FORMULAS: dict[str, Callable[..., Array]] = {
+FORMULAS: dict[str, Callable[..., Array]] = {
     "intersection": Pairs.intersection,
     "iou": Pairs.iou,
     "ioa_first": lambda pairs: pairs.ratio(pairs.intersection(), pairs.a.area),
@@ -245,21 +245,21 @@ def _corners(boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool) -
     devices = {str(getattr(boxes, "device", None)) for boxes in (boxes1, boxes2)}
     if len(devices) > 1 and xp.__name__.endswith("torch"):
         raise ValueError(f"boxes1 is on {boxes1.device} and boxes2 on {boxes2.device}: move both to one device first")
-    first, second = _floats(xp, "boxes1", boxes1), _floats(xp, "boxes2", boxes2)
+    first, second = floats(xp, "boxes1", boxes1), floats(xp, "boxes2", boxes2)
     dtype = xp.result_type(first, second)
     computed = dtype if xp.finfo(dtype).bits >= 32 else xp.float32
     sets = []
     for name, given, boxes in (("boxes1", boxes1, first), ("boxes2", boxes2, second)):
         if check and (values := as_numpy(given)) is not None:
-            floats = as_floats(values, name)
-            if values.dtype.kind in "iu" and computed == xp.float32 and (abs(floats) > _LARGEST_IN_FLOAT32).any():
+            exact = as_floats(values, name)
+            if values.dtype.kind in "iu" and computed == xp.float32 and (abs(exact) > _LARGEST_IN_FLOAT32).any():
                 raise ValueError(f"{name} holds an integer beyond 2**24, which has no exact float32: enable float64")
-            check_boxes(np.ascontiguousarray(floats, computing_dtype(floats.dtype)), fmt or "xyxy", name)
-        sets.append(_xyxy(xp, xp.astype(boxes, computed, copy=False), fmt or "xyxy"))
+            check_boxes(np.ascontiguousarray(exact, computing_dtype(exact.dtype)), fmt or "xyxy", name)
+        sets.append(as_corners(xp, xp.astype(boxes, computed, copy=False), fmt or "xyxy"))
     return xp, *sets, dtype
 
 
-def _floats(xp: Any, name: str, boxes: Array) -> Array:
+def floats(xp: Any, name: str, boxes: Array) -> Array:
     """The boxes in their floating dtype; integers and bools in the widest that the library has."""
     if tuple(boxes.shape) == (0,):
         boxes = xp.reshape(boxes, (0, 4))
@@ -273,7 +273,8 @@ def _floats(xp: Any, name: str, boxes: Array) -> Array:
     return xp.astype(boxes, widest.get("float64", xp.float32))
 
 
-def _xyxy(xp: Any, boxes: Array, fmt: BoxFormat) -> Array:
+def as_corners(xp: Any, boxes: Array, fmt: BoxFormat) -> Array:
+    """Boxes of any format as xyxy."""
     low, high = boxes[..., :2], boxes[..., 2:]
     if fmt == "xywh":
         return xp.concat([low, low + high], axis=-1)

@@ -1,0 +1,41 @@
+"""What does a model learn from? Losses of box regression, for NumPy, PyTorch, JAX and other arrays."""
+
+from ioukit.losses.boxes import (
+    alpha_iou_loss,
+    ciou_loss,
+    diou_loss,
+    eiou_loss,
+    focal_eiou_loss,
+    focaler_iou_loss,
+    giou_loss,
+    inner_iou_loss,
+    iou_loss,
+    mpdiou_loss,
+    nwd_loss,
+    shape_iou_loss,
+    siou_loss,
+    wiou_loss,
+)
+from ioukit.losses.native import loss_and_gradient
+from ioukit.losses.rotated import kfiou_loss, probiou_loss, rotated_iou_loss
+
+__all__ = [
+    "alpha_iou_loss",
+    "ciou_loss",
+    "diou_loss",
+    "eiou_loss",
+    "focal_eiou_loss",
+    "focaler_iou_loss",
+    "giou_loss",
+    "inner_iou_loss",
+    "iou_loss",
+    "kfiou_loss",
+    "loss_and_gradient",
+    "mpdiou_loss",
+    "nwd_loss",
+    "probiou_loss",
+    "rotated_iou_loss",
+    "shape_iou_loss",
+    "siou_loss",
+    "wiou_loss",
+]

@@ -1,0 +1,160 @@
+"""What other libraries compute under the same names: their epsilons, gates and clamps, defects included.
+
+Written from the formulas; the gradient is that of the library too, NaN where its own is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from ioukit._arrays import constant
+
+if TYPE_CHECKING:
+    from ioukit.losses._pairs import TrainingPairs
+    from ioukit.typing import Array
+
+__all__ = ["Convention", "convention"]
+
+Convention: TypeAlias = Literal["torchvision", "mmdet", "ultralytics"]
+
+_TORCHVISION_EPS = 1e-7
+_MMDET_EPS = 1e-6  # the default of its loss classes; its functions have 1e-7 but for IoU
+_ULTRALYTICS_EPS = 1e-7
+
+
+def convention(library: str, name: str) -> Callable[[TrainingPairs], Array]:
+    """The overlap, of which the loss is 1 less, as a library computes it.
+
+    Raises:
+        ValueError: If the library is not known, or has no such loss.
+    """
+    if library not in _LIBRARIES:
+        raise ValueError(f"unknown compat={library!r}; choose from {', '.join(_LIBRARIES)}")
+    known = _LIBRARIES[library]
+    if name not in known:
+        raise ValueError(f"{library} has no {name} loss; with compat={library!r} there are {', '.join(known)}")
+    return known[name]
+
+
+def _aspect(pairs: TrainingPairs, eps: float) -> Array:
+    """CIoU's v by the ratio of the sides."""
+    xp, a, b = pairs.xp, pairs.a, pairs.b
+    turn = xp.atan(b.width / (b.height + eps)) - xp.atan(a.width / (a.height + eps))
+    return 4 / math.pi**2 * turn**2
+
+
+def _clipped(pairs: TrainingPairs) -> Array:
+    """The intersection by ``clip``, whose slope where boxes touch is the library's own."""
+    xp, a, b = pairs.xp, pairs.a, pairs.b
+    width = xp.clip(xp.minimum(a.x2, b.x2) - xp.maximum(a.x1, b.x1), 0.0, None)
+    return width * xp.clip(xp.minimum(a.y2, b.y2) - xp.maximum(a.y1, b.y1), 0.0, None)
+
+
+def _areas(pairs: TrainingPairs) -> Array:
+    return pairs.a.width * pairs.a.height + pairs.b.width * pairs.b.height
+
+
+def _enclosing(pairs: TrainingPairs) -> tuple[Array, Array]:
+    xp, a, b = pairs.xp, pairs.a, pairs.b
+    return xp.maximum(a.x2, b.x2) - xp.minimum(a.x1, b.x1), xp.maximum(a.y2, b.y2) - xp.minimum(a.y1, b.y1)
+
+
+def _distance(pairs: TrainingPairs, eps: float) -> Array:
+    (width, height), (dx, dy) = _enclosing(pairs), pairs.apart()
+    return (dx**2 + dy**2) / (width**2 + height**2 + eps)
+
+
+def _torchvision_union(pairs: TrainingPairs) -> tuple[Array, Array]:
+    xp, a, b = pairs.xp, pairs.a, pairs.b
+    width = xp.minimum(a.x2, b.x2) - xp.maximum(a.x1, b.x1)
+    height = xp.minimum(a.y2, b.y2) - xp.maximum(a.y1, b.y1)
+    intersection = xp.where((width > 0) & (height > 0), width * height, 0.0)
+    union = _areas(pairs) - intersection
+    return intersection / (union + _TORCHVISION_EPS), union
+
+
+def _torchvision_giou(pairs: TrainingPairs) -> Array:
+    iou, union = _torchvision_union(pairs)
+    width, height = _enclosing(pairs)
+    return iou - (width * height - union) / (width * height + _TORCHVISION_EPS)
+
+
+def _torchvision_diou(pairs: TrainingPairs) -> Array:
+    return _torchvision_union(pairs)[0] - _distance(pairs, _TORCHVISION_EPS)
+
+
+def _torchvision_ciou(pairs: TrainingPairs) -> Array:
+    aspect = _aspect(pairs, 0.0)
+    iou, _ = _torchvision_union(pairs)
+    return _torchvision_diou(pairs) - constant(aspect / (1 - iou + aspect + _TORCHVISION_EPS)) * aspect
+
+
+def _mmdet_iou(pairs: TrainingPairs) -> Array:
+    intersection = _clipped(pairs)
+    union = _areas(pairs) - intersection
+    return intersection / pairs.xp.where(union > _MMDET_EPS, union, _MMDET_EPS)
+
+
+def _mmdet_giou(pairs: TrainingPairs) -> Array:
+    xp, (width, height) = pairs.xp, _enclosing(pairs)
+    union = _areas(pairs) - _clipped(pairs)
+    union = xp.where(union > _MMDET_EPS, union, _MMDET_EPS)
+    hull = xp.where(width * height > _MMDET_EPS, width * height, _MMDET_EPS)
+    return _mmdet_iou(pairs) - (hull - union) / hull
+
+
+def _mmdet_sum_iou(pairs: TrainingPairs) -> Array:
+    """Its DIoU and CIoU add the epsilon that its IoU takes as a floor."""
+    intersection = _clipped(pairs)
+    return intersection / (_areas(pairs) - intersection + _MMDET_EPS)
+
+
+def _mmdet_diou(pairs: TrainingPairs) -> Array:
+    return _mmdet_sum_iou(pairs) - _distance(pairs, _MMDET_EPS)
+
+
+def _mmdet_ciou(pairs: TrainingPairs) -> Array:
+    xp, iou, aspect = pairs.xp, _mmdet_sum_iou(pairs), _aspect(pairs, _MMDET_EPS)
+    # The gate of the paper's own code: shapes count once boxes overlap by half.
+    alpha = constant(xp.where(iou > 0.5, aspect / (1 - iou + aspect), 0.0))
+    return xp.clip(iou - (_distance(pairs, _MMDET_EPS) + alpha * aspect), -1.0, 1.0)
+
+
+def _ultralytics_iou(pairs: TrainingPairs) -> Array:
+    return _clipped(pairs) / _ultralytics_union(pairs)
+
+
+def _ultralytics_union(pairs: TrainingPairs) -> Array:
+    a, b, eps = pairs.a, pairs.b, _ULTRALYTICS_EPS
+    # The heights alone carry an epsilon, which measured values show too: 0.090893 for equal squares of side 1e-4.
+    return a.width * (a.height + eps) + b.width * (b.height + eps) - _clipped(pairs) + eps
+
+
+def _ultralytics_giou(pairs: TrainingPairs) -> Array:
+    width, height = _enclosing(pairs)
+    hull = width * height + _ULTRALYTICS_EPS
+    return _ultralytics_iou(pairs) - (hull - _ultralytics_union(pairs)) / hull
+
+
+def _ultralytics_diou(pairs: TrainingPairs) -> Array:
+    return _ultralytics_iou(pairs) - _distance(pairs, _ULTRALYTICS_EPS)
+
+
+def _ultralytics_ciou(pairs: TrainingPairs) -> Array:
+    iou, aspect = _ultralytics_iou(pairs), _aspect(pairs, _ULTRALYTICS_EPS)
+    alpha = constant(aspect / (aspect - iou + (1 + _ULTRALYTICS_EPS)))
+    return iou - (_distance(pairs, _ULTRALYTICS_EPS) + alpha * aspect)
+
+
+_LIBRARIES: dict[str, dict[str, Callable[[TrainingPairs], Array]]] = {
+    "torchvision": {"giou": _torchvision_giou, "diou": _torchvision_diou, "ciou": _torchvision_ciou},
+    "mmdet": {"iou": _mmdet_iou, "giou": _mmdet_giou, "diou": _mmdet_diou, "ciou": _mmdet_ciou},
+    "ultralytics": {
+        "iou": _ultralytics_iou,
+        "giou": _ultralytics_giou,
+        "diou": _ultralytics_diou,
+        "ciou": _ultralytics_ciou,
+    },
+}

@@ -1,0 +1,76 @@
+"""Value and gradient of a loss in one pass of native code, for tensors on the CPU.
+
+PyTorch runs some sixty operations for CIoU and keeps what each of them made; here it keeps the gradient, four numbers a
+pair. Importing this file registers it with `ioukit.losses`, whose functions then use it by themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ioukit import _core
+from ioukit._arrays import namespace_of, shared_with_numpy
+from ioukit.losses._pairs import FUSED, TrainingPairs
+from ioukit.overlap._agnostic import FORMULAS
+
+__all__ = ["fused_loss"]
+
+_PLAIN = (Tensor, torch.nn.Parameter)  # a subclass may stand for something without memory, or want to see each operation
+
+
+def fused_loss(name: str, pred: Tensor, target: Tensor) -> Tensor | None:
+    """The losses of pairs; None where the formulas in PyTorch must do it.
+
+    That is on a device, in a program that is compiled or transformed (``torch.compile``, ``torch.func``, forward-mode
+    derivatives), and for subclasses of tensors.
+    """
+    if torch.compiler.is_compiling() or type(pred) not in _PLAIN or type(target) not in _PLAIN:
+        return None
+    with torch.no_grad():
+        if shared_with_numpy(pred, target) is None:
+            return None
+    return _Fused.apply(name, pred.contiguous(), target.contiguous())  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _Fused(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, name: str, pred: Tensor, target: Tensor) -> Tensor:
+        losses, slope = _value_and_slope(name, pred, target)
+        ctx.name = name
+        ctx.save_for_backward(pred, target, slope if ctx.needs_input_grad[1] else None)
+        return losses
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
+        (factors,) = upstream
+        pred, target, slope = ctx.saved_tensors
+        _, by_pred, by_target = ctx.needs_input_grad
+        if torch.is_grad_enabled():  # create_graph=True: the gradient itself will have one
+            return None, *_differentiable(ctx.name, pred, target, factors, by_pred, by_target)
+        factors = factors.unsqueeze(-1)
+        first = factors * slope if by_pred else None
+        # Every one of these losses is symmetric: the slope in the target is that of the swapped pair.
+        second = factors * _value_and_slope(ctx.name, target, pred)[1] if by_target else None
+        return None, first, second
+
+
+def _value_and_slope(name: str, pred: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    losses, slope = pred.new_empty(pred.shape[:-1]), torch.empty_like(pred)
+    arrays = [tensor.detach().numpy() for tensor in (pred, target, losses, slope)]
+    _core.loss_gradient(name, *arrays, threads=torch.get_num_threads())
+    return losses, slope
+
+
+def _differentiable(
+    name: str, pred: Tensor, target: Tensor, factors: Tensor, by_pred: bool, by_target: bool
+) -> tuple[Tensor | None, Tensor | None]:
+    losses = 1 - FORMULAS[name](TrainingPairs(namespace_of(pred), pred, target))
+    wanted = [tensor for tensor, needed in ((pred, by_pred), (target, by_target)) if needed]
+    found = iter(torch.autograd.grad(losses, wanted, factors, create_graph=True))
+    return next(found) if by_pred else None, next(found) if by_target else None
+
+
+FUSED["torch"] = fused_loss

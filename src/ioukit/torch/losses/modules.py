@@ -1,0 +1,208 @@
+"""The losses as modules: the options once, then ``loss(pred, target, weight=None)``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from ioukit import losses
+from ioukit.losses._pairs import Reduction
+from ioukit.torch.losses import yolo
+from ioukit.typing import BoxFormat
+
+__all__ = [
+    "AlphaIoULoss",
+    "CIoULoss",
+    "DFLLoss",
+    "DIoULoss",
+    "EIoULoss",
+    "FocalEIoULoss",
+    "FocalerIoULoss",
+    "GIoULoss",
+    "InnerIoULoss",
+    "IoULoss",
+    "KFIoULoss",
+    "LossModule",
+    "MPDIoULoss",
+    "NWDLoss",
+    "ObjectnessLoss",
+    "ProbIoULoss",
+    "RotatedIoULoss",
+    "SIoULoss",
+    "ShapeIoULoss",
+    "WIoULoss",
+]
+
+
+class LossModule(nn.Module):
+    """A loss function with its options.
+
+    Args:
+        reduction: ``"mean"`` (the default), ``"sum"`` or ``"none"``.
+        options: The other keywords of the function, but for the weight.
+
+    Raises:
+        TypeError: If the function has no such option, or one that it needs is missing.
+    """
+
+    function: ClassVar[Callable[..., Any]]
+
+    def __init_subclass__(cls, *, of: Callable[..., Any] | None = None) -> None:
+        super().__init_subclass__()
+        if of is not None:
+            cls.function = staticmethod(of)
+            cls.__doc__ = f"`{of.__name__}` as a module: {inspect.getdoc(of)}"
+
+    def __init__(self, *, reduction: Reduction = "mean", **options: Any) -> None:
+        super().__init__()
+        parameters = inspect.signature(self.function).parameters
+        known = {name for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY} - {"reduction", "weight"}
+        needed = {name for name in known if parameters[name].default is inspect.Parameter.empty}
+        wrong = sorted(options.keys() - known) or sorted(needed - options.keys())
+        if wrong:
+            problem = "has no option" if options.keys() - known else "needs the option"
+            raise TypeError(f"{type(self).__name__} {problem} {', '.join(wrong)}; there are {', '.join(sorted(known))}")
+        if reduction not in ("none", "mean", "sum"):
+            raise ValueError(f"unknown reduction {reduction!r}; choose from none, mean, sum")
+        self.options = {"reduction": reduction, **options}
+
+    def forward(self, pred: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
+        """The reduced losses."""
+        result: Tensor = self.function(pred, target, weight=weight, **self.options)
+        return result
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+
+
+class IoULoss(LossModule, of=losses.iou_loss): ...  # noqa: D101 - from the function, here and below
+
+
+class GIoULoss(LossModule, of=losses.giou_loss): ...  # noqa: D101
+
+
+class DIoULoss(LossModule, of=losses.diou_loss): ...  # noqa: D101
+
+
+class CIoULoss(LossModule, of=losses.ciou_loss): ...  # noqa: D101
+
+
+class EIoULoss(LossModule, of=losses.eiou_loss): ...  # noqa: D101
+
+
+class FocalEIoULoss(LossModule, of=losses.focal_eiou_loss): ...  # noqa: D101
+
+
+class SIoULoss(LossModule, of=losses.siou_loss): ...  # noqa: D101
+
+
+class MPDIoULoss(LossModule, of=losses.mpdiou_loss): ...  # noqa: D101
+
+
+class AlphaIoULoss(LossModule, of=losses.alpha_iou_loss): ...  # noqa: D101
+
+
+class InnerIoULoss(LossModule, of=losses.inner_iou_loss): ...  # noqa: D101
+
+
+class FocalerIoULoss(LossModule, of=losses.focaler_iou_loss): ...  # noqa: D101
+
+
+class ShapeIoULoss(LossModule, of=losses.shape_iou_loss): ...  # noqa: D101
+
+
+class NWDLoss(LossModule, of=losses.nwd_loss): ...  # noqa: D101
+
+
+class RotatedIoULoss(LossModule, of=losses.rotated_iou_loss): ...  # noqa: D101
+
+
+class ProbIoULoss(LossModule, of=losses.probiou_loss): ...  # noqa: D101
+
+
+class KFIoULoss(LossModule, of=losses.kfiou_loss): ...  # noqa: D101
+
+
+class ObjectnessLoss(LossModule, of=yolo.objectness_loss): ...  # noqa: D101
+
+
+class DFLLoss(LossModule, of=yolo.dfl_loss): ...  # noqa: D101
+
+
+class WIoULoss(nn.Module):
+    """Wise-IoU with its running mean of ``1 - IoU``, which `wiou_loss` describes.
+
+    The mean starts at 1 and moves by ``momentum`` towards that of each batch before the batch is weighted, in training
+    alone; of several processes (``torch.distributed``) it is the mean over all their boxes, so that it stays the same in
+    all. It is a buffer: it is saved with the model, in float64. A batch without boxes does not move it.
+
+    Args:
+        version: 1, which needs no mean, 2 or 3.
+        momentum: How far one batch moves the mean, within [0, 1].
+        gamma: The power of version 2.
+        alpha: The base of version 3.
+        delta: The oddness to which version 3 gives the weight 1.
+        format: The format of the boxes.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Raises:
+        ValueError: If the version is not known or the momentum not within [0, 1].
+
+    Reference: Tong et al., Wise-IoU, 2023, arXiv:2301.10051.
+    """
+
+    running_mean: Tensor
+
+    def __init__(
+        self,
+        version: Literal[1, 2, 3] = 3,
+        *,
+        momentum: float = 0.01,
+        gamma: float = 0.5,
+        alpha: float = 1.7,
+        delta: float = 2.7,
+        format: BoxFormat = "xyxy",
+        reduction: Reduction = "mean",
+    ) -> None:
+        super().__init__()
+        if version not in (1, 2, 3):
+            raise ValueError(f"unknown version {version!r}; choose from 1, 2, 3")
+        if not 0 <= momentum <= 1:
+            raise ValueError(f"momentum must be within [0, 1], got {momentum}")
+        self.momentum = momentum
+        self.options: dict[str, Any] = {
+            "version": version,
+            "gamma": gamma,
+            "alpha": alpha,
+            "delta": delta,
+            "format": format,
+            "reduction": reduction,
+        }
+        self.register_buffer("running_mean", torch.ones((), dtype=torch.float64))
+
+    def forward(self, pred: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
+        """The reduced losses; in training, the mean moves first."""
+        if self.training and self.options["version"] > 1:
+            self._move(pred, target)
+        result: Tensor = losses.wiou_loss(pred, target, weight=weight, mean=self.running_mean, **self.options)
+        return result
+
+    @torch.no_grad()
+    def _move(self, pred: Tensor, target: Tensor) -> None:
+        of_batch = losses.iou_loss(pred.detach(), target.detach(), format=self.options["format"])
+        count = torch.tensor(float(of_batch.numel()), device=of_batch.device)
+        summed = torch.stack([of_batch.double().sum(), count.double()])
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            torch.distributed.all_reduce(summed)
+        total, number = summed.to(self.running_mean)
+        moved = self.running_mean + self.momentum * (total / number.clamp(min=1) - self.running_mean)
+        self.running_mean.copy_(torch.where(number > 0, moved, self.running_mean))
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return ", ".join(f"{name}={value!r}" for name, value in {**self.options, "momentum": self.momentum}.items())
