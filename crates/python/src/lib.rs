@@ -6,8 +6,8 @@ mod boxes3d;
 mod coco;
 mod evaluation;
 mod join;
-mod nms;
 mod loss;
+mod nms;
 mod overlap;
 mod polygon;
 mod rotated;
@@ -30,8 +30,9 @@ mod _core {
     #[pymodule_export]
     use super::join::overlap_join;
     #[pymodule_export]
-    use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     use super::loss::loss_gradient;
+    #[pymodule_export]
+    use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
     #[pymodule_export]

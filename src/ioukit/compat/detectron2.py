@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 import ioukit
-from ioukit._arrays import library_of, namespace_of
+from ioukit._arrays import as_numpy, library_of, namespace_of
 from ioukit._optional import import_extra
 from ioukit.boxes.formats import convert_array
 
@@ -53,6 +53,7 @@ __all__ = [
     "pairwise_intersection",
     "pairwise_ioa",
     "pairwise_iou",
+    "pairwise_iou_rotated",
     "pairwise_point_box_distance",
 ]
 
@@ -375,6 +376,23 @@ def matched_pairwise_iou(boxes1: Boxes, boxes2: Boxes) -> Array:
     if len(boxes1) != len(boxes2):
         raise ValueError(f"boxes1 and boxes2 must be as many, got {len(boxes1)} and {len(boxes2)}")
     return ioukit.elementwise_iou(*_tensors(boxes1, boxes2))
+
+
+def pairwise_iou_rotated(boxes1: RotatedBoxes | Array, boxes2: RotatedBoxes | Array) -> Array:
+    """IoU of rotated boxes, (N, M) float32 without a gradient: `ioukit.pairwise_iou` of `ioukit.RotatedBoxes`.
+
+    Args:
+        boxes1: `RotatedBoxes`, or their (N, 5) tensor.
+        boxes2: Likewise, of M.
+    """
+    tensors = [boxes.tensor if isinstance(boxes, RotatedBoxes) else boxes for boxes in (boxes1, boxes2)]
+    overlap = ioukit.pairwise_iou(*(_checked(tensor) for tensor in tensors))
+    torch = import_extra("torch", extra="torch", needed_by="pairwise_iou_rotated")
+    return torch.from_numpy(overlap.astype(np.float32)).to(tensors[0].device)
+
+
+def _checked(tensor: Array) -> ioukit.RotatedBoxes:
+    return ioukit.RotatedBoxes(as_numpy(tensor), unit="degrees", sense="counterclockwise")
 
 
 def pairwise_point_box_distance(points: Array, boxes: Boxes) -> Array:

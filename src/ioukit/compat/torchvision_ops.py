@@ -17,6 +17,15 @@ integers in `box_area` and between    computed in their dtype: uint8     compute
 gradient of CIoU at a flat box        NaN                                finite
 angle of a box                        float32 kernel, error up to 1e-5   float64, rounded once to float32
 rotated sets with batch dimensions    RuntimeError                       ValueError
+``eps`` of a loss that is not 1e-7    used, in part, by CIoU             ValueError
+losses of integers                    float32                            the same, from float64
+losses otherwise                      added epsilons; NaN gradients at   the same on purpose: a training recipe stays
+                                      boxes without area                 what it is; `ioukit.losses` has neither
+an IoU near ``iou_threshold``         float32 against a double; on       float32 against the threshold as float32
+                                      CUDA as here
+`batched_nms` of large coordinates    shifted by class, which rounds;    labels are compared, coordinates stay
+                                      wrong below 0
+invalid boxes and NaN scores in NMS   kept or dropped by chance          ValueError that names the row
 ``torch.jit.script``                  works                              does not
 ====================================  =================================  ==========================================
 
@@ -28,8 +37,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from ioukit._arrays import namespace_of
+from ioukit import postprocess
+from ioukit._arrays import as_numpy, namespace_of
+from ioukit.boxes import RotatedBoxes
 from ioukit.boxes.formats import convert_array
+from ioukit.losses import ciou_loss, diou_loss, giou_loss
 from ioukit.overlap import pairwise_ciou, pairwise_diou, pairwise_giou, pairwise_iou
 from ioukit.typing import BoxFormat
 
@@ -39,18 +51,24 @@ if TYPE_CHECKING:
     from ioukit.typing import Array
 
 __all__ = [
+    "batched_nms",
     "box_area",
     "box_convert",
     "box_iou",
     "clip_boxes_to_image",
     "complete_box_iou",
+    "complete_box_iou_loss",
     "distance_box_iou",
+    "distance_box_iou_loss",
     "generalized_box_iou",
+    "generalized_box_iou_loss",
     "masks_to_boxes",
+    "nms",
     "remove_small_boxes",
 ]
 
 _UPRIGHT: tuple[str, ...] = get_args(BoxFormat)
+_EPS = 1e-7
 _ROTATED = {"cxcywhr": 5, "xywhr": 5, "xyxyxyxy": 8}
 
 
@@ -67,19 +85,23 @@ def box_iou(boxes1: Array, boxes2: Array, fmt: str = "xyxy") -> Array:
             size, degrees counterclockwise) or ``"xyxyxyxy"`` (the corners in order around the box).
 
     Returns:
-        (..., N, M) within [0, 1]: float64 for float64, else float32.
+        (..., N, M) within [0, 1]: float64 for float64, else float32; float32 for all rotated boxes, and without a
+        gradient.
 
     Raises:
         ValueError: If the format is unknown, a shape is another, or a box is none.
     """
     if fmt in _UPRIGHT:
-        return _overlap(pairwise_iou, boxes1, boxes2, format=fmt)
-    raise ValueError(f"unknown fmt {fmt!r}; choose from {', '.join(_UPRIGHT)}")
+        return _in_floats(pairwise_iou, boxes1, boxes2, format=fmt)
+    if fmt not in _ROTATED:
+        raise ValueError(f"unknown fmt {fmt!r}; choose from {', '.join([*_UPRIGHT, *_ROTATED])}")
+    overlap = pairwise_iou(*(_rotated(name, boxes, fmt) for name, boxes in (("boxes1", boxes1), ("boxes2", boxes2))))
+    return namespace_of(boxes1).asarray(overlap.astype("float32"), device=getattr(boxes1, "device", None))
 
 
 def generalized_box_iou(boxes1: Array, boxes2: Array) -> Array:
     """GIoU of every xyxy box of one set with every one of another: `ioukit.pairwise_giou`, (..., N, M)."""
-    return _overlap(pairwise_giou, boxes1, boxes2)
+    return _in_floats(pairwise_giou, boxes1, boxes2)
 
 
 def distance_box_iou(boxes1: Array, boxes2: Array, eps: float = 1e-7) -> Array:  # noqa: ARG001 - torchvision's
@@ -87,7 +109,7 @@ def distance_box_iou(boxes1: Array, boxes2: Array, eps: float = 1e-7) -> Array: 
 
     ``eps`` is taken and not used: no denominator is 0.
     """
-    return _overlap(pairwise_diou, boxes1, boxes2)
+    return _in_floats(pairwise_diou, boxes1, boxes2)
 
 
 def complete_box_iou(boxes1: Array, boxes2: Array, eps: float = 1e-7) -> Array:  # noqa: ARG001 - torchvision's
@@ -95,15 +117,100 @@ def complete_box_iou(boxes1: Array, boxes2: Array, eps: float = 1e-7) -> Array: 
 
     ``eps`` is taken and not used: no denominator is 0.
     """
-    return _overlap(pairwise_ciou, boxes1, boxes2)
+    return _in_floats(pairwise_ciou, boxes1, boxes2)
 
 
-def _overlap(measure: Callable[..., Array], boxes1: Array, boxes2: Array, **options: str) -> Array:
+def _rotated(name: str, boxes: Array, fmt: str) -> RotatedBoxes:
+    if boxes.ndim != 2 or boxes.shape[1] != _ROTATED[fmt]:
+        raise ValueError(f"{name} must have shape (N, {_ROTATED[fmt]}) in {fmt!r}, got {tuple(boxes.shape)}")
+    xp = namespace_of(boxes)
+    centred = as_numpy(box_convert(xp.astype(boxes, xp.float64), fmt, "cxcywhr"))
+    if centred is None:
+        raise TypeError("rotated boxes have no overlap in a traced program")
+    return RotatedBoxes(centred, unit="degrees", sense="counterclockwise")
+
+
+def _in_floats(function: Callable[..., Array], boxes1: Array, boxes2: Array, **options: str) -> Array:
     """In float32 at least; integers are measured in float64 and come out in the library's default."""
     xp = namespace_of(boxes1)
     integers = not any(xp.isdtype(boxes.dtype, "real floating") for boxes in (boxes1, boxes2))
-    overlap = measure(_at_least_float32(boxes1), _at_least_float32(boxes2), **options)
-    return xp.astype(overlap, xp.asarray(0.0).dtype, copy=False) if integers else overlap
+    result = function(_at_least_float32(boxes1), _at_least_float32(boxes2), **options)
+    return xp.astype(result, xp.asarray(0.0).dtype, copy=False) if integers else result
+
+
+# Losses
+
+
+def generalized_box_iou_loss(boxes1: Array, boxes2: Array, reduction: str = "none", eps: float = 1e-7) -> Array:
+    """``1 - GIoU`` of each box and its target: `ioukit.losses.giou_loss` with ``compat="torchvision"``.
+
+    Args:
+        boxes1: (N, 4) or (4,), xyxy.
+        boxes2: The same shape.
+        reduction: ``"none"``, ``"mean"`` (of no boxes 0) or ``"sum"``.
+        eps: 1e-7, as torchvision adds it to denominators. `ioukit.losses.giou_loss` itself needs none.
+
+    Returns:
+        (N,), or a single number if reduced: float64 for float64, else float32.
+
+    Raises:
+        ValueError: If the reduction is unknown, shapes differ, or ``eps`` is another.
+    """
+    return _loss(giou_loss, boxes1, boxes2, reduction, eps)
+
+
+def distance_box_iou_loss(boxes1: Array, boxes2: Array, reduction: str = "none", eps: float = 1e-7) -> Array:
+    """``1 - DIoU`` of each box and its target: `ioukit.losses.diou_loss`; see `generalized_box_iou_loss`."""
+    return _loss(diou_loss, boxes1, boxes2, reduction, eps)
+
+
+def complete_box_iou_loss(boxes1: Array, boxes2: Array, reduction: str = "none", eps: float = 1e-7) -> Array:
+    """``1 - CIoU`` of each box and its target: `ioukit.losses.ciou_loss`; see `generalized_box_iou_loss`."""
+    return _loss(ciou_loss, boxes1, boxes2, reduction, eps)
+
+
+def _loss(loss: Callable[..., Array], boxes1: Array, boxes2: Array, reduction: str, eps: float) -> Array:
+    if eps != _EPS:
+        raise ValueError(f"eps must be {_EPS}, got {eps}: ioukit.losses has the same losses, which need none")
+    if tuple(boxes1.shape) != tuple(boxes2.shape):
+        raise ValueError(f"boxes1 and boxes2 must have one shape, got {tuple(boxes1.shape)} and {tuple(boxes2.shape)}")
+    return _in_floats(loss, boxes1, boxes2, reduction=reduction, compat="torchvision")
+
+
+# Suppression
+
+
+def nms(boxes: Array, scores: Array, iou_threshold: float) -> Array:
+    """Rows that survive non-maximum suppression, by falling score: `ioukit.nms`.
+
+    Args:
+        boxes: (N, 4) xyxy.
+        scores: (N,).
+        iou_threshold: A box is removed by a better one whose IoU with it is **above** it.
+
+    Returns:
+        (K,) int64.
+    """
+    return postprocess.nms(boxes, scores, iou_threshold=iou_threshold)
+
+
+def batched_nms(boxes: Array, scores: Array, idxs: Array, iou_threshold: float) -> Array:
+    """`nms` among boxes of equal ``idxs`` alone: `ioukit.nms` with ``labels``.
+
+    Args:
+        boxes: (N, 4) xyxy.
+        scores: (N,).
+        idxs: (N,) whole numbers, such as classes, in any dtype.
+        iou_threshold: As of `nms`.
+
+    Returns:
+        (K,) int64, by falling score over all.
+    """
+    xp = namespace_of(idxs)
+    labels = xp.astype(idxs, xp.int64, copy=False)
+    if not bool(xp.all(labels == idxs)):
+        raise ValueError("idxs must be whole numbers, such as classes")
+    return postprocess.nms(boxes, scores, iou_threshold=iou_threshold, labels=labels)
 
 
 # One set
