@@ -15,6 +15,7 @@ from ioukit.compat.detectron2 import BoxMode
 from paths import ROOT
 
 CASES = json.loads((ROOT / "tests" / "data" / "overlap" / "convert.json").read_text())
+ROTATED = json.loads((ROOT / "tests" / "data" / "compat" / "detectron2_rotated.json").read_text())
 
 
 @pytest.fixture
@@ -245,3 +246,31 @@ def test_scaling_by_two_factors() -> None:
           math.degrees(math.atan2(2, 0.5))]],
         rtol=1e-5, atol=1e-5,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ROTATED["cases"], ids=lambda case: case["id"])
+def test_values_of_rotated_overlaps(case: dict[str, Any], torch: Any) -> None:
+    a, b = d2.RotatedBoxes([case["a"]]), d2.RotatedBoxes([case["b"]])
+    overlap = d2.pairwise_iou_rotated(a, b)
+    assert overlap.dtype == torch.float32
+    assert overlap.item() == pytest.approx(case["upstream_iou"], abs=case["upstream_atol"])
+    as_float32 = d2.pairwise_iou_rotated(a.tensor, b.tensor)
+    assert as_float32.item() == overlap.item() <= 1
+    # Corners in float32 differ from those of the file by the last bit.
+    assert overlap.item() == pytest.approx(case["shapely_iou"], abs=1e-5)
+
+
+@pytest.mark.usefixtures("torch")
+def test_many_rotated_boxes() -> None:
+    first = d2.RotatedBoxes([[5 + 20 * i, 5 + 20 * i, 10, 10, 0] for i in range(100)])
+    second = d2.RotatedBoxes([[5 + 20 * i, 5 + 20 * i, 10, 1 + 9 * i / 200, 0] for i in range(200)])
+    expected = np.zeros((100, 200))
+    expected[np.arange(100), np.arange(100)] = (1 + 9 * np.arange(100) / 200) / 10
+    assert_allclose(d2.pairwise_iou_rotated(first, second), expected, atol=1e-6)
+    assert d2.pairwise_iou_rotated(first[:0], second).shape == (0, 200)
+
+
+@pytest.mark.usefixtures("torch")
+def test_rotated_boxes_far_away_overlap_nothing() -> None:
+    case = ROTATED["tables"][1]
+    assert d2.pairwise_iou_rotated(d2.RotatedBoxes([case["a"]]), d2.RotatedBoxes([case["b"]])).item() == 0

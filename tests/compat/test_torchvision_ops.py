@@ -11,10 +11,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ioukit.compat.torchvision_ops as ours
+import ioukit.losses
 from paths import ROOT
 
 CONVERSIONS = json.loads((ROOT / "tests" / "data" / "overlap" / "convert.json").read_text())
 OVERLAPS = ("box_iou", "generalized_box_iou", "distance_box_iou", "complete_box_iou")
+LOSSES = ("generalized_box_iou_loss", "distance_box_iou_loss", "complete_box_iou_loss")
 UPRIGHT = ("xyxy", "xywh", "cxcywh")
 ROTATED = ("cxcywhr", "xywhr", "xyxyxyxy")
 
@@ -76,6 +78,34 @@ def test_clip_and_small_boxes() -> None:
     assert ours.remove_small_boxes(np.zeros((0, 4)), 1).shape == (0,)
 
 
+def test_suppression_of_arrays() -> None:
+    """A box above the threshold goes, one on it stays; of other classes none goes."""
+    boxes = np.array([[0.0, 0, 4, 4], [0, 0, 4, 3], [0, 0, 4, 2], [9, 9, 10, 10]])
+    scores = np.array([0.5, 0.9, 0.8, 0.1])
+    assert ours.nms(boxes, scores, 0.75).tolist() == [1, 2, 0, 3]
+    assert ours.nms(boxes, scores, 0.7).tolist() == [1, 2, 3]
+    assert ours.batched_nms(boxes, scores, np.array([0, 1, 1, 1]), 0.5).tolist() == [1, 0, 3]
+    assert ours.batched_nms(boxes, scores, np.array([0.0, 1, 1, 1]), 0.5).tolist() == [1, 0, 3]
+    assert ours.nms(np.zeros((0, 4)), np.zeros(0), 0.5).shape == (0,)
+
+
+def test_losses_of_arrays() -> None:
+    boxes, target = np.array([[0.0, 0, 2, 2]]), np.array([[1.0, 1, 3, 3]])
+    assert_allclose(ours.generalized_box_iou_loss(boxes, target), [1 - 1 / 7 + 2 / 9], rtol=1e-6)
+    assert_allclose(ours.distance_box_iou_loss(boxes, target, "sum"), 1 - 1 / 7 + 2 / 18, rtol=1e-6)
+    assert_allclose(ours.complete_box_iou_loss(boxes[0], target[0]), 1 - 1 / 7 + 2 / 18, rtol=1e-6)
+
+
+def test_rotated_boxes_of_arrays() -> None:
+    """A square and itself turned by 45 degrees: an octagon, 2 / (1 + sqrt 2) of it."""
+    boxes = np.array([[5.0, 5, 2, 2, 0], [5, 5, 2, 2, 45]])
+    iou = (2 / (1 + 2**0.5)) / (2 - 2 / (1 + 2**0.5))
+    for fmt in ROTATED:
+        found = ours.box_iou(*[ours.box_convert(boxes, "cxcywhr", fmt)] * 2, fmt=fmt)
+        assert found.dtype == np.float32
+        assert_allclose(found, [[1, iou], [iou, 1]], rtol=1e-6)
+
+
 def test_masks() -> None:
     masks = np.zeros((3, 5, 7), np.uint8)
     masks[0, 1:3, 2:6] = 200
@@ -96,6 +126,33 @@ def test_masks() -> None:
         (lambda: ours.box_convert(np.zeros((1, 4)), "xyxy", "no"), ValueError, "unknown format 'no'; choose from xyxy"),
         (lambda: ours.box_convert(np.zeros((1, 4)), "cxcywhr", "xywhr"), ValueError, r"shape \(..., 5\), got \(1, 4\)"),
         (lambda: ours.box_convert(np.zeros((1, 4)), "xyxy", "xywhr"), NotImplementedError, "'xyxy' to 'xywhr'"),
+        (
+            lambda: ours.box_iou(np.zeros((1, 4)), np.zeros((1, 5)), "xywhr"),
+            ValueError,
+            r"boxes1 must have shape \(N, 5\)",
+        ),
+        (
+            lambda: ours.box_iou(np.zeros((1, 5)), np.zeros((1, 1, 5)), "xywhr"),
+            ValueError,
+            r"boxes2 must have shape \(N, 5\) in 'xywhr', got \(1, 1, 5\)",
+        ),
+        (
+            lambda: ours.generalized_box_iou_loss(np.zeros((1, 4)), np.zeros((2, 4))),
+            ValueError,
+            r"must have one shape, got \(1, 4\) and \(2, 4\)",
+        ),
+        (
+            lambda: ours.complete_box_iou_loss(np.zeros((1, 4)), np.zeros((1, 4)), eps=1e-3),
+            ValueError,
+            "eps must be 1e-07, got 0.001",
+        ),
+        (lambda: ours.distance_box_iou_loss(np.zeros((1, 4)), np.zeros((1, 4)), "max"), ValueError, "'max'; choose"),
+        (
+            lambda: ours.batched_nms(np.zeros((1, 4)), np.zeros(1), np.array([0.5]), 0.5),
+            ValueError,
+            "idxs must be whole numbers",
+        ),
+        (lambda: ours.nms(np.zeros((1, 4)), np.full(1, np.nan), 0.5), ValueError, "NaN|nan"),
         (lambda: ours.masks_to_boxes(np.zeros((3, 4))), ValueError, r"must have shape \(N, H, W\), got \(3, 4\)"),
     ],
 )
@@ -202,7 +259,80 @@ def test_masks_of_torch(torch: Any, theirs: Any) -> None:
     torch.testing.assert_close(ours.masks_to_boxes(masks[:0]), theirs.masks_to_boxes(masks[:0]))
 
 
+@pytest.mark.parametrize("fmt", ROTATED)
+def test_overlaps_of_rotated_boxes(fmt: str, torch: Any, theirs: Any) -> None:
+    rng = np.random.default_rng(8)
+    boxes = torch.from_numpy(rng.uniform([20, 20, 5, 5, -170], [40, 40, 30, 30, 170], (40, 5))).float()
+    given = theirs.box_convert(boxes, "cxcywhr", fmt)
+    expected, found = (module.box_iou(given[:15], given[15:], fmt=fmt) for module in (theirs, ours))
+    assert found.dtype == expected.dtype
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    assert ours.box_iou(given[:0], given, fmt).shape == (0, 40)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses(name: str, reduction: str, torch: Any, theirs: Any) -> None:
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64):
+        results = []
+        for module in (ours, theirs):
+            boxes = [torch.from_numpy(random_boxes(9, seed=seed)).to(dtype) for seed in (1, 2)]
+            if dtype.is_floating_point:
+                boxes[0].requires_grad_()
+            loss = getattr(module, name)(*boxes, reduction)
+            if dtype.is_floating_point:
+                loss.sum().backward()
+            results.append((loss, boxes[0].grad))
+        torch.testing.assert_close(results[0], results[1], rtol=1e-2 if "16" in str(dtype) else 1e-5, atol=1e-6)
+    empty = [torch.zeros(0, 4) for _ in range(2)]
+    torch.testing.assert_close(getattr(ours, name)(*empty, reduction), getattr(theirs, name)(*empty, reduction))
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
+def test_suppression(threshold: float, torch: Any, theirs: Any) -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        boxes = torch.from_numpy(random_boxes(200, seed=seed)).float()
+        scores, labels = torch.from_numpy(rng.random(200)).float(), torch.from_numpy(rng.integers(0, 4, 200))
+        expected, found = (module.nms(boxes, scores, threshold) for module in (theirs, ours))
+        torch.testing.assert_close(found, expected)
+        boxes = boxes - boxes.min()  # torchvision is wrong below 0
+        expected = theirs.batched_nms(boxes, scores, labels, threshold)
+        torch.testing.assert_close(ours.batched_nms(boxes, scores, labels, threshold), expected)
+        torch.testing.assert_close(ours.batched_nms(boxes, scores, labels.float(), threshold), expected)
+
+
 # Documented differences
+
+
+def test_classes_do_not_move_the_boxes(torch: Any, theirs: Any) -> None:
+    """torchvision moves boxes by their class: by 1e7, where float32 has no quarters, and by too little below 0."""
+    boxes = torch.tensor([[0.0, 0, 0.25, 1]] * 4) + 1000
+    scores, classes = torch.tensor([0.9, 0.8, 0.7, 0.6]), torch.tensor([0, 0, 9999, 9999])
+    assert ours.batched_nms(boxes, scores, classes, 0.5).tolist() == [0, 2]
+    assert theirs.batched_nms(boxes, scores, classes, 0.5).tolist() == [0, 2, 3]
+    boxes = torch.tensor([[-100.0, -100, 0, 0]] * 2)
+    assert ours.batched_nms(boxes, scores[:2], torch.tensor([0, 1]), 0.5).tolist() == [0, 1]
+    assert theirs.batched_nms(boxes, scores[:2], torch.tensor([0, 1]), 0.5).tolist() == [0]
+
+
+def test_what_nms_cannot_order_is_refused(torch: Any) -> None:
+    boxes, scores = torch.tensor([[0.0, 0, 1, 1], [4, 4, 0, 0]]), torch.tensor([0.9, float("nan")])
+    with pytest.raises(ValueError, match=r"boxes\[1\].*inverted"):
+        ours.nms(boxes, scores, 0.5)
+    with pytest.raises(ValueError, match=r"scores\[1\]"):
+        ours.nms(boxes[[0, 0]], scores, 0.5)
+
+
+def test_losses_are_torchvisions_with_their_defects(torch: Any, theirs: Any) -> None:
+    """Equal boxes of side 1e-4 lose 0.909, and a flat box has no gradient, unlike in ioukit.losses."""
+    tiny = torch.tensor([[0.5, 0.5, 0.5001, 0.5001]], dtype=torch.float64)
+    for module in (ours, theirs):
+        assert module.generalized_box_iou_loss(tiny, tiny).item() == pytest.approx(1 - 1e-8 / (1e-8 + 1e-7), abs=1e-6)
+        flat = torch.tensor([[0.0, 1, 4, 1]], requires_grad=True)
+        module.complete_box_iou_loss(flat, torch.tensor([[0.0, 0, 4, 4]])).sum().backward()
+        assert flat.grad.isnan().any()
+    assert ioukit.losses.giou_loss(tiny, tiny).item() == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", OVERLAPS)
