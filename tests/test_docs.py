@@ -42,7 +42,7 @@ def test_the_programs_of_the_page_print_what_it_says() -> None:
     assert ran.stdout == "".join(printed)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/overlap.md", "docs/degenerate.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/overlap.md", "docs/degenerate.md", "docs/compat.md"])
 def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8"))

@@ -101,7 +101,8 @@ def test_rotated_boxes_of_arrays() -> None:
     boxes = np.array([[5.0, 5, 2, 2, 0], [5, 5, 2, 2, 45]])
     iou = (2 / (1 + 2**0.5)) / (2 - 2 / (1 + 2**0.5))
     for fmt in ROTATED:
-        found = ours.box_iou(*[ours.box_convert(boxes, "cxcywhr", fmt)] * 2, fmt=fmt)
+        given = ours.box_convert(boxes, "cxcywhr", fmt)
+        found = ours.box_iou(given, given, fmt)
         assert found.dtype == np.float32
         assert_allclose(found, [[1, iou], [iou, 1]], rtol=1e-6)
 
@@ -314,6 +315,25 @@ def test_classes_do_not_move_the_boxes(torch: Any, theirs: Any) -> None:
     boxes = torch.tensor([[-100.0, -100, 0, 0]] * 2)
     assert ours.batched_nms(boxes, scores[:2], torch.tensor([0, 1]), 0.5).tolist() == [0, 1]
     assert theirs.batched_nms(boxes, scores[:2], torch.tensor([0, 1]), 0.5).tolist() == [0]
+
+
+def test_an_iou_is_compared_with_the_threshold_as_float32(torch: Any, theirs: Any) -> None:
+    """3 of 10 is 0.3 in float32, which is above the double 0.3."""
+    boxes, scores = torch.tensor([[0.0, 0, 10, 1], [0, 0, 3, 1]]), torch.tensor([0.9, 0.8])
+    assert ours.nms(boxes, scores, 0.3).tolist() == [0, 1]
+    assert theirs.nms(boxes, scores, 0.3).tolist() == [0]
+
+
+def test_thin_rotated_boxes_are_measured_in_float64(torch: Any, theirs: Any) -> None:
+    """Of 1000 by 0.01 and 100 by 0.5 about one centre, 1 is shared and 59 is covered."""
+    thin, thick = torch.tensor([[3000.0, 2000, 1000, 0.01, 47]]), torch.tensor([[3000.0, 2000, 100, 0.5, 47]])
+    errors = [abs(module.box_iou(thin, thick, "cxcywhr").item() - 1 / 59) for module in (ours, theirs)]
+    assert errors[0] < 1e-8 < 1e-5 < errors[1]
+
+
+def test_functions_are_not_scripted(torch: Any) -> None:
+    with pytest.warns(FutureWarning), pytest.raises(torch.jit.frontend.NotSupportedError):
+        torch.jit.script(ours.box_iou)
 
 
 def test_what_nms_cannot_order_is_refused(torch: Any) -> None:

@@ -392,7 +392,10 @@ def pairwise_iou_rotated(boxes1: RotatedBoxes | Array, boxes2: RotatedBoxes | Ar
 
 
 def _checked(tensor: Array) -> ioukit.RotatedBoxes:
-    return ioukit.RotatedBoxes(as_numpy(tensor), unit="degrees", sense="counterclockwise")
+    numbers = as_numpy(tensor)
+    if numbers is None:
+        raise TypeError("rotated boxes have no overlap in a traced program")
+    return ioukit.RotatedBoxes(numbers, unit="degrees", sense="counterclockwise")
 
 
 def pairwise_point_box_distance(points: Array, boxes: Boxes) -> Array:

@@ -15,7 +15,7 @@ integers in an overlap                areas may overflow                 compute
 integers in `box_area` and between    computed in their dtype: uint8     computed and returned in int64
 ``xyxy`` and ``xywh``                 corners wrap around
 gradient of CIoU at a flat box        NaN                                finite
-angle of a box                        float32 kernel, error up to 1e-5   float64, rounded once to float32
+overlaps of rotated boxes             float32 kernel, off for thin ones  float64, rounded once to float32
 rotated sets with batch dimensions    RuntimeError                       ValueError
 ``eps`` of a loss that is not 1e-7    used, in part, by CIoU             ValueError
 losses of integers                    float32                            the same, from float64
