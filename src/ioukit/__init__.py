@@ -3,6 +3,7 @@
 from ioukit._core import __version__
 from ioukit.boxes import (
     Boxes,
+    Boxes3D,
     Diagnosis,
     Finding,
     Polygon,
@@ -12,7 +13,6 @@ from ioukit.boxes import (
     is_inside_box,
     order_points_clockwise,
 )
-from ioukit.boxes import Boxes, Boxes3D, Diagnosis, Finding, RotatedBoxes, diagnose
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
@@ -55,8 +55,7 @@ from ioukit.overlap import (
     pairwise_siou,
     polygon_iou,
 )
-from ioukit.postprocess import merge_boxes
-from ioukit.postprocess import Suppression, nms, nms_padded
+from ioukit.postprocess import Suppression, merge_boxes, nms, nms_padded
 
 __all__ = [
     "COCO",
@@ -99,9 +98,9 @@ __all__ = [
     "jaccard_index",
     "jaccard_index_of_counts",
     "merge_boxes",
-    "order_points_clockwise",
     "nms",
     "nms_padded",
+    "order_points_clockwise",
     "overlap_join",
     "pairwise_alpha_iou",
     "pairwise_centre_distance",

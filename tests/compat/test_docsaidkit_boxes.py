@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+import ioukit
 import ioukit.compat.docsaidkit as D
 from paths import ROOT
+from strategies import grid_boxes
 
 CASES = json.loads((ROOT / "tests" / "data" / "overlap" / "capybara_structures.json").read_text())
 MODES = ("XYXY", "XYWH", "CXCYWH")
@@ -112,6 +116,32 @@ def test_what_a_box_is() -> None:
 def test_codes_of_modes(code: Any, mode: str) -> None:
     assert D.BoxMode.align_code(code) is D.BoxMode[mode]
     assert D.BoxMode.align_code(D.BoxMode[mode]) is D.BoxMode[mode]
+
+
+# Laws
+
+
+@given(grid_boxes(), grid_boxes(), st.sampled_from(MODES), st.sampled_from(MODES))
+def test_modes_do_not_change_overlaps(first: Any, second: Any, mode1: str, mode2: str) -> None:
+    """Whatever the modes, the overlaps are ioukit's, since a grid of eighths is exact in all of them."""
+    boxes1, boxes2 = (D.Boxes(rows).drop_empty().convert(mode) for rows, mode in ((first, mode1), (second, mode2)))
+    corners = boxes1.convert("XYXY").numpy(), boxes2.convert("XYXY").numpy()
+    assert_array_equal(D.pairwise_iou(boxes1, boxes2), ioukit.pairwise_iou(*corners))
+    assert_array_equal(D.pairwise_ioa(boxes1, boxes2), ioukit.pairwise_ioa(*corners))
+    assert_array_equal(D.pairwise_intersection(boxes1, boxes2), ioukit.pairwise_intersection(*corners))
+
+
+@given(grid_boxes(), st.sampled_from(MODES))
+def test_methods_agree_with_those_of_ioukit(rows: Any, mode: str) -> None:
+    boxes, clean = D.Boxes(D.Boxes(rows), mode), ioukit.Boxes(rows).convert(D.BoxMode[mode].format)
+    assert_array_equal(boxes.numpy(), clean.numpy())
+    assert_array_equal(boxes.clip(-9, -9, 99, 99).numpy(), clean.clip(-9, -9, 99, 99).numpy())
+    assert_array_equal(boxes.shift(3, -4).numpy(), clean.shift(3, -4).numpy())
+    assert_array_equal(boxes.scale(fx=2, fy=0.5).numpy(), clean.scale(2, 0.5).numpy())
+    assert_array_equal(boxes.square().numpy(), clean.square().numpy())
+    assert_array_equal(boxes.drop_empty().numpy(), clean.drop_empty().numpy())
+    assert_array_equal(boxes.area, clean.area)
+    assert boxes.copy() == boxes == boxes.convert("CXCYWH")
 
 
 # Mended

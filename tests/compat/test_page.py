@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import ioukit
 from paths import ROOT
@@ -45,6 +48,14 @@ def test_every_clean_name_exists(section: str) -> None:
         found: Any = ioukit
         for part in name.split("."):
             found = getattr(found, part)
+
+
+def test_boxes_that_count_pixels_need_one_more() -> None:
+    for table in json.loads((ROOT / "tests" / "data" / "compat" / "legacy_offset.json").read_text())["tables"]:
+        first, second = (np.array(table[key]) for key in ("boxes1", "boxes2"))
+        assert_allclose(ioukit.pairwise_iou(first, second), table["exact_offset0"])
+        more = np.array([0, 0, 1, 1])
+        assert_allclose(ioukit.pairwise_iou(first + more, second + more), table["iou"], atol=1e-6)
 
 
 def test_nobody_pays_for_what_is_not_used() -> None:

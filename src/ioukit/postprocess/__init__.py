@@ -1,12 +1,8 @@
-"""What is left of many boxes?"""
+"""Which boxes survive? Non-maximum suppression, and merging."""
 
 from ioukit.postprocess.merging import merge_boxes
-
-__all__ = ["merge_boxes"]
-"""Which boxes survive? Non-maximum suppression."""
-
 from ioukit.postprocess.nms import nms
 from ioukit.postprocess.padded import nms_padded
 from ioukit.postprocess.suppression import Suppression
 
-__all__ = ["Suppression", "nms", "nms_padded"]
+__all__ = ["Suppression", "merge_boxes", "nms", "nms_padded"]
