@@ -143,6 +143,9 @@ class Polygon:
 
         Each point goes to the nearest corner of the grown polygon, so that the points stay as many. Empty if nothing
         is left; of several parts, the largest counts.
+
+        Raises:
+            ValueError: If the path crosses itself.
         """
         styles: dict[JOIN_STYLE, JoinStyle] = {style: style.name for style in JOIN_STYLE}  # type: ignore[misc]
         if self.is_empty():
