@@ -178,6 +178,9 @@ pub fn pairs(
 
 fn in_parts(count: usize, threads: usize, fill: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
     let mut values = vec![0.0; count];
+    if count == 0 {
+        return values;
+    }
     if threads == 1 || count < 2 * PART {
         fill(0, &mut values);
     } else {
@@ -336,5 +339,69 @@ mod tests {
         assert_eq!(right_top(true), [1.0, 2.0]); // from the right top to the right bottom
         assert_eq!(right_top(false), [-1.0, -2.0]);
         assert_eq!(Rectangle::new(&row, DEGREES).bounds(), [-1.0, -2.0, 1.0, 2.0]);
+    }
+
+    fn some(count: usize) -> Vec<[f64; 5]> {
+        (0..count)
+            .map(|k| {
+                let k = k as f64;
+                [(k * 0.7) % 13.0, (k * 1.3) % 11.0, 0.5 + k % 7.0, 0.5 + k % 5.0, (k * 37.5) % 360.0]
+            })
+            .collect()
+    }
+
+    #[test]
+    fn areas_one_can_check_in_the_head() {
+        let boxes =
+            [[1.0, 1.0, 2.0, 2.0, 0.0], [1.0, 1.0, 2.0_f64.sqrt(), 2.0_f64.sqrt(), 45.0], [3.0, 1.0, 2.0, 2.0, 90.0]];
+        let set = Rectangles::new(&boxes, DEGREES);
+        let table = pairwise(AreaMeasure::Intersection, &set, &set, 1);
+        let wanted = [4.0, 2.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 4.0];
+        assert!(table.iter().zip(wanted).all(|(value, right)| (value - right).abs() < 1e-15), "{table:?}");
+        assert_eq!((table[0], table[2], table[8]), (4.0, 0.0, 4.0));
+        assert_eq!(pairwise(AreaMeasure::JaccardDistance, &set, &set, 1)[2], 1.0);
+    }
+
+    #[test]
+    fn neither_threads_nor_the_instruction_set_nor_the_order_change_a_bit() {
+        let (first, second) = (Rectangles::new(&some(150), DEGREES), Rectangles::new(&some(170), DEGREES));
+        let table = pairwise(AreaMeasure::Iou, &first, &second, 1);
+        assert_eq!(table, pairwise(AreaMeasure::Iou, &first, &second, 3));
+        assert!(table.iter().filter(|&&value| value > 0.0).count() > 5000);
+        let turned = pairwise(AreaMeasure::Iou, &second, &first, 1);
+        assert!((0..150).all(|i| (0..170).all(|j| table[170 * i + j] == turned[150 * j + i])));
+        for level in Level::available() {
+            let mut out = vec![0.0; table.len()];
+            let (first, second) = (&first, &second);
+            simd::run(level, PairwisePart { measure: AreaMeasure::Iou, first, second, start: 0, out: &mut out });
+            assert_eq!(out, table, "{}", level.name());
+        }
+    }
+
+    #[test]
+    fn it_is_the_area_that_clipping_finds() {
+        let rows = some(60);
+        let set = Rectangles::new(&rows, DEGREES);
+        let corners: Vec<_> = rows.iter().flat_map(|row| Rectangle::new(row, DEGREES).corners()).collect();
+        let offsets: Vec<_> = (0..=60).map(|k| 4 * k).collect();
+        let polygons = crate::polygon::Polygons::new(&corners, &offsets).unwrap();
+        let (a, b) = (
+            pairwise(AreaMeasure::Iou, &set, &set, 1),
+            crate::polygon::pairwise(AreaMeasure::Iou, &polygons, &polygons, 1),
+        );
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-13));
+    }
+
+    #[test]
+    fn pairs_in_any_order_have_the_values_of_the_table() {
+        let (first, second) = (Rectangles::new(&some(90), DEGREES), Rectangles::new(&some(90), DEGREES));
+        let table = pairwise(AreaMeasure::Iom, &first, &second, 1);
+        let rows: Vec<i64> = (0..90).map(|k| (k * 7) % 90).collect();
+        let columns: Vec<i64> = (0..90).map(|k| (k * k) % 90).collect();
+        let values = pairs(AreaMeasure::Iom, &first, &second, &rows, &columns, 1);
+        assert!((0..90).all(|k| values[k] == table[(rows[k] * 90 + columns[k]) as usize]));
+        let diagonal = elementwise(AreaMeasure::Iom, &first, &second, 1);
+        assert!((0..90).all(|k| diagonal[k] == table[k * 91]));
+        assert!(pairwise(AreaMeasure::Iou, &first, &Rectangles::new(&[], DEGREES), 1).is_empty());
     }
 }

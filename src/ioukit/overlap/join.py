@@ -97,8 +97,8 @@ def overlap_join(
     Boxes that merely touch, and boxes without area, overlap nothing and are in no pair.
 
     Args:
-        boxes1: `Boxes` or an array-like of shape (N, 4), in pixels or relative to the image. Or regions of another kind,
-            such as `RotatedBoxes`, with ``"iou"``, ``"ioa"`` or ``"iom"``; their values are float64.
+        boxes1: `Boxes` or an array-like of shape (N, 4), in pixels or relative to the image. Or regions of another
+            kind, such as `RotatedBoxes`, with ``"iou"``, ``"ioa"`` or ``"iom"``; their values are float64.
         boxes2: The same of shape (M, 4), in the same unit. Without it, `boxes1` is joined with itself: each pair of two
             boxes once, as ``(i, j)`` with ``i < j``, and no box with itself.
         min_iou: The least overlap of a pair, above 0 and at most 1, in whichever ``metric``.

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of, shared_with_numpy
+from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of
+from ioukit.boxes import Boxes
 from ioukit.overlap._arguments import single_set
 from ioukit.postprocess._groups import integers
 from ioukit.postprocess._native import Cut, Sets
@@ -66,12 +67,11 @@ def host_sets(
 ) -> tuple[Sets, np.dtype[Any]]:
     """The arrays on the host, in shared memory where they are there already, and the dtype of the scores."""
     half = False
-    if library == "torch":
-        half = boxes.dtype == sys.modules["torch"].bfloat16
-        boxes, scores = _on_host(boxes), _on_host(scores)
-    elif library != "numpy":
-        half = str(boxes.dtype) == "bfloat16"
-        boxes, scores = as_numpy(boxes), as_numpy(scores)
+    if library != "numpy":
+        scores = _on_host(scores)
+        if not isinstance(boxes, Boxes):
+            half = str(boxes.dtype).removeprefix("torch.") == "bfloat16"
+            boxes = _on_host(boxes)
     corners, dtype = single_set("boxes", boxes, fmt, check)
     if corners.ndim != 2:
         raise ValueError(f"boxes must have shape (N, 4), got {corners.shape}")
@@ -83,11 +83,11 @@ def host_sets(
     return Sets(corners, numbers, codes[0], codes[1], "bfloat16" if half else dtype), kind
 
 
-def _on_host(tensor: Array) -> FloatArray:
-    shared = shared_with_numpy(tensor.detach().cpu())
-    if shared is None:
+def _on_host(array: Array) -> FloatArray:
+    values = as_numpy(array)
+    if values is None:
         raise TypeError("nms returns as many boxes as survive, which a traced or mapped program cannot: use nms_padded")
-    return shared[0]
+    return values
 
 
 def _named(labels: Any, batch: Any) -> tuple[tuple[str, Any], tuple[str, Any]]:

@@ -101,9 +101,9 @@ def of_regions(
     removed_by, values = np.full(len(order), -1), np.full(len(order), math.nan)
     if low <= 1 and len(order):
         sorted_codes = None if codes is None else codes[order]
-        of = None if rule.metric != "ioa" else rule.measure.variant.removeprefix("ioa_")
+        of: Any = None if rule.metric != "ioa" else rule.measure.variant.removeprefix("ioa_")
         pairs = overlap_join(
-            regions[order],  # type: ignore[arg-type]
+            regions[order],
             min_iou=low,
             metric=rule.metric,
             of=of,
