@@ -134,6 +134,19 @@ def polygon_pairs(
     columns: Ids,
     threads: int,
 ) -> Floats: ...
+def simple_polygon_pairs(
+    measure: str,
+    vertices1: Floats,
+    offsets1: Ids,
+    convex1: NDArray[np.bool_],
+    vertices2: Floats,
+    offsets2: Ids,
+    convex2: NDArray[np.bool_],
+    rows: Ids,
+    columns: Ids,
+    threads: int,
+) -> Floats: ...
+def simple_polygon_squared_windings(vertices: Floats, offsets: Ids) -> Floats: ...
 def rotated_corners(boxes: Floats, degrees: bool, clockwise: bool) -> Floats: ...
 def rotated_bounds(boxes: Floats, degrees: bool, clockwise: bool) -> Floats: ...
 def rotated_pairwise(measure: str, first: Rotated, second: Rotated, threads: int) -> Floats: ...

@@ -16,4 +16,5 @@ pub mod nms;
 pub mod overlap;
 pub mod polygon;
 pub mod rotated;
+pub mod simple;
 pub mod threads;

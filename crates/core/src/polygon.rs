@@ -59,7 +59,18 @@ impl Polygons {
         self.areas.is_empty()
     }
 
-    fn corners(&self, number: usize) -> &[Point] {
+    /// The least upright box around one, as x1, y1, x2, y2.
+    pub fn bounds(&self, number: usize) -> [f64; 4] {
+        self.bounds[number]
+    }
+
+    /// The area of one.
+    pub fn area(&self, number: usize) -> f64 {
+        self.areas[number]
+    }
+
+    /// The corners of one, counterclockwise where y points up.
+    pub fn corners(&self, number: usize) -> &[Point] {
         &self.corners[self.offsets[number]..self.offsets[number + 1]]
     }
 

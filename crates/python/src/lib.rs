@@ -11,6 +11,7 @@ mod nms;
 mod overlap;
 mod polygon;
 mod rotated;
+mod simple;
 
 use pyo3::prelude::*;
 
@@ -39,6 +40,8 @@ mod _core {
     use super::polygon::{polygon_elementwise, polygon_pairs, polygon_pairwise};
     #[pymodule_export]
     use super::rotated::{rotated_bounds, rotated_corners, rotated_elementwise, rotated_pairs, rotated_pairwise};
+    #[pymodule_export]
+    use super::simple::{simple_polygon_pairs, simple_polygon_squared_windings};
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -78,7 +78,10 @@ pub(crate) fn measure_named(name: &str) -> PyResult<AreaMeasure> {
     AreaMeasure::named(name).ok_or_else(|| PyValueError::new_err(format!("no measure {name:?} of areas")))
 }
 
-fn polygons(vertices: &PyReadonlyArray2<'_, f64>, offsets: &PyReadonlyArray1<'_, i64>) -> PyResult<Polygons> {
+pub(crate) fn polygons(
+    vertices: &PyReadonlyArray2<'_, f64>,
+    offsets: &PyReadonlyArray1<'_, i64>,
+) -> PyResult<Polygons> {
     if vertices.shape()[1] != 2 {
         return Err(PyTypeError::new_err("vertices must be (K, 2)"));
     }

@@ -454,6 +454,8 @@ class Polygons(Regions):
     def make_valid(self) -> tuple[Polygons, NDArray[np.int64]]:
         """Simple polygons that cover what the paths enclose an odd number of times; needs the extra ``polygons``.
 
+        That is Shapely's ``make_valid``, which may cover more where edges lie on one another.
+
         Valid polygons stay as they are, those without an area vanish, others may become several; one with a hole is
         cut through the hole, since there are no polygons with holes.
 

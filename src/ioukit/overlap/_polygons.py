@@ -1,29 +1,28 @@
-"""Overlaps of polygons: of two convex ones in native code, of others through Shapely (the extra ``polygons``)."""
+"""Overlaps of polygons in native code: of two convex ones in one pass, of others by cuts and fans of triangles."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_one_unit
-from ioukit.boxes import Polygons
-from ioukit.boxes._polygon_shapely import geometries, shapely
+from ioukit.boxes._polygon_geometry import bounds, hull
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ioukit.boxes import Polygons
     from ioukit.typing import FloatArray
 
     Rows = NDArray[np.int64]
-    Mask = NDArray[np.bool_]
 
 __all__ = ["elementwise", "pairs", "pairwise"]
 
 _NAMES = ("boxes1[{}]", "boxes2[{}]")  # what messages call a row of each set
-_NEEDED_BY = "the overlap of polygons that are not convex"
-_SAME_AREA = 1e-9  # a path that only touches itself has the area of what it encloses, up to rounding
+_CROSSED = 1e-9  # of its area a path may go around twice, or the wrong way: rounding does
+_MAYBE_FLAT = 1e-12  # of its squared diameter: an area below may be rounding alone
 
 
 def pairwise(measure: str, first: Polygons, second: Polygons, threads: int) -> FloatArray:
@@ -32,23 +31,19 @@ def pairwise(measure: str, first: Polygons, second: Polygons, threads: int) -> F
     values = _core.polygon_pairwise(measure, *a.convex, *b.convex, threads)
     if len(a.concave) or len(b.concave):
         rows, columns = _near(a, b)
-        values[rows, columns] = _through_shapely(measure, a, b, rows, columns)
+        values[rows, columns] = _simple(measure, a, b, rows, columns, threads)
     return values
 
 
 def elementwise(
-    measure: str,
-    first: Polygons,
-    second: Polygons,
-    threads: int,
-    names: tuple[str, str] = _NAMES,
+    measure: str, first: Polygons, second: Polygons, threads: int, names: tuple[str, str] = _NAMES
 ) -> FloatArray:
     """(N,); ``names`` is what messages call a row of each set."""
     a, b = _sides(first, second, names)
     values = _core.polygon_elementwise(measure, *a.convex, *b.convex, threads)
-    rows = np.union1d(a.concave, b.concave)
-    if len(rows):
-        values[rows] = _through_shapely(measure, a, b, rows, rows)
+    at = np.flatnonzero(_any_concave(a, b, np.arange(len(first)), np.arange(len(first))))
+    if len(at):
+        values[at] = _simple(measure, a, b, at, at, threads)
     return values
 
 
@@ -57,53 +52,32 @@ def pairs(measure: str, first: Polygons, second: Polygons, rows: Rows, columns: 
     a, b = _sides(first, second)
     rows, columns = (np.ascontiguousarray(positions, np.int64) for positions in (rows, columns))
     values = _core.polygon_pairs(measure, *a.convex, *b.convex, rows, columns, threads)
-    at = np.flatnonzero(np.isin(rows, a.concave) | np.isin(columns, b.concave))
+    at = np.flatnonzero(_any_concave(a, b, rows, columns))
     if len(at):
-        values[at] = _through_shapely(measure, a, b, rows[at], columns[at])
+        values[at] = _simple(measure, a, b, rows[at], columns[at], threads)
     return values
 
 
 class _Side:
-    """One set, its convex polygons apart from the others; ``name`` is what messages call a row."""
+    """One set: all of it, its convex polygons alone, and which are neither convex nor without an area."""
 
     def __init__(self, polygons: Polygons, name: str) -> None:
-        self.polygons, self.name = polygons, name
-        self.area = polygons.area
-        odd = np.flatnonzero(~polygons.is_convex)
-        self.convex = (np.asarray(polygons.vertices, np.float64), polygons.offsets)
-        self.concave: Rows = odd
-        self._drawn: NDArray[Any] | None = None
-        if len(odd):
-            self.concave = odd[~_flat(polygons[odd])]
-            others = np.where(
-                polygons.is_convex, polygons.num_points, 0
-            )  # the rest is empty there, so it overlaps nothing
-            kept = np.repeat(polygons.is_convex, polygons.num_points)
-            offsets = np.concatenate([[0], np.cumsum(others)]).astype(np.int64)
-            self.convex = (np.ascontiguousarray(polygons.vertices[kept], np.float64), offsets)
-        if len(self.concave):
-            self._check()
-
-    @property
-    def drawn(self) -> NDArray[Any]:
-        """(N,) as Shapely has them."""
-        if self._drawn is None:
-            self._drawn = geometries(self.polygons.vertices, self.polygons.offsets, _NEEDED_BY)
-        return self._drawn
-
-    def _check(self) -> None:
-        """Refuses paths that cross themselves; of those that touch themselves, draws what they enclose."""
-        module = shapely(_NEEDED_BY)
-        rows = self.concave
-        bad = rows[~module.is_valid(self.drawn[rows])]
-        if not len(bad):
+        self.all = np.asarray(polygons.vertices, np.float64), polygons.offsets
+        self.box = bounds(*self.all)
+        self.is_convex = polygons.is_convex
+        self.convex = self.all
+        self.concave: Rows = np.flatnonzero(~self.is_convex)
+        if not len(self.concave):
             return
-        mended = module.make_valid(self.drawn[bad])
-        crossing = np.abs(module.area(mended) - self.area[bad]) > _SAME_AREA * self.area[bad]
-        if crossing.any():
-            row = int(bad[np.argmax(crossing)])
-            self.polygons.check_simple(row, self.name.format(row))
-        self.drawn[bad] = mended
+        # For the code of convex polygons the others are empty, and overlap nothing.
+        counts = np.where(self.is_convex, polygons.num_points, 0)
+        kept = np.repeat(self.is_convex, polygons.num_points)
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.convex = np.ascontiguousarray(self.all[0][kept]), offsets
+        others = polygons[self.concave]
+        flat = _flat(others)
+        _check_crossings(polygons, self.concave[~flat], name)
+        self.concave = self.concave[~flat]
 
 
 def _sides(first: Polygons, second: Polygons, names: tuple[str, str] = _NAMES) -> tuple[_Side, _Side]:
@@ -112,48 +86,48 @@ def _sides(first: Polygons, second: Polygons, names: tuple[str, str] = _NAMES) -
     return a, a if second is first else _Side(second, names[1])
 
 
-def _flat(polygons: Polygons) -> Mask:
+def _flat(polygons: Polygons) -> NDArray[np.bool_]:
     """(N,) whether all points lie on one line."""
-    return np.array([len(points) == 0 for points in polygons.convex_hull().points()], np.bool_)
+    low, high = np.split(bounds(polygons.vertices, polygons.offsets), 2, axis=1)
+    flat = ~(polygons.area > _MAYBE_FLAT * ((high - low) ** 2).sum(axis=1))
+    points = polygons.points()
+    for row in np.flatnonzero(flat):
+        flat[row] = len(hull(points[row])) < 3
+    return np.asarray(flat)
+
+
+def _check_crossings(polygons: Polygons, rows: Rows, name: str) -> None:
+    """Refuses paths that cross themselves; those that only touch themselves enclose what their area says.
+
+    Where a path goes around w times, w * w is w only for 0 and 1, and more for all others.
+    """
+    some = polygons[rows]
+    squared = _core.simple_polygon_squared_windings(np.asarray(some.vertices, np.float64), some.offsets)
+    for row in rows[~(np.abs(squared - some.area) <= _CROSSED * some.area)]:
+        polygons.check_simple(int(row), name.format(row))
+
+
+def _any_concave(a: _Side, b: _Side, rows: Rows, columns: Rows) -> NDArray[np.bool_]:
+    """(P,) pairs with a concave polygon; one without an area overlaps nothing, also then."""
+    drawn = [side.is_convex.copy() for side in (a, b)]
+    drawn[0][a.concave] = drawn[1][b.concave] = True
+    convex = a.is_convex[rows] & b.is_convex[columns]
+    return np.asarray(~convex & drawn[0][rows] & drawn[1][columns])
 
 
 def _near(a: _Side, b: _Side) -> tuple[Rows, Rows]:
-    """The pairs with a polygon that is not convex whose bounding boxes meet."""
-    module = shapely(_NEEDED_BY)
-    every_a, every_b = np.arange(len(a.polygons)), np.arange(len(b.polygons))
-    convex_a = np.setdiff1d(every_a, a.concave)
+    """The pairs with a concave polygon whose bounding boxes overlap."""
     found = []
-    for rows, columns in ((a.concave, every_b), (convex_a, b.concave)):
-        if len(rows) and len(columns):
-            at = module.STRtree(b.drawn[columns]).query(a.drawn[rows])
-            found.append((rows[at[0]], columns[at[1]]))
-    both = [np.concatenate([pair[side] for pair in found]).astype(np.int64) for side in (0, 1)]
-    return both[0], both[1]
+    for rows, columns in ((a.concave, None), (np.flatnonzero(a.is_convex), b.concave)):
+        others = np.union1d(np.flatnonzero(b.is_convex), b.concave) if columns is None else columns
+        one, other = a.box[rows, None], b.box[others]
+        overlap = (one[..., :2] < other[..., 2:]) & (other[..., :2] < one[..., 2:])  # (R, C, 2)
+        at = np.nonzero(overlap[..., 0] & overlap[..., 1])
+        found.append((rows[at[0]], others[at[1]]))
+    return np.concatenate([found[0][0], found[1][0]]), np.concatenate([found[0][1], found[1][1]])
 
 
-def _through_shapely(measure: str, a: _Side, b: _Side, rows: Rows, columns: Rows) -> FloatArray:
-    """(P,) the measure of pairs."""
-    module = shapely(_NEEDED_BY)
-    first, second = a.drawn[rows], b.drawn[columns]
-    area1, area2 = a.area[rows], b.area[columns]
-    smaller = np.minimum(area1, area2)
-    turned = area1 > area2  # so that the last bits are those of the other order
-    shared = module.intersection(np.where(turned, second, first), np.where(turned, first, second))
-    intersection = np.minimum(module.area(shared), smaller)
-    intersection = np.where(module.equals_exact(first, second, 0), smaller, intersection)
-    return _of_areas(measure, intersection, area1, area2)
-
-
-def _of_areas(measure: str, intersection: FloatArray, area1: FloatArray, area2: FloatArray) -> FloatArray:
-    """What the core makes of three areas (``AreaMeasure``), 0 where the divisor is 0."""
-    smaller, larger = np.minimum(area1, area2), np.maximum(area1, area2)
-    divisor = {
-        "iou": larger - intersection + smaller,
-        "jaccard_distance": larger - intersection + smaller,
-        "ioa_first": area1,
-        "ioa_second": area2,
-        "iom": smaller,
-        "intersection": np.ones_like(area1),
-    }[measure]
-    value = np.divide(intersection, divisor, out=np.zeros_like(intersection), where=divisor > 0)
-    return np.asarray(1 - value if measure == "jaccard_distance" else value)
+def _simple(measure: str, a: _Side, b: _Side, rows: Rows, columns: Rows, threads: int) -> FloatArray:
+    """(P,) the measure of pairs of polygons of any shape."""
+    positions = (np.ascontiguousarray(rows, np.int64), np.ascontiguousarray(columns, np.int64))
+    return _core.simple_polygon_pairs(measure, *a.all, a.is_convex, *b.all, b.is_convex, *positions, threads)

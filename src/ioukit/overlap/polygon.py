@@ -20,7 +20,7 @@ def polygon_iou(polygon1: Polygon | ArrayLike, polygon2: Polygon | ArrayLike) ->
 
     Args:
         polygon1: A `Polygon` or its points (K, 2), in either sense of turning.
-        polygon2: The same, in the same unit. Convex polygons need NumPy alone, others the extra ``polygons``.
+        polygon2: The same, in the same unit.
 
     Returns:
         Within [0, 1]; 0 if both have no area.
@@ -28,7 +28,6 @@ def polygon_iou(polygon1: Polygon | ArrayLike, polygon2: Polygon | ArrayLike) ->
     Raises:
         ValueError: If a polygon has 1 or 2 points, crosses itself (the message names the edges; `Polygon.make_valid`
             mends it), or has a number that is not finite; or if one polygon is normalized and the other is not.
-        ModuleNotFoundError: If Shapely is needed and not installed; the message names the extra.
 
     Examples:
         >>> polygon_iou([[0, 0], [10, 0], [10, 10], [0, 10]], [[5, 5], [15, 5], [15, 15], [5, 15]])

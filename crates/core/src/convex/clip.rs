@@ -23,12 +23,19 @@ pub struct Scratch {
 ///
 /// The order of the two polygons may change the last bits: let the caller have an order.
 pub fn intersection_area(first: &[Point], second: &[Point], origin: Point, scratch: &mut Scratch) -> f64 {
+    winding_area(first, second, origin, scratch).max(0.0)
+}
+
+/// The area of a convex polygon, counterclockwise where y points up, each point times how often a path goes around it.
+///
+/// The path may be any; what it goes around clockwise counts below 0.
+pub fn winding_area(path: &[Point], convex: &[Point], origin: Point, scratch: &mut Scratch) -> f64 {
     let near = |corner: &Point| [corner[0] - origin[0], corner[1] - origin[1]];
     let Scratch { corners, cut, edges } = scratch;
     corners.clear();
-    corners.extend(first.iter().map(near));
+    corners.extend(path.iter().map(near));
     edges.clear();
-    edges.extend(second.iter().map(near));
+    edges.extend(convex.iter().map(near));
     let Some(&last) = edges.last() else {
         return 0.0;
     };
@@ -41,7 +48,7 @@ pub fn intersection_area(first: &[Point], second: &[Point], origin: Point, scrat
         }
         from = to;
     }
-    signed_area(corners).max(0.0)
+    signed_area(corners)
 }
 
 /// The area of a polygon, positive if its corners run counterclockwise where y points up.
