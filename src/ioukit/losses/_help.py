@@ -51,5 +51,7 @@ def documented(function: _Function) -> _Function:
     parameters = function.__kwdefaults__ or {}
     common = "".join(help for name, help in _COMMON.items() if name in parameters)
     own = f"\n{options.rstrip()}" if options.strip() else ""
-    function.__doc__ = f"{text.rstrip()}\n{_FIRST}{own}{common}{_LAST}" + (f"\n{tail.rstrip()}\n    " if tail else "    ")
+    function.__doc__ = f"{text.rstrip()}\n{_FIRST}{own}{common}{_LAST}" + (
+        f"\n{tail.rstrip()}\n    " if tail else "    "
+    )
     return function

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of, namespace_of
+from ioukit._arrays import as_floats, as_numpy, computing_dtype, constant, library_of, namespace_of
 from ioukit._checks import check_boxes, check_format
 from ioukit.boxes import Boxes, BoxesLike
 from ioukit.overlap._agnostic import Pairs, Sides, as_corners, floats
@@ -69,6 +69,18 @@ class TrainingPairs(Pairs):
 
     def __init__(self, xp: Any, pred: Array, target: Array) -> None:
         super().__init__(xp, _Signed(xp, pred), _Signed(xp, target))
+        self._squares = library_of(pred) == "jax"
+
+    def ratio(self, part: Array, whole: Array) -> Array:
+        """`Pairs.ratio`; in JAX, whose slope of a quotient has the square of ``whole`` in it, of parts of the whole.
+
+        The square of a squared side of 1e-10 is beyond float32.
+        """
+        if not self._squares:
+            return super().ratio(part, whole)
+        guarded = self.xp.where(whole > 0, whole, 1.0)
+        unit = constant(1 / guarded)
+        return (part * unit) / (guarded * unit)
 
     def hull(self) -> tuple[Array, Array]:
         """Sides of the smallest box around all four corners."""

@@ -86,9 +86,7 @@ def iou_loss(
         return 1 - (iou if mode == "linear" else iou * iou)
 
     fused = "iou" if mode == "linear" and compat is None else None
-    return box_loss(
-        formula, pred, target, fmt=format, reduction=reduction, weight=weight, check=check, fused=fused
-    )
+    return box_loss(formula, pred, target, fmt=format, reduction=reduction, weight=weight, check=check, fused=fused)
 
 
 @documented
@@ -434,7 +432,9 @@ def wiou_loss(
     if version not in (1, 2, 3):
         raise ValueError(f"unknown version {version!r}; choose from 1, 2, 3")
     if version > 1 and mean is None:
-        raise ValueError(f"version {version} needs mean, the running mean of 1 - IoU; WIoULoss of ioukit.torch keeps it")
+        raise ValueError(
+            f"version {version} needs mean, the running mean of 1 - IoU; WIoULoss of ioukit.torch keeps it"
+        )
     check_positive(gamma=gamma, alpha=alpha, delta=delta)
 
     def formula(pairs: TrainingPairs) -> Array:

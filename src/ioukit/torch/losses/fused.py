@@ -18,7 +18,10 @@ from ioukit.overlap._agnostic import FORMULAS
 
 __all__ = ["fused_loss"]
 
-_PLAIN = (Tensor, torch.nn.Parameter)  # a subclass may stand for something without memory, or want to see each operation
+_PLAIN = (
+    Tensor,
+    torch.nn.Parameter,
+)  # a subclass may stand for something without memory, or want to see each operation
 
 
 def fused_loss(name: str, pred: Tensor, target: Tensor) -> Tensor | None:

@@ -72,9 +72,7 @@ def objectness_loss(
     return reduced(namespace_of(losses), losses, reduction, weight)  # type: ignore[no-any-return]
 
 
-def dfl_loss(
-    pred: Tensor, target: Tensor, *, reduction: Reduction = "mean", weight: Tensor | None = None
-) -> Tensor:
+def dfl_loss(pred: Tensor, target: Tensor, *, reduction: Reduction = "mean", weight: Tensor | None = None) -> Tensor:
     """Distribution focal loss: the cross entropy with the two bins around each distance, weighted by their nearness.
 
     Args:
