@@ -59,9 +59,9 @@ lists of lists are refused by `Keypoints`      taken
 =============================================  =============================================================
 
 `Box.square` takes the shorter side and `Boxes.square` the longer one, as upstream. What only Capybara's or only
-DocsaidKit's documentation has is here as well, such as `merge_boxes`. ``Polygon.scale`` needs Shapely (extra
-``polygons``), `Polygons.from_image` OpenCV (extra ``opencv``), labels in drawings Pillow (extra ``plots``); all else
-needs NumPy alone.
+DocsaidKit's documentation has is here as well, such as `merge_boxes`. `Polygon.scale`, and `polygon_iou` of paths that
+cross themselves, need Shapely (extra ``polygons``), `Polygons.from_image` OpenCV (extra ``opencv``), labels in drawings
+Pillow (extra ``plots``); all else needs NumPy alone.
 """
 
 from ioukit.compat.docsaidkit.box import Box

@@ -114,8 +114,7 @@ def _with_area(boxes1: Boxes, boxes2: Boxes) -> tuple[ioukit.Boxes, ioukit.Boxes
 def polygon_iou(poly1: Polygon, poly2: Polygon) -> float:
     """IoU of two polygons, within [0, 1]; 0 if both have no area.
 
-    A path that crosses itself counts by what it encloses, for which Shapely is needed (extra ``polygons``), as it is
-    for polygons that are not convex.
+    A path that crosses itself counts by what it encloses, for which Shapely is needed (extra ``polygons``).
 
     Raises:
         TypeError: If one is no `Polygon`.
