@@ -79,6 +79,7 @@ from ioukit.postprocess import (
     soft_nms,
     weighted_boxes_fusion,
 )
+from ioukit.postprocess import Suppression, merge_boxes, nms, nms_padded
 
 __all__ = [
     "COCO",
@@ -136,6 +137,9 @@ __all__ = [
     "nms_padded",
     "non_maximum_merge",
     "non_maximum_weighted",
+    "merge_boxes",
+    "nms",
+    "nms_padded",
     "order_points_clockwise",
     "overlap_join",
     "pairwise_alpha_iou",

@@ -7,9 +7,9 @@ mod coco;
 mod evaluation;
 mod fusion;
 mod join;
-mod nms;
 mod loss;
 mod masks;
+mod nms;
 mod overlap;
 mod polygon;
 mod rotated;
@@ -35,13 +35,14 @@ mod _core {
     #[pymodule_export]
     use super::join::overlap_join;
     #[pymodule_export]
-    use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     use super::loss::loss_gradient;
     use super::masks::{
         coco_box_iou, mask_areas, mask_bounds, masks_boundary, masks_elementwise, masks_from_boxes, masks_from_pixels,
         masks_from_polygons, masks_from_rle, masks_merge, masks_pairs, masks_pairwise, masks_to_pixels, masks_to_rle,
         rle_areas, rle_bounds, rle_merge,
     };
+    #[pymodule_export]
+    use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
     #[pymodule_export]
