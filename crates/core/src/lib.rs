@@ -17,7 +17,7 @@ pub mod loss;
 pub mod nms;
 pub mod overlap;
 pub mod polygon;
+pub mod rle;
 pub mod rotated;
 pub mod simple;
-pub mod rle;
 pub mod threads;
