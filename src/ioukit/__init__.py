@@ -6,6 +6,7 @@ from ioukit.boxes import (
     Boxes3D,
     Diagnosis,
     Finding,
+    Masks,
     Polygon,
     Polygons,
     RotatedBoxes,
@@ -13,14 +14,13 @@ from ioukit.boxes import (
     is_inside_box,
     order_points_clockwise,
 )
-from ioukit.boxes import Boxes, Diagnosis, Finding, Masks, diagnose
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
 from ioukit.overlap import (
     OverlapPairs,
-    document_jaccard,
     boundary_iou,
+    document_jaccard,
     elementwise_alpha_iou,
     elementwise_centre_distance,
     elementwise_ciou,
@@ -79,7 +79,6 @@ from ioukit.postprocess import (
     soft_nms,
     weighted_boxes_fusion,
 )
-from ioukit.postprocess import Suppression, merge_boxes, nms, nms_padded
 
 __all__ = [
     "COCO",
@@ -101,9 +100,9 @@ __all__ = [
     "Suppression",
     "TiledNms",
     "__version__",
+    "boundary_iou",
     "cluster_nms",
     "cut_tiles",
-    "boundary_iou",
     "diagnose",
     "document_jaccard",
     "elementwise_alpha_iou",
@@ -137,9 +136,6 @@ __all__ = [
     "nms_padded",
     "non_maximum_merge",
     "non_maximum_weighted",
-    "merge_boxes",
-    "nms",
-    "nms_padded",
     "order_points_clockwise",
     "overlap_join",
     "pairwise_alpha_iou",

@@ -36,6 +36,7 @@ mod _core {
     use super::join::overlap_join;
     #[pymodule_export]
     use super::loss::loss_gradient;
+    #[pymodule_export]
     use super::masks::{
         coco_box_iou, mask_areas, mask_bounds, masks_boundary, masks_elementwise, masks_from_boxes, masks_from_pixels,
         masks_from_polygons, masks_from_rle, masks_merge, masks_pairs, masks_pairwise, masks_to_pixels, masks_to_rle,

@@ -366,7 +366,7 @@ def decode_grid(
     *,
     anchors: Array | None = None,
     coding: GridCoding = "yolov3",
-    format: BoxFormat = "xyxy",  # noqa: A002 - the field's word
+    format: BoxFormat = "xyxy",
 ) -> Array:
     """Boxes of a whole grid in pixels, from what its head predicts for each cell.
 

@@ -76,7 +76,7 @@ class Letterbox:
         object.__setattr__(self, "padding", (free[0] // 2, free[1] // 2) if self.centered else (0, 0))
         object.__setattr__(self, "scale", (content[0] / width, content[1] / height))
 
-    def boxes(self, boxes: BoxesLike, *, format: BoxFormat = "xyxy") -> Any:  # noqa: A002 - the field's word
+    def boxes(self, boxes: BoxesLike, *, format: BoxFormat = "xyxy") -> Any:
         """Boxes of the image as boxes of the input.
 
         Args:
@@ -92,7 +92,7 @@ class Letterbox:
         boxes: BoxesLike,
         *,
         clip: bool = False,
-        format: BoxFormat = "xyxy",  # noqa: A002 - the field's word
+        format: BoxFormat = "xyxy",
     ) -> Any:
         """Boxes of the input, such as detections, as boxes of the image.
 
@@ -137,7 +137,7 @@ class Letterbox:
         canvas.paste(given.resize(self.content, pil.Resampling.BILINEAR), self.padding)
         return canvas if given is image else np.asarray(canvas)
 
-    def _mapped(  # noqa: PLR0917
+    def _mapped(
         self, boxes: Any, fmt: BoxFormat, scale: tuple[float, float], shift: tuple[float, float],
         source: tuple[int, int], target: tuple[int, int],
     ) -> Any:  # fmt: skip

@@ -34,7 +34,7 @@ def assign_atss(
     margin: float = 0.01,
     ignore_regions: BoxesLike | None = None,
     ignore_ioa: float = 0.5,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns by adaptive training sample selection.

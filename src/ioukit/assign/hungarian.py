@@ -40,7 +40,7 @@ def assign_hungarian(
     giou_weight: float = 2.0,
     classification: Literal["probability", "focal"] = "probability",
     repeats: int = 1,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns each object one prediction, at the least total cost.

@@ -31,7 +31,7 @@ def assign_max_iou(
     ignore_regions: BoxesLike | None = None,
     ignore_ioa: float = 0.5,
     ignore_of: Literal["predictions", "regions"] = "predictions",
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns each prediction, usually an anchor, to the object it overlaps most, if enough.
@@ -135,7 +135,7 @@ def assign_grid(
     negative: float | tuple[float, float] = 0.5,
     min_positive_iou: float = 0.0,
     every_tie: bool = True,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Max-IoU among the anchors of the cells that hold a centre, the rule of MMDetection's YOLOv3.

@@ -58,7 +58,7 @@ def assign_simota(
     top_k: int = 10,
     iou_weight: float = 3.0,
     class_weight: float = 1.0,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns by simplified optimal transport.

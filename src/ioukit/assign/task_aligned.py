@@ -57,7 +57,7 @@ def assign_task_aligned(
     top_k: int | None = None,
     second_top_k: int | None = None,
     strides: Sequence[float] | None = None,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns to each object the predictions of the largest ``score**alpha * overlap**beta``.
@@ -173,7 +173,7 @@ def assign_dual(
     top_k: int = 10,
     one_to_one_top_k: int = 7,
     strides: Sequence[float] | None = None,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> DualAssignment:
     """Assigns twice, as the NMS-free detectors of YOLOv10's kind do: one-to-many and one-to-one.

@@ -36,7 +36,7 @@ def assign_yolov3(
     predictions: BoxesLike | None = None,
     ignore_threshold: float = 0.5,
     extra_iou: float | None = None,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns each object to one anchor of one cell: the rule of YOLOv2 (one scale) and YOLOv3 (three).
@@ -131,7 +131,7 @@ def assign_yolov5(
     ratio: float = 4.0,
     offset: float = 0.5,
     duplicates: bool = True,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns each object to every anchor of its rough shape, in up to three cells: the rule of YOLOv5 and YOLOv7.

@@ -3,10 +3,10 @@
 from ioukit.boxes.boxes import Boxes, BoxesLike
 from ioukit.boxes.boxes3d import Boxes3D
 from ioukit.boxes.diagnosis import Diagnosis, Finding, diagnose
+from ioukit.boxes.masks import Masks
 from ioukit.boxes.points import is_inside_box, order_points_clockwise
 from ioukit.boxes.polygon import Polygon
 from ioukit.boxes.polygons import Polygons, PolygonsLike
-from ioukit.boxes.masks import Masks
 from ioukit.boxes.regions import Regions
 from ioukit.boxes.rotated import RotatedBoxes
 

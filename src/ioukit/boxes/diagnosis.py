@@ -146,7 +146,7 @@ class Diagnosis:
 
 def diagnose(
     array: Polygons | ArrayLike,
-    format: BoxFormat = "xyxy",  # noqa: A002 - the field's word
+    format: BoxFormat = "xyxy",
     *,
     image_size: tuple[float, float] | None = None,
     normalized: bool = False,

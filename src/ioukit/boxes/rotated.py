@@ -156,7 +156,7 @@ class RotatedBoxes(TurnedBoxes):
         check_angle(unit, sense)
         return self._with_angle(unit, sense)
 
-    def canonical(self, range: Range = "quarter") -> RotatedBoxes:  # noqa: A002 - the word for it
+    def canonical(self, range: Range = "quarter") -> RotatedBoxes:
         """The same regions, each by its least angle that is not negative, so that equal regions have equal numbers.
 
         Args:

@@ -1,4 +1,3 @@
-"""Names and signatures of other libraries, thin, on top of everything."""
 """The names and signatures of other libraries, thin, over ioukit's own.
 
 For code that was written for them: change the import, keep the calls. New code is better off with `ioukit` itself,
@@ -7,6 +6,7 @@ whose names say what they take and give; ``docs/compat.md`` has the name there f
 - `ioukit.compat.torchvision_ops`: the box functions of ``torchvision.ops``, on tensors and NumPy arrays.
 - `ioukit.compat.detectron2`: ``Boxes``, ``RotatedBoxes``, ``BoxMode`` and the overlaps of ``detectron2.structures``.
 - `ioukit.compat.docsaidkit`: the structures and functions of DocsaidKit and of Capybara, its successor.
+- `ioukit.compat.pycocotools_mask`: ``pycocotools.mask``, bit for bit.
 
 Each module's docstring lists what differs from the original, and every difference has a test. Nothing is imported here,
 and nothing of ioukit imports what is here.

@@ -43,8 +43,8 @@ from ioukit.overlap.polygon import polygon_iou
 
 __all__ = [
     "OverlapPairs",
-    "document_jaccard",
     "boundary_iou",
+    "document_jaccard",
     "elementwise_alpha_iou",
     "elementwise_centre_distance",
     "elementwise_ciou",

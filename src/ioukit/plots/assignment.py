@@ -45,7 +45,7 @@ def assignment_figure(
     assignments: Mapping[str, Assignment],
     *,
     labels: Sequence[str] | None = None,
-    format: BoxFormat = "xyxy",  # noqa: A002 - the field's word
+    format: BoxFormat = "xyxy",
 ) -> Figure:
     """Draws the same objects once per assignment, with a mark at each prediction that learns one of them.
 
