@@ -1,28 +1,8 @@
-"""What is a box?"""
+"""What is a box?
 
-from ioukit.boxes.boxes import Boxes, BoxesLike
-from ioukit.boxes.boxes3d import Boxes3D
-from ioukit.boxes.diagnosis import Diagnosis, Finding, diagnose
-from ioukit.boxes.masks import Masks
-from ioukit.boxes.points import is_inside_box, order_points_clockwise
-from ioukit.boxes.polygon import Polygon
-from ioukit.boxes.polygons import Polygons, PolygonsLike
-from ioukit.boxes.regions import Regions
-from ioukit.boxes.rotated import RotatedBoxes
+The names are those of the stub beside this file.
+"""
 
-__all__ = [
-    "Boxes",
-    "BoxesLike",
-    "Diagnosis",
-    "Finding",
-    "Polygon",
-    "Polygons",
-    "PolygonsLike",
-    "Regions",
-    "RotatedBoxes",
-    "diagnose",
-    "is_inside_box",
-    "order_points_clockwise",
-]
-__all__ = ["Boxes", "Boxes3D", "BoxesLike", "Diagnosis", "Finding", "Regions", "RotatedBoxes", "diagnose"]
-__all__ = ["Boxes", "BoxesLike", "Diagnosis", "Finding", "Masks", "Regions", "diagnose"]
+from ioukit._exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

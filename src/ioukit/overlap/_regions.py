@@ -1,17 +1,14 @@
-"""Overlaps of regions that are no upright boxes: one row of `ENGINES` per kind, and what all kinds share."""
+"""Overlaps of regions that are no upright boxes: one module per kind, and what all kinds share."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import importlib
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ioukit._checks import check_threads
-from ioukit.boxes import Boxes3D, Masks, Polygons, RotatedBoxes
-from ioukit.overlap import _boxes3d, _masks, _polygons, _rotated
+from ioukit.boxes import Boxes, Regions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
 
@@ -24,28 +21,31 @@ MEASURES = ("intersection", "iou", "ioa_first", "ioa_second", "iom", "jaccard_di
 """What follows from the areas of the intersection and of both regions, as `AreaMeasure` of the core names it."""
 
 
-@dataclass(frozen=True)
-class Engine:
-    """How one kind of region is measured.
+class Engine(Protocol):
+    """How one kind of region is measured: a module of this package with these functions."""
 
-    Attributes:
-        pairwise: ``(measure, first, second, threads) -> (N, M)`` float64.
-        elementwise: ``(measure, first, second, threads) -> (N,)`` float64, for two sets of one length.
-        pairs: ``(measure, first, second, rows, columns, threads) -> (P,)`` float64, for the regions at these positions
-            of the two sets, the same bits as in the table of all pairs; None if there is no join of the kind.
-    """
+    @staticmethod
+    def pairwise(measure: str, first: Any, second: Any, threads: int) -> FloatArray:
+        """(N, M) float64."""
 
-    pairwise: Callable[[str, Any, Any, int], FloatArray]
-    elementwise: Callable[[str, Any, Any, int], FloatArray]
-    pairs: Callable[[str, Any, Any, NDArray[np.int64], NDArray[np.int64], int], FloatArray] | None = None
+    @staticmethod
+    def elementwise(measure: str, first: Any, second: Any, threads: int) -> FloatArray:
+        """(N,) float64, for two sets of one length."""
+
+    @staticmethod
+    def pairs(
+        measure: str, first: Any, second: Any, rows: NDArray[np.int64], columns: NDArray[np.int64], threads: int
+    ) -> FloatArray:
+        """(P,) float64, for the regions at these positions of the two sets: the same bits as in the table of all."""
 
 
-ENGINES: dict[type, Engine] = {
-    Boxes3D: Engine(_boxes3d.pairwise, _boxes3d.elementwise, _boxes3d.pairs),
-    Masks: Engine(_masks.pairwise, _masks.elementwise, _masks.pairs),
-    Polygons: Engine(_polygons.pairwise, _polygons.elementwise, _polygons.pairs),
-    RotatedBoxes: Engine(_rotated.pairwise, _rotated.elementwise, _rotated.pairs),
+ENGINES = {
+    "Boxes3D": "ioukit.overlap._boxes3d",
+    "Masks": "ioukit.overlap._masks",
+    "Polygons": "ioukit.overlap._polygons",
+    "RotatedBoxes": "ioukit.overlap._rotated",
 }
+"""The modules by kind, imported when such regions come: who measures boxes waits for no polygon."""
 
 
 def engine_of(boxes1: object, boxes2: object) -> Engine | None:
@@ -54,12 +54,20 @@ def engine_of(boxes1: object, boxes2: object) -> Engine | None:
     Raises:
         TypeError: If they are of two kinds.
     """
-    engine = ENGINES.get(type(boxes1))
-    if type(boxes2) is not type(boxes1) and (engine is not None or type(boxes2) in ENGINES):
+    kinds = {_kind(boxes1), _kind(boxes2)}
+    if kinds == {None}:
+        return None
+    if len(kinds) > 1:
         raise TypeError(
             f"both sets must be of one kind, got {type(boxes1).__name__} and {type(boxes2).__name__}: convert one"
         )
-    return engine
+    engine: Any = importlib.import_module(ENGINES[str(kinds.pop())])
+    return engine  # type: ignore[no-any-return]
+
+
+def _kind(boxes: object) -> str | None:
+    """The name of a kind of regions; None for upright boxes."""
+    return type(boxes).__name__ if isinstance(boxes, Regions) and not isinstance(boxes, Boxes) else None
 
 
 def pairwise(engine: Engine, measure: Measure, first: Any, second: Any, threads: int | None) -> FloatArray:

@@ -171,8 +171,6 @@ def _regions_join(
     threads: int | None,
 ) -> OverlapPairs:
     _regions.check_measure(measure, regions1)
-    if engine.pairs is None:
-        raise TypeError(f"overlap_join is not defined for {type(regions1).__name__}")
     first = _region_join.region_set(regions1, None)
     second = None if regions2 is None else _region_join.region_set(regions2, None)
     codes1, codes2 = _both_labels(labels1, labels2, first.bounds, None if second is None else second.bounds)

@@ -11,7 +11,7 @@ from ioukit._arrays import as_floats, computing_dtype
 from ioukit.boxes import Boxes
 from ioukit.overlap._arguments import single_set
 from ioukit.postprocess._columns import check_most, check_threshold, host, restore
-from ioukit.postprocess.nms import nms
+from ioukit.postprocess.greedy import nms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from ioukit.boxes import Boxes
 from ioukit.postprocess import _traced
 from ioukit.postprocess._inputs import cut_of, device_sets, is_traced, one_home
 from ioukit.postprocess._rule import rule_of
-from ioukit.postprocess.nms import nms
+from ioukit.postprocess.greedy import nms
 
 if TYPE_CHECKING:
     from ioukit.boxes import BoxesLike

@@ -35,7 +35,7 @@ def fused_loss(name: str, pred: Tensor, target: Tensor) -> Tensor | None:
     with torch.no_grad():
         if shared_with_numpy(pred, target) is None:
             return None
-    return _Fused.apply(name, pred.contiguous(), target.contiguous())  # type: ignore[no-any-return]
+    return _Fused.apply(name, pred.contiguous(), target.contiguous())
 
 
 class _Fused(torch.autograd.Function):
