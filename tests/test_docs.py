@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 pytest.importorskip("matplotlib", reason="the figures need matplotlib: pip install 'ioukit[plots]'")
 
 FIGURES = ROOT / "docs" / "figures"
+PAGES = ["README.md", "ARCHITECTURE.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))]
 REDRAW = "run `python docs/figures/draw.py`"
 
 
@@ -34,15 +35,23 @@ def test_committed_figures_are_up_to_date(tmp_path: Path) -> None:
         assert words(tmp_path / name) == words(FIGURES / name), f"{name}: {REDRAW}"
 
 
-def test_the_programs_of_the_page_print_what_it_says() -> None:
-    page = (ROOT / "docs" / "overlap.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("name", "count"), [("anchors.md", 1), ("assignment.md", 1), ("overlap.md", 2)])
+def test_the_programs_of_the_page_print_what_it_says(name: str, count: int) -> None:
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     programs, printed = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text"))
-    assert len(programs) == len(printed) == 2
+    assert len(programs) == len(printed) == count
     ran = subprocess.run([sys.executable, "-c", "".join(programs)], capture_output=True, text=True, check=True)
     assert ran.stdout == "".join(printed)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/overlap.md", "docs/degenerate.md"])
+def test_the_program_about_masks_prints_what_the_page_says() -> None:
+    page = (ROOT / "docs" / "masks.md").read_text(encoding="utf-8")
+    (program,), (printed,) = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text"))
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == printed
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8"))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import statistics
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 # Loaded by nobody who only asks for boxes, or slow to load.
 HEAVY = {
@@ -35,7 +40,9 @@ def fresh(program: str) -> str:
 
 
 def test_nothing_heavy_is_loaded() -> None:
-    loaded = set(json.loads(fresh("import sys, json, ioukit; print(json.dumps(sorted(sys.modules)))")))
+    # Names are fetched when they are asked for: everything that is public, that is.
+    program = "import sys, json; from ioukit import *; print(json.dumps(sorted(sys.modules)))"
+    loaded = set(json.loads(fresh(program)))
     assert "ioukit._core" in loaded
     assert not loaded & HEAVY
     by_numpy = set(json.loads(fresh("import sys, json, numpy; print(json.dumps(sorted(sys.modules)))")))
@@ -44,14 +51,36 @@ def test_nothing_heavy_is_loaded() -> None:
 
 
 def test_import_costs_little_more_than_numpy() -> None:
-    """The median of several, taken in turns: a busy machine slows both."""
-    clock = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
-    times: dict[str, list[float]] = {"numpy": [], "ioukit": []}
+    """The median of several, taken in turns: a busy machine slows both. Names are fetched when they are asked for."""
+    clock = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
+    statements = {"numpy": "import numpy", "ioukit": "from ioukit import evaluate, read_coco"}
+    times: dict[str, list[float]] = {name: [] for name in statements}
     for _ in range(7):
-        for module, taken in times.items():
-            taken.append(float(fresh(clock.format(module))))
+        for name, statement in statements.items():
+            times[name].append(float(fresh(clock.format(statement))))
     numpy, ioukit = (statistics.median(taken) for taken in times.values())
     assert ioukit - numpy < 0.1, f"numpy {numpy:.3f} s, ioukit {ioukit:.3f} s"
+
+
+def test_nothing_is_loaded_that_nobody_asked_for() -> None:
+    loaded = set(json.loads(fresh("import sys, json, ioukit; print(json.dumps(sorted(sys.modules)))")))
+    assert "numpy" not in loaded
+    asked = set(json.loads(fresh("import sys, json; from ioukit import nms; print(json.dumps(sorted(sys.modules)))")))
+    assert "ioukit.postprocess.greedy" in asked
+    assert not {"ioukit.boxes.polygons", "ioukit.evaluation", "ioukit.postprocess.tiles"} & asked
+
+
+@pytest.mark.parametrize("package", ["ioukit", "ioukit.boxes", "ioukit.overlap", "ioukit.postprocess"])
+def test_stubs_name_what_is_there(package: str) -> None:
+    module = importlib.import_module(package)
+    stub = ast.parse((Path(str(module.__file__)).with_suffix(".pyi")).read_text(encoding="utf-8"))
+    (listed,) = (ast.literal_eval(node.value) for node in stub.body if isinstance(node, ast.Assign))
+    assert sorted(listed) == module.__all__, "__all__ of the stub is what it imports"
+    assert set(module.__all__) <= set(dir(module))
+    for name in module.__all__:
+        assert not isinstance(getattr(module, name), type(module)), f"{name} is also a module of the package"
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nonsense'"):
+        _ = module.nonsense
 
 
 def test_the_command_loads_no_rich_without_a_terminal() -> None:

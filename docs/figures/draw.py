@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
 
-from ioukit import plots
+from ioukit import pairwise_centre_distance, plots
+from ioukit.anchors import anchor_boxes, anchor_points
+from ioukit.assign import assign_atss, assign_max_iou, assign_simota
 from ioukit.overlap.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -54,10 +58,48 @@ def variant(name: str) -> Figure:
     return figure
 
 
+def regression_simulation() -> Figure:
+    """From the numbers that ``benchmarks/regression_simulation.py`` wrote."""
+    errors = json.loads((Path(__file__).parents[1] / "regression_simulation.json").read_text(encoding="utf-8"))[
+        "errors"
+    ]
+    styles = {"iou": ":", "giou": "-.", "diou": "--", "ciou": "-", "eiou": (0, (3, 1, 1, 1, 1, 1))}
+    names = {"iou": "IoU", "giou": "GIoU", "diou": "DIoU", "ciou": "CIoU", "eiou": "EIoU"}
+    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+    ax = figure.subplots()
+    for name, curve in errors.items():
+        ax.plot([error / 1e6 for error in curve], linestyle=styles[name], label=names[name], linewidth=1.6)
+    ax.set(xlabel="steps of gradient descent", ylabel="total L1 error, millions", ylim=(0, None))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return figure
+
+
+def assignment() -> Figure:
+    """The scene under three rules, with square anchors of two and a half cells a side."""
+    size, strides, objects = (416, 416), [32, 64], list(SCENE.values())
+    anchors, _, levels = anchor_boxes(size, strides, [[[2.5 * stride, 2.5 * stride]] for stride in strides])
+    points = anchor_points(size, strides)
+    # Predictions half way between the anchors and the objects nearest to them, all equally sure.
+    nearest = np.array(objects)[pairwise_centre_distance(anchors, objects).argmin(axis=1)]
+    simota = assign_simota(
+        (anchors + nearest) / 2, np.full((len(anchors), 1), 0.5), objects, [0] * len(objects),
+        points=points.points, strides=points.strides,
+    )  # fmt: skip
+    rules = {
+        "max-IoU": assign_max_iou(anchors, objects, low_quality="detectron2"),
+        "ATSS": assign_atss(anchors, objects, levels=levels),
+        "SimOTA": simota,
+    }
+    return plots.assignment_figure(size, objects, points.points, rules, labels=list(SCENE))
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "overlap": overlap,
     "variants": variants,
     "grid": grid,
+    "regression_simulation": regression_simulation,
+    "assignment": assignment,
     **{f"variant_{row.name}": partial(variant, row.name) for row in VARIANTS},
 }
 

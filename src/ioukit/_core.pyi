@@ -10,6 +10,11 @@ from ioukit.typing import FloatArray
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Rotated = tuple[Floats, bool, bool]
+Turned3d = tuple[Floats, bool, bool, Floats]
+Bytes = NDArray[np.uint8]
+Counts = NDArray[np.uint32]
+MaskParts = tuple[Counts, Ids, Counts]  # runs, offsets, sizes
 
 __version__: str
 
@@ -95,6 +100,30 @@ def overlap_join(
     labels2: Ids | None,
     threads: int,
 ) -> tuple[Ids, Ids, FloatArray]: ...
+def soft_nms(
+    variant: str,
+    threshold: float,
+    boxes: FloatArray,
+    labels: Ids | None,
+    scores: Floats,
+    sigma: float | None,
+    min_score: float,
+    max_keep: int,
+    threads: int,
+) -> tuple[Ids, Floats]: ...
+def fuse_boxes(
+    boxes: Floats,
+    scores: Floats,
+    labels: Ids,
+    models: Ids,
+    weights: Floats,
+    iou_threshold: float,
+    moving: bool,
+    rule: str,
+    threads: int,
+) -> tuple[Floats, Floats, Ids, Ids]: ...
+def group_pairs(count: int, rows: Ids, columns: Ids) -> Ids: ...
+def settle_pairs(undecided: NDArray[np.bool_], rows: Ids, columns: Ids) -> NDArray[np.uint8]: ...
 def nms_survivors(
     variant: str,
     threshold: float,
@@ -114,5 +143,91 @@ def nms_first_suppressors(
     threads: int,
 ) -> tuple[Ids, FloatArray]: ...
 def nms_of_pairs(count: int, better: Ids, worse: Ids) -> Ids: ...
+def masks_from_rle(records: list[Any], name: str) -> MaskParts: ...
+def rle_areas(records: list[Any], name: str) -> Counts: ...
+def rle_bounds(records: list[Any], name: str) -> Floats: ...
+def rle_merge(records: list[Any], name: str, intersect: bool) -> dict[str, Any]: ...
+def masks_to_rle(runs: Counts, offsets: Ids, sizes: Counts, compressed: bool, text: bool) -> list[dict[str, Any]]: ...
+def masks_from_pixels(pixels: Bytes, count: int, height: int, width: int, rows: bool) -> MaskParts: ...
+def masks_to_pixels(runs: Counts, offsets: Ids, sizes: Counts, out: Bytes) -> None: ...
+def masks_from_polygons(polygons: list[Any], sizes: Ids, name: str, threads: int) -> MaskParts: ...
+def masks_from_boxes(boxes: Floats, sizes: Ids, name: str) -> MaskParts: ...
+def mask_areas(runs: Counts, offsets: Ids, sizes: Counts) -> Counts: ...
+def mask_bounds(runs: Counts, offsets: Ids, sizes: Counts) -> Floats: ...
+def masks_merge(runs: Counts, offsets: Ids, sizes: Counts, intersect: bool) -> MaskParts: ...
+def masks_boundary(runs: Counts, offsets: Ids, sizes: Counts, ratio: float, threads: int) -> MaskParts: ...
+def masks_pairwise(
+    measure: str,
+    runs1: Counts,
+    offsets1: Ids,
+    sizes1: Counts,
+    runs2: Counts,
+    offsets2: Ids,
+    sizes2: Counts,
+    crowd: NDArray[np.bool_] | None,
+    crowd_first: bool,
+    out: Floats,
+    threads: int,
+) -> None: ...
+def coco_box_iou(first: Floats, second: Floats, crowd: NDArray[np.bool_]) -> Floats: ...
+def masks_elementwise(
+    measure: str,
+    runs1: Counts,
+    offsets1: Ids,
+    sizes1: Counts,
+    runs2: Counts,
+    offsets2: Ids,
+    sizes2: Counts,
+    threads: int,
+) -> Floats: ...
+def masks_pairs(
+    measure: str,
+    runs1: Counts,
+    offsets1: Ids,
+    sizes1: Counts,
+    runs2: Counts,
+    offsets2: Ids,
+    sizes2: Counts,
+    rows: Ids,
+    columns: Ids,
+    threads: int,
+) -> Floats: ...
 def simd_levels() -> list[str]: ...
 def thread_count() -> int: ...
+def polygon_pairwise(
+    measure: str, vertices1: Floats, offsets1: Ids, vertices2: Floats, offsets2: Ids, threads: int
+) -> Floats: ...
+def polygon_elementwise(
+    measure: str, vertices1: Floats, offsets1: Ids, vertices2: Floats, offsets2: Ids, threads: int
+) -> Floats: ...
+def polygon_pairs(
+    measure: str,
+    vertices1: Floats,
+    offsets1: Ids,
+    vertices2: Floats,
+    offsets2: Ids,
+    rows: Ids,
+    columns: Ids,
+    threads: int,
+) -> Floats: ...
+def simple_polygon_pairs(
+    measure: str,
+    vertices1: Floats,
+    offsets1: Ids,
+    convex1: NDArray[np.bool_],
+    vertices2: Floats,
+    offsets2: Ids,
+    convex2: NDArray[np.bool_],
+    rows: Ids,
+    columns: Ids,
+    threads: int,
+) -> Floats: ...
+def simple_polygon_squared_windings(vertices: Floats, offsets: Ids) -> Floats: ...
+def rotated_corners(boxes: Floats, degrees: bool, clockwise: bool) -> Floats: ...
+def rotated_bounds(boxes: Floats, degrees: bool, clockwise: bool) -> Floats: ...
+def rotated_pairwise(measure: str, first: Rotated, second: Rotated, threads: int) -> Floats: ...
+def rotated_elementwise(measure: str, first: Rotated, second: Rotated, threads: int) -> Floats: ...
+def rotated_pairs(measure: str, first: Rotated, second: Rotated, rows: Ids, columns: Ids, threads: int) -> Floats: ...
+def boxes3d_pairwise(measure: str, first: Turned3d, second: Turned3d, threads: int) -> Floats: ...
+def boxes3d_elementwise(measure: str, first: Turned3d, second: Turned3d, threads: int) -> Floats: ...
+def boxes3d_pairs(measure: str, first: Turned3d, second: Turned3d, rows: Ids, columns: Ids, threads: int) -> Floats: ...

@@ -21,7 +21,12 @@ FUNCTIONS = [getattr(ioukit, f"{family}_{row.name}") for row in VARIANTS for fam
 
 
 def test_the_table_and_the_public_functions_are_the_same_list() -> None:
-    of_boxes = [name for name in ioukit.overlap.__all__ if name.startswith(("pairwise_", "elementwise_"))]
+    of_boxes = [
+        name
+        for name in ioukit.overlap.__all__
+        if name.startswith(("pairwise_", "elementwise_")) and not name.endswith(("_kfiou", "_probiou"))  # rotated boxes
+    ]
+    of_boxes.remove("pairwise_mask_iou")  # of masks alone
     assert sorted(of_boxes) == sorted(function.__name__ for function in FUNCTIONS)
     assert set(ioukit.overlap.__all__) <= set(ioukit.__all__)
 

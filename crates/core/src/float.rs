@@ -169,7 +169,7 @@ const TAYLOR_F32: [f32; 8] = {
 };
 
 // (atan(t) / t - 1) / t^2 as a polynomial in t^2 up to tan(pi/8)^2, by Chebyshev's nodes: errors of 3e-9 and 5e-18.
-const ARCTANGENT_F32: [f32; 5] = [-0.064_519_28, 0.107_437_315, -0.142_639_56, 0.199_995_4, -0.333_333_32];
+const ARCTANGENT_F32: [f32; 5] = [-0.064_519_28, 0.107_437_32, -0.142_639_56, 0.199_995_4, -0.333_333_3];
 const ARCTANGENT_F64: [f64; 11] = [
     -0.019_176_887_119_062_26,
     0.039_231_658_295_587_19,

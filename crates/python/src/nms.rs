@@ -101,7 +101,7 @@ fn first<'py, F: Float + Element>(
     }
     let (numbers, values): (Vec<i64>, Vec<F>) = py.detach(|| {
         let found = first_suppressors(kept, others, rule, threads);
-        let nan = F::ZERO / F::ZERO;
+        let nan = F::from_f64(f64::NAN);
         found.into_iter().map(|found| found.map_or((-1, nan), |(number, value)| (i64::from(number), value))).unzip()
     });
     (numbers.into_pyarray(py), values.into_pyarray(py)).into_pyobject(py)

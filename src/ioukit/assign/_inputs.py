@@ -75,9 +75,7 @@ def pair_of_sets(
     """Both sets as corners of one dtype."""
     if isinstance(predictions, Boxes) and isinstance(objects, Boxes):
         check_one_unit(predictions.normalized, objects.normalized)
-    first, second = (
-        boxes_of(data, fmt, name, check) for data, name in zip((predictions, objects), names, strict=True)
-    )
+    first, second = (boxes_of(data, fmt, name, check) for data, name in zip((predictions, objects), names, strict=True))
     # No objects, as an empty list, have no dtype that could turn the predictions to float64.
     dtype = np.promote_types(first.dtype, second.dtype) if len(second) else first.dtype
     return first.astype(dtype, copy=False), second.astype(dtype, copy=False)

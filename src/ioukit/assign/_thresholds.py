@@ -79,7 +79,7 @@ def covered(
     return found
 
 
-def match_rows(  # noqa: PLR0917 - what is private passes on what is public
+def match_rows(
     like: object,
     rows: Iterable[FloatArray],
     count: int,
@@ -126,9 +126,8 @@ def match_rows(  # noqa: PLR0917 - what is private passes on what is public
     if low_quality == "mmdet":
         target = np.where(forced >= 0, forced, target)
         overlap = np.where(forced >= 0, tops[forced] if objects else overlap, overlap)
-    if objects:
-        background = thresholds.background(best)
-    else:
+    background = thresholds.background(best)
+    if not objects:
         background = np.ones(count, bool) if ignored is None else ~ignored
     facts = {"best": tops, "threshold": np.full(objects, thresholds.positive)}
     return finished(

@@ -128,13 +128,13 @@ class Assignment:
     facts: Mapping[str, NDArray[Any]] = dataclasses.field(default_factory=dict)
     """(G,) numbers behind the decisions, one array each: ``"inside"`` counts the predictions in the reach of an object,
     ``"best"`` is its best overlap, ``"threshold"`` the overlap it asks for, ``"taken"`` how many it may take."""
-    cost: Array | None = None
-    """(P,) the cost of the pair assigned, NaN for none, where the rule has one."""
-    metric: Array | None = None
-    """(P,) the metric of the pair assigned, NaN for none, where the rule has one."""
-    scores: Array | None = None
-    """(P,) the classification score that a prediction should have for the class of its object, 0 for none, where the
-    rule says so."""
+    cost: Array = None
+    """(P,) the cost of the pair assigned, NaN for none; None where the rule has no cost."""
+    metric: Array = None
+    """(P,) the metric of the pair assigned, NaN for none; None where the rule has no metric."""
+    scores: Array = None
+    """(P,) the classification score that a prediction should have for the class of its object, 0 for no object;
+    None where the rule says nothing of scores."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "facts", MappingProxyType(dict(self.facts)))

@@ -34,14 +34,15 @@ def assign_atss(
     margin: float = 0.01,
     ignore_regions: BoxesLike | None = None,
     ignore_ioa: float = 0.5,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns by adaptive training sample selection.
 
-    The candidates of an object are, of each level, the ``top_k`` anchors whose centres are nearest to its own. Those are
-    positive whose IoU is at least the mean plus the standard deviation of the IoU of all candidates, and whose centre
-    is inside the object, further than ``margin`` from its edges. An anchor that two objects want goes to the higher IoU.
+    The candidates of an object are, of each level, the ``top_k`` anchors whose centres are nearest to its own. Those
+    are positive whose IoU is at least the mean plus the standard deviation of the IoU of all candidates, and whose
+    centre is inside the object, further than ``margin`` from its edges. An anchor that two objects want goes to the
+    higher IoU.
 
     The standard deviation is the unbiased one (divided by n - 1); of a single candidate it is 0 here, where the
     original gets NaN and assigns nothing. Ties: among equal distances the lower position is nearer, among equal IoU the
@@ -74,11 +75,10 @@ def assign_atss(
         array([ 0, -1, -1, -1])
         >>> print(result.explain(1))
         object 1: no prediction
-        - 2 candidates: no centre inside (best IoU 0.15)
-        - 2 candidates: below mean + std 0.11 (best 0.00)
+        - 4 candidates: no centre inside (best IoU 0.15)
 
-    Reference: Zhang et al., Bridging the Gap Between Anchor-based and Anchor-free Detection via Adaptive Training Sample
-    Selection, CVPR 2020, arXiv:1912.02424.
+    Reference: Zhang et al., Bridging the Gap Between Anchor-based and Anchor-free Detection via Adaptive Training
+    Sample Selection, CVPR 2020, arXiv:1912.02424.
     """
     most = _at_least_one(top_k, "top_k")
     if not margin >= 0:
@@ -151,13 +151,15 @@ def _nearest(
     return all_rows[order], all_columns[order]
 
 
-def _statistics(
-    rows: NDArray[np.int64], overlap: FloatArray, count: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _statistics(rows: NDArray[np.int64], overlap: FloatArray, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean, mean plus unbiased standard deviation, and best overlap of each object's candidates."""
     number = np.bincount(rows, minlength=count)
-    mean = np.bincount(rows, overlap, count) / np.maximum(number, 1)
-    spread = np.bincount(rows, (overlap - mean[rows]) ** 2, count) / np.maximum(number - 1, 1)
-    best = np.zeros(count, overlap.dtype)
+    best, least = np.zeros(count, overlap.dtype), np.full(count, np.inf)
     np.maximum.at(best, rows, overlap)
+    np.minimum.at(least, rows, overlap)
+    # From the least on, so that the mean of equal overlaps is that overlap: rounded up, it would reject them all.
+    above = overlap - least[rows]
+    mean_above = np.bincount(rows, above, count) / np.maximum(number, 1)
+    spread = np.bincount(rows, (above - mean_above[rows]) ** 2, count) / np.maximum(number - 1, 1)
+    mean = np.where(number > 0, least, 0) + mean_above
     return mean, (mean + np.sqrt(spread)).astype(overlap.dtype), best

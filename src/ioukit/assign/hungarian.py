@@ -40,14 +40,15 @@ def assign_hungarian(
     giou_weight: float = 2.0,
     classification: Literal["probability", "focal"] = "probability",
     repeats: int = 1,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns each object one prediction, at the least total cost.
 
-    The cost of a pair is ``-class_weight`` times the probability of the object's class, plus ``l1_weight`` times the sum
-    of the absolute differences of centre and size as parts of the image, less ``giou_weight`` times GIoU. With fewer
-    predictions than objects, the cheapest of the objects are served. Among assignments of equal cost, SciPy's stands.
+    The cost of a pair is ``-class_weight`` times the probability of the object's class, plus ``l1_weight`` times the
+    sum of the absolute differences of centre and size as parts of the image, less ``giou_weight`` times GIoU. With
+    fewer predictions than objects, the cheapest of the objects are served. Among assignments of equal cost, SciPy's
+    stands.
 
     The table of costs is whole, in float64: 8 bytes times P times G times ``repeats``.
 
@@ -140,7 +141,8 @@ def _class_cost(scores: FloatArray, classes: NDArray[np.int64], classification: 
     alpha, gamma, least = 0.25, 2.0, 1e-8  # the constants of Deformable DETR
     positive = -alpha * (1 - probability) ** gamma * np.log(probability + least)
     negative = -(1 - alpha) * probability**gamma * np.log(1 - probability + least)
-    return positive - negative
+    cost: FloatArray = positive - negative
+    return cost
 
 
 def _cheapest(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ioukit.assign._inputs import boxes_of, floats_of, pair_of_sets
-from ioukit.assign._thresholds import LowQuality, Thresholds, covered, match_rows
 from ioukit.assign._pairs import object_blocks
+from ioukit.assign._thresholds import LowQuality, Thresholds, covered, match_rows
 from ioukit.overlap import pairwise_iou
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ioukit.typing import Array, BoxFormat, FloatArray
 
 __all__ = ["LowQuality", "assign_grid", "assign_max_iou", "assign_overlaps"]
+
 
 def assign_max_iou(
     predictions: BoxesLike,
@@ -30,7 +31,7 @@ def assign_max_iou(
     ignore_regions: BoxesLike | None = None,
     ignore_ioa: float = 0.5,
     ignore_of: Literal["predictions", "regions"] = "predictions",
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns each prediction, usually an anchor, to the object it overlaps most, if enough.
@@ -73,8 +74,8 @@ def assign_max_iou(
         >>> result.target
         array([ 0, -1,  1, -1])
 
-    Reference: Ren et al., Faster R-CNN, NeurIPS 2015, arXiv:1506.01497; the low-quality rules are those of MMDetection's
-    MaxIoUAssigner and Detectron2's Matcher.
+    Reference: Ren et al., Faster R-CNN, NeurIPS 2015, arXiv:1506.01497; the low-quality rules are those of
+    MMDetection's MaxIoUAssigner and Detectron2's Matcher.
     """
     thresholds = Thresholds.of(positive, negative)
     first, second = pair_of_sets(predictions, objects, format, check, ("predictions", "objects"))
@@ -112,7 +113,7 @@ def assign_overlaps(
     Examples:
         >>> from ioukit.assign import assign_overlaps
         >>> assign_overlaps([[0.6, 0.3], [0.7, 0.2]], low_quality="detectron2").target
-        array([1, 0])
+        array([ 1, -1])
     """
     table = floats_of(overlaps, "overlaps", (None, None))
     if table.size and not (table.min() >= 0 and table.max() <= 1):
@@ -134,13 +135,13 @@ def assign_grid(
     negative: float | tuple[float, float] = 0.5,
     min_positive_iou: float = 0.0,
     every_tie: bool = True,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Max-IoU among the anchors of the cells that hold a centre, the rule of MMDetection's YOLOv3.
 
-    Its thresholds are on the other side than those of `assign_max_iou`: IoU **above** ``positive`` is positive, IoU **at
-    or below** ``negative`` is negative. Then each object takes the responsible predictions of its best IoU.
+    Its thresholds are on the other side than those of `assign_max_iou`: IoU **above** ``positive`` is positive, IoU
+    **at or below** ``negative`` is negative. Then each object takes the responsible predictions of its best IoU.
 
     Args:
         predictions: (P, 4), `Boxes` or numbers.

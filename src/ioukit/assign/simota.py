@@ -14,6 +14,8 @@ from ioukit.assign.assignment import Candidates, Outcome
 from ioukit.overlap import elementwise_iou, pairwise_iou
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from ioukit.assign.assignment import Assignment
@@ -56,15 +58,15 @@ def assign_simota(
     top_k: int = 10,
     iou_weight: float = 3.0,
     class_weight: float = 1.0,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns by simplified optimal transport.
 
     The cost of a pair is ``class_weight`` times the binary cross entropy of the scores with the object's class, summed
-    over the classes, plus ``iou_weight`` times ``-log(IoU)``. An object takes its k cheapest predictions, where k is the
-    sum of its ``top_k`` best IoU, rounded down and at least 1. A prediction that several objects take goes to the one
-    of **all** objects to which it costs least; that need not be one that took it. Where fewer predictions are in reach
+    over the classes, plus ``iou_weight`` times ``-log(IoU)``. An object takes its k cheapest predictions, where k is
+    the sum of its ``top_k`` best IoU, rounded down and at least 1. A prediction that several objects take goes to the
+    one of **all** objects to which it costs least; that need not be one that took it. Where fewer predictions take part
     than an object may take, it takes what there is.
 
     ======= ==================================================== ======================================== ==============
@@ -186,24 +188,28 @@ def _in_reach(
     part = np.zeros(len(points), bool)
     rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     centre = (objects[:, :2] + objects[:, 2:]) / 2
-    sizes, level = np.unique(strides, axis=0, return_inverse=True)
-    for number, size in enumerate(sizes):
-        chosen = np.flatnonzero(level.reshape(-1) == number)
+    for size, chosen in _levels(strides):
         half = points.dtype.type(radius) * size
         for gts, places in points_inside(points[chosen], np.concatenate([centre - half, centre + half], axis=1)):
             found = chosen[places]
             part[found] = True
-            if within:
-                both = _inside(points[found], objects[gts])
-                gts, found = gts[both], found[both]
-            rows.append(gts)
-            columns.append(found)
+            own = _inside(points[found], objects[gts]) if within else slice(None)
+            rows.append(gts[own])
+            columns.append(found[own])
     if within:
         for _, found in points_inside(points, objects):
             part[found] = True
     all_rows, all_columns = np.concatenate(rows), np.concatenate(columns)
     order = np.argsort(all_rows, kind="stable")
     return all_rows[order], all_columns[order], np.flatnonzero(part)
+
+
+def _levels(strides: FloatArray) -> Iterator[tuple[FloatArray, NDArray[np.int64]]]:
+    """Each different pair of strides, and who has it; there are few, so that no rows need sorting."""
+    for width in np.unique(strides[:, 0]):
+        wide = np.flatnonzero(strides[:, 0] == width)
+        for height in np.unique(strides[wide, 1]):
+            yield np.array([width, height], strides.dtype), wide[strides[wide, 1] == height]
 
 
 def _pairs_in_reach(
@@ -225,7 +231,7 @@ def _inside(points: FloatArray, boxes: FloatArray) -> NDArray[np.bool_]:
 class _Scene:
     """What a pair costs."""
 
-    def __init__(  # noqa: PLR0917
+    def __init__(
         self, predictions: FloatArray, objects: FloatArray, classes: NDArray[np.int64], scores: FloatArray,
         valid: NDArray[np.int64], epsilon: float, iou_weight: float, class_weight: float,
     ) -> None:  # fmt: skip
@@ -261,7 +267,7 @@ class _Scene:
             k[block] = np.maximum(np.sort(best, axis=1)[:, ::-1].sum(axis=1).astype(np.int64), 1)
         return k
 
-    def filled(  # noqa: PLR0917
+    def filled(
         self, rows: NDArray[np.int64], columns: NDArray[np.int64], value: FloatArray, claims: NDArray[np.bool_],
         taken: NDArray[np.int64], inside: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray, NDArray[np.bool_]]:  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def assign_task_aligned(
     top_k: int | None = None,
     second_top_k: int | None = None,
     strides: Sequence[float] | None = None,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns to each object the predictions of the largest ``score**alpha * overlap**beta``.
@@ -173,7 +173,7 @@ def assign_dual(
     top_k: int = 10,
     one_to_one_top_k: int = 7,
     strides: Sequence[float] | None = None,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> DualAssignment:
     """Assigns twice, as the NMS-free detectors of YOLOv10's kind do: one-to-many and one-to-one.
@@ -229,7 +229,7 @@ class _Ranked(NamedTuple):
 class _Scene:
     """Objects, predictions, and how well they fit."""
 
-    def __init__(  # noqa: PLR0917
+    def __init__(
         self, predictions: FloatArray, objects: FloatArray, classes: NDArray[np.int64], scores: FloatArray,
         points: FloatArray, reach: FloatArray, powers: tuple[float, float], margin: float,
     ) -> None:  # fmt: skip
@@ -283,7 +283,7 @@ class _Scene:
             yield rows, columns, overlap, self.metric(rows, columns, overlap)
 
     @staticmethod
-    def _best(  # noqa: PLR0917
+    def _best(
         rows: NDArray[np.int64], columns: NDArray[np.int64], overlap: FloatArray, metric: FloatArray, most: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray, FloatArray]:
         best = best_of_each(rows, columns, metric, most)
@@ -295,10 +295,10 @@ class _Scene:
         for rows, places in points_inside(self.points[wanted], self.reach, self.margin):
             overlap, _ = self.measured(rows, wanted[places], ciou=True)
             wins = keepers(rows, places, overlap)
-            rows, places, overlap = rows[wins], places[wins], overlap[wins]
-            better = overlap > best[places]  # a later block needs more than the objects before
-            best[places[better]] = overlap[better]
-            target[wanted[places[better]]] = rows[better]
+            gts, spots, value = rows[wins], places[wins], overlap[wins]
+            better = value > best[spots]  # a later block needs more than the objects before
+            best[spots[better]] = value[better]
+            target[wanted[spots[better]]] = gts[better]
 
 
 def _power(values: FloatArray, power: float) -> FloatArray:
@@ -324,7 +324,7 @@ def _joined(
     return rows, columns, overlap, metric
 
 
-def _finish(  # noqa: PLR0917
+def _finish(
     like: object, target: NDArray[np.int64], assigned: NDArray[np.int64], overlap: FloatArray, metric: FloatArray,
     candidates: Candidates, facts: dict[str, NDArray[np.int64]],
 ) -> Assignment:  # fmt: skip
@@ -335,7 +335,7 @@ def _finish(  # noqa: PLR0917
     np.maximum.at(best_overlap, of, overlap)
     np.maximum.at(best_metric, of, metric)
     whole = np.where(best_metric > 0, best_metric, 1)
-    columns = {name: np.full(len(target), empty, dtype) for name, empty in
+    columns: dict[str, Any] = {name: np.full(len(target), empty, dtype) for name, empty in
                (("overlap", np.nan), ("metric", np.nan), ("scores", 0))}  # fmt: skip
     columns["overlap"][assigned] = overlap
     columns["metric"][assigned] = metric

@@ -36,7 +36,7 @@ def assign_yolov3(
     predictions: BoxesLike | None = None,
     ignore_threshold: float = 0.5,
     extra_iou: float | None = None,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns each object to one anchor of one cell: the rule of YOLOv2 (one scale) and YOLOv3 (three).
@@ -97,7 +97,7 @@ def assign_yolov3(
         outside = (cell < 0).any(axis=1) | (cell[:, 0] >= scale.columns) | (cell[:, 1] >= scale.rows)
         on_image &= ~outside
         here = (chosen >= first) & (chosen < first + len(scale.anchors)) & ~outside[gts]
-        place[here] = scale.index(chosen[here] - first, *cell[gts[here]].T)
+        place[here] = scale.place(chosen[here] - first, *cell[gts[here]].T)
         first += len(scale.anchors)
     found = place >= 0
     gts, chosen, place = gts[found], chosen[found], place[found]
@@ -131,7 +131,7 @@ def assign_yolov5(
     ratio: float = 4.0,
     offset: float = 0.5,
     duplicates: bool = True,
-    format: BoxFormat | None = None,  # noqa: A002 - the field's word
+    format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
     """Assigns each object to every anchor of its rough shape, in up to three cells: the rule of YOLOv5 and YOLOv7.
@@ -195,7 +195,7 @@ def assign_yolov5(
             cell = np.floor(centres[of] / centres.dtype.type(scale.stride) - shift).astype(np.int64)
             column, row = np.clip(cell, 0, (scale.columns - 1, scale.rows - 1)).T
             gts.append(of)
-            place.append(scale.index(which, column, row))
+            place.append(scale.place(which, column, row))
             middle = (np.stack([column, row], axis=1) + 0.5) * scale.stride
             half = scale.anchors[which] / 2
             shapes.append(np.concatenate([middle - half, middle + half], axis=1).astype(boxes.dtype))
@@ -216,7 +216,7 @@ def assign_yolov5(
         objects, rule="assign_yolov5", objects=count, target=target, overlap=overlap, pairs=pairs,
         candidates=Candidates(pairs[order, 0], pairs[order, 1], value[order], value[order],
                               np.full(len(pairs), Outcome.ASSIGNED, np.uint8)),
-        facts={"ratio": least, "on_image": on_image},
+        facts={"ratio": least, "on_image": np.asarray(on_image)},
     )  # fmt: skip
 
 
@@ -233,10 +233,10 @@ class _Scale(NamedTuple):
     def stop(self) -> int:
         return self.start + len(self.anchors) * self.rows * self.columns
 
-    def index(self, anchor: NDArray[Any], column: NDArray[Any], row: NDArray[Any]) -> NDArray[np.int64]:
+    def place(self, anchor: NDArray[Any], column: NDArray[Any], row: NDArray[Any]) -> NDArray[np.int64]:
         """Positions of predictions among all."""
-        place: NDArray[np.int64] = self.start + (anchor * self.rows + row) * self.columns + column
-        return place
+        number: NDArray[np.int64] = self.start + (anchor * self.rows + row) * self.columns + column
+        return number
 
 
 def _scales(anchors: Sequence[Array], strides: Sequence[int], image_size: tuple[int, int]) -> list[_Scale]:

@@ -1,7 +1,8 @@
-"""What is a box?"""
+"""What is a box?
 
-from ioukit.boxes.boxes import Boxes, BoxesLike
-from ioukit.boxes.diagnosis import Diagnosis, Finding, diagnose
-from ioukit.boxes.regions import Regions
+The names are those of the stub beside this file.
+"""
 
-__all__ = ["Boxes", "BoxesLike", "Diagnosis", "Finding", "Regions", "diagnose"]
+from ioukit._exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -67,7 +67,7 @@ class Boxes(Regions):
     def __init__(
         self,
         data: BoxesLike,
-        format: BoxFormat = "xyxy",  # noqa: A002 - the field's word
+        format: BoxFormat = "xyxy",
         *,
         normalized: bool = False,
         dtype: DTypeLike | None = None,
@@ -150,7 +150,7 @@ class Boxes(Regions):
         rows: list[list[float]] = self._array.tolist()
         return rows
 
-    def convert(self, format: BoxFormat) -> Boxes:  # noqa: A002 - the field's word
+    def convert(self, format: BoxFormat) -> Boxes:
         """The same boxes in another format."""
         check_format(format)
         if format == self._format:

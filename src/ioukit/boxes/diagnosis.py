@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from ioukit.boxes.polygons import Polygons
     from ioukit.typing import BoxFormat, FloatArray
 
     Mask: TypeAlias = NDArray[np.bool_]
 
-__all__ = ["Diagnosis", "Finding", "diagnose"]
+__all__ = ["Diagnosis", "Finding", "Severity", "diagnose"]
 
 Code: TypeAlias = Literal[
     "nan",
@@ -34,6 +35,8 @@ Code: TypeAlias = Literal[
     "normalized_not_declared",
     "not_normalized",
     "degrees",
+    "radians",
+    "other_sense",
     "looks_like_xyxy",
     "looks_like_xywh",
     "looks_like_cxcywh",
@@ -42,8 +45,16 @@ Code: TypeAlias = Literal[
     "wholly_outside",
     "larger_than_image",
     "duplicate",
+    "bad_runs",
+    "other_size",
+    "empty_mask",
+    "full_mask",
 ]
 CODES: tuple[Code, ...] = get_args(Code)
+PolygonCode: TypeAlias = Literal[
+    "no_points", "too_few_points", "zero_area", "self_crossing", "repeated_points", "mixed_orientation"
+]
+"""What only polygons can have."""
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
 LOOKS_LIKE: dict[BoxFormat, Code] = {
@@ -69,7 +80,7 @@ SHOWN_ROWS = 5
 class Finding:
     """One thing that looks wrong, and where."""
 
-    code: Code
+    code: Code | PolygonCode
     """What it is, for programs."""
     severity: Severity
     """``"error"``: `Boxes` refuses the rows. ``"warning"``: likely a mistake. ``"note"``: legal, and worth a look."""
@@ -103,6 +114,8 @@ class Diagnosis:
     """Errors first, then warnings, then notes."""
     num_boxes: int
     """How many boxes were looked at."""
+    kind: str = "box"
+    """What they are, in the singular."""
 
     @property
     def ok(self) -> bool:
@@ -120,7 +133,7 @@ class Diagnosis:
 
     def __str__(self) -> str:
         found = f"{len(self)} finding{'' if len(self) == 1 else 's'}" if self.findings else "nothing looks wrong"
-        return "\n".join([f"{_boxes(self.num_boxes)}: {found}", *map(str, self.findings)])
+        return "\n".join([f"{_counted(self.num_boxes, self.kind)}: {found}", *map(str, self.findings)])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -132,8 +145,8 @@ class Diagnosis:
 
 
 def diagnose(
-    array: ArrayLike,
-    format: BoxFormat = "xyxy",  # noqa: A002 - the field's word
+    array: Polygons | ArrayLike,
+    format: BoxFormat = "xyxy",
     *,
     image_size: tuple[float, float] | None = None,
     normalized: bool = False,
@@ -158,6 +171,7 @@ def diagnose(
     - ``mixed_units``: declared as normalized, and fewer rows have one beyond 2; or declared as pixels, and some rows
       with an area and a fraction lie within [0, 1] while another has a number beyond 10.
     - ``degrees``: an angle, in radians, beyond 2 pi in magnitude; degrees below 6.3 cannot be told from radians.
+    - ``radians``, ``other_sense``: of `RotatedBoxes` alone, whose method `RotatedBoxes.diagnose` says what they are.
     - ``looks_like_xyxy``, ``looks_like_xywh``, ``looks_like_cxcywh``: a row misfits a format if it has a side below 0,
       or sticks out of the image (where no size is known, of its left and upper edge) by more than a tenth of its side.
       At least a tenth of the rows and 3 of them (or all, if they are fewer) misfit the declared format, and at most a
@@ -166,11 +180,18 @@ def diagnose(
       ending right of and below the two numbers it begins with, some beginning right of and some below where another
       ends. Centres read as xywh are not noticed without an image size.
 
+    Of masks, which are given as a list of COCO's records (`Masks` have ``diagnose`` themselves): ``bad_runs``, exactly
+    the records that `Masks.from_rle` refuses; ``other_size`` than the image's; ``empty_mask``, ``full_mask``; and
+    ``duplicate``.
+
     A guess is a warning: a set of boxes may look odd and be right.
+
+    `Polygons` are looked at by rules of their own, which `Polygons.diagnose` states.
 
     Args:
         array: (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or (N, 5) of rotated boxes with
             ``format="cxcywh"``, whose fifth number is an angle in radians. Any values, NaN and infinity included.
+            Or a list of COCO's records of masks, ``{"size": [height, width], "counts": ...}``.
         format: What the numbers are said to be: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``.
         image_size: (width, height) in pixels, if all boxes are of images of this one size. Boxes that are `normalized`
             need none: their image is 1 by 1.
@@ -191,6 +212,14 @@ def diagnose(
         >>> diagnose([[100, 80, 40, 60], [300, 200, 50, 30], [10, 20, 15, 25]], "xywh", image_size=(640, 480)).ok
         True
     """
+    from ioukit.boxes.polygons import Polygons  # noqa: PLC0415 - they are made of boxes, which use this
+
+    if isinstance(array, Polygons):
+        return array.diagnose(image_size)
+    if isinstance(array, (list, tuple)) and any(isinstance(item, dict) for item in array[:1]):
+        from ioukit.boxes._mask_diagnosis import diagnose_records  # noqa: PLC0415 - it takes its findings from here
+
+        return diagnose_records(array, image_size)
     check_format(format)
     if image_size is not None:
         width, height = image_size
@@ -252,7 +281,7 @@ class _Case:
     def finding(self, code: Code, severity: Severity, rows: Mask, says: str, hint: str) -> Iterator[Finding]:
         """The finding, if there are rows; ``says`` follows the number of boxes."""
         if rows.any():
-            message = f"{int(rows.sum())} of {_boxes(len(rows))} {says}"
+            message = f"{int(rows.sum())} of {_counted(len(rows), 'box')} {says}"
             yield Finding(code, severity, message, hint, tuple(np.flatnonzero(rows).tolist()))
 
 
@@ -393,8 +422,9 @@ def _corners(rows: FloatArray, fmt: BoxFormat) -> tuple[FloatArray, FloatArray]:
     return corners[:, :2], corners[:, 2:]
 
 
-def _boxes(count: int) -> str:
-    return f"{count:,} box" if count == 1 else f"{count:,} boxes"
+def _counted(count: int, kind: str) -> str:
+    plural = f"{kind}es" if kind.endswith("x") else f"{kind}s"
+    return f"{count:,} {kind if count == 1 else plural}"
 
 
 def _numbers(array: object, fmt: BoxFormat) -> tuple[FloatArray, Mask]:

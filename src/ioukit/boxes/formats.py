@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from ioukit._arrays import library_of, namespace_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ioukit.typing import BoxFormat, FloatArray
+    from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["convert"]
+__all__ = ["convert", "convert_array"]
 
 _Conversion: TypeAlias = "Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]"
 
@@ -38,3 +40,13 @@ def convert(boxes: FloatArray, source: BoxFormat, target: BoxFormat) -> FloatArr
     if source == target:
         return np.array(boxes)
     return np.concatenate(_CONVERSIONS[source, target](boxes[..., :2], boxes[..., 2:]), axis=-1)
+
+
+def convert_array(boxes: Array, source: BoxFormat, target: BoxFormat) -> Array:
+    """`convert` for an array of any library, through which gradients flow."""
+    if library_of(boxes) == "numpy":
+        return convert(boxes, source, target)
+    xp = namespace_of(boxes)
+    if source == target:
+        return xp.asarray(boxes, copy=True)
+    return xp.concat(_CONVERSIONS[source, target](boxes[..., :2], boxes[..., 2:]), axis=-1)

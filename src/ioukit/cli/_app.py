@@ -9,6 +9,8 @@ from ioukit.cli.doctor import doctor
 from ioukit.cli.eval import EXAMPLES, eval_files
 from ioukit.cli.make_shapes import EXAMPLES as SHAPES_EXAMPLES
 from ioukit.cli.make_shapes import make_shapes
+from ioukit.cli.nms import EXAMPLES as NMS_EXAMPLES
+from ioukit.cli.nms import filter_files
 from ioukit.cli.predict import EXAMPLES as PREDICT_EXAMPLES
 from ioukit.cli.predict import predict
 from ioukit.cli.train import EXAMPLES as TRAIN_EXAMPLES
@@ -30,6 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command("eval", epilog=EXAMPLES)(eval_files)
+app.command("nms", epilog=NMS_EXAMPLES)(filter_files)
 app.command("doctor")(doctor)
 app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)
 app.command("predict", epilog=PREDICT_EXAMPLES)(predict)

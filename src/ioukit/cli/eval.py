@@ -1,8 +1,7 @@
 """`ioukit eval`: COCO's numbers for two files."""
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,8 +10,9 @@ import typer
 
 import ioukit
 from ioukit.cli._class_table import class_table
+from ioukit.cli._errors import bad_input, bad_value
 from ioukit.cli._options import parse_areas, parse_classes, parse_max_dets, parse_thresholds
-from ioukit.cli._output import check_output, print_result, printable, write_whole
+from ioukit.cli._output import check_output, print_result, write_whole
 from ioukit.cli._talk import Talk
 
 __all__ = ["EXAMPLES", "eval_files"]
@@ -93,13 +93,13 @@ def eval_files(
     if json_file is not None:
         if not json:
             raise typer.BadParameter(f"expected GT and DT, got a third file {str(json_file)!r} without --json")
-        with _bad_value("--json"):
+        with bad_value("--json"):
             check_output(json_file, [ground_truth, detections])
 
     protocol = _protocol(iou_thresholds, max_dets, areas, class_agnostic=class_agnostic)
 
     long = sum(path.stat().st_size for path in (ground_truth, detections) if path.is_file()) > _LONG_WORK
-    with _bad_input(), talk.busy(f"reading {detections}", long=long):
+    with bad_input(), talk.busy(f"reading {detections}", long=long):
         gt, dt = ioukit.read_coco(ground_truth, detections, on_invalid=on_invalid.value, threads=threads)
     read = time.perf_counter()
     width = max(len(str(ground_truth)), len(str(detections)))
@@ -110,14 +110,14 @@ def eval_files(
 
     categories = None
     if classes is not None:
-        with _bad_value("--classes"):
+        with bad_value("--classes"):
             categories = parse_classes(classes, gt.categories.names)
             gt.categories.positions(categories)
-    with _bad_input(), talk.busy("evaluating", long=long):
+    with bad_input(), talk.busy("evaluating", long=long):
         evaluation = ioukit.evaluate(gt, dt, protocol, categories=categories, threads=threads)
 
     if json_file is not None:
-        with _bad_input():
+        with bad_input():
             write_whole(json_file, evaluation.to_json() + "\n")
         talk.say(f"wrote {json_file}")
     end = time.perf_counter()
@@ -140,9 +140,9 @@ def _protocol(
     ]
     for option, field, values, parse in options:
         if values is not None:
-            with _bad_value(option):
+            with bad_value(option):
                 changes[field] = parse(values)
-    with _bad_value(None):
+    with bad_value(None):
         return ioukit.COCO.replace(**changes)
 
 
@@ -151,22 +151,3 @@ def _tables(evaluation: ioukit.Evaluation, *, every: bool) -> str:
     if evaluation.per_class:
         tables.append(class_table(evaluation.per_class, last_cap=evaluation.protocol.max_dets[-1], every=every))
     return "\n\n".join(tables)
-
-
-@contextlib.contextmanager
-def _bad_value(option: str | None) -> Iterator[None]:
-    """Turns a `ValueError` into the usage error of `option`."""
-    try:
-        yield
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from None
-
-
-@contextlib.contextmanager
-def _bad_input() -> Iterator[None]:
-    """Turns what is wrong with a file into one message and exit code 2; a defect of ioukit keeps its traceback."""
-    try:
-        yield
-    except (ioukit.DatasetError, OSError) as error:
-        typer.echo(f"Error: {printable(str(error))}", err=True)
-        raise typer.Exit(2) from None

@@ -19,12 +19,14 @@ _COMMON = {
     "format": """
         format: What the four numbers are: ``"xyxy"``, ``"xywh"`` (corner and size) or ``"cxcywh"``, of both.""",
     "reduction": """
-        reduction: ``"none"``: (...), a loss per pair; ``"sum"``; ``"mean"``: the sum of the weighted losses divided by the
-            sum of the weights, which is the number of pairs where there are none. Of no pairs it is 0, with a gradient.""",
+        reduction: ``"none"``: (...), a loss per pair; ``"sum"``; ``"mean"``: the sum of the weighted losses divided by
+            the sum of the weights, which is the number of pairs where there are none. Of no pairs it is 0, with a
+            gradient.""",
     "weight": """
         weight: A factor per loss, (...) or what broadcasts to that.""",
     "check": """
-        check: Whether to refuse boxes that are inverted or not finite, naming the first. It waits for a device to finish.""",
+        check: Whether to refuse boxes that are inverted or not finite, naming the first. It waits for a device to
+            finish.""",
     "compat": """
         compat: ``"torchvision"``, ``"mmdet"`` or ``"ultralytics"``: with the epsilons, gates and clamps of that library
             (docs/losses.md), so that a training that began there goes on with the same numbers.""",
@@ -49,7 +51,9 @@ def documented(function: _Function) -> _Function:
     text, _, rest = (function.__doc__ or "").partition("    Options:\n")
     options, _, tail = rest.partition("\n\n")
     parameters = function.__kwdefaults__ or {}
-    common = "".join(help for name, help in _COMMON.items() if name in parameters)
+    common = "".join(said for name, said in _COMMON.items() if name in parameters)
     own = f"\n{options.rstrip()}" if options.strip() else ""
-    function.__doc__ = f"{text.rstrip()}\n{_FIRST}{own}{common}{_LAST}" + (f"\n{tail.rstrip()}\n    " if tail else "    ")
+    function.__doc__ = f"{text.rstrip()}\n{_FIRST}{own}{common}{_LAST}" + (
+        f"\n{tail.rstrip()}\n    " if tail else "    "
+    )
     return function

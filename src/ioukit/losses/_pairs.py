@@ -1,9 +1,10 @@
 """From what a caller passes to pairs of boxes, and from the losses of pairs to what the caller asked for.
 
-The formulas are those of the overlaps (`ioukit.overlap._agnostic`), on boxes that a model may have got wrong: a predicted
-box with ``x2 < x1`` is no error in the middle of a training, so an inverted side is a negative extent here. Its box shares
-nothing with others and its area is negative, which pulls the sides apart again wherever a formula has the area, the
-sides or the corners in it; the box around both includes both its corners, so that no ratio leaves its range by much.
+The formulas are those of the overlaps (`ioukit.overlap._agnostic`), on boxes that a model may have got wrong: a
+predicted box with ``x2 < x1`` is no error in the middle of a training, so an inverted side is a negative extent here.
+Its box shares nothing with others and its area is negative, which pulls the sides apart again wherever a formula has
+the area, the sides or the corners in it; the box around both includes both its corners, so that no ratio leaves its
+range by much.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of, namespace_of
+from ioukit._arrays import as_floats, as_numpy, computing_dtype, constant, library_of, namespace_of
 from ioukit._checks import check_boxes, check_format
 from ioukit.boxes import Boxes, BoxesLike
 from ioukit.overlap._agnostic import Pairs, Sides, as_corners, floats
@@ -69,6 +70,18 @@ class TrainingPairs(Pairs):
 
     def __init__(self, xp: Any, pred: Array, target: Array) -> None:
         super().__init__(xp, _Signed(xp, pred), _Signed(xp, target))
+        self._squares = library_of(pred) == "jax"
+
+    def ratio(self, part: Array, whole: Array) -> Array:
+        """`Pairs.ratio`; in JAX, whose slope of a quotient has the square of ``whole`` in it, of parts of the whole.
+
+        The square of a squared side of 1e-10 is beyond float32.
+        """
+        if not self._squares:
+            return super().ratio(part, whole)
+        guarded = self.xp.where(whole > 0, whole, 1.0)
+        unit = constant(1 / guarded)
+        return (part * unit) / (guarded * unit)
 
     def hull(self) -> tuple[Array, Array]:
         """Sides of the smallest box around all four corners."""

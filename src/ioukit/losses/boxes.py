@@ -86,9 +86,7 @@ def iou_loss(
         return 1 - (iou if mode == "linear" else iou * iou)
 
     fused = "iou" if mode == "linear" and compat is None else None
-    return box_loss(
-        formula, pred, target, fmt=format, reduction=reduction, weight=weight, check=check, fused=fused
-    )
+    return box_loss(formula, pred, target, fmt=format, reduction=reduction, weight=weight, check=check, fused=fused)
 
 
 @documented
@@ -416,11 +414,11 @@ def wiou_loss(
     weight: Array | None = None,
     check: bool = False,
 ) -> Array:
-    """Wise-IoU: ``1 - IoU`` times a weight that grows with the distance and, from version 2 on, with how odd the loss is.
+    """Wise-IoU: ``1 - IoU`` times a weight of the distance and, from version 2 on, of how odd the loss is.
 
-    Version 1 is ``exp(d^2 / c^2) (1 - IoU)``, c being a constant for the gradient. With ``b = (1 - IoU) / mean``, a constant
-    too, version 2 multiplies it by ``b^gamma``, and version 3 by ``b / (delta alpha^(b - delta))``, which is largest in
-    the middle: neither easy nor hopeless boxes count much. `ioukit.torch.losses.WIoULoss` keeps the mean.
+    Version 1 is ``exp(d^2 / c^2) (1 - IoU)``, c being a constant for the gradient. With ``b = (1 - IoU) / mean``, a
+    constant too, version 2 multiplies it by ``b^gamma``, and version 3 by ``b / (delta alpha^(b - delta))``, which is
+    largest in the middle: neither easy nor hopeless boxes count much. `ioukit.torch.losses.WIoULoss` keeps the mean.
 
     Options:
         version: 1, 2 or 3.
@@ -434,7 +432,9 @@ def wiou_loss(
     if version not in (1, 2, 3):
         raise ValueError(f"unknown version {version!r}; choose from 1, 2, 3")
     if version > 1 and mean is None:
-        raise ValueError(f"version {version} needs mean, the running mean of 1 - IoU; WIoULoss of ioukit.torch keeps it")
+        raise ValueError(
+            f"version {version} needs mean, the running mean of 1 - IoU; WIoULoss of ioukit.torch keeps it"
+        )
     check_positive(gamma=gamma, alpha=alpha, delta=delta)
 
     def formula(pairs: TrainingPairs) -> Array:

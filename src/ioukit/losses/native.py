@@ -44,9 +44,10 @@ def loss_and_gradient(
     Examples:
         >>> from ioukit.losses import loss_and_gradient
         >>> loss_and_gradient("diou", [[0, 0, 2, 2]], [[2, 0, 4, 2]])
-        (array([1.2]), array([[-0.04,  0.04, -0.16, -0.04]]))
+        (array([1.2]), array([[-0.02,  0.02, -0.1 , -0.02]]))
 
-    The gradient of ties is split in halves, the intersection of boxes that touch has none, and CIoU's weight is a constant.
+    The gradient of ties is split in halves, the intersection of boxes that touch has none, and CIoU's weight is a
+    constant.
     """
     if name not in _NAMES:
         raise ValueError(f"unknown loss {name!r}; choose from {', '.join(_NAMES)}")

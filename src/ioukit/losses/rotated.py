@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
 
 from ioukit._arrays import as_floats, library_of
 from ioukit.losses._pairs import Reduction, one_namespace, reduced
@@ -17,20 +16,25 @@ if TYPE_CHECKING:
 __all__ = ["kfiou_loss", "probiou_loss", "rotated_iou_loss"]
 
 _FLOOR = 1e-6  # of log IoU, as for upright boxes
+_UNITS = {"radians": 1.0, "degrees": math.pi / 180}
+_SENSES = {"clockwise": 1.0, "counterclockwise": -1.0}
 
 _HELP = """
 
     Args:
-        pred: Predicted boxes, (..., 5): centre, width, height, and the angle in radians from the x axis towards the y
-            axis, clockwise on a screen. Of NumPy, PyTorch, JAX or another library of the array API, or lists.
+        pred: Predicted boxes, (..., 5): centre, width, height, angle. Of NumPy, PyTorch, JAX or another library of the
+            array API, or lists.
         target: What they should be: of the same shape and library.
+        unit: Of the angles: ``"radians"`` or ``"degrees"``.
+        sense: Which way a positive angle turns as seen on a screen, where y points down: ``"clockwise"`` (mmcv,
+            Ultralytics) or ``"counterclockwise"`` (Detectron2).
         mode: {mode}
         reduction: ``"none"``, ``"sum"`` or ``"mean"``, which divides by the sum of the weights. Of no pairs it is 0.
         weight: A factor per loss, or what broadcasts to that.
 
     Returns:
-        Losses and gradients are finite for all finite boxes. A box with a side that is 0 or negative has no area: the loss
-        is that of boxes that share nothing, and has no gradient. Half precision computes in, and gives, float32.
+        Losses and gradients are finite for all finite boxes. A box with a side that is 0 or negative has no area: the
+        loss is that of boxes that share nothing, and has no gradient. Half precision computes in, and gives, float32.
 
     Raises:
         ValueError: If a shape does not fit, or an option is not known.
@@ -45,6 +49,8 @@ def rotated_iou_loss(
     target: Array,
     *,
     mode: Literal["linear", "log", "square"] = "linear",
+    unit: Literal["radians", "degrees"] = "radians",
+    sense: Literal["clockwise", "counterclockwise"] = "clockwise",
     reduction: Reduction = "none",
     weight: Array | None = None,
 ) -> Array:
@@ -58,7 +64,7 @@ def rotated_iou_loss(
             return -pairs.xp.log(pairs.xp.where(iou > _FLOOR, iou, _FLOOR))
         return 1 - (iou if mode == "linear" else iou * iou)
 
-    return _loss(formula, pred, target, reduction, weight)
+    return _loss(formula, pred, target, unit, sense, reduction, weight)
 
 
 def probiou_loss(
@@ -66,6 +72,8 @@ def probiou_loss(
     target: Array,
     *,
     mode: Literal["l1", "l2"] = "l1",
+    unit: Literal["radians", "degrees"] = "radians",
+    sense: Literal["clockwise", "counterclockwise"] = "clockwise",
     reduction: Reduction = "none",
     weight: Array | None = None,
 ) -> Array:
@@ -81,22 +89,38 @@ def probiou_loss(
             return 1 - pairs.probiou()
         return pairs.xp.where(pairs.empty, 0.0, pairs.bhattacharyya())
 
-    return _loss(formula, pred, target, reduction, weight)
+    return _loss(formula, pred, target, unit, sense, reduction, weight)
 
 
 def kfiou_loss(
-    pred: Array, target: Array, *, reduction: Reduction = "none", weight: Array | None = None
+    pred: Array,
+    target: Array,
+    *,
+    unit: Literal["radians", "degrees"] = "radians",
+    sense: Literal["clockwise", "counterclockwise"] = "clockwise",
+    reduction: Reduction = "none",
+    weight: Array | None = None,
 ) -> Array:
     """``1 - KFIoU``, within [2/3, 1]: it compares sizes and angles and is blind to where the boxes are.
 
     Add a loss of the centres. It sees no rotation of a square.
     """
-    return _loss(lambda pairs: 1 - pairs.kfiou(), pred, target, reduction, weight)
+    return _loss(lambda pairs: 1 - pairs.kfiou(), pred, target, unit, sense, reduction, weight)
 
 
 def _loss(
-    formula: Callable[[RotatedPairs], Array], pred: Array, target: Array, reduction: Reduction, weight: Array | None
+    formula: Callable[[RotatedPairs], Array],
+    pred: Array,
+    target: Array,
+    unit: str,
+    sense: str,
+    reduction: Reduction,
+    weight: Array | None,
 ) -> Array:
+    for name, value, known in (("unit", unit, _UNITS), ("sense", sense, _SENSES)):
+        if value not in known:
+            raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(known)}")
+    scale = _UNITS[unit] * _SENSES[sense]
     sets = [as_floats(boxes, name) if library_of(boxes) == "numpy" else boxes for name, boxes in _named(pred, target)]
     xp = one_namespace(*sets)
     for name, boxes in _named(*sets):
@@ -112,8 +136,7 @@ def _loss(
     dtype = xp.result_type(first, second)
     computed = dtype if xp.finfo(dtype).bits >= 32 else xp.float32
     first, second = (xp.astype(boxes, computed, copy=False) for boxes in sets)
-    with np.errstate(under="ignore"):
-        losses = formula(RotatedPairs(xp, first, second))
+    losses = formula(RotatedPairs(xp, first, second, angle=scale))
     return reduced(xp, losses, reduction, weight)
 
 
@@ -131,4 +154,6 @@ for _function, _modes, _reference in (
     (kfiou_loss, "", "Yang et al., The KFIoU Loss for Rotated Object Detection, ICLR 2023, arXiv:2201.12558"),
 ):
     _text = _HELP.format(mode=_modes, reference=_reference)
-    _function.__doc__ = (_function.__doc__ or "").rstrip() + (_text if _modes else _text.replace("        mode: \n", ""))
+    _function.__doc__ = (_function.__doc__ or "").rstrip() + (
+        _text if _modes else _text.replace("        mode: \n", "")
+    )

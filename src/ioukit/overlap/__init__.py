@@ -1,76 +1,8 @@
-"""How much do boxes, or sets, overlap?"""
+"""How much do boxes, or sets, overlap?
 
-from ioukit.overlap.elementwise import (
-    elementwise_alpha_iou,
-    elementwise_centre_distance,
-    elementwise_ciou,
-    elementwise_diou,
-    elementwise_eiou,
-    elementwise_giou,
-    elementwise_inner_iou,
-    elementwise_intersection,
-    elementwise_ioa,
-    elementwise_iom,
-    elementwise_iou,
-    elementwise_jaccard_distance,
-    elementwise_mpdiou,
-    elementwise_nwd,
-    elementwise_siou,
-)
-from ioukit.overlap.jaccard import jaccard_distance, jaccard_index, jaccard_index_of_counts
-from ioukit.overlap.join import OverlapPairs, overlap_join
-from ioukit.overlap.pairwise import (
-    pairwise_alpha_iou,
-    pairwise_centre_distance,
-    pairwise_ciou,
-    pairwise_diou,
-    pairwise_eiou,
-    pairwise_giou,
-    pairwise_inner_iou,
-    pairwise_intersection,
-    pairwise_ioa,
-    pairwise_iom,
-    pairwise_iou,
-    pairwise_jaccard_distance,
-    pairwise_mpdiou,
-    pairwise_nwd,
-    pairwise_siou,
-)
+The names are those of the stub beside this file.
+"""
 
-__all__ = [
-    "OverlapPairs",
-    "elementwise_alpha_iou",
-    "elementwise_centre_distance",
-    "elementwise_ciou",
-    "elementwise_diou",
-    "elementwise_eiou",
-    "elementwise_giou",
-    "elementwise_inner_iou",
-    "elementwise_intersection",
-    "elementwise_ioa",
-    "elementwise_iom",
-    "elementwise_iou",
-    "elementwise_jaccard_distance",
-    "elementwise_mpdiou",
-    "elementwise_nwd",
-    "elementwise_siou",
-    "jaccard_distance",
-    "jaccard_index",
-    "jaccard_index_of_counts",
-    "overlap_join",
-    "pairwise_alpha_iou",
-    "pairwise_centre_distance",
-    "pairwise_ciou",
-    "pairwise_diou",
-    "pairwise_eiou",
-    "pairwise_giou",
-    "pairwise_inner_iou",
-    "pairwise_intersection",
-    "pairwise_ioa",
-    "pairwise_iom",
-    "pairwise_iou",
-    "pairwise_jaccard_distance",
-    "pairwise_mpdiou",
-    "pairwise_nwd",
-    "pairwise_siou",
-]
+from ioukit._exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

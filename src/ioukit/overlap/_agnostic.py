@@ -22,6 +22,7 @@ import numpy as np
 
 from ioukit._arrays import as_floats, as_numpy, computing_dtype, constant, namespace_of, recomputed
 from ioukit._checks import check_boxes, check_format
+from ioukit.overlap._arguments import check_last
 
 if TYPE_CHECKING:
     from ioukit.overlap._measure import Measure
@@ -263,8 +264,7 @@ def floats(xp: Any, name: str, boxes: Array) -> Array:
     """The boxes in their floating dtype; integers and bools in the widest that the library has."""
     if tuple(boxes.shape) == (0,):
         boxes = xp.reshape(boxes, (0, 4))
-    if tuple(boxes.shape[-1:]) != (4,):
-        raise ValueError(f"{name} must have shape (..., 4), got {tuple(boxes.shape)}")
+    check_last(name, tuple(boxes.shape))
     if xp.isdtype(boxes.dtype, "real floating"):
         return boxes
     if not xp.isdtype(boxes.dtype, ("integral", "bool")):

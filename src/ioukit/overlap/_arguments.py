@@ -14,7 +14,7 @@ from ioukit.boxes.formats import convert
 if TYPE_CHECKING:
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["Corners", "corners", "finish", "result_array", "single_set"]
+__all__ = ["Corners", "check_last", "corners", "finish", "result_array", "single_set"]
 
 
 class Corners(NamedTuple):
@@ -46,9 +46,18 @@ def _numbers(name: str, boxes: BoxesLike, fmt: BoxFormat | None) -> FloatArray:
     array = as_floats(boxes, name)
     if array.shape == (0,):
         return array.reshape(0, 4)
-    if array.shape[-1:] != (4,):
-        raise ValueError(f"{name} must have shape (..., 4), got {array.shape}")
+    check_last(name, array.shape)
     return array
+
+
+def check_last(name: str, shape: tuple[int, ...]) -> None:
+    """Refuses what are not 4 numbers a box, and says what 5 or 7 may be."""
+    if shape[-1:] == (4,):
+        return
+    kinds = {5: "RotatedBoxes(..., unit=, sense=)", 7: "Boxes3D(..., z=, unit=, sense=)"}
+    kind = kinds.get(shape[-1]) if len(shape) > 1 else None
+    hint = f"; rows of {shape[-1]} with an angle are passed as {kind}" if kind else ""
+    raise ValueError(f"{name} must have shape (..., 4), got {tuple(shape)}{hint}")
 
 
 def _corners(name: str, boxes: BoxesLike, array: FloatArray, fmt: BoxFormat | None, check: bool) -> FloatArray:

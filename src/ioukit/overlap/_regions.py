@@ -1,38 +1,51 @@
-"""Overlaps of regions that are no upright boxes: one row of `ENGINES` per kind, and what all kinds share."""
+"""Overlaps of regions that are no upright boxes: one module per kind, and what all kinds share."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+import importlib
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ioukit._checks import check_threads
+from ioukit.boxes import Boxes, Regions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import numpy as np
+    from numpy.typing import NDArray
 
     from ioukit.overlap._measure import Measure
     from ioukit.typing import FloatArray
 
-__all__ = ["ENGINES", "MEASURES", "Engine", "elementwise", "engine_of", "pairwise"]
+__all__ = ["ENGINES", "MEASURES", "Engine", "check_measure", "elementwise", "engine_of", "pairwise"]
 
 MEASURES = ("intersection", "iou", "ioa_first", "ioa_second", "iom", "jaccard_distance")
 """What follows from the areas of the intersection and of both regions, as `AreaMeasure` of the core names it."""
 
 
-@dataclass(frozen=True)
-class Engine:
-    """How one kind of region is measured.
+class Engine(Protocol):
+    """How one kind of region is measured: a module of this package with these functions."""
 
-    Attributes:
-        pairwise: ``(measure, first, second, threads) -> (N, M)`` float64.
-        elementwise: ``(measure, first, second, threads) -> (N,)`` float64, for two sets of one length.
-    """
+    @staticmethod
+    def pairwise(measure: str, first: Any, second: Any, threads: int) -> FloatArray:
+        """(N, M) float64."""
 
-    pairwise: Callable[[str, Any, Any, int], FloatArray]
-    elementwise: Callable[[str, Any, Any, int], FloatArray]
+    @staticmethod
+    def elementwise(measure: str, first: Any, second: Any, threads: int) -> FloatArray:
+        """(N,) float64, for two sets of one length."""
+
+    @staticmethod
+    def pairs(
+        measure: str, first: Any, second: Any, rows: NDArray[np.int64], columns: NDArray[np.int64], threads: int
+    ) -> FloatArray:
+        """(P,) float64, for the regions at these positions of the two sets: the same bits as in the table of all."""
 
 
-ENGINES: dict[type, Engine] = {}
+ENGINES = {
+    "Boxes3D": "ioukit.overlap._boxes3d",
+    "Masks": "ioukit.overlap._masks",
+    "Polygons": "ioukit.overlap._polygons",
+    "RotatedBoxes": "ioukit.overlap._rotated",
+}
+"""The modules by kind, imported when such regions come: who measures boxes waits for no polygon."""
 
 
 def engine_of(boxes1: object, boxes2: object) -> Engine | None:
@@ -41,12 +54,20 @@ def engine_of(boxes1: object, boxes2: object) -> Engine | None:
     Raises:
         TypeError: If they are of two kinds.
     """
-    engine = ENGINES.get(type(boxes1))
-    if type(boxes2) is not type(boxes1) and (engine is not None or type(boxes2) in ENGINES):
+    kinds = {_kind(boxes1), _kind(boxes2)}
+    if kinds == {None}:
+        return None
+    if len(kinds) > 1:
         raise TypeError(
             f"both sets must be of one kind, got {type(boxes1).__name__} and {type(boxes2).__name__}: convert one"
         )
-    return engine
+    engine: Any = importlib.import_module(ENGINES[str(kinds.pop())])
+    return engine  # type: ignore[no-any-return]
+
+
+def _kind(boxes: object) -> str | None:
+    """The name of a kind of regions; None for upright boxes."""
+    return type(boxes).__name__ if isinstance(boxes, Regions) and not isinstance(boxes, Boxes) else None
 
 
 def pairwise(engine: Engine, measure: Measure, first: Any, second: Any, threads: int | None) -> FloatArray:
@@ -65,11 +86,13 @@ def elementwise(engine: Engine, measure: Measure, first: Any, second: Any, threa
 
 
 def _name(measure: Measure, region: object) -> str:
-    if measure.variant not in MEASURES:
-        _refuse(measure, region)
+    check_measure(measure, region)
     return measure.variant
 
 
-def _refuse(measure: Measure, region: object) -> NoReturn:
+def check_measure(measure: Measure, region: object) -> None:
+    """Refuses what does not follow from areas."""
+    if measure.variant in MEASURES:
+        return
     known = "intersection, iou, ioa, iom, jaccard_distance"
     raise TypeError(f"{measure.variant} is defined for upright boxes; for {type(region).__name__} there are {known}")

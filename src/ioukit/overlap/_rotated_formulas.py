@@ -14,34 +14,38 @@ if TYPE_CHECKING:
 
 __all__ = ["RotatedPairs"]
 
+_THIN = 1e-4
+
 
 class _Columns:
     """Centre, sides and angle of a set, and its area; an inverted side counts as 0."""
 
-    def __init__(self, xp: Any, boxes: Array, axis: int | None = None) -> None:
+    def __init__(self, xp: Any, boxes: Array, radian: float, axis: int | None) -> None:
         columns = [boxes[..., k] for k in range(5)]
         if axis is not None:
             columns = [xp.expand_dims(column, axis=axis) for column in columns]
-        self.x, self.y, width, height, self.angle = columns
+        self.x, self.y, width, height, angle = columns
+        self.angle = angle * radian
         self.width = xp.where(width > 0, width, 0.0)
         self.height = xp.where(height > 0, height, 0.0)
         self.area = self.width * self.height
 
 
 class RotatedPairs:
-    """Pairs of rotated boxes, (..., 5): centre, width, height, and the angle in radians from the x axis to the y axis.
+    """Pairs of rotated boxes, (..., 5): centre, width, height, and the angle from the x axis to the y axis.
 
     Args:
         xp: The namespace.
         first: One set.
         second: The other.
+        angle: What turns the given angles to radians.
         pairwise: Whether every box of one meets every box of the other, or its counterpart alone.
     """
 
-    def __init__(self, xp: Any, first: Array, second: Array, *, pairwise: bool = False) -> None:
+    def __init__(self, xp: Any, first: Array, second: Array, *, angle: float = 1.0, pairwise: bool = False) -> None:
         self.xp = xp
         self.a, self.b = (
-            _Columns(xp, boxes, axis if pairwise else None) for boxes, axis in ((first, -1), (second, -2))
+            _Columns(xp, boxes, angle, axis if pairwise else None) for boxes, axis in ((first, -1), (second, -2))
         )
         self.empty = (self.a.area <= 0) | (self.b.area <= 0)
 
@@ -57,8 +61,8 @@ class RotatedPairs:
     def intersection(self) -> Array:
         """The exact area both share.
 
-        In the frame of the second box, a W x H rectangle about the origin, a vertical line meets both where it meets the
-        first box, its ends clamped to the rectangle. So the area is a line integral once around the first box, of y
+        In the frame of the second box, a W x H rectangle about the origin, a vertical line meets both where it meets
+        the first box, its ends clamped to the rectangle. So the area is a line integral once around the first box, of y
         clamped to H, over the part of x inside W: four edges in closed form. It is continuous, so coincident edges,
         where clipping loses or doubles corners, need no tolerance.
         """
@@ -105,17 +109,22 @@ class RotatedPairs:
     def _spread(self) -> tuple[Array, Array, Array]:
         """The determinant of the summed covariances, what it exceeds that of equal ones by, and the product of areas.
 
-        Covariances are those of boxes of variance w^2, h^2, all sides being divided by the largest, which changes neither
-        ratio: sums of squares alone, so that nothing cancels for long boxes or for equal ones.
+        Covariances are those of boxes of variance w^2, h^2, all sides being divided by the largest, which changes
+        neither ratio: sums of squares alone, so that nothing cancels for long boxes or for equal ones.
         """
         xp, a, b = self.xp, self.a, self.b
-        scale = self._scale()
-        w1, h1, w2, h2 = (side / scale for side in (a.width, a.height, b.width, b.height))
+        (w1, h1), (w2, h2) = self._sides(a), self._sides(b)
         cos, sin = xp.cos(a.angle - b.angle), xp.sin(a.angle - b.angle)
         areas = (w1 * h1 - w2 * h2) ** 2
         excess = areas + ((cos * (h1 * w2 - w1 * h2)) ** 2 + (sin * (h1 * h2 - w1 * w2)) ** 2)
         product = (w1 * h1) * (w2 * h2)
         return excess + 4 * product, excess, product
+
+    def _sides(self, box: _Columns) -> tuple[Array, Array]:
+        """By the largest side of the pair, of which they count as 1/10,000 at least: float32 ends at 1e38."""
+        xp, scale = self.xp, self._scale()
+        width, height = box.width / scale, box.height / scale
+        return xp.where(width > _THIN, width, _THIN), xp.where(height > _THIN, height, _THIN)
 
     def _scale(self) -> Array:
         """The largest side of a pair, a constant."""
@@ -127,16 +136,15 @@ class RotatedPairs:
         """The distance of the Gaussians of variance w^2 / 12, h^2 / 12; without meaning for boxes without area."""
         xp, a, b, scale = self.xp, self.a, self.b, self._scale()
         whole, excess, product = self._spread()
-        none = product <= 0
         dx, dy = (a.x - b.x) / scale, (a.y - b.y) / scale
 
         def across(box: _Columns) -> Array:
             cos, sin = xp.cos(box.angle), xp.sin(box.angle)
             along, beside = cos * dx + sin * dy, cos * dy - sin * dx
-            return (along * (box.height / scale)) ** 2 + (beside * (box.width / scale)) ** 2
+            width, height = self._sides(box)
+            return (along * height) ** 2 + (beside * width) ** 2
 
-        distance = 3 * ((across(a) + across(b)) / xp.where(none, 1.0, whole))
-        return distance + 0.5 * xp.log1p(excess / xp.where(none, 1.0, 4 * product))
+        return 3 * ((across(a) + across(b)) / whole) + 0.5 * xp.log1p(excess / (4 * product))
 
     def probiou(self) -> Array:
         """1 less the Hellinger distance of those Gaussians; 0 with a box without area."""
@@ -148,11 +156,10 @@ class RotatedPairs:
 
     def kfiou(self) -> Array:
         """The overlap of the Gaussians as a Kalman filter joins them, at most 1/3; 0 with a box without area."""
-        xp, scale = self.xp, self._scale()
         whole, _, product = self._spread()
-        shared = product / xp.sqrt(xp.where(whole > 0, whole, 1.0))
-        first, second = ((box.width / scale) * (box.height / scale) for box in (self.a, self.b))
-        return xp.where(self.empty, 0.0, self.ratio(shared, (first + second) - shared))
+        shared = product / self.xp.sqrt(whole)
+        first, second = (width * height for width, height in map(self._sides, (self.a, self.b)))
+        return self.xp.where(self.empty, 0.0, shared / ((first + second) - shared))
 
 
 def _smallest(xp: Any, array: Array) -> float:

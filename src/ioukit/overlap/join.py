@@ -10,8 +10,9 @@ import numpy as np
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit._optional import import_extra
+from ioukit.overlap import _region_join, _regions
 from ioukit.overlap._arguments import corners
-from ioukit.overlap._measure import ioa
+from ioukit.overlap._measure import Measure, ioa
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -96,7 +97,8 @@ def overlap_join(
     Boxes that merely touch, and boxes without area, overlap nothing and are in no pair.
 
     Args:
-        boxes1: `Boxes` or an array-like of shape (N, 4), in pixels or relative to the image.
+        boxes1: `Boxes` or an array-like of shape (N, 4), in pixels or relative to the image. Or regions of another
+            kind, such as `RotatedBoxes`, with ``"iou"``, ``"ioa"`` or ``"iom"``; their values are float64.
         boxes2: The same of shape (M, 4), in the same unit. Without it, `boxes1` is joined with itself: each pair of two
             boxes once, as ``(i, j)`` with ``i < j``, and no box with itself.
         min_iou: The least overlap of a pair, above 0 and at most 1, in whichever ``metric``.
@@ -134,6 +136,11 @@ def overlap_join(
     """
     variant = _variant(metric, of)
     least = _threshold(min_iou)
+    engine = _regions.engine_of(boxes1, boxes1 if boxes2 is None else boxes2)
+    if engine is not None:
+        if format is not None:
+            raise ValueError(f"format is for upright boxes, not for {type(boxes1).__name__}")
+        return _regions_join(engine, Measure(variant), least, boxes1, boxes2, labels1, labels2, threads)
     sets = corners(boxes1, boxes1 if boxes2 is None else boxes2, format, check)
     for name, boxes in (("boxes1", sets.boxes1), ("boxes2", sets.boxes2)):
         if boxes.ndim != 2:
@@ -151,6 +158,26 @@ def overlap_join(
         reached = values >= max(sets.dtype.type(least), np.nextafter(sets.dtype.type(0), sets.dtype.type(1)))
         rows, columns, values = rows[reached], columns[reached], values[reached]
     return OverlapPairs(rows, columns, values, (len(sets.boxes1), len(sets.boxes2)))
+
+
+def _regions_join(
+    engine: _regions.Engine,
+    measure: Measure,
+    least: float,
+    regions1: Any,
+    regions2: Any,
+    labels1: ArrayLike | None,
+    labels2: ArrayLike | None,
+    threads: int | None,
+) -> OverlapPairs:
+    _regions.check_measure(measure, regions1)
+    first = _region_join.region_set(regions1, None)
+    second = None if regions2 is None else _region_join.region_set(regions2, None)
+    codes1, codes2 = _both_labels(labels1, labels2, first.bounds, None if second is None else second.bounds)
+    first = first._replace(labels=codes1)
+    second = None if second is None else second._replace(labels=codes2)
+    found = _region_join.join(engine.pairs, measure.variant, least, first, second, check_threads(threads))
+    return OverlapPairs(*found, (len(first.bounds), len((second or first).bounds)))
 
 
 def _variant(metric: str, of: str | None) -> str:

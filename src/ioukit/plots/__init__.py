@@ -4,10 +4,19 @@ Without ``ax`` a figure of its own is made; ``ax.figure`` is it, and a notebook 
 a picture is drawn: ``pip install 'ioukit[plots]'``.
 """
 
+from ioukit.plots.assignment import assignment_figure
 from ioukit.plots.grid import grid_figure
 from ioukit.plots.overlap import overlap_figure
 from ioukit.plots.survivors import survivors_figure
 from ioukit.plots.training import training_figure
 from ioukit.plots.variants import variant_figure, variants_figure
 
-__all__ = ["grid_figure", "overlap_figure", "survivors_figure", "training_figure", "variant_figure", "variants_figure"]
+__all__ = [
+    "assignment_figure",
+    "grid_figure",
+    "overlap_figure",
+    "survivors_figure",
+    "training_figure",
+    "variant_figure",
+    "variants_figure",
+]

@@ -36,7 +36,7 @@ def grid_figure(
     image_size: tuple[float, float],
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
-    format: BoxFormat = "xyxy",  # noqa: A002 - the field's word
+    format: BoxFormat = "xyxy",
 ) -> Axes:
     """Draws boxes over an S x S grid and marks the cell that answers for the centre of each, as in YOLO.
 

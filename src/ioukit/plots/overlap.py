@@ -47,7 +47,7 @@ def overlap_figure(
     detection: BoxesLike,
     *,
     ax: Axes | None = None,
-    format: BoxFormat = "xyxy",  # noqa: A002 - the field's word
+    format: BoxFormat = "xyxy",
 ) -> Axes:
     """Draws an object and a detection: where they agree, where not, and what each measure makes of it.
 

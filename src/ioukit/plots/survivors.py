@@ -25,7 +25,7 @@ def survivors_figure(
     scores: ArrayLike | None = None,
     into: ArrayLike | None = None,
     ax: Axes | None = None,
-    format: BoxFormat = "xyxy",  # noqa: A002 - the field's word
+    format: BoxFormat = "xyxy",
 ) -> Axes:
     """Draws what a detector said and what is left of it, after any kind of suppression or fusion.
 

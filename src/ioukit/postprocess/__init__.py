@@ -1,7 +1,8 @@
-"""Which boxes survive? Non-maximum suppression."""
+"""Which boxes survive? Suppression, softer forms of it, fusion, and what goes around them.
 
-from ioukit.postprocess.nms import nms
-from ioukit.postprocess.padded import nms_padded
-from ioukit.postprocess.suppression import Suppression
+The names are those of the stub beside this file.
+"""
 
-__all__ = ["Suppression", "nms", "nms_padded"]
+from ioukit._exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

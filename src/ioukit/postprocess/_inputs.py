@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of, shared_with_numpy
+from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of
+from ioukit.boxes import Boxes
 from ioukit.overlap._arguments import single_set
 from ioukit.postprocess._groups import integers
 from ioukit.postprocess._native import Cut, Sets
@@ -31,7 +33,7 @@ def cut_of(score_threshold: float | None, max_keep: int | None, dtype: np.dtype[
         above = float(score_threshold)
     except (TypeError, ValueError):
         raise TypeError(f"score_threshold must be a number, got {type(score_threshold).__name__}") from None
-    if above != above:
+    if math.isnan(above):
         raise ValueError("score_threshold must be a number, got nan")
     return Cut(float(dtype.type(above)), max_keep)
 
@@ -65,28 +67,27 @@ def host_sets(
 ) -> tuple[Sets, np.dtype[Any]]:
     """The arrays on the host, in shared memory where they are there already, and the dtype of the scores."""
     half = False
-    if library == "torch":
-        half = boxes.dtype == sys.modules["torch"].bfloat16
-        boxes, scores = _on_host(boxes), _on_host(scores)
-    elif library != "numpy":
-        half = str(boxes.dtype) == "bfloat16"
-        boxes, scores = as_numpy(boxes), as_numpy(scores)
+    if library != "numpy":
+        scores = _on_host(scores)
+        if not isinstance(boxes, Boxes):
+            half = str(boxes.dtype).removeprefix("torch.") == "bfloat16"
+            boxes = _on_host(boxes)
     corners, dtype = single_set("boxes", boxes, fmt, check)
-    if corners.ndim != 2:  # noqa: PLR2004
+    if corners.ndim != 2:
         raise ValueError(f"boxes must have shape (N, 4), got {corners.shape}")
     count = len(corners)
     numbers = host_scores(scores, count)
-    codes = (None if array is None else integers(name, array, count) for name, array in _named(labels, batch))
+    codes = [None if array is None else integers(name, array, count) for name, array in _named(labels, batch)]
     scored = getattr(scores, "dtype", numbers.dtype)
     kind = scored if scored == np.float16 else numbers.dtype
-    return Sets(corners, numbers, *codes, "bfloat16" if half else dtype), kind
+    return Sets(corners, numbers, codes[0], codes[1], "bfloat16" if half else dtype), kind
 
 
-def _on_host(tensor: Array) -> FloatArray:
-    shared = shared_with_numpy(tensor.detach().cpu())
-    if shared is None:
+def _on_host(array: Array) -> FloatArray:
+    values = as_numpy(array)
+    if values is None:
         raise TypeError("nms returns as many boxes as survive, which a traced or mapped program cannot: use nms_padded")
-    return shared[0]
+    return values
 
 
 def _named(labels: Any, batch: Any) -> tuple[tuple[str, Any], tuple[str, Any]]:
@@ -95,7 +96,7 @@ def _named(labels: Any, batch: Any) -> tuple[tuple[str, Any], tuple[str, Any]]:
 
 def device_sets(boxes: Array, scores: Array, labels: Any, batch: Any) -> tuple[Array, Array, tuple[Array, ...]]:
     """Arrays that stay where they are: no gradient, and the codes beside the boxes."""
-    if tuple(scores.shape) != tuple(boxes.shape[:1]) or len(boxes.shape) != 2:  # noqa: PLR2004
+    if tuple(scores.shape) != tuple(boxes.shape[:1]) or len(boxes.shape) != 2:
         raise ValueError(
             f"boxes must have shape (N, 4) and scores (N,), got {tuple(boxes.shape)} and {tuple(scores.shape)}"
         )
@@ -109,10 +110,11 @@ def device_sets(boxes: Array, scores: Array, labels: Any, batch: Any) -> tuple[A
         if library_of(array) != library:
             numbers = integers(name, array, boxes.shape[0])
             if library == "torch":
-                array = sys.modules["torch"].as_tensor(numbers, device=boxes.device)
+                codes.append(sys.modules["torch"].as_tensor(numbers, device=boxes.device))
             else:
-                array = sys.modules["jax"].numpy.asarray(numbers)
-        elif tuple(array.shape) != tuple(scores.shape):
+                codes.append(sys.modules["jax"].numpy.asarray(numbers))
+            continue
+        if tuple(array.shape) != tuple(scores.shape):
             raise ValueError(f"{name} must have shape {tuple(scores.shape)}, one per box, got {tuple(array.shape)}")
         codes.append(array)
     return boxes, scores, tuple(codes)

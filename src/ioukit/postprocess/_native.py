@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def of_boxes(sets: Sets, rule: Rule, cut: Cut, threads: int) -> Keep:
     return keep if cut.max_keep is None else limited(keep, sets.batch, cut.max_keep)
 
 
-def refuse_nan(row: int) -> None:
+def refuse_nan(row: int) -> NoReturn:
     """Says that a score is no number."""
     raise ValueError(f"scores[{row}] is NaN, which is neither better nor worse than another: remove the row first")
 
@@ -82,7 +82,7 @@ def explained(sets: Sets, rule: Rule, cut: Cut, keep: Keep, threads: int) -> Sup
     )
     if isinstance(sets.dtype, np.dtype):
         values = values.astype(sets.dtype, copy=False)
-    return _suppression(sets.scores, rule, cut, keep, rows, first, values)
+    return _suppression(sets.scores, rule, keep, rows, first, values)
 
 
 def of_regions(
@@ -101,12 +101,12 @@ def of_regions(
     removed_by, values = np.full(len(order), -1), np.full(len(order), math.nan)
     if low <= 1 and len(order):
         sorted_codes = None if codes is None else codes[order]
-        of = None if rule.metric != "ioa" else rule.measure.variant.removeprefix("ioa_")
+        of: Any = None if rule.metric != "ioa" else rule.measure.variant.removeprefix("ioa_")
         pairs = overlap_join(
-            regions[order],  # type: ignore[arg-type]
+            regions[order],
             min_iou=low,
             metric=rule.metric,
-            of=of,  # type: ignore[arg-type]
+            of=of,
             labels1=sorted_codes,
             threads=threads,
         )
@@ -127,7 +127,7 @@ def of_regions(
     ranks[keep] = np.arange(len(keep))
     first = np.where(removed_by < 0, -1, ranks[order[removed_by]])
     others = ranks[order] < 0
-    return _suppression(scores, rule, cut, keep, order[others], first[others], values[others])
+    return _suppression(scores, rule, keep, order[others], first[others], values[others])
 
 
 def _candidates(scores: FloatArray, above: float | None) -> NDArray[np.bool_]:
@@ -135,7 +135,7 @@ def _candidates(scores: FloatArray, above: float | None) -> NDArray[np.bool_]:
 
 
 def _suppression(
-    scores: FloatArray, rule: Rule, cut: Cut, keep: Keep, rows: Keep, first: Keep, values: FloatArray
+    scores: FloatArray, rule: Rule, keep: Keep, rows: Keep, first: Keep, values: FloatArray
 ) -> Suppression:
     """From ``first``, positions in ``keep`` or -1, of the boxes in ``rows``."""
     count = len(scores)
@@ -146,4 +146,4 @@ def _suppression(
     overlap[rows] = values
     reason[rows] = np.where(found, "overlap", "max_keep")
     reason[keep] = "kept"
-    return Suppression(keep, by, overlap, reason, scores, f"{rule.metric} {rule}")
+    return Suppression(keep, by, overlap, reason, scores.copy(), f"{rule.metric} {rule}")

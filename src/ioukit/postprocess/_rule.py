@@ -57,7 +57,7 @@ def rule_of(metric: str, of: str | None, iou_threshold: float, suppress: str) ->
         ValueError: If the metric or a word is unknown, or the threshold is outside of the range of the metric.
         TypeError: If the threshold is no number.
     """
-    measure = _MEASURES.get((metric, of))  # type: ignore[call-overload]
+    measure = _MEASURES.get((metric, of))  # type: ignore[arg-type]
     if measure is None:
         if metric not in METRICS:
             raise ValueError(f"unknown metric {metric!r}; choose from {', '.join(METRICS)}")
@@ -120,6 +120,6 @@ class _Steps(NamedTuple):
         """The number after a number of this type, or before it."""
         step = self.spacing(value)
         toward_zero = value and sign * value < 0
-        if toward_zero and abs(math.frexp(value)[0]) == 0.5:  # noqa: PLR2004 - at a power of two the steps halve
+        if toward_zero and abs(math.frexp(value)[0]) == 0.5:  # at a power of two the steps halve
             step = max(step / 2, math.ldexp(1.0, self.least - self.bits + 1))
         return value + sign * step

@@ -13,7 +13,7 @@ from ioukit.boxes import Boxes
 from ioukit.postprocess import _traced
 from ioukit.postprocess._inputs import cut_of, device_sets, is_traced, one_home
 from ioukit.postprocess._rule import rule_of
-from ioukit.postprocess.nms import nms
+from ioukit.postprocess.greedy import nms
 
 if TYPE_CHECKING:
     from ioukit.boxes import BoxesLike
@@ -39,9 +39,9 @@ def nms_padded(
     """The boxes that survive greedy non-maximum suppression, as an array of fixed size.
 
     This is `nms` for programs that are traced: ``jax.jit`` and ``jax.vmap``, and ``torch.compile`` with
-    ``fullgraph=True``. The survivors are those of `nms` at the same ``max_keep``. Arrays of JAX, and tensors in a traced
-    program, are computed in their own library by a loop over the survivors, whose time grows with ``max_keep`` x N
-    (``torch.compile`` unrolls it: compiling takes longer with ``max_keep``); all others by `nms` itself.
+    ``fullgraph=True``. The survivors are those of `nms` at the same ``max_keep``. Arrays of JAX, and tensors in a
+    traced program, are computed in their own library by a loop over the survivors, whose time grows with
+    ``max_keep`` x N (``torch.compile`` unrolls it: compiling takes longer with ``max_keep``); all others by `nms`.
 
     In a traced program nothing is checked, since there are no values yet: boxes and scores must be valid.
 
@@ -58,8 +58,8 @@ def nms_padded(
         format: As in `nms`.
 
     Returns:
-        (max_keep,) integers, the positions of the survivors by falling score, then -1; and (max_keep,) bools, true where
-        there is a survivor.
+        (max_keep,) integers, the positions of the survivors by falling score, then -1; and (max_keep,) bools, true
+        where there is a survivor.
 
     Raises:
         ValueError: As `nms`, or if ``max_keep`` is below 1.

@@ -36,7 +36,7 @@ class Suppression:
     """The metric and its threshold, in words."""
 
     def __post_init__(self) -> None:
-        for array in (self.keep, self.suppressed_by, self.overlap, self.reason):
+        for array in (self.keep, self.suppressed_by, self.overlap, self.reason, self.scores):
             array.flags.writeable = False
 
     def __len__(self) -> int:

@@ -75,6 +75,16 @@ pub fn safe_part<F: Float>(min: F) -> F {
     if tiny { F::ZERO } else { F::from_f64(min.to_f64() * (1.0 - 3.0 * F::EPSILON.to_f64())) }
 }
 
+/// The lanes as bits.
+#[inline(always)]
+pub fn lanes<const L: usize>(near: &[bool; L]) -> u32 {
+    let mut bits = [0_u32; L];
+    for k in 0..L {
+        bits[k] = if near[k] { 1 << k } else { 0 };
+    }
+    bits.iter().fold(0, |all, bit| all | bit)
+}
+
 /// Boxes in the order of an index, of which the lower number is the better.
 pub struct Space<'a, F> {
     pub index: &'a Index<F>,
@@ -123,8 +133,10 @@ impl<'a, F: Float> Space<'a, F> {
         label: Option<i64>,
         visitor: &mut V,
     ) -> ControlFlow<()> {
-        let [x1, y1, x2, y2] = self.index.columns.each_ref().map(Vec::as_slice);
+        // Of one length, so that one check serves all.
         let ranks = self.ranks.as_slice();
+        let [x1, y1, x2, y2] = &self.index.columns;
+        let (x1, y1, x2, y2) = (&x1[..ranks.len()], &y1[..ranks.len()], &x2[..ranks.len()], &y2[..ranks.len()]);
         let a = Measured::new::<Iou>(corners);
         let huge = is_huge(&corners);
         for layer in &self.index.layers {
@@ -143,16 +155,21 @@ impl<'a, F: Float> Space<'a, F> {
                     let y2: &[F; L] = y2[start..].first_chunk().expect("filled up");
                     let rank: &[u32; L] = ranks[start..].first_chunk().expect("filled up");
                     let limit = visitor.limit();
-                    let mut bits = [0_u32; L];
+                    let mut near = [false; L];
+                    let mut any = false;
                     for k in 0..L {
                         let b = Measured::new::<Iou>([x1[k], y1[k], x2[k], y2[k]]);
                         let inter = intersection(&a, &b);
                         let enough = self.part * divisor.of(&a, &b, inter);
-                        let near = (inter > F::ZERO) & (inter >= enough) & (rank[k] < limit);
-                        bits[k] = if near { 1 << k } else { 0 };
+                        near[k] = (inter > F::ZERO) & (inter >= enough) & (rank[k] < limit);
+                        any |= near[k];
+                    }
+                    if !any {
+                        start += L;
+                        continue;
                     }
                     let within = u32::MAX >> (u32::BITS - (run.end - start).min(L) as u32);
-                    let mut lanes = within & bits.iter().fold(0, |all, bit| all | bit);
+                    let mut lanes = within & lanes(&near);
                     while lanes != 0 {
                         visitor.visit(start + lanes.trailing_zeros() as usize)?;
                         lanes &= lanes - 1;

@@ -5,6 +5,7 @@
 //! sets, the instruction set, or the number of threads.
 
 pub mod areas;
+pub mod coco;
 pub(crate) mod formula;
 mod kernel;
 pub(crate) mod simd;

@@ -1,7 +1,7 @@
 """Losses of box regression in PyTorch: functions, and modules of the same.
 
-The functions are those of `ioukit.losses`. Importing this package lets them use native code for tensors on the CPU, which
-computes the gradient with the value.
+The functions are those of `ioukit.losses`. Importing this package lets them use native code for tensors on the CPU,
+which computes the gradient with the value.
 """
 
 from ioukit.losses import (

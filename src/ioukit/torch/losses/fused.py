@@ -18,7 +18,10 @@ from ioukit.overlap._agnostic import FORMULAS
 
 __all__ = ["fused_loss"]
 
-_PLAIN = (Tensor, torch.nn.Parameter)  # a subclass may stand for something without memory, or want to see each operation
+_PLAIN = (
+    Tensor,
+    torch.nn.Parameter,
+)  # a subclass may stand for something without memory, or want to see each operation
 
 
 def fused_loss(name: str, pred: Tensor, target: Tensor) -> Tensor | None:
@@ -32,7 +35,7 @@ def fused_loss(name: str, pred: Tensor, target: Tensor) -> Tensor | None:
     with torch.no_grad():
         if shared_with_numpy(pred, target) is None:
             return None
-    return _Fused.apply(name, pred.contiguous(), target.contiguous())  # type: ignore[no-any-return,no-untyped-call]
+    return _Fused.apply(name, pred.contiguous(), target.contiguous())
 
 
 class _Fused(torch.autograd.Function):
@@ -59,8 +62,8 @@ class _Fused(torch.autograd.Function):
 
 def _value_and_slope(name: str, pred: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     losses, slope = pred.new_empty(pred.shape[:-1]), torch.empty_like(pred)
-    arrays = [tensor.detach().numpy() for tensor in (pred, target, losses, slope)]
-    _core.loss_gradient(name, *arrays, threads=torch.get_num_threads())
+    first, second, values, gradient = (tensor.detach().numpy() for tensor in (pred, target, losses, slope))
+    _core.loss_gradient(name, first, second, values, gradient, torch.get_num_threads())
     return losses, slope
 
 

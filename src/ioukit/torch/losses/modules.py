@@ -138,8 +138,8 @@ class WIoULoss(nn.Module):
     """Wise-IoU with its running mean of ``1 - IoU``, which `wiou_loss` describes.
 
     The mean starts at 1 and moves by ``momentum`` towards that of each batch before the batch is weighted, in training
-    alone; of several processes (``torch.distributed``) it is the mean over all their boxes, so that it stays the same in
-    all. It is a buffer: it is saved with the model, in float64. A batch without boxes does not move it.
+    alone; of several processes (``torch.distributed``) it is the mean over all their boxes, so that it stays the same
+    in all. It is a buffer: it is saved with the model, in float64. A batch without boxes does not move it.
 
     Args:
         version: 1, which needs no mean, 2 or 3.

@@ -69,12 +69,10 @@ def objectness_loss(
     logits = pred if pred.dtype.itemsize >= 4 else pred.float()
     targets = iou_targets.detach().to(logits.dtype).clamp(0, 1)
     losses = functional.binary_cross_entropy_with_logits(logits, targets, reduction="none")
-    return reduced(namespace_of(losses), losses, reduction, weight)  # type: ignore[no-any-return]
+    return reduced(namespace_of(losses), losses, reduction, weight)
 
 
-def dfl_loss(
-    pred: Tensor, target: Tensor, *, reduction: Reduction = "mean", weight: Tensor | None = None
-) -> Tensor:
+def dfl_loss(pred: Tensor, target: Tensor, *, reduction: Reduction = "mean", weight: Tensor | None = None) -> Tensor:
     """Distribution focal loss: the cross entropy with the two bins around each distance, weighted by their nearness.
 
     Args:
@@ -101,4 +99,4 @@ def dfl_loss(
     bins = low.long().unsqueeze(-1)
     chances = logits.log_softmax(dim=-1)
     losses = -(chances.gather(-1, bins) * (1 - share) + chances.gather(-1, bins + 1) * share).squeeze(-1)
-    return reduced(namespace_of(losses), losses.mean(dim=-1), reduction, weight)  # type: ignore[no-any-return]
+    return reduced(namespace_of(losses), losses.mean(dim=-1), reduction, weight)

@@ -109,7 +109,7 @@ def nms(
         explain: Whether to return a `Suppression`, which says for every box why it did not survive.
         format: What plain arrays hold: ``"xyxy"`` (two corners, the default), ``"xywh"`` (the corner of least x
             and y, and the size) or ``"cxcywh"`` (centre and size). `Boxes` know their own, which it may not contradict.
-        check: Whether plain arrays are checked. Without it, boxes that the check refuses survive or not without meaning.
+        check: Whether plain arrays are checked. Without it, boxes that the check refuses survive without meaning.
         threads: How many threads native code may use, by default as many as there are cores. It changes no bit.
 
     Returns:
@@ -141,14 +141,14 @@ def nms(
     if library == "torch" and is_traced(library):
         # The graph breaks here: what survives is as long as it is.
         whole = sys.modules["torch"].compiler.disable(nms)
-        return whole(  # type: ignore[no-any-return]
+        return whole(
             boxes, scores, iou_threshold=iou_threshold, labels=labels, batch=batch, metric=metric, of=of,
             suppress=suppress, score_threshold=score_threshold, max_keep=max_keep, explain=explain, format=format,
             check=check, threads=threads,
         )  # fmt: skip
     if is_traced(library, boxes, scores, labels, batch):
         raise TypeError("nms returns as many boxes as survive, which a traced program cannot: use nms_padded")
-    if library == "torch" and not isinstance(boxes, Boxes) and boxes.device.type != "cpu" and not explain:
+    if library == "torch" and not explain and _is_on_device(boxes):
         return _on_device(boxes, scores, labels, batch, rule, score_threshold, max_keep, format, check)
     sets, scored = host_sets(boxes, scores, labels, batch, format, check, library)
     cut = cut_of(score_threshold, max_keep, scored)
@@ -156,6 +156,10 @@ def nms(
     if explain:
         return _native.explained(sets, rule, cut, keep, workers)
     return keep if library == "numpy" else _returned(keep, scores, library)
+
+
+def _is_on_device(boxes: Any) -> bool:
+    return not isinstance(boxes, Boxes) and boxes.device.type != "cpu"
 
 
 def _of_regions(
@@ -174,10 +178,10 @@ def _of_regions(
     numbers = host_scores(values, len(regions))
     if np.isnan(numbers).any():
         _native.refuse_nan(int(np.isnan(numbers).argmax()))
-    codes = (None if c is None else integers(n, c, len(regions)) for n, c in (("labels", labels), ("batch", batch)))
+    codes = [None if c is None else integers(n, c, len(regions)) for n, c in (("labels", labels), ("batch", batch))]
     cut = cut_of(score_threshold, max_keep, getattr(values, "dtype", numbers.dtype))
-    result = _native.of_regions(regions, numbers, *codes, rule, cut, threads)
-    return result if explain else _returned(result.keep, scores, library)
+    result = _native.of_regions(regions, numbers, codes[0], codes[1], rule, cut, threads)
+    return result if explain else _returned(result.keep.copy(), scores, library)
 
 
 def _on_device(

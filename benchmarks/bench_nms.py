@@ -1,0 +1,194 @@
+"""Suppression against other libraries: fresh processes in turns, medians of time, and peak memory.
+
+    pip install 'ioukit[bench]' && python benchmarks/bench_nms.py
+
+Boxes are those of a detector before suppression, at IoU 0.5:
+
+- uniform: corners anywhere, sides of 10 to 50 pixels, so dense that a box meets about four others; few are removed;
+- clustered: 20 boxes an object, moved by some pixels; most are removed.
+- identical: one box many times.
+
+Every library is given its own dtype (float32 for ioukit, torchvision and OpenCV, float64 for powerboxes and
+supervision), made before the clock starts, and the best of powerboxes' two functions is its time. A peer that is not
+installed is left out, and one that needs a table of all pairs, or visits them all, is not asked beyond its limit.
+Peak memory is that of the process, Python, NumPy and the boxes included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import statistics
+import tempfile
+import time
+
+from _fresh import run_program
+
+DATA = """
+import sys, numpy as np
+kind, count, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+rng = np.random.default_rng(0)
+extent = 30 * count**0.5
+if kind == "identical":
+    boxes = np.tile([[5.0, 5.0, 45.0, 35.0]], (count, 1))
+elif kind == "uniform":
+    low = rng.uniform(0, extent, (count, 2))
+    boxes = np.concatenate([low, low + rng.uniform(10, 50, (count, 2))], axis=1)
+else:
+    objects = rng.uniform(0, extent, (max(1, count // 20), 2))
+    low = objects[rng.integers(0, len(objects), count)] + rng.normal(0, 4, (count, 2))
+    boxes = np.concatenate([low, low + 30 + rng.normal(0, 3, (count, 2))], axis=1)
+np.save(f"{folder}/boxes.npy", boxes)
+np.save(f"{folder}/scores.npy", (rng.permutation(count) + 1) / count)
+"""
+
+# Makes `suppress()` from float64 arrays, and the largest number of boxes it is asked for.
+PEERS = {
+    "ioukit": (
+        """
+from ioukit import nms
+boxes, scores = boxes.astype(np.float32), scores.astype(np.float32)
+def suppress():
+    return nms(boxes, scores, iou_threshold=0.5, threads=THREADS)
+""",
+        10**9,
+    ),
+    "powerboxes rtree_nms": (
+        """
+import powerboxes
+def suppress():
+    return powerboxes.rtree_nms(boxes, scores, 0.5, -1.0)
+""",
+        10**9,
+    ),
+    "powerboxes nms": (
+        """
+import powerboxes
+def suppress():
+    return powerboxes.nms(boxes, scores, 0.5, -1.0)
+""",
+        10_000,
+    ),
+    "torchvision": (
+        """
+import torch, torchvision
+torch.set_num_threads(THREADS or torch.get_num_threads())
+boxes, scores = torch.from_numpy(boxes).float(), torch.from_numpy(scores).float()
+def suppress():
+    return torchvision.ops.nms(boxes, scores, 0.5)
+""",
+        100_000,
+    ),
+    "OpenCV": (
+        """
+import cv2
+boxes = np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], axis=1)
+def suppress():
+    return cv2.dnn.NMSBoxes(boxes, scores, 0.0, 0.5)
+""",
+        10_000,
+    ),
+    "supervision": (
+        """
+from supervision.detection.utils.iou_and_nms import box_non_max_suppression
+predictions = np.concatenate([boxes, scores[:, None]], axis=1)
+def suppress():
+    return np.flatnonzero(box_non_max_suppression(predictions, 0.5))
+""",
+        1_000,
+    ),
+}
+
+PROGRAM = """
+import statistics, sys, time, numpy as np
+THREADS = int(sys.argv[2]) or None
+boxes, scores = (np.load(f"{{sys.argv[1]}}/{{name}}.npy") for name in ("boxes", "scores"))
+{peer}
+count = len(suppress())
+times, until = [], time.perf_counter() + 0.3
+while len(times) < 3 or time.perf_counter() < until:
+    start = time.perf_counter()
+    suppress()
+    times.append(time.perf_counter() - start)
+print(statistics.median(times), count)
+"""
+
+
+def compare(kind: str, count: int, runs: int, threads: int) -> list[dict[str, object]]:
+    seconds: dict[str, list[float]] = {}
+    peaks: dict[str, list[float]] = {}
+    kept: dict[str, int] = {}
+    programs = {name: PROGRAM.format(peer=peer) for name, (peer, limit) in PEERS.items() if count <= limit}
+    if kind == "identical":
+        programs = {name: program for name, program in programs.items() if name != "powerboxes nms"}
+    with tempfile.TemporaryDirectory() as folder:
+        run_program(DATA, kind, str(count), folder)
+        for _ in range(runs):
+            for name, program in list(programs.items()):
+                try:
+                    run = run_program(program, folder, str(threads))
+                except RuntimeError as error:
+                    if "ModuleNotFoundError" not in str(error):
+                        raise
+                    del programs[name]
+                    continue
+                took, survivors = run.output.split()
+                seconds.setdefault(name, []).append(float(took))
+                peaks.setdefault(name, []).append(run.peak)
+                kept[name] = int(survivors)
+    ours = statistics.median(seconds["ioukit"])
+    return [
+        {
+            "boxes": f"{count:,} {kind}",
+            "library": name,
+            "ms": statistics.median(times) * 1e3,
+            "ratio": statistics.median(times) / ours,
+            "peak_mb": statistics.median(peaks[name]) / 1e6,
+            "kept": kept[name],
+        }
+        for name, times in seconds.items()
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=3, help="fresh processes per library and size (default: 3)")
+    parser.add_argument("--threads", type=int, default=0, help="threads; 0 means all cores (default)")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000, 1_000_000])
+    parser.add_argument("--kinds", nargs="+", default=["uniform", "clustered"], choices=["uniform", "clustered"])
+    parser.add_argument("--identical", type=int, default=100_000, help="copies of one box; 0 leaves them out")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    options = parser.parse_args()
+
+    work = [(kind, size) for size in options.sizes for kind in options.kinds]
+    if options.identical:
+        work.append(("identical", options.identical))
+    if options.json:
+        print(json.dumps([row for kind, size in work for row in compare(kind, size, options.runs, options.threads)]))
+        return
+    packages = ("ioukit", "numpy", "powerboxes", "torchvision", "opencv-python-headless", "supervision")
+    print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}; ")
+    print(f"{', '.join(map(_version, packages))}; {time.strftime('%Y-%m-%d')}\n")
+    print("| boxes | library | median | time / ioukit | peak memory | kept |")
+    print("| --- | --- | ---: | ---: | ---: | ---: |")
+    for kind, size in work:
+        for row in compare(kind, size, options.runs, options.threads):
+            print(
+                f"| {row['boxes']} | {row['library']} | {row['ms']:.3g} ms | {row['ratio']:.1f} | "
+                f"{row['peak_mb']:.0f} MB | {row['kept']:,} |",
+                flush=True,
+            )
+
+
+def _version(package: str) -> str:
+    try:
+        return f"{package} {importlib.metadata.version(package)}"
+    except importlib.metadata.PackageNotFoundError:
+        return f"{package} not installed"
+
+
+if __name__ == "__main__":
+    main()

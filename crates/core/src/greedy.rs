@@ -1,0 +1,226 @@
+//! Passes over the pairs that overlap, from the best box down: Soft-NMS, groups around the best, what is settled.
+//!
+//! Pairs are those of [`crate::join::self_join`]: each once, the smaller number first, ordered by it. Where a function
+//! says that boxes come in the order of their scores, the first of a pair is the better one.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::float::Float;
+use crate::join::Pairs;
+
+/// How the score of a box falls with its overlap `u` with a box that was picked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Decay {
+    /// Times `1 - u`, for the pairs there are.
+    Linear,
+    /// Times `exp(-u^2 / sigma)`.
+    Gaussian {
+        /// Above 0.
+        sigma: f64,
+    },
+}
+
+impl Decay {
+    fn factor(self, overlap: f64) -> f64 {
+        match self {
+            Self::Linear => 1.0 - overlap,
+            Self::Gaussian { sigma } => (overlap * overlap / sigma).decay(),
+        }
+    }
+}
+
+/// A box and its score when it was put on the heap, which is the current one or a larger one.
+struct Candidate {
+    score: f64,
+    number: u32,
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // A heap gives the largest: the higher score, and of equal scores the first box.
+        self.score.total_cmp(&other.score).then(other.number.cmp(&self.number))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Candidate {}
+
+/// Picks the best box, decays its neighbours, and again: the boxes in the order they are picked, with their scores then.
+///
+/// Scores are positive zero or more. A box whose score is below `min_score` is never picked; at most `max_keep` are. Of
+/// equal scores the first box is picked.
+///
+/// Only the neighbours of what is picked are touched: a score on the heap may be out of date, but never too low, so the
+/// top is the best as soon as it is up to date.
+pub fn soft_nms<F: Float>(
+    scores: &[f64],
+    pairs: &Pairs<F>,
+    decay: Decay,
+    min_score: f64,
+    max_keep: usize,
+) -> (Vec<i64>, Vec<f64>) {
+    let neighbours = Neighbours::of(scores.len(), pairs);
+    let mut current = scores.to_vec();
+    let mut waiting = vec![true; scores.len()];
+    let candidates = scores.iter().enumerate().filter(|&(_, &score)| score >= min_score);
+    let mut heap: BinaryHeap<_> =
+        candidates.map(|(number, &score)| Candidate { score, number: number as u32 }).collect();
+    let (mut keep, mut kept_scores) = (Vec::new(), Vec::new());
+    while keep.len() < max_keep
+        && let Some(top) = heap.pop()
+    {
+        let number = top.number as usize;
+        let score = current[number];
+        if score < top.score {
+            if score >= min_score {
+                heap.push(Candidate { score, ..top });
+            }
+            continue;
+        }
+        waiting[number] = false;
+        keep.push(number as i64);
+        kept_scores.push(score);
+        for &(other, overlap) in neighbours.of_box(number) {
+            if waiting[other as usize] {
+                current[other as usize] *= decay.factor(overlap.to_f64());
+            }
+        }
+    }
+    (keep, kept_scores)
+}
+
+/// The pairs of each box, from both sides.
+struct Neighbours<F> {
+    starts: Vec<usize>,
+    others: Vec<(u32, F)>,
+}
+
+impl<F: Float> Neighbours<F> {
+    fn of(count: usize, pairs: &Pairs<F>) -> Self {
+        let mut starts = vec![0; count + 1];
+        for &number in pairs.rows.iter().chain(&pairs.columns) {
+            starts[number as usize] += 1;
+        }
+        let mut end = 0;
+        for start in &mut starts {
+            end += *start;
+            *start = end;
+        }
+        let mut others = vec![(0, F::ZERO); end];
+        for ((&row, &column), &value) in pairs.rows.iter().zip(&pairs.columns).zip(&pairs.values) {
+            for (one, other) in [(row, column), (column, row)] {
+                starts[one as usize] -= 1;
+                others[starts[one as usize]] = (other as u32, value);
+            }
+        }
+        Self { starts, others }
+    }
+
+    fn of_box(&self, number: usize) -> &[(u32, F)] {
+        &self.others[self.starts[number]..self.starts[number + 1]]
+    }
+}
+
+/// The best box of the group of each, for boxes in the order of their scores: a box that is in no group yet begins one
+/// and takes with it all that it makes a pair with and that are in none.
+pub fn groups(count: usize, rows: &[i64], columns: &[i64]) -> Vec<i64> {
+    let mut group: Vec<i64> = (0..count as i64).collect();
+    for (&row, &column) in rows.iter().zip(columns) {
+        if group[row as usize] == row && group[column as usize] == column {
+            group[column as usize] = row;
+        }
+    }
+    group
+}
+
+/// What is known of a box while others are still to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Fate {
+    /// It stays, whatever comes.
+    Kept = 0,
+    /// A box that stays suppresses it.
+    Suppressed = 1,
+    /// What comes may decide it, or decide a better box that would suppress it.
+    Unknown = 2,
+}
+
+/// The fate of each box under greedy NMS, for boxes in the order of their scores and the pairs that suppress; `open` are
+/// those that a box which has not come yet might suppress.
+pub fn settle(open: &[bool], rows: &[i64], columns: &[i64]) -> Vec<Fate> {
+    // Until a box is reached, what better boxes have made of it: nothing (kept), suppressed, or waiting for one of them.
+    let mut fates: Vec<Fate> = open.iter().map(|&open| if open { Fate::Unknown } else { Fate::Kept }).collect();
+    for (&row, &column) in rows.iter().zip(columns) {
+        let better = fates[row as usize];
+        let fate = &mut fates[column as usize];
+        match (better, *fate) {
+            (Fate::Kept, _) => *fate = Fate::Suppressed,
+            (Fate::Unknown, Fate::Kept) => *fate = Fate::Unknown,
+            _ => {}
+        }
+    }
+    fates
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(of: &[(i64, i64, f64)]) -> Pairs<f64> {
+        Pairs {
+            rows: of.iter().map(|pair| pair.0).collect(),
+            columns: of.iter().map(|pair| pair.1).collect(),
+            values: of.iter().map(|pair| pair.2).collect(),
+        }
+    }
+
+    #[test]
+    fn the_best_is_picked_again_after_each_decay() {
+        // 1 decays 0 and 2; then 0 is behind 3, and takes from 2 once more.
+        let pairs = pairs(&[(0, 1, 0.5), (0, 2, 0.25), (1, 2, 0.5)]);
+        let scores = [0.8, 1.0, 0.6, 0.5];
+        let (keep, decayed) = soft_nms(&scores, &pairs, Decay::Linear, 0.0, usize::MAX);
+        assert_eq!(keep, [1, 3, 0, 2]);
+        assert_eq!(decayed, [1.0, 0.5, 0.4, 0.6 * 0.5 * 0.75]);
+        assert_eq!(soft_nms(&scores, &pairs, Decay::Linear, 0.3, usize::MAX).0, [1, 3, 0]);
+        assert_eq!(soft_nms(&scores, &pairs, Decay::Linear, 0.0, 2).0, [1, 3]);
+    }
+
+    #[test]
+    fn equal_scores_are_picked_in_order() {
+        let none = pairs(&[]);
+        assert_eq!(soft_nms(&[0.5; 4], &none, Decay::Linear, 0.0, usize::MAX).0, [0, 1, 2, 3]);
+        // Equal only after a decay.
+        let one = pairs(&[(0, 2, 0.5)]);
+        assert_eq!(soft_nms(&[0.5, 0.5, 1.0], &one, Decay::Linear, 0.0, usize::MAX).0, [2, 1, 0]);
+        assert_eq!(soft_nms(&[1.0, 0.5, 1.0], &one, Decay::Linear, 0.0, usize::MAX).0, [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_group_takes_the_neighbours_of_its_best_alone() {
+        assert_eq!(groups(4, &[0, 1, 2], &[1, 2, 3]), [0, 0, 2, 2]);
+        assert_eq!(groups(0, &[], &[]), [0_i64; 0]);
+    }
+
+    #[test]
+    fn an_open_box_leaves_open_what_it_would_suppress() {
+        use Fate::{Kept, Suppressed, Unknown};
+        let (rows, columns) = ([0, 1, 2], [1, 2, 3]);
+        assert_eq!(settle(&[false; 4], &rows, &columns), [Kept, Suppressed, Kept, Suppressed]);
+        assert_eq!(settle(&[true, false, false, false], &rows, &columns), [Unknown; 4]);
+        assert_eq!(settle(&[false, true, false, false], &rows, &columns), [Kept, Suppressed, Kept, Suppressed]);
+        assert_eq!(settle(&[false, false, true, false], &rows, &columns), [Kept, Suppressed, Unknown, Unknown]);
+    }
+}

@@ -1,0 +1,150 @@
+//! Soft-NMS, fusion of several detectors, and greedy passes over pairs. Python has checked values, and words the errors.
+
+use ioukit_core::float::Float;
+use ioukit_core::fusion::{self, Clusters, Models, Rule};
+use ioukit_core::greedy::{self, Decay};
+use ioukit_core::join::{self, Set, Threshold};
+use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::coco::table;
+use crate::overlap::variant_named;
+
+type Picked<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
+
+/// Soft-NMS of `boxes` (N, 4), xyxy: the boxes in the order they are picked and their scores then. Pairs decay whose
+/// overlap is at least `threshold`; linearly, or with `sigma` by a Gaussian.
+#[pyfunction]
+#[pyo3(signature = (variant, threshold, boxes, labels, scores, sigma, min_score, max_keep, threads))]
+#[expect(clippy::too_many_arguments, reason = "options, one argument each")]
+pub fn soft_nms<'py>(
+    variant: &str,
+    threshold: f64,
+    boxes: &Bound<'py, PyAny>,
+    labels: Option<PyReadonlyArray1<'py, i64>>,
+    scores: PyReadonlyArray1<'py, f64>,
+    sigma: Option<f64>,
+    min_score: f64,
+    max_keep: usize,
+    threads: usize,
+) -> PyResult<Picked<'py>> {
+    fn run<'py, F: Float + Element>(
+        boxes: &Bound<'py, PyArray2<F>>,
+        threshold: Threshold<F>,
+        labels: Option<&[i64]>,
+        pick: impl FnOnce(&join::Pairs<F>) -> (Vec<i64>, Vec<f64>) + Send,
+        (count, threads): (usize, usize),
+    ) -> PyResult<Picked<'py>> {
+        let py = boxes.py();
+        let boxes = boxes.try_readonly()?;
+        let set = Set { boxes: boxes.as_slice()?.as_chunks().0, labels };
+        if set.boxes.len() != count || labels.is_some_and(|labels| labels.len() != count) {
+            return Err(PyTypeError::new_err("one score per box, and one label each or none"));
+        }
+        let (keep, scores) = py.detach(|| pick(&join::self_join(set, threshold, threads)));
+        Ok((keep.into_pyarray(py), scores.into_pyarray(py)))
+    }
+    let variant = variant_named(variant, &[])?;
+    let decay = sigma.map_or(Decay::Linear, |sigma| Decay::Gaussian { sigma });
+    let labels = labels.as_ref().map(|labels| labels.as_slice()).transpose()?;
+    let scores = scores.as_slice()?;
+    let no_threshold = || PyValueError::new_err("no threshold");
+    match boxes.cast::<PyArray2<f32>>() {
+        Ok(boxes) => {
+            let threshold = Threshold::new(variant, f32::from_f64(threshold)).ok_or_else(no_threshold)?;
+            let pick = |pairs: &join::Pairs<f32>| greedy::soft_nms(scores, pairs, decay, min_score, max_keep);
+            run(boxes, threshold, labels, pick, (scores.len(), threads))
+        }
+        Err(_) => {
+            let threshold = Threshold::new(variant, threshold).ok_or_else(no_threshold)?;
+            let pick = |pairs: &join::Pairs<f64>| greedy::soft_nms(scores, pairs, decay, min_score, max_keep);
+            run(boxes.cast()?, threshold, labels, pick, (scores.len(), threads))
+        }
+    }
+}
+
+type Fused<'py> =
+    (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+
+/// Boxes, scores, best members and the cluster of each box that was given. `scores` are weighted already.
+#[pyfunction]
+#[pyo3(signature = (boxes, scores, labels, models, weights, iou_threshold, moving, rule, threads))]
+#[expect(clippy::too_many_arguments, reason = "columns and options, one argument each")]
+pub fn fuse_boxes<'py>(
+    py: Python<'py>,
+    boxes: PyReadonlyArray2<'py, f64>,
+    scores: PyReadonlyArray1<'py, f64>,
+    labels: PyReadonlyArray1<'py, i64>,
+    models: PyReadonlyArray1<'py, i64>,
+    weights: PyReadonlyArray1<'py, f64>,
+    iou_threshold: f64,
+    moving: bool,
+    rule: &str,
+    threads: usize,
+) -> PyResult<Fused<'py>> {
+    let rule = match rule {
+        "avg" => Rule::Average,
+        "avg_overflow" => Rule::AverageOverflowing,
+        "max" => Rule::Max,
+        "box_and_model_avg" => Rule::BoxAndModelAverage,
+        "absent_model_aware_avg" => Rule::AbsentModelAwareAverage,
+        "best" => Rule::Best,
+        _ => return Err(PyValueError::new_err(format!("no rule {rule:?}"))),
+    };
+    let given = Models {
+        boxes: boxes.as_slice()?.as_chunks().0,
+        scores: scores.as_slice()?,
+        labels: labels.as_slice()?,
+        models: models.as_slice()?,
+        weights: weights.as_slice()?,
+    };
+    let count = given.boxes.len();
+    let known = given.models.iter().all(|&model| 0 <= model && (model as usize) < given.weights.len());
+    if [given.scores.len(), given.labels.len(), given.models.len()] != [count; 3] || !known {
+        return Err(PyTypeError::new_err("one entry per box, and models that have a weight"));
+    }
+    let clusters = if moving { Clusters::Moving } else { Clusters::Fixed };
+    let fused = py.detach(|| fusion::fuse(given, iou_threshold, clusters, rule, threads));
+    Ok((
+        table(py, fused.boxes),
+        fused.scores.into_pyarray(py),
+        fused.best.into_pyarray(py),
+        fused.clusters.into_pyarray(py),
+    ))
+}
+
+fn check_pairs(count: usize, rows: &[i64], columns: &[i64]) -> PyResult<()> {
+    let within = |&number: &i64| 0 <= number && (number as usize) < count;
+    if rows.len() != columns.len() || !rows.iter().chain(columns).all(within) {
+        return Err(PyTypeError::new_err("a row and a column per pair, each a box"));
+    }
+    Ok(())
+}
+
+/// The best box of the group of each of `count` boxes, which come in the order of their scores.
+#[pyfunction]
+pub fn group_pairs<'py>(
+    py: Python<'py>,
+    count: usize,
+    rows: PyReadonlyArray1<'py, i64>,
+    columns: PyReadonlyArray1<'py, i64>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let (rows, columns) = (rows.as_slice()?, columns.as_slice()?);
+    check_pairs(count, rows, columns)?;
+    Ok(py.detach(|| greedy::groups(count, rows, columns)).into_pyarray(py))
+}
+
+/// What greedy NMS makes of boxes in the order of their scores: 0 kept, 1 suppressed, 2 not known yet.
+#[pyfunction]
+pub fn settle_pairs<'py>(
+    py: Python<'py>,
+    undecided: PyReadonlyArray1<'py, bool>,
+    rows: PyReadonlyArray1<'py, i64>,
+    columns: PyReadonlyArray1<'py, i64>,
+) -> PyResult<Bound<'py, PyArray1<u8>>> {
+    let (undecided, rows, columns) = (undecided.as_slice()?, rows.as_slice()?, columns.as_slice()?);
+    check_pairs(undecided.len(), rows, columns)?;
+    let fates = py.detach(|| greedy::settle(undecided, rows, columns));
+    Ok(fates.into_iter().map(|fate| fate as u8).collect::<Vec<_>>().into_pyarray(py))
+}

@@ -1,0 +1,47 @@
+"""The records of a JSON array as the file has them, so that what is kept stays as it is written."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["record_texts", "with_score"]
+
+_SPACE = " \t\n\r"
+_scan = json.JSONDecoder(strict=False).raw_decode
+
+
+def _skip(text: str, place: int) -> int:
+    while text[place] in _SPACE:
+        place += 1
+    return place
+
+
+def record_texts(text: str) -> Iterator[str]:
+    """The text of every element of an array that has been read before, and so is known to be valid."""
+    place = _skip(text, 0) + 1  # behind the bracket
+    while True:
+        place = _skip(text, place)
+        if text[place] == "]":
+            return
+        _, end = _scan(text, place)
+        yield text[place:end]
+        place = _skip(text, end)
+        if text[place] == ",":
+            place += 1
+
+
+def with_score(record: str, score: float) -> str:
+    """The text of an object with another value of its ``score``, and everything else to the letter."""
+    place = _skip(record, 0) + 1
+    while True:
+        place = _skip(record, place)
+        key, place = _scan(record, place)
+        start = _skip(record, _skip(record, place) + 1)  # behind the colon
+        _, end = _scan(record, start)
+        if key == "score":
+            return f"{record[:start]}{score!r}{record[end:]}"
+        place = _skip(record, end) + 1  # behind the comma

@@ -1,0 +1,99 @@
+"""What upright and rotated boxes share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ioukit._arrays import library_of, namespace_of
+from ioukit._optional import import_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from typing_extensions import Self
+
+    from ioukit.typing import Array
+
+__all__ = ["TensorBoxes"]
+
+
+class TensorBoxes:
+    """N rows of a float32 tensor, which may be changed in place."""
+
+    _columns: ClassVar[int]
+
+    def __init__(self, tensor: Array) -> None:
+        torch = import_extra("torch", extra="torch", needed_by=f"ioukit.compat.detectron2.{type(self).__name__}")
+        if library_of(tensor) != "torch":
+            tensor = torch.as_tensor(np.asarray(tensor))
+        tensor = tensor.to(torch.float32)
+        if tensor.numel() == 0:  # keeps the graph of a gradient, unlike a new tensor
+            tensor = tensor.reshape(-1, self._columns)
+        if tensor.ndim != 2 or tensor.shape[1] != self._columns:
+            raise ValueError(f"{type(self).__name__} must have shape (N, {self._columns}), got {tuple(tensor.shape)}")
+        self.tensor = tensor
+
+    def clone(self) -> Self:
+        """A copy with memory of its own."""
+        return type(self)(self.tensor.clone())
+
+    def to(self, device: Any) -> Self:
+        """On another device."""
+        return type(self)(self.tensor.to(device=device))
+
+    @property
+    def device(self) -> Any:
+        """Where the tensor lives."""
+        return self.tensor.device
+
+    def area(self) -> Array:
+        """(N,)."""
+        raise NotImplementedError
+
+    def _size(self) -> tuple[Array, Array]:
+        raise NotImplementedError
+
+    def get_centers(self) -> Array:
+        """(N, 2), x and y."""
+        raise NotImplementedError
+
+    def nonempty(self, threshold: float = 0.0) -> Array:
+        """(N,) bool: boxes whose width and height are both above the threshold."""
+        width, height = self._size()
+        return (width > threshold) & (height > threshold)
+
+    @classmethod
+    def cat(cls, boxes_list: Sequence[Self]) -> Self:
+        """All boxes of a list, in order; none of an empty one.
+
+        Raises:
+            TypeError: If an element is of another class.
+        """
+        for position, boxes in enumerate(boxes_list):
+            if not isinstance(boxes, cls):
+                raise TypeError(f"boxes_list[{position}] must be {cls.__name__}, got {type(boxes).__name__}")
+        if not boxes_list:
+            return cls([])
+        tensors = [boxes.tensor for boxes in boxes_list]
+        return cls(namespace_of(tensors[0]).concat(tensors, axis=0))
+
+    def __getitem__(self, item: int | slice | Array) -> Self:
+        """Boxes of the selected rows; an integer selects a set of one."""
+        if isinstance(item, (int, np.integer)):
+            return type(self)(self.tensor[item].reshape(1, -1))
+        rows = self.tensor[item]
+        if rows.ndim != 2:
+            raise ValueError(f"indexing {type(self).__name__} with {item} does not select rows")
+        return type(self)(rows)
+
+    def __len__(self) -> int:
+        return int(self.tensor.shape[0])
+
+    def __iter__(self) -> Iterator[Array]:
+        """The rows, as tensors."""
+        yield from self.tensor
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.tensor})"

@@ -1,0 +1,86 @@
+"""`RotatedBoxes`: boxes turned about their centres."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ioukit._arrays import namespace_of
+from ioukit.compat.detectron2._tensor_boxes import TensorBoxes
+from ioukit.compat.detectron2.box_mode import half_extents
+
+if TYPE_CHECKING:
+    from ioukit.typing import Array
+
+__all__ = ["RotatedBoxes"]
+
+
+class RotatedBoxes(TensorBoxes):
+    """N rotated boxes: centre x and y, width, height, degrees counterclockwise.
+
+    Args:
+        tensor: (N, 5), or nothing; becomes float32.
+
+    Raises:
+        ValueError: If the shape is another.
+        ModuleNotFoundError: If PyTorch is not installed.
+    """
+
+    _columns = 5
+
+    def area(self) -> Array:
+        """(N,)."""
+        return self.tensor[:, 2] * self.tensor[:, 3]
+
+    def _size(self) -> tuple[Array, Array]:
+        return self.tensor[:, 2], self.tensor[:, 3]
+
+    def normalize_angles(self) -> None:
+        """Brings the angles into [-180, 180), in place."""
+        self.tensor[:, 4] = (self.tensor[:, 4] + 180) % 360 - 180
+
+    def clip(self, box_size: tuple[int, int], clip_angle_threshold: float = 1.0) -> None:
+        """Shrinks boxes to an image of (height, width), in place: those that are turned by no more than a threshold.
+
+        Others stay as they are, since what remains of them would be no rotated box. All angles are normalized.
+
+        Args:
+            box_size: (height, width) of the image.
+            clip_angle_threshold: In degrees.
+        """
+        height, width = box_size
+        self.normalize_angles()
+        rows = (self.tensor[:, 4].abs() <= clip_angle_threshold).nonzero()[:, 0]
+        x, y, w, h = (self.tensor[rows, k] for k in range(4))
+        x1, x2 = (x - w / 2).clamp(0, width), (x + w / 2).clamp(0, width)
+        y1, y2 = (y - h / 2).clamp(0, height), (y + h / 2).clamp(0, height)
+        self.tensor[rows, 0], self.tensor[rows, 1] = (x1 + x2) / 2, (y1 + y2) / 2
+        # Rounding must not make a box larger than it was.
+        self.tensor[rows, 2], self.tensor[rows, 3] = (x2 - x1).minimum(w), (y2 - y1).minimum(h)
+
+    def inside_box(self, box_size: tuple[int, int], boundary_threshold: int = 0) -> Array:
+        """(N,) bool: boxes whose corners are all within an image of (height, width), or the threshold outside it."""
+        height, width = box_size
+        x, y = self.tensor[:, 0], self.tensor[:, 1]
+        half_width, half_height = half_extents(namespace_of(self.tensor), self.tensor).unbind(dim=-1)
+        low, beyond = -boundary_threshold, boundary_threshold
+        inside = (x - half_width >= low) & (y - half_height >= low)
+        return inside & (x + half_width < width + beyond) & (y + half_height < height + beyond)
+
+    def get_centers(self) -> Array:
+        """(N, 2), x and y."""
+        return self.tensor[:, :2]
+
+    def scale(self, scale_x: float, scale_y: float) -> None:
+        """Fits the boxes to a resized image, in place.
+
+        With two different factors a turned rectangle becomes a parallelogram. The box then keeps the lengths of its
+        sides and the direction of its height.
+        """
+        radians = self.tensor[:, 4] * (math.pi / 180)
+        cos, sin = radians.cos(), radians.sin()
+        self.tensor[:, 0] *= scale_x
+        self.tensor[:, 1] *= scale_y
+        self.tensor[:, 2] *= (scale_x * cos).hypot(scale_y * sin)
+        self.tensor[:, 3] *= (scale_x * sin).hypot(scale_y * cos)
+        self.tensor[:, 4] = (scale_x * sin).atan2(scale_y * cos) * (180 / math.pi)

@@ -1,0 +1,237 @@
+"""The functions on boxes, polygons and points."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import ioukit
+from ioukit._arrays import as_floats
+from ioukit.compat.docsaidkit.box import Box
+from ioukit.compat.docsaidkit.boxes import Boxes
+from ioukit.compat.docsaidkit.keypoints import Keypoints
+from ioukit.compat.docsaidkit.modes import BoxMode, one_unit
+from ioukit.compat.docsaidkit.polygon import Polygon
+from ioukit.postprocess.merging import merge_boxes as merge
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ioukit.typing import FloatArray
+
+__all__ = [
+    "calc_angle",
+    "is_inside_box",
+    "jaccard_index",
+    "merge_boxes",
+    "order_points_clockwise",
+    "pairwise_intersection",
+    "pairwise_ioa",
+    "pairwise_iou",
+    "poly_angle",
+    "polygon_iou",
+]
+
+
+# Overlap of boxes
+
+
+def pairwise_intersection(boxes1: Boxes, boxes2: Boxes) -> FloatArray:
+    """Areas of the intersections, (N, M) float32; boxes without area, or inverted, share none with any.
+
+    Raises:
+        TypeError: If one is no `Boxes`.
+        ValueError: If one is normalized and the other is not, or a number is NaN or infinite.
+    """
+    _check_pair(boxes1, boxes2)
+    for name, boxes in (("boxes1", boxes1), ("boxes2", boxes2)):
+        bad = np.flatnonzero(~np.isfinite(boxes._array).all(axis=1))
+        if len(bad):
+            raise ValueError(f"{name}[{bad[0]}] is {boxes._array[bad[0]].tolist()}: every coordinate must be finite")
+    corners = (boxes.convert(BoxMode.XYXY)._array for boxes in (boxes1, boxes2))
+    areas: FloatArray = ioukit.pairwise_intersection(*corners, check=False)
+    return areas
+
+
+def pairwise_iou(boxes1: Boxes, boxes2: Boxes) -> FloatArray:
+    """IoU of every box of one set with every box of another: `ioukit.pairwise_iou`, (N, M) float32.
+
+    Raises:
+        TypeError: If one is no `Boxes`.
+        ValueError: If a box has no width or height, a number is NaN or infinite, or one set is normalized and the
+            other is not.
+    """
+    overlap: FloatArray = ioukit.pairwise_iou(*_with_area(boxes1, boxes2))
+    return overlap
+
+
+def pairwise_ioa(boxes1: Boxes, boxes2: Boxes) -> FloatArray:
+    """Intersection over the area of the second box: `ioukit.pairwise_ioa`, (N, M) float32; errors of `pairwise_iou`."""
+    overlap: FloatArray = ioukit.pairwise_ioa(*_with_area(boxes1, boxes2))
+    return overlap
+
+
+def merge_boxes(boxes: Boxes, threshold: float = 0.5) -> tuple[Boxes, list[list[int]]]:
+    """The boxes around groups that hang together by an IoU of at least the threshold: `ioukit.merge_boxes`.
+
+    Args:
+        boxes: Of one image.
+        threshold: Above 0 and at most 1.
+
+    Returns:
+        The boxes around the groups in the mode and unit of ``boxes``, and the rows of each group, ascending; groups are
+        in the order of their first row.
+    """
+    if not isinstance(boxes, Boxes):
+        raise TypeError(f"boxes must be ioukit.compat.docsaidkit.Boxes, got {type(boxes).__name__}")
+    merged, groups = merge(boxes.checked(), threshold)
+    return Boxes(merged.numpy(), boxes.box_mode, boxes.is_normalized), [group.tolist() for group in groups]
+
+
+def _check_pair(boxes1: Boxes, boxes2: Boxes) -> None:
+    for name, boxes in (("boxes1", boxes1), ("boxes2", boxes2)):
+        if not isinstance(boxes, Boxes):
+            raise TypeError(f"{name} must be ioukit.compat.docsaidkit.Boxes, got {type(boxes).__name__}")
+    one_unit(boxes1, boxes2)
+
+
+def _with_area(boxes1: Boxes, boxes2: Boxes) -> tuple[ioukit.Boxes, ioukit.Boxes]:
+    _check_pair(boxes1, boxes2)
+    for name, boxes in (("boxes1", boxes1), ("boxes2", boxes2)):
+        empty = boxes.get_empty_index()
+        # NaN is no size either, but its own error says more.
+        if len(empty) and np.isfinite(boxes._array[empty[0]]).all():
+            row = boxes._array[empty[0]].tolist()
+            raise ValueError(f"{name}[{empty[0]}] is {row}, without width or height: try to run `drop_empty()` first")
+    return boxes1.checked(), boxes2.checked()
+
+
+# Overlap of polygons
+
+
+def polygon_iou(poly1: Polygon, poly2: Polygon) -> float:
+    """IoU of two polygons, within [0, 1]; 0 if both have no area.
+
+    A path that crosses itself counts by what it encloses, for which Shapely is needed (extra ``polygons``).
+
+    Raises:
+        TypeError: If one is no `Polygon`.
+        ValueError: If one is normalized and the other is not, or a point is NaN or infinite.
+    """
+    for name, polygon in (("poly1", poly1), ("poly2", poly2)):
+        if not isinstance(polygon, Polygon):
+            raise TypeError(f"{name} must be ioukit.compat.docsaidkit.Polygon, got {type(polygon).__name__}")
+    one_unit(poly1, poly2)
+    parts1, parts2 = (polygon.checked().make_valid() for polygon in (poly1, poly2))
+    both = float(ioukit.pairwise_intersection(parts1, parts2).sum())
+    union = float(parts1.area.sum() + parts2.area.sum()) - both
+    return min(both / union, 1.0) if union > 0 else 0.0
+
+
+def jaccard_index(
+    pred_poly: Polygon | ArrayLike, gt_poly: Polygon | ArrayLike, image_size: tuple[int, int] | None
+) -> float:
+    """SmartDoc's index of a document's outline: the IoU where the true one is a rectangle, within [0, 1].
+
+    That is not the IoU of the two outlines (`polygon_iou`), nor ioukit's own `ioukit.jaccard_index`, which is of sets:
+    it is `ioukit.document_jaccard`.
+
+    Args:
+        pred_poly: (4, 2) points or a `Polygon`. One that crosses itself, or reaches beyond the horizon of the page,
+            scores 0.
+        gt_poly: Likewise, convex.
+        image_size: (height, width); asked for as upstream, the result does not depend on it.
+
+    Raises:
+        ValueError: If one has not 4 points, ``image_size`` is None, the true outline is no convex quadrilateral, or a
+            number is NaN or infinite.
+    """
+    if image_size is None:
+        raise ValueError("image_size must be (height, width), got None")
+    found, truth = (poly if isinstance(poly, Polygon) else Polygon(poly) for poly in (pred_poly, gt_poly))
+    one_unit(found, truth)
+    for name, polygon in (("pred_poly", found), ("gt_poly", truth)):
+        if len(polygon) != 4:
+            raise ValueError(f"{name} must have 4 points, got {len(polygon)}")
+    page = truth.checked()
+    ioukit.document_jaccard(page, page, image_size)  # a truth that is none is an error, whatever was found
+    outline = found.checked()
+    try:
+        return ioukit.document_jaccard(outline, page, image_size)
+    except ValueError:  # nothing that can be seen on the page was found
+        return 0.0
+
+
+# Points and angles
+
+
+def is_inside_box(x: Polygon | Keypoints | Box | ArrayLike, box: Box) -> bool:
+    """Whether all points lie in a box, its edges included.
+
+    Args:
+        x: (K, 2) points, (K, 3) keypoints whose visibility is passed over, or a structure; of a `Box`, its corners.
+        box: The box.
+
+    Raises:
+        ValueError: If the box and the structure are in two units.
+    """
+    if isinstance(x, (Polygon, Keypoints, Box)):
+        one_unit(x, box)
+    points = x._in(BoxMode.XYXY).reshape(2, 2) if isinstance(x, Box) else getattr(x, "_array", x)
+    corners = box._in(BoxMode.XYXY)
+    return bool(ioukit.is_inside_box(np.asarray(points), corners).all())
+
+
+def calc_angle(v1: ArrayLike, v2: ArrayLike) -> float:
+    """Degrees within [0, 360) from one vector to another, turning from x towards y; NaN for a vector without length."""
+    (x1, y1), (x2, y2) = (as_floats(np.asarray(vector), "vector").reshape(-1)[:2].tolist() for vector in (v1, v2))
+    if (x1, y1) == (0, 0) or (x2, y2) == (0, 0):
+        return math.nan
+    degrees = math.degrees(math.atan2(x1 * y2 - y1 * x2, x1 * x2 + y1 * y2)) % 360
+    return 0.0 if degrees == 360 else degrees  # what rounds up from just below 0
+
+
+def poly_angle(poly1: Polygon, poly2: Polygon | None = None, base_vector: tuple[float, float] = (0, 1)) -> float:
+    """Degrees within [0, 360) from the direction of a quadrilateral to that of another, or to a vector, x towards y.
+
+    The direction is the sum of the diagonals, from the first point to the third and from the second to the fourth: down
+    for an upright one that begins at its upper left corner and goes clockwise.
+
+    Raises:
+        ValueError: If a polygon has not 4 points, or the two are in two units.
+    """
+    if poly2 is not None:
+        one_unit(poly1, poly2)
+    base = base_vector if poly2 is None else _direction(poly2, "poly2")
+    return calc_angle(_direction(poly1, "poly1"), base)
+
+
+def _direction(polygon: Polygon, name: str) -> FloatArray:
+    if len(polygon) != 4:
+        raise ValueError(f"{name} must have 4 points, got {len(polygon)}")
+    a, b, c, d = polygon.numpy()
+    direction: FloatArray = (c - a) + (d - b)
+    return direction
+
+
+def order_points_clockwise(pts: ArrayLike, inverse: bool = False) -> FloatArray:
+    """Four corners as upper left, upper right, lower right, lower left: the two of least x are the left ones.
+
+    That is not clear for diamonds; `ioukit.order_points_clockwise` goes by the direction from the middle.
+
+    Args:
+        pts: (4, 2), y pointing down. Of equal x, the upper one counts as left of the other.
+        inverse: The other way around: upper left, lower left, lower right, upper right.
+
+    Returns:
+        (4, 2) of the dtype of the points.
+    """
+    points = np.asarray(pts)
+    if points.shape != (4, 2):
+        raise ValueError(f"pts must have shape (4, 2), got {points.shape}")
+    ordered = points[np.lexsort([points[:, 1], points[:, 0]])]
+    left, right = (side[np.argsort(side[:, 1], kind="stable")] for side in (ordered[:2], ordered[2:]))
+    corners = [left[0], right[0], right[1], left[1]]
+    return np.array([corners[0], *corners[:0:-1]] if inverse else corners)

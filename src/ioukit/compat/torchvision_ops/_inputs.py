@@ -1,0 +1,38 @@
+"""The formats, and the dtypes that torchvision computes in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from ioukit._arrays import namespace_of
+from ioukit.typing import BoxFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ioukit.typing import Array
+
+__all__ = ["ROTATED", "UPRIGHT", "at_least_float32", "check_numbers", "in_floats"]
+
+UPRIGHT: tuple[str, ...] = get_args(BoxFormat)
+ROTATED = {"cxcywhr": 5, "xywhr": 5, "xyxyxyxy": 8}
+
+
+def check_numbers(boxes: Array, count: int) -> None:
+    if tuple(boxes.shape[-1:]) != (count,):
+        raise ValueError(f"boxes must have shape (..., {count}), got {tuple(boxes.shape)}")
+
+
+def at_least_float32(boxes: Array) -> Array:
+    """Half precision as float32; everything else as it is."""
+    xp = namespace_of(boxes)
+    half = xp.isdtype(boxes.dtype, "real floating") and xp.finfo(boxes.dtype).bits < 32
+    return xp.astype(boxes, xp.float32) if half else boxes
+
+
+def in_floats(function: Callable[..., Array], boxes1: Array, boxes2: Array, **options: str) -> Array:
+    """In float32 at least; integers are measured in float64 and come out in the library's default."""
+    xp = namespace_of(boxes1)
+    integers = not any(xp.isdtype(boxes.dtype, "real floating") for boxes in (boxes1, boxes2))
+    result = function(at_least_float32(boxes1), at_least_float32(boxes2), **options)
+    return xp.astype(result, xp.asarray(0.0).dtype, copy=False) if integers else result

@@ -1,0 +1,71 @@
+"""How much do boxes overlap?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ioukit._arrays import as_numpy, namespace_of
+from ioukit.boxes import RotatedBoxes
+from ioukit.compat.torchvision_ops._inputs import ROTATED, UPRIGHT, in_floats
+from ioukit.compat.torchvision_ops.boxes import box_convert
+from ioukit.overlap import pairwise_ciou, pairwise_diou, pairwise_giou, pairwise_iou
+
+if TYPE_CHECKING:
+    from ioukit.typing import Array
+
+__all__ = ["box_iou", "complete_box_iou", "distance_box_iou", "generalized_box_iou"]
+
+
+def box_iou(boxes1: Array, boxes2: Array, fmt: str = "xyxy") -> Array:
+    """IoU of every box of one set with every box of another: `ioukit.pairwise_iou`.
+
+    Args:
+        boxes1: (..., N, 4), or (N, 5) or (N, 8) for the rotated formats.
+        boxes2: (..., M, 4), likewise; batch dimensions broadcast.
+        fmt: ``"xyxy"``, ``"xywh"``, ``"cxcywh"``, or, of rotated boxes, ``"cxcywhr"``, ``"xywhr"`` (the turned corner,
+            size, degrees counterclockwise) or ``"xyxyxyxy"`` (the corners in order around the box).
+
+    Returns:
+        (..., N, M) within [0, 1]: float64 for float64, else float32; float32 for all rotated boxes, and without a
+        gradient.
+
+    Raises:
+        ValueError: If the format is unknown, a shape is another, or a box is none.
+    """
+    if fmt in UPRIGHT:
+        return in_floats(pairwise_iou, boxes1, boxes2, format=fmt)
+    if fmt not in ROTATED:
+        raise ValueError(f"unknown fmt {fmt!r}; choose from {', '.join([*UPRIGHT, *ROTATED])}")
+    overlap = pairwise_iou(*(_rotated(name, boxes, fmt) for name, boxes in (("boxes1", boxes1), ("boxes2", boxes2))))
+    return namespace_of(boxes1).asarray(overlap.astype("float32"), device=getattr(boxes1, "device", None))
+
+
+def generalized_box_iou(boxes1: Array, boxes2: Array) -> Array:
+    """GIoU of every xyxy box of one set with every one of another: `ioukit.pairwise_giou`, (..., N, M)."""
+    return in_floats(pairwise_giou, boxes1, boxes2)
+
+
+def distance_box_iou(boxes1: Array, boxes2: Array, eps: float = 1e-7) -> Array:  # noqa: ARG001 - torchvision's
+    """DIoU of every xyxy box of one set with every one of another: `ioukit.pairwise_diou`, (..., N, M).
+
+    ``eps`` is taken and not used: no denominator is 0.
+    """
+    return in_floats(pairwise_diou, boxes1, boxes2)
+
+
+def complete_box_iou(boxes1: Array, boxes2: Array, eps: float = 1e-7) -> Array:  # noqa: ARG001 - torchvision's
+    """CIoU of every xyxy box of one set with every one of another: `ioukit.pairwise_ciou`, (..., N, M).
+
+    ``eps`` is taken and not used: no denominator is 0.
+    """
+    return in_floats(pairwise_ciou, boxes1, boxes2)
+
+
+def _rotated(name: str, boxes: Array, fmt: str) -> RotatedBoxes:
+    if boxes.ndim != 2 or boxes.shape[1] != ROTATED[fmt]:
+        raise ValueError(f"{name} must have shape (N, {ROTATED[fmt]}) in {fmt!r}, got {tuple(boxes.shape)}")
+    xp = namespace_of(boxes)
+    centred = as_numpy(box_convert(xp.astype(boxes, xp.float64), fmt, "cxcywhr"))
+    if centred is None:
+        raise TypeError("rotated boxes have no overlap in a traced program")
+    return RotatedBoxes(centred, unit="degrees", sense="counterclockwise")

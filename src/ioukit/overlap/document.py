@@ -1,0 +1,121 @@
+"""How well is a page found? The Jaccard index of the SmartDoc competition, measured on the page itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit._checks import check_one_unit, check_positive
+from ioukit.boxes import Polygon
+from ioukit.boxes._polygon_geometry import clip_to_window, signed_areas
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ioukit.typing import FloatArray
+
+__all__ = ["document_jaccard"]
+
+_HORIZON = 1e-12  # of the weight in the middle of the page: nearer, the image of a point is lost in rounding
+
+
+def document_jaccard(
+    pred: Polygon | ArrayLike, gt: Polygon | ArrayLike, image_size: tuple[float, float] | None = None
+) -> float:
+    """IoU of a predicted and a true document outline after the perspective of the true one is undone.
+
+    The homography that maps the corners of ``gt`` to those of an upright rectangle, in their order, maps ``pred`` too;
+    the result is the IoU there. A piece of the page that is missed counts by its size on the paper, wherever the camera
+    stood. That is not the IoU of the two outlines in the photograph (`polygon_iou`), which counts the near side of the
+    page more than the far one, and has nothing to do with `jaccard_index`, which compares sets and masks.
+
+    Args:
+        pred: (4, 2) the corners of the prediction in order, clockwise or not, or a `Polygon` of 4 points.
+        gt: (4, 2) the corners of the truth, a convex quadrilateral, in the same unit.
+        image_size: (height, width) of the rectangle, both positive. It does not change the result, since rectangles
+            differ by an affine map, which keeps ratios of areas; other implementations ask for it.
+
+    Returns:
+        Within [0, 1].
+
+    Raises:
+        ValueError: If one has not 4 points, ``gt`` is not convex or has no area, ``pred`` crosses itself, a corner of
+            ``pred`` lies on or behind the horizon of the page, where it has no image on the page, or one of two
+            `Polygon` is normalized and the other is not.
+
+    Examples:
+        >>> page = [[1, 1], [9, 0], [10, 10], [0, 8]]
+        >>> round(document_jaccard([[0, 0], [10, 0], [10, 10], [0, 10]], page), 4)
+        0.7306
+
+    Reference: Burie et al., ICDAR 2015 Competition on Smartphone Document Capture and OCR (SmartDoc), ICDAR 2015.
+    """
+    if image_size is not None:
+        height, width = image_size
+        check_positive(height=height, width=width)
+    truth, found = _four(gt, "gt"), _four(pred, "pred")
+    if isinstance(gt, Polygon) and isinstance(pred, Polygon):
+        check_one_unit(pred.normalized, gt.normalized)
+    if not truth.is_convex or _least_triangle(truth.points) < _HORIZON:
+        raise ValueError(
+            "gt must be a convex quadrilateral, its corners in order and no three of them on one line, "
+            f"got {truth.to_list()}"
+        )
+    if found.convex_hull().is_empty:
+        return 0.0
+    found.to_polygons().check_simple(0, "pred")
+    if {*map(tuple, found.to_list())} == {*map(tuple, truth.to_list())}:
+        return 1.0  # without the roundings of the homography: corners in convex position have one simple order
+    # Far from 0 and in a unit far from the size of the page, the homography would lose digits.
+    corners = truth.numpy()
+    centre, size = corners.mean(axis=0), float(np.ptp(corners, axis=0).max())
+    weighted = _to_unit_square((corners - centre) / size, (found.points - centre) / size)
+    behind = np.flatnonzero(weighted[:, 2] <= _HORIZON)
+    if len(behind):
+        corner = behind[0]
+        raise ValueError(
+            f"pred[{corner}] {found.points[corner].tolist()} lies on or behind the horizon of the page: no point of "
+            "the page is seen there"
+        )
+    flattened = weighted[:, :2] / weighted[:, 2:]
+    area = _area(flattened)
+    both = min(_area(clip_to_window(flattened, (0.0, 0.0, 1.0, 1.0))), area, 1.0)
+    return both / (max(area, 1.0) - both + min(area, 1.0))
+
+
+def _four(points: Polygon | ArrayLike, name: str) -> Polygon:
+    if not isinstance(points, Polygon) and np.shape(np.asarray(points)) != (4, 2):
+        raise ValueError(f"{name} must have 4 points, shape (4, 2), got {np.shape(np.asarray(points))}")
+    polygon = points if isinstance(points, Polygon) else Polygon(points)
+    if len(polygon) != 4:
+        raise ValueError(f"{name} must have 4 points, got {len(polygon)}")
+    return polygon
+
+
+def _least_triangle(corners: FloatArray) -> float:
+    """The least area of three of the four corners, as part of the square around all."""
+    near = corners - corners[0]
+    size = float(np.ptp(near, axis=0).max())
+    triangles = [np.delete(near / size, k, axis=0) for k in range(4)]
+    return min(_area(triangle) for triangle in triangles)
+
+
+def _to_unit_square(corners: FloatArray, points: FloatArray) -> FloatArray:
+    """(K, 3) images of points under the homography of 4 corners to (0, 0), (1, 0), (1, 1), (0, 1): x, y and the weight.
+
+    The weight is 1 at the point (0, 0), which must lie among the corners, and positive at all of them. Where it is 0 a
+    point has no image.
+    """
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    equations, targets = np.zeros((8, 8)), square.reshape(-1)
+    for row, ((x, y), (u, v)) in enumerate(zip(corners, square, strict=True)):
+        equations[2 * row] = [x, y, 1, 0, 0, 0, -u * x, -u * y]
+        equations[2 * row + 1] = [0, 0, 0, x, y, 1, -v * x, -v * y]
+    homography = np.append(np.linalg.solve(equations, targets), 1.0).reshape(3, 3)
+    weighted = np.concatenate([points, np.ones((len(points), 1))], axis=1) @ homography.T
+    return np.asarray(weighted)
+
+
+def _area(ring: FloatArray) -> float:
+    return abs(float(signed_areas(ring, np.array([0, len(ring)]))[0]))

@@ -1,0 +1,122 @@
+"""IoU of masks as COCO takes it: with crowds, and of boundaries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit._checks import check_threads
+from ioukit.boxes import Masks
+from ioukit.overlap import _masks
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from ioukit.typing import FloatArray
+
+__all__ = ["boundary_iou", "pairwise_mask_iou"]
+
+
+def pairwise_mask_iou(
+    masks1: Masks,
+    masks2: Masks,
+    *,
+    crowd: ArrayLike | None = None,
+    boundary: bool = False,
+    dilation_ratio: float = 0.02,
+    threads: int | None = None,
+) -> FloatArray:
+    """IoU of every mask of one set with every mask of another, crowds among the second set.
+
+    ``IoU = |A and B| / |A or B|``; where B is a crowd, ``|A and B| / |A|``: a detection within it is right, however
+    small a part it is. Without crowds this is ``pairwise_iou(masks1, masks2)``. The values are those of
+    ``pycocotools.mask.iou(detections, ground_truth, crowd)`` to the last bit.
+
+    Args:
+        masks1: N masks, the detections.
+        masks2: M masks of the same size, the ground truth.
+        crowd: (M,) bools or 0 and 1: which of ``masks2`` are crowds. By default none.
+        boundary: Whether to give the smaller of this and `boundary_iou`, as Boundary AP has it, which alone would
+            take a ring for a disc.
+        dilation_ratio: With ``boundary``, as in `boundary_iou`.
+        threads: How many threads work, by default as many as there are cores. It changes no bit of the result.
+
+    Returns:
+        (N, M) float64 within [0, 1]; 0 for empty masks, also with themselves.
+
+    Raises:
+        ValueError: If not all masks are of one size, or ``crowd`` is not (M,).
+        TypeError: If a set is not `Masks`.
+
+    Examples:
+        >>> from ioukit import Boxes, Masks, pairwise_mask_iou
+        >>> masks = Masks.from_boxes(Boxes([[0, 0, 4, 4], [2, 0, 6, 4]]), height=4, width=8)
+        >>> pairwise_mask_iou(masks[:1], masks).round(3)
+        array([[1.   , 0.333]])
+        >>> pairwise_mask_iou(masks[:1], masks, crowd=[False, True])
+        array([[1. , 0.5]])
+
+    Reference: Lin et al., Microsoft COCO, ECCV 2014, arXiv:1405.0312; crowds as in its evaluation tools.
+    """
+    flags = _crowd(masks1, masks2, crowd)
+    iou = _masks.pairwise("iou", masks1, masks2, check_threads(threads), flags)
+    if not boundary:
+        return iou
+    of_boundaries = boundary_iou(masks1, masks2, crowd=crowd, dilation_ratio=dilation_ratio, threads=threads)
+    smaller: FloatArray = np.minimum(iou, of_boundaries)
+    return smaller
+
+
+def boundary_iou(
+    masks1: Masks,
+    masks2: Masks,
+    *,
+    crowd: ArrayLike | None = None,
+    dilation_ratio: float = 0.02,
+    threads: int | None = None,
+) -> FloatArray:
+    """IoU of the boundary region of every mask of one set with that of every mask of another.
+
+    A boundary region is the part of a mask within some distance of its outside (`Masks.boundary`), so large objects
+    are judged by their outline as small ones are.
+
+    Args:
+        masks1: N masks, the detections.
+        masks2: M masks of the same size, the ground truth.
+        crowd: (M,), as in `pairwise_mask_iou`, of the areas of the boundary regions.
+        dilation_ratio: The distance, as a share of the diagonal of the image; at least one pixel.
+        threads: How many threads work, by default as many as there are cores. It changes no bit of the result.
+
+    Returns:
+        (N, M) float64 within [0, 1].
+
+    Raises:
+        ValueError: If not all masks are of one size, ``crowd`` is not (M,) or ``dilation_ratio`` is negative.
+        TypeError: If a set is not `Masks`.
+
+    Examples:
+        >>> from ioukit import Boxes, Masks, boundary_iou, pairwise_iou
+        >>> masks = Masks.from_boxes(Boxes([[0, 0, 40, 40], [2, 0, 42, 40]]), height=50, width=50)
+        >>> pairwise_iou(masks[:1], masks[1:]).round(3), boundary_iou(masks[:1], masks[1:]).round(3)
+        (array([[0.905]]), array([[0.322]]))
+
+    Reference: Cheng et al., Boundary IoU, CVPR 2021, arXiv:2103.16562.
+    """
+    flags = _crowd(masks1, masks2, crowd)
+    _masks.check_same_sizes(masks1, masks2)
+    first = masks1.boundary(dilation_ratio, threads=threads)
+    second = first if masks2 is masks1 else masks2.boundary(dilation_ratio, threads=threads)
+    return _masks.pairwise("iou", first, second, check_threads(threads), flags)
+
+
+def _crowd(masks1: Masks, masks2: Masks, crowd: ArrayLike | None) -> NDArray[np.bool_] | None:
+    for name, masks in (("masks1", masks1), ("masks2", masks2)):
+        if not isinstance(masks, Masks):
+            raise TypeError(f"{name} must be Masks, got {type(masks).__name__}")
+    if crowd is None:
+        return None
+    flags = np.asarray(crowd)
+    if flags.shape != (len(masks2),):
+        raise ValueError(f"crowd must have shape ({len(masks2)},), one flag for each of masks2, got {flags.shape}")
+    return np.ascontiguousarray(flags != 0)

@@ -1,0 +1,39 @@
+"""How much do two polygons overlap?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ioukit.boxes import Polygon
+from ioukit.overlap import _polygons
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["polygon_iou"]
+
+
+def polygon_iou(polygon1: Polygon | ArrayLike, polygon2: Polygon | ArrayLike) -> float:
+    """Intersection over union of two polygons.
+
+    `pairwise_iou` and `elementwise_iou` do the same for many: ``pairwise_iou(Polygons(a), Polygons(b))``.
+
+    Args:
+        polygon1: A `Polygon` or its points (K, 2), in either sense of turning.
+        polygon2: The same, in the same unit.
+
+    Returns:
+        Within [0, 1]; 0 if both have no area.
+
+    Raises:
+        ValueError: If a polygon has 1 or 2 points, crosses itself (the message names the edges; `Polygon.make_valid`
+            mends it), or has a number that is not finite; or if one polygon is normalized and the other is not.
+
+    Examples:
+        >>> polygon_iou([[0, 0], [10, 0], [10, 10], [0, 10]], [[5, 5], [15, 5], [15, 15], [5, 15]])
+        0.14285714285714285
+    """
+    one, other = (
+        (given if isinstance(given, Polygon) else Polygon(given)).to_polygons() for given in (polygon1, polygon2)
+    )
+    return float(_polygons.elementwise("iou", one, other, 1, ("polygon1", "polygon2"))[0])

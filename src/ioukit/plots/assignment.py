@@ -1,0 +1,180 @@
+"""Two or more assignments of one image beside each other: which prediction learns which object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit._arrays import as_numpy, library_of
+from ioukit._checks import check_positive
+from ioukit._optional import import_extra
+from ioukit.boxes import Boxes
+from ioukit.plots._drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION, WHITE_EDGE, as_boxes, rings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from ioukit.assign import Assignment
+    from ioukit.boxes import BoxesLike
+    from ioukit.typing import Array, BoxFormat, FloatArray
+
+__all__ = ["assignment_figure"]
+
+# Colour, line of the box and marker of its predictions: each tells the objects apart without the other two.
+STYLES = [
+    (BLUE, "-", "o"),
+    (VERMILLION, "--", "s"),
+    (GREEN, "-.", "^"),
+    (PURPLE, (0, (1, 1)), "D"),
+    (ORANGE, (0, (8, 2)), "v"),
+    (BLACK, (0, (3, 1, 1, 1)), "P"),
+]
+_SHOWN = 12  # what differs is ringed; words name so many objects in a title at most
+
+
+def assignment_figure(
+    image_size: tuple[float, float],
+    objects: BoxesLike,
+    points: BoxesLike | Array,
+    assignments: Mapping[str, Assignment],
+    *,
+    labels: Sequence[str] | None = None,
+    format: BoxFormat = "xyxy",
+) -> Figure:
+    """Draws the same objects once per assignment, with a mark at each prediction that learns one of them.
+
+    A mark has the colour and the form of its object; ignored predictions are grey crosses, the others dots. From the
+    second assignment on, predictions whose target differs from the first assignment's have a ring. The title counts
+    the predictions, and names the objects that have none, whose boxes are hatched.
+
+    Args:
+        image_size: (width, height) in pixels.
+        objects: (G, 4) in pixels or, as `Boxes`, in parts of the image.
+        points: (P, 2) where to mark each prediction, such as `ioukit.anchors.anchor_points`; or (P, 4) boxes, whose
+            centres are marked.
+        assignments: From a name to an assignment of these objects and predictions, at least one.
+        labels: What to call each object, by default its number.
+        format: What plain boxes hold. `Boxes` know their own.
+
+    Returns:
+        A figure, one pair of axes per assignment, in pixels, y pointing down. Boxes are patches with ``get_gid()``
+        ``"object 0"``, ...; the marks of an object are a collection with ``get_gid()`` ``"predictions of 0"``, rings
+        are ``"different"``.
+
+    Raises:
+        ValueError: If there is no assignment, or one is of another number of objects or predictions.
+        ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> from ioukit.anchors import anchor_points
+        >>> from ioukit.assign import assign_yolov3, assign_yolov5
+        >>> objects, grid = [[96, 96, 224, 160]], {"anchors": [[[120, 60]]], "strides": [32], "image_size": (416, 416)}
+        >>> both = {"YOLOv3": assign_yolov3(objects, **grid), "YOLOv5": assign_yolov5(objects, **grid)}
+        >>> figure = assignment_figure((416, 416), objects, anchor_points((416, 416), [32]).points, both)
+        >>> [ax.get_title() for ax in figure.axes]
+        ['YOLOv3: 1 of 169 predictions', 'YOLOv5: 3 of 169 predictions']
+    """
+    width, height = image_size
+    check_positive(width=width, height=height)
+    boxes = as_boxes(objects, format, "objects")
+    if boxes.normalized:
+        boxes = boxes.denormalize(width, height)
+    marks = _marks(points, format, (width, height))
+    if not assignments:
+        raise ValueError("assignments must have at least one entry, a name and an assignment")
+    if labels is not None and len(labels) != len(boxes):
+        raise ValueError(f"labels must be one an object, got {len(labels)} for {len(boxes)}")
+    for name, assignment in assignments.items():
+        if (assignment.objects, len(assignment)) != (len(boxes), len(marks)):
+            raise ValueError(
+                f"assignments[{name!r}] is of {assignment.objects} objects and {len(assignment)} predictions, but "
+                f"there are {len(boxes)} objects and {len(marks)} points"
+            )
+    module = import_extra("matplotlib.figure", extra="plots", needed_by="assignment_figure")
+    tall = 5.0 * min(max(height / width, 0.4), 1.8)
+    figure: Figure = module.Figure(figsize=(5.0 * len(assignments), tall + 0.6), layout="constrained")
+    panels = figure.subplots(1, len(assignments), sharex=True, sharey=True, squeeze=False)[0]
+    first = next(iter(assignments.values()))
+    for ax, (name, assignment) in zip(panels, assignments.items(), strict=True):
+        _panel(ax, boxes, marks, assignment, labels)
+        differ = first.compare(assignment).predictions
+        if len(differ):
+            ax.scatter(
+                *marks[differ].T, s=110, facecolors="none", edgecolors=BLACK, linewidths=1, zorder=5, gid="different"
+            )
+        ax.set(
+            xlim=(0, width),
+            ylim=(height, 0),
+            aspect="equal",
+            xlabel="x (pixels)",
+            title=_title(name, assignment, labels),
+        )
+    panels[0].set_ylabel("y (pixels)")
+    rings_mean = f"ring: not as by {next(iter(assignments))}; " if len(assignments) > 1 else ""
+    figure.supxlabel(f"{rings_mean}hatched: no prediction learns it", fontsize=8, color="0.3")
+    return figure
+
+
+def _marks(points: Any, fmt: BoxFormat, image_size: tuple[float, float]) -> FloatArray:
+    """(P, 2) in pixels."""
+    if isinstance(points, Boxes):
+        return (points.denormalize(*image_size) if points.normalized else points).center
+    values = points if library_of(points) == "numpy" else as_numpy(points)
+    array = np.asarray(values, np.float64)
+    if array.ndim == 2 and array.shape[1] == 4:
+        return as_boxes(array, fmt, "points").center
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ValueError(f"points must have shape (P, 2), or (P, 4) as boxes, got {array.shape}")
+    return array
+
+
+def _panel(ax: Axes, boxes: Boxes, marks: FloatArray, assignment: Assignment, labels: Sequence[str] | None) -> None:
+    target, ignore, pairs = (_host(array) for array in (assignment.target, assignment.ignore, assignment.pairs))
+    idle = (target < 0) & ~ignore
+    ax.scatter(marks[idle][:, 0], marks[idle][:, 1], s=1.5, color="0.75", zorder=1, gid="background")
+    if ignore.any():
+        ax.scatter(
+            marks[ignore][:, 0],
+            marks[ignore][:, 1],
+            s=14,
+            marker="x",
+            color="0.5",
+            linewidths=0.8,
+            zorder=2,
+            gid="ignored",
+        )
+    bare = set(assignment.unassigned.tolist())
+    for number, corners in enumerate(boxes.numpy()):
+        colour, line, marker = STYLES[number % len(STYLES)]
+        hatch: dict[str, Any] = {"fc": (colour, 0.08), "hatch": "//"} if number in bare else {"fill": False}
+        rings(ax, [corners], gid=f"object {number}", ec=colour, ls=line, lw=1.8, zorder=3, **hatch)
+        own = marks[np.unique(pairs[pairs[:, 0] == number, 1])]
+        if len(own):
+            style: dict[str, Any] = {"marker": marker, "color": colour, "edgecolors": "white", "linewidths": 0.6}
+            ax.scatter(own[:, 0], own[:, 1], s=36, zorder=4, gid=f"predictions of {number}", **style)
+        x, y = corners[:2].tolist()
+        ax.annotate(
+            labels[number] if labels is not None else str(number), (max(x, 0), max(y, 0)), xytext=(3, -3), va="top",
+            textcoords="offset points", fontsize=8, color=colour, bbox=WHITE_EDGE, zorder=3.5,
+        )  # fmt: skip
+
+
+def _title(name: str, assignment: Assignment, labels: Sequence[str] | None) -> str:
+    learning = int((_host(assignment.target) >= 0).sum())
+    said = f"{name}: {learning} of {len(assignment):,} predictions"
+    bare = assignment.unassigned.tolist()
+    if not bare:
+        return said
+    names = [labels[k] if labels is not None else str(k) for k in bare[:_SHOWN]]
+    return f"{said}\nnone for {', '.join(names)}{', ...' if len(bare) > _SHOWN else ''}"
+
+
+def _host(array: Array) -> NDArray[Any]:
+    values = array if library_of(array) == "numpy" else as_numpy(array)
+    return np.asarray(values)

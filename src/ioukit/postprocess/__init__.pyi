@@ -1,0 +1,35 @@
+"""Which boxes survive? Suppression, softer forms of it, fusion, and what goes around them."""
+
+from ioukit.postprocess.filter import FilteredDetections, filter_detections
+from ioukit.postprocess.fusion import Fused, Merged, non_maximum_merge, non_maximum_weighted, weighted_boxes_fusion
+from ioukit.postprocess.greedy import nms
+from ioukit.postprocess.matrix import Clustered, cluster_nms, fast_nms, matrix_nms
+from ioukit.postprocess.merging import merge_boxes
+from ioukit.postprocess.padded import nms_padded
+from ioukit.postprocess.soft import soft_nms
+from ioukit.postprocess.suppression import Suppression
+from ioukit.postprocess.tiles import Tile, TiledDetections, TiledNms, cut_tiles, nms_over_tiles
+
+__all__ = [
+    "Clustered",
+    "FilteredDetections",
+    "Fused",
+    "Merged",
+    "Suppression",
+    "Tile",
+    "TiledDetections",
+    "TiledNms",
+    "cluster_nms",
+    "cut_tiles",
+    "fast_nms",
+    "filter_detections",
+    "matrix_nms",
+    "merge_boxes",
+    "nms",
+    "nms_over_tiles",
+    "nms_padded",
+    "non_maximum_merge",
+    "non_maximum_weighted",
+    "soft_nms",
+    "weighted_boxes_fusion",
+]

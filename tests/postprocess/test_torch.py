@@ -1,0 +1,130 @@
+"""`nms` and `nms_padded` of PyTorch tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from ioukit import Boxes, nms, nms_padded
+from ioukit.postprocess import _traced
+from ioukit.postprocess._rule import rule_of
+from postprocess.plain import greedy, random_set, table
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+def few_boxes(count: int = 60, dtype: Any = np.float32) -> tuple[Any, Any]:
+    rng = np.random.default_rng(count)
+    low = rng.integers(-20, 20, (count, 2))
+    boxes = np.concatenate([low, low + rng.integers(1, 30, (count, 2))], axis=1).astype(dtype)
+    return boxes, (rng.integers(0, 40, count) / 40).astype(dtype)
+
+
+def test_tensors_on_the_cpu() -> None:
+    boxes, scores = few_boxes()
+    labels = np.arange(60) % 3
+    wanted = nms(boxes, scores, iou_threshold=0.3, labels=labels, max_keep=9)
+    b, s, c = torch.from_numpy(boxes).requires_grad_(), torch.from_numpy(scores).requires_grad_(), torch.tensor(labels)
+    for codes in (labels, c, c.to(torch.int32), labels.tolist()):
+        keep = nms(b, s, iou_threshold=0.3, labels=codes, max_keep=9)
+        assert keep.dtype == torch.int64
+        assert_array_equal(keep.numpy(), wanted)
+    assert_array_equal(nms(b, s, iou_threshold=0.3, batch=c, labels=c), nms(b, s, iou_threshold=0.3, labels=c))
+    assert_array_equal(nms(Boxes(boxes), torch.from_numpy(scores), iou_threshold=0.3), nms(b, s, iou_threshold=0.3))
+    assert_array_equal(nms(b, s, iou_threshold=0.3, explain=True).keep, nms(boxes, scores, iou_threshold=0.3))
+    assert len(nms(torch.empty(0, 4), torch.empty(0), iou_threshold=0.5)) == 0
+    with pytest.raises(TypeError, match="boxes are Tensor of torch, scores are ndarray of numpy"):
+        nms(b, scores, iou_threshold=0.5)
+    with pytest.raises(ValueError, match=r"scores\[1\] is NaN"):
+        nms(b[:2], torch.tensor([0.0, torch.nan]), iou_threshold=0.5)
+
+
+def test_bfloat16_is_compared_as_bfloat16() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        boxes, scores = random_set(rng)
+        b, s = torch.tensor(boxes.clip(-99, 99)).bfloat16(), torch.tensor(scores).bfloat16()
+        from ioukit import pairwise_iou  # noqa: PLC0415
+
+        overlap = pairwise_iou(b, b)
+        assert overlap.dtype == torch.bfloat16
+        values = overlap[overlap > 0]
+        threshold = float(values[rng.integers(len(values))]) if len(values) else 0.5
+        for at in (False, True):
+            keep = nms(b, s, iou_threshold=threshold, suppress="at_or_above" if at else "above")
+            wanted = greedy(overlap.double().numpy(), s.double().tolist(), threshold, at=at)
+            assert keep.tolist() == wanted
+
+
+@pytest.mark.parametrize("metric", ["iou", "giou", "ciou", "ioa"])
+def test_the_way_of_a_device_gives_the_same_on_the_cpu(metric: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_traced, "_BLOCK", 16)
+    monkeypatch.setattr(_traced, "_PIECE", 7)
+    for count in (0, 1, 16, 17, 150):
+        boxes, scores = few_boxes(count)
+        labels = np.arange(count) % 2
+        for threshold in (0.0, 0.31, 0.62):
+            rule = rule_of(metric, None, threshold, "above")
+            for codes in ((), (torch.from_numpy(labels),)):
+                found = _traced.survivors(torch.from_numpy(boxes), torch.from_numpy(scores), codes, rule, 0.1, None)
+                wanted = nms(
+                    boxes, scores, iou_threshold=threshold, metric=metric, score_threshold=0.1,
+                    labels=labels if codes else None,
+                )  # fmt: skip
+                assert_array_equal(found.numpy(), wanted)
+
+
+def test_the_way_of_a_device_on_random_sets() -> None:
+    rng = np.random.default_rng(3)
+    for number in range(200):
+        boxes, scores = random_set(rng, [np.float32, np.float64][number % 2])
+        rule = rule_of("iou", None, 0.25, "at_or_above")
+        found = _traced.survivors(torch.from_numpy(boxes), torch.from_numpy(scores), (), rule, None, "xyxy")
+        assert found.tolist() == greedy(table("iou", boxes), scores.tolist(), 0.25, at=True)
+
+
+@pytest.mark.gpu
+def test_cuda_tensors_stay_on_their_device() -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    boxes, scores = few_boxes(3_000)
+    b, s = torch.from_numpy(boxes).cuda(), torch.from_numpy(scores).cuda()
+    for options in ({}, {"score_threshold": 0.5}, {"max_keep": 5, "batch": np.arange(3_000) % 3}):
+        keep = nms(b, s, iou_threshold=0.4, **options)
+        assert keep.device == b.device
+        assert_array_equal(keep.cpu().numpy(), nms(boxes, scores, iou_threshold=0.4, **options))
+    with pytest.raises(ValueError, match=r"scores\[0\] is NaN"):
+        nms(b, s * torch.nan, iou_threshold=0.5)
+
+
+def test_a_padded_result_is_that_of_nms() -> None:
+    boxes, scores = few_boxes()
+    for library in (np.asarray, torch.from_numpy):
+        keep, valid = nms_padded(library(boxes), library(scores), iou_threshold=0.3, max_keep=50)
+        wanted = nms(boxes, scores, iou_threshold=0.3)
+        assert keep.shape == valid.shape == (50,)
+        assert_array_equal(keep[valid], wanted)
+        assert (keep[~valid] == -1).all()
+
+
+def test_a_compiled_program_of_one_graph() -> None:
+    boxes, scores = map(torch.from_numpy, few_boxes())
+    labels = torch.arange(60) % 3
+
+    def program(boxes: Any, scores: Any, labels: Any) -> Any:
+        return nms_padded(boxes, scores, iou_threshold=0.3, labels=labels, score_threshold=0.2, max_keep=6)
+
+    compiled = torch.compile(program, fullgraph=True, backend="eager")
+    keep, valid = compiled(boxes, scores, labels)
+    wanted = nms(boxes, scores, iou_threshold=0.3, labels=labels, score_threshold=0.2, max_keep=6)
+    assert valid.all()
+    assert_array_equal(keep.numpy(), wanted.numpy())
+
+
+def test_a_compiled_program_with_a_break() -> None:
+    boxes, scores = map(torch.from_numpy, few_boxes())
+    compiled = torch.compile(lambda boxes, scores: nms(boxes, scores, iou_threshold=0.3) * 2, backend="eager")
+    assert_array_equal(compiled(boxes, scores).numpy(), 2 * nms(boxes, scores, iou_threshold=0.3).numpy())
