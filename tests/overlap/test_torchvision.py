@@ -11,8 +11,9 @@ import ioukit
 
 pytest.importorskip("torchvision", reason="torchvision is not installed")
 
-import torch
 from torchvision import ops
+
+import torch
 
 NAMES = {
     "iou": ops.box_iou,

@@ -56,9 +56,7 @@ class Shape:
         )  # fmt: skip
 
 
-def read_split(
-    data: Path, images: Path | None, split: Literal["train", "val"], on_invalid: str
-) -> Data:
+def read_split(data: Path, images: Path | None, split: Literal["train", "val"], on_invalid: str) -> Data:
     """A split of ``data.yaml``, or a COCO file with the folder of its images."""
     from ioukit.torch.detector.data import read_coco_data, read_yolo_data  # noqa: PLC0415
 
@@ -127,7 +125,6 @@ def progress(talk: Talk, epochs: int) -> Iterator[_Progress]:
 def load_network(path: Path, device: str | None) -> YOLO:
     """A checkpoint on the device."""
     import torch  # noqa: PLC0415
-
     from ioukit.torch.detector.checkpoint import load_model  # noqa: PLC0415
 
     return load_model(path, device or ("cuda" if torch.cuda.is_available() else "cpu"))

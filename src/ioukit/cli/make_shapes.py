@@ -27,9 +27,7 @@ def make_shapes(
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Another number, another data set.")] = 1,
     size: Annotated[str, typer.Option(metavar="PIXELS", help="Side of the images, or WIDTHxHEIGHT.")] = "416",
     val: Annotated[float, typer.Option(metavar="PART", help="The part of the images that is held out.")] = 0.2,
-    format: Annotated[  # noqa: A002 - the field's word
-        str, typer.Option(metavar="LIST", help="What to write: coco, yolo or both.")
-    ] = "coco,yolo",
+    format: Annotated[str, typer.Option(metavar="LIST", help="What to write: coco, yolo or both.")] = "coco,yolo",
     handwritten: Annotated[
         bool | None,
         typer.Option(

@@ -2,7 +2,7 @@
 
 import json as json_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,10 +24,14 @@ def predict(
     network: Annotated[Path, typer.Argument(metavar="NETWORK", help="What training wrote: best.safetensors.")],
     images: Annotated[list[Path], typer.Argument(metavar="IMAGES...", help="Files, or folders of images.")],
     *,
-    draw: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw the boxes on copies of the images here.")] = None,
+    draw: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Draw the boxes on copies of the images here.")
+    ] = None,
     json: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write COCO results: image_id counts the images from 1, category_id classes."),
+        typer.Option(
+            metavar="FILE", help="Write COCO results: image_id counts the images from 1, category_id classes."
+        ),
     ] = None,
     score: Annotated[float, typer.Option(help="Leave out boxes of lower scores.")] = 0.25,
     iou: Annotated[float, typer.Option(help="Of two boxes of a class with a larger IoU, keep the better.")] = 0.5,
@@ -70,7 +74,7 @@ def predict(
     talk.say(f"found {sum(len(result.boxes) for result in results):,} boxes in {len(results):,} images")
 
 
-def _save(pixels: object, path: Path) -> None:
+def _save(pixels: Any, path: Path) -> None:
     from PIL import Image  # noqa: PLC0415 - an extra
 
     Image.fromarray(pixels).save(path)

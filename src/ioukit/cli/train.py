@@ -57,8 +57,8 @@ def train(
     """Train a detector, and judge it by COCO's numbers after each epoch.
 
     The defaults are a small network for CPUs; --width 1 --depth 1 --size 416 is Darknet-53 as published. OUT gets the
-    networks (best.safetensors, last.safetensors), the log (log.csv), its curves (curves.png, if matplotlib is installed)
-    and the state to resume from. A run that was stopped and resumed ends as one that was not.
+    networks (best.safetensors, last.safetensors), the log (log.csv), its curves (curves.png, if matplotlib is
+    installed) and the state to resume from. A run that was stopped and resumed ends as one that was not.
     """
     talk = Talk(quiet=quiet)
     with bad_use():
@@ -76,7 +76,8 @@ def train(
         settings = training.Settings(
             epochs=epochs, batch=batch, optimizer=optimizer, lr=lr,  # type: ignore[arg-type]
             loss=loss, assigner=assigner,
-            augmentation=Augmentation(mosaic=mosaic), seed=seed, workers=workers, judge_every=judge_every, device=device,
+            augmentation=Augmentation(mosaic=mosaic), seed=seed, workers=workers, judge_every=judge_every,
+            device=device,
         )  # fmt: skip
         start = None if weights is None else load_network(weights, device)
         with progress(talk, epochs) as shown:

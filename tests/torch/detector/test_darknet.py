@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="the detector needs PyTorch: pip install 'ioukit[torch]'")
+pytest.importorskip("torch", reason="the detector needs PyTorch: pip install 'ioukit[torch]'")
 
-from ioukit.torch.detector.darknet import DarknetNetwork, load_backbone_and_heads, load_weights, read_cfg
+import torch
+from darknet_files import tiny_cfg, write_weights, yolov3_cfg
+from ioukit.torch.detector.darknet import DarknetNetwork, _MaxPool, load_backbone_and_heads, load_weights, read_cfg
 from ioukit.torch.detector.model import YOLO, Config
 
-sys.path.insert(0, str(Path(__file__).parent))
-from darknet_files import tiny_cfg, write_weights, yolov3_cfg
-
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from torch import nn
 
 
@@ -129,8 +128,6 @@ class TestBadFiles:
 
 
 def test_maxpool_of_stride_one_keeps_the_size() -> None:
-    from ioukit.torch.detector.darknet import _MaxPool
-
     x = torch.arange(9.0).view(1, 1, 3, 3)
     assert _MaxPool(2, 1)(x).flatten().tolist() == [4, 5, 5, 7, 8, 8, 7, 8, 8]
     assert np.array_equal(_MaxPool(2, 2)(torch.arange(16.0).view(1, 1, 4, 4)).flatten().numpy(), [5, 7, 13, 15])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-torch = pytest.importorskip("torch", reason="the detector needs PyTorch: pip install 'ioukit[torch]'")
+pytest.importorskip("torch", reason="the detector needs PyTorch: pip install 'ioukit[torch]'")
 
+import torch
 from ioukit.torch.detector.model import YOLO, Config, Darknet53
 
 
@@ -67,8 +70,6 @@ class TestScaled:
 
 class TestConfig:
     def test_survives_json(self) -> None:
-        import json
-
         config = Config(num_classes=2, names=("a", "b"), width=0.5)
         assert Config.from_dict(json.loads(json.dumps(config.to_dict()))) == config
 

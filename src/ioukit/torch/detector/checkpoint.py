@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-
 from ioukit._optional import import_extra
 from ioukit.torch.detector.model import YOLO, Config
 
@@ -48,7 +47,8 @@ def load_model(path: str | os.PathLike[str], device: str | torch.device = "cpu")
         raise ValueError(f"{path} is not a network of ioukit: expected format {FORMAT}, got {metadata.get('format')!r}")
     model = YOLO(Config.from_dict(json.loads(metadata["config"])))
     model.load_state_dict(weights)
-    return model.to(device).eval()
+    model.to(device).eval()
+    return model
 
 
 def save_state(state: dict[str, Any], path: Path) -> None:

@@ -1,7 +1,7 @@
 """Networks of the original Darknet: its ``.cfg`` and ``.weights`` files, as of YOLOv3 and YOLOv3-tiny.
 
-A ``.cfg`` lists layers, each of which reads the one before it or those it names by number. A ``.weights`` file is a short
-header and float32 numbers in the order of the layers: for a convolution, its biases (or shifts, scales, means and
+A ``.cfg`` lists layers, each of which reads the one before it or those it names by number. A ``.weights`` file is a
+short header and float32 numbers in the order of the layers: for a convolution, its biases (or shifts, scales, means and
 variances of the batch normalisation) and then its kernel.
 
 Reference: the files themselves, as https://pjreddie.com/darknet/yolo describes them; no code of Darknet was used.
@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 from torch.nn import functional
 
+import torch
 from ioukit.torch.detector.model import YOLO, AnchorMaps
+from torch import Tensor, nn
 
 __all__ = ["DarknetNetwork", "Section", "load_backbone_and_heads", "load_weights", "read_cfg"]
 
@@ -124,7 +124,8 @@ class DarknetNetwork(nn.Module):
         self.heads = [number for _, number, _ in heads]
         self.anchors = tuple(anchors for _, _, anchors in heads)
 
-    def forward(self, image: Tensor) -> AnchorMaps:  # (B, 3, H, W) within [0, 1], RGB
+    def forward(self, image: Tensor) -> AnchorMaps:
+        """All guesses for (B, 3, H, W) RGB within [0, 1]."""
         outputs: list[Tensor] = []
         x = image
         for kind, layer, sources in zip(self.kinds, self.layers, self.sources, strict=True):
@@ -212,10 +213,10 @@ def load_weights(network: DarknetNetwork, path: str | os.PathLike[str]) -> None:
 
 
 def load_backbone_and_heads(model: YOLO, path: str | os.PathLike[str]) -> None:
-    """Fills a `YOLO` of full width and depth with the anchor head with YOLOv3's ``.weights``; or does nothing and raises.
+    """Fills a `YOLO` with the anchor head with YOLOv3's ``.weights``; or does nothing and raises.
 
-    Darknet writes its layers in the order in which they run: backbone, then each scale's five convolutions and head, from
-    the coarsest on.
+    Darknet writes its layers in the order in which they run: backbone, then each scale's five convolutions and head,
+    from the coarsest on.
 
     Raises:
         ValueError: If the model's head is another, or the file has fewer or more numbers than the model.

@@ -3,8 +3,8 @@
 Two forms of data set are read. YOLO's, a ``data.yaml`` that names folders of images, each image having a text file of
 ``class cx cy w h`` in parts of the image; and COCO's, an annotation file with a folder of images.
 
-What is random in a sample depends on the seed, the epoch and its number alone, not on the worker that makes it: training
-with other workers, or resumed in the middle, sees the same images.
+What is random in a sample depends on the seed, the epoch and its number alone, not on the worker that makes it:
+training with other workers, or resumed in the middle, sees the same images.
 """
 
 from __future__ import annotations
@@ -18,15 +18,25 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+import torch
 from ioukit._optional import import_extra
 from ioukit.datasets import GroundTruth
 from ioukit.errors import DatasetError
+from torch import Tensor
 
-__all__ = ["Augmentation", "Batch", "Data", "Record", "collate", "loader", "open_image", "read_coco_data", "read_yolo_data"]
+__all__ = [
+    "Augmentation",
+    "Batch",
+    "Data",
+    "Record",
+    "collate",
+    "loader",
+    "open_image",
+    "read_coco_data",
+    "read_yolo_data",
+]
 
 SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"}
 GREY = 114  # of the bars beside an image that does not fill the square
@@ -122,7 +132,7 @@ def read_yolo_data(
     if not folder.is_dir():
         raise DatasetError(f"{path}: {split}: there is no folder {folder}")
     problems = _Problems(on_invalid)
-    records = []
+    records: list[Record] = []
     files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
     if not files:
         raise DatasetError(f"{path}: {split}: there is no image in {folder}")
@@ -275,7 +285,9 @@ def open_image(path: str | os.PathLike[str]) -> np.ndarray[Any, np.dtype[np.uint
     Raises:
         DatasetError: If it cannot be read.
     """
-    image, ops = (import_extra(f"PIL.{name}", extra="torch", needed_by="reading images") for name in ("Image", "ImageOps"))
+    image, ops = (
+        import_extra(f"PIL.{name}", extra="torch", needed_by="reading images") for name in ("Image", "ImageOps")
+    )
     try:
         with image.open(path) as opened:
             return np.asarray(ops.exif_transpose(opened).convert("RGB"))
@@ -413,7 +425,9 @@ class Samples(Dataset[Sample]):
         for number, (left, top, right, bottom) in zip(numbers, quarters, strict=True):
             record = self.data.records[number]
             pixels = open_image(record.path)
-            scale = _between(rng, self.augmentation.scale) * min(width / pixels.shape[1], height / pixels.shape[0]) * 0.7
+            scale = (
+                _between(rng, self.augmentation.scale) * min(width / pixels.shape[1], height / pixels.shape[0]) * 0.7
+            )
             room = np.array([right - left, bottom - top]) - scale * np.array(pixels.shape[1::-1])
             corner = np.array([left, top]) + room * rng.uniform(0, 1, 2)
             paste(canvas[top:bottom, left:right], pixels, scale, corner - (left, top))
@@ -428,8 +442,10 @@ def _between(rng: np.random.Generator, most: float) -> float:
     return float((1 + most) ** rng.uniform(-1, 1))
 
 
-def paste(canvas: np.ndarray[Any, Any], pixels: np.ndarray[Any, Any], scale: float, corner: np.ndarray[Any, Any]) -> None:
-    """Draws an image, scaled and with its corner at a place that need not be whole, over what of the canvas it covers."""
+def paste(
+    canvas: np.ndarray[Any, Any], pixels: np.ndarray[Any, Any], scale: float, corner: np.ndarray[Any, Any]
+) -> None:
+    """Draws an image, scaled, with its corner at a place that need not be whole, over what of the canvas it covers."""
     image = import_extra("PIL.Image", extra="torch", needed_by="resizing images")
     height, width = canvas.shape[:2]
     low = np.maximum(np.rint(corner).astype(int), 0)
@@ -438,7 +454,9 @@ def paste(canvas: np.ndarray[Any, Any], pixels: np.ndarray[Any, Any], scale: flo
         return
     window = np.concatenate([(low - corner) / scale, (high - corner) / scale])
     window = window.clip(0, np.tile(pixels.shape[1::-1], 2))
-    part = image.fromarray(pixels).resize(tuple((high - low).tolist()), image.Resampling.BILINEAR, tuple(window.tolist()))
+    part = image.fromarray(pixels).resize(
+        tuple((high - low).tolist()), image.Resampling.BILINEAR, tuple(window.tolist())
+    )
     canvas[low[1] : high[1], low[0] : high[0]] = np.asarray(part)
 
 
@@ -515,4 +533,4 @@ def loader(
     """The batches of one epoch, from batch ``start`` on; the last, incomplete one is left out."""
     samples = Samples(data, size, replace(augmentation or Augmentation()), seed)
     order = _Order(len(data), batch, seed, epoch=epoch, start=start, rank=rank, world=world)
-    return DataLoader(samples, batch_sampler=order, collate_fn=collate, num_workers=workers)  # type: ignore[arg-type]
+    return DataLoader(samples, batch_sampler=order, collate_fn=collate, num_workers=workers)

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 import torch
-from torch import Tensor
-
+from ioukit.anchors import anchor_boxes, decode_ltrb, decode_yolov3, expected_distances
 from ioukit.torch.detector.model import STRIDES, AnchorMaps, Config, FreeMaps
+from torch import Tensor
 
 __all__ = ["Guesses", "Priors", "decode", "decode_anchor_boxes", "decode_free_boxes", "priors"]
 
@@ -23,7 +23,7 @@ class Priors:
 
     Attributes:
         cells: (P, 2) corner of the cell, in cells.
-        strides: (P,) pixels a cell.
+        strides: (P, 1) pixels a cell.
         anchors: (P, 4) xyxy the anchor around the centre of its cell, in pixels; for the anchor-free head a square of
             eight strides.
         levels: How many guesses each stride has.
@@ -37,7 +37,7 @@ class Priors:
     @property
     def points(self) -> Tensor:
         """(P, 2) centres of the cells in pixels."""
-        return (self.cells + 0.5) * self.strides[:, None]
+        return (self.cells + 0.5) * self.strides
 
 
 @dataclass(frozen=True)
@@ -62,35 +62,26 @@ def priors(config: Config, device: Any = "cpu") -> Priors:
 
 @lru_cache(maxsize=8)
 def _priors(config: Config, device: str) -> Priors:
-    width, height = config.image_size
-    cells, strides, sizes, levels = [], [], [], []
-    for stride, anchors in zip(STRIDES, config.anchors, strict=True):
-        if config.head == "free":
-            anchors = ((8.0 * stride, 8.0 * stride),)
-        rows, columns = torch.meshgrid(torch.arange(height // stride), torch.arange(width // stride), indexing="ij")
-        cell = torch.stack([columns, rows], dim=-1).flatten(0, 1).float()  # (h * w, 2)
-        cells.append(cell.repeat(len(anchors), 1))
-        strides.append(torch.full((len(cell) * len(anchors),), float(stride)))
-        sizes.append(torch.tensor(anchors, dtype=torch.float32).repeat_interleave(len(cell), dim=0))
-        levels.append(len(cell) * len(anchors))
-    place, step, size = torch.cat(cells), torch.cat(strides), torch.cat(sizes)
-    centre = (place + 0.5) * step[:, None]
-    boxes = torch.cat([centre - size / 2, centre + size / 2], dim=1)
-    return Priors(place.to(device), step.to(device), boxes.to(device), tuple(levels))
+    sizes = [[(8.0 * stride, 8.0 * stride)] for stride in STRIDES] if config.head == "free" else config.anchors
+    found = anchor_boxes(config.image_size, STRIDES, sizes)
+    boxes, strides = torch.from_numpy(found.boxes), torch.from_numpy(found.strides)[:, None]
+    cells = ((boxes[:, :2] + boxes[:, 2:]) / 2 / strides - 0.5).round()
+    return Priors(cells.to(device), strides.to(device), boxes.to(device), found.levels)
 
 
 def decode_anchor_boxes(raw: Tensor, known: Priors) -> Tensor:
-    """(B, P, 4) xyxy in pixels: ``(sigmoid(t_xy) + cell) * stride`` and ``exp(t_wh) * anchor``."""
-    centre = (raw[..., :2].sigmoid() + known.cells) * known.strides[:, None]
-    half = raw[..., 2:4].clamp(max=LARGEST_LOG_SIZE).exp() * (known.anchors[:, 2:] - known.anchors[:, :2]) / 2
+    """(B, P, 4) xyxy in pixels of (B, P, 4): ``(sigmoid(t_xy) + cell) * stride`` and ``exp(t_wh) * anchor``."""
+    limited = torch.cat([raw[..., :2], raw[..., 2:].clamp(max=LARGEST_LOG_SIZE)], dim=-1)
+    anchors = known.anchors[:, 2:] - known.anchors[:, :2]
+    boxes: Tensor = decode_yolov3(limited, known.cells, anchors, known.strides)  # cxcywh
+    centre, half = boxes[..., :2], boxes[..., 2:] / 2
     return torch.cat([centre - half, centre + half], dim=-1)
 
 
 def decode_free_boxes(distances: Tensor, known: Priors) -> Tensor:
-    """(B, P, 4) xyxy in pixels from (B, P, 4, bins) logits: the mean of each distribution, in strides, from the centre."""
-    bins = torch.arange(distances.shape[-1], device=distances.device, dtype=distances.dtype)
-    mean = (distances.softmax(dim=-1) * bins).sum(dim=-1) * known.strides[:, None]  # (B, P, 4): l, t, r, b
-    return torch.cat([known.points - mean[..., :2], known.points + mean[..., 2:]], dim=-1)
+    """(B, P, 4) xyxy in pixels of (B, P, 4, bins): the mean of each distribution, in strides from the cell's centre."""
+    boxes: Tensor = decode_ltrb(expected_distances(distances), known.points, known.strides)
+    return boxes
 
 
 def decode(outputs: AnchorMaps | tuple[FreeMaps, FreeMaps], config: Config) -> Guesses:
@@ -99,7 +90,7 @@ def decode(outputs: AnchorMaps | tuple[FreeMaps, FreeMaps], config: Config) -> G
         raw = outputs.flat().float()
         known = priors(config, raw.device)
         scores = raw[..., 4:5].sigmoid() * raw[..., 5:].sigmoid()
-        return Guesses(decode_anchor_boxes(raw, known), scores, needs_nms=True)
+        return Guesses(decode_anchor_boxes(raw[..., :4], known), scores, needs_nms=True)
     distances, classes = outputs[1].distances.float(), outputs[1].classes.float()
     known = priors(config, distances.device)
     return Guesses(decode_free_boxes(distances, known), classes.sigmoid(), needs_nms=False)

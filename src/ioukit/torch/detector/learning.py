@@ -4,9 +4,9 @@
 
     guesses  --assigner-->  pairs (object, guess)  --losses-->  one number to make smaller
 
-The anchor head is taught as YOLOv3: boxes and classes of the assigned guesses, objectness of all that are not ignored. The
-anchor-free head is taught as its family is: classes of all guesses towards the scores the assigner gives, boxes and the
-distributions of their sides for the assigned ones; its two branches get an assignment each, and their losses add up.
+The anchor head is taught as YOLOv3: boxes and classes of the assigned guesses, objectness of all that are not ignored.
+The anchor-free head is taught as its family is: classes of all guesses towards the scores the assigner gives, boxes and
+the distributions of their sides for the assigned ones; each of its two branches has an assignment, and losses add up.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-import torch
-from torch import Tensor, nn
 from torch.nn import functional
 
+import torch
 from ioukit import assign
+from ioukit.anchors import encode_ltrb
 from ioukit.overlap import elementwise_iou
 from ioukit.torch import losses
 from ioukit.torch.detector.data import Batch
 from ioukit.torch.detector.decoding import Priors, decode_anchor_boxes, decode_free_boxes, priors
 from ioukit.torch.detector.model import STRIDES, AnchorMaps, Config, FreeMaps
+from torch import Tensor, nn
 
 __all__ = ["ASSIGNERS", "BOX_LOSSES", "Guessed", "Learning", "Objects"]
 
@@ -79,7 +80,7 @@ def _atss(guessed: Guessed, objects: Objects) -> assign.Assignment:
 def _simota(guessed: Guessed, objects: Objects) -> assign.Assignment:
     return assign.assign_simota(
         guessed.boxes, guessed.scores, objects.boxes, objects.labels, points=guessed.priors.points,
-        strides=guessed.priors.strides, rule="yolox", objectness=guessed.objectness, check=False,
+        strides=guessed.priors.strides[:, 0], rule="yolox", objectness=guessed.objectness, check=False,
     )  # fmt: skip
 
 
@@ -125,7 +126,7 @@ BOX, OBJECTNESS, CLASSES, DISTANCES = 5.0, 1.0, 1.0, 1.5  # the shares of the pa
 
 
 class _Found(NamedTuple):
-    """The pairs of a batch: (M,) image, guess, object (a row of the batch's boxes) and score; (B, P) what is ignored."""
+    """The pairs of a batch: (M,) image, guess, object (a row of the batch's boxes), score; (B, P) what is ignored."""
 
     image: Tensor
     guess: Tensor
@@ -156,6 +157,7 @@ class Learning(nn.Module):
         self.box_loss = BOX_LOSSES[loss](reduction="none")
 
     def forward(self, outputs: AnchorMaps | tuple[FreeMaps, FreeMaps], batch: Batch) -> dict[str, Tensor]:
+        """Losses by name, each a scalar."""
         if isinstance(outputs, AnchorMaps):
             parts = self._anchor(outputs.flat().float(), batch)
         else:
@@ -166,7 +168,7 @@ class Learning(nn.Module):
 
     def _anchor(self, raw: Tensor, batch: Batch) -> dict[str, Tensor]:
         known = priors(self.config, raw.device)
-        boxes = decode_anchor_boxes(raw, known)  # (B, P, 4)
+        boxes = decode_anchor_boxes(raw[..., :4], known)  # (B, P, 4)
         objectness, classes = raw[..., 4], raw[..., 5:]
         found = self._assign(boxes, classes.sigmoid(), objectness.sigmoid(), batch, self.assigner)
         pred, target = boxes[found.image, found.guess], batch.boxes[found.object]  # (M, 4)
@@ -198,8 +200,7 @@ class Learning(nn.Module):
         wanted[found.image, found.guess, batch.labels[found.object]] = found.score
         total = found.score.sum().clamp(min=1.0)
         pred, target = boxes[found.image, found.guess], batch.boxes[found.object]
-        points, strides = known.points[found.guess], known.strides[found.guess, None]
-        sides = torch.cat([points - target[:, :2], target[:, 2:] - points], dim=1) / strides  # l, t, r, b in strides
+        sides = encode_ltrb(target, known.points[found.guess], known.strides[found.guess])  # in strides
         entropy = functional.binary_cross_entropy_with_logits(classes, wanted, reduction="none")
         unsure = (~found.ignore).to(classes.dtype)[..., None]
         return {
@@ -243,4 +244,5 @@ class Learning(nn.Module):
         if not parts:
             none = torch.zeros(0, dtype=torch.int64, device=boxes.device)
             return _Found(none, none, none, none.float(), ignore)
-        return _Found(*(torch.cat(column) for column in zip(*parts, strict=True)), ignore)
+        image, guess, owner, score = (torch.cat(column) for column in zip(*parts, strict=True))
+        return _Found(image, guess, owner, score, ignore)

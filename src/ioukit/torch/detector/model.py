@@ -10,10 +10,11 @@
       |  a head       which boxes?           AnchorHead (YOLOv3) or FreeHead (anchor-free, two branches)
     one map per stride
 
-At 416 x 416 the maps are 52 x 52, 26 x 26 and 13 x 13 cells. Shapes stand at each line: B images, C channels, K classes.
+At 416 x 416 the maps are 52 x 52, 26 x 26 and 13 x 13 cells. Shapes stand at each line: B images, C channels, K
+classes.
 
-Reference: Redmon and Farhadi, YOLOv3: An Incremental Improvement, 2018, arXiv:1804.02767; the second head's two branches
-are those of Wang et al., YOLOv10, NeurIPS 2024, arXiv:2405.14458.
+Reference: Redmon and Farhadi, YOLOv3: An Incremental Improvement, 2018, arXiv:1804.02767; the second head's two
+branches are those of Wang et al., YOLOv10, NeurIPS 2024, arXiv:2405.14458.
 """
 
 from __future__ import annotations
@@ -233,9 +234,7 @@ class FreeHead(nn.Module):
 
     def _branch(self, channels: tuple[int, ...]) -> nn.ModuleList:
         outputs = 4 * self.bins + self.num_classes
-        branch = nn.ModuleList(
-            nn.Sequential(conv(c, c, 3), conv(c, c, 3), nn.Conv2d(c, outputs, 1)) for c in channels
-        )
+        branch = nn.ModuleList(nn.Sequential(conv(c, c, 3), conv(c, c, 3), nn.Conv2d(c, outputs, 1)) for c in channels)
         for scale in branch:
             scale[-1].bias.detach()[4 * self.bins :] = -4.6  # as in the anchor head
         return branch

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
+import torch
 from ioukit._optional import import_extra
+from ioukit.anchors import Letterbox
 from ioukit.datasets import Detections
 from ioukit.postprocess import filter_detections
-from ioukit.torch.detector.data import GREY, SUFFIXES, Data, open_image, paste
+from ioukit.torch.detector.data import SUFFIXES, Data, open_image
 from ioukit.torch.detector.decoding import Guesses, decode
 from ioukit.torch.detector.model import STRIDES, YOLO
+from torch import Tensor, nn
 
 __all__ = ["FoundBoxes", "Result", "detections_of", "draw", "export_onnx", "images_in", "predict", "to_coco"]
 
@@ -92,26 +93,23 @@ def predict(
     """
     for part in _batches(_sources(images), batch):
         pixels = [_pixels(image) for image in part]
-        placed = [_letterboxed(one, model.config.image_size) for one in pixels]
-        stacked = torch.from_numpy(np.stack([one for one, _, _ in placed])).permute(0, 3, 1, 2)
+        boxed = [Letterbox((one.shape[1], one.shape[0]), model.config.image_size) for one in pixels]
+        placed = [letterbox.apply(one) for letterbox, one in zip(boxed, pixels, strict=True)]
+        stacked = torch.from_numpy(np.stack(placed)).permute(0, 3, 1, 2)
         found = _answer(
             model, stacked, score_threshold=score_threshold, iou_threshold=iou_threshold, max_detections=max_detections
         )
         owner = np.asarray(found.images)
-        for number, (image, one, (_, scale, corner)) in enumerate(zip(part, pixels, placed, strict=True)):
+        for number, (image, letterbox) in enumerate(zip(part, boxed, strict=True)):
             rows = owner == number
-            height, width = one.shape[:2]
-            corners = (np.asarray(found.boxes)[rows] - np.tile(corner, 2)) / scale
-            corners = corners.clip(0, [width, height, width, height]).astype(np.float32)
+            corners = letterbox.boxes_back(np.asarray(found.boxes)[rows], clip=True)
             boxes = FoundBoxes(corners, np.asarray(found.scores)[rows], np.asarray(found.labels)[rows])
-            yield Result(
-                image if isinstance(image, np.ndarray) else str(image), (width, height), boxes, model.config.names
-            )
+            shown = image if isinstance(image, np.ndarray) else str(image)
+            yield Result(shown, letterbox.image_size, boxes, model.config.names)
 
 
-def detections_of(model: YOLO, data: Data, *, batch: int = 8, workers: int = 0) -> Detections:
+def detections_of(model: YOLO, data: Data, *, batch: int = 8) -> Detections:
     """What a network finds in a data set, with all scores from 0.001 on, as evaluation takes it."""
-    del workers
     columns: dict[str, list[Any]] = {"image_ids": [], "category_ids": [], "boxes": [], "scores": []}
     categories = data.ground_truth.categories.ids
     results = predict(
@@ -168,20 +166,8 @@ def _batches(items: list[Any], size: int) -> Iterator[list[Any]]:
         yield items[start : start + size]
 
 
-def _letterboxed(pixels: Pixels, size: tuple[int, int]) -> tuple[Pixels, float, np.ndarray[Any, Any]]:
-    """The image in the middle of the network's, its scale, and where its corner lies."""
-    width, height = size
-    canvas = np.full((height, width, 3), GREY, np.uint8)
-    scale = min(width / pixels.shape[1], height / pixels.shape[0])
-    corner = (np.array(size) - scale * np.array(pixels.shape[1::-1])) / 2
-    paste(canvas, pixels, scale, corner)
-    return canvas, scale, corner
-
-
 @torch.no_grad()
-def _answer(
-    model: YOLO, images: Tensor, *, score_threshold: float, iou_threshold: float, max_detections: int
-) -> Any:
+def _answer(model: YOLO, images: Tensor, *, score_threshold: float, iou_threshold: float, max_detections: int) -> Any:
     """The boxes of a batch in the network's pixels."""
     device = next(model.parameters()).device
     was_training = model.training
@@ -260,8 +246,8 @@ class _Exported(nn.Module):
 def export_onnx(model: YOLO, path: str | os.PathLike[str]) -> None:
     """Writes the network and its decoding as ONNX: ``images`` (B, 3, H, W) within [0, 1] to ``boxes`` and ``scores``.
 
-    Boxes are (B, P, 4) xyxy in pixels of the network's image, scores (B, P, K); B may be any. Of the anchor-free head it
-    is the second branch, whose best guesses are the answer; that of the anchor head needs NMS.
+    Boxes are (B, P, 4) xyxy in pixels of the network's image, scores (B, P, K); B may be any. Of the anchor-free head
+    it is the second branch, whose best guesses are the answer; that of the anchor head needs NMS.
     """
     import_extra("onnx", extra="onnx", needed_by="export_onnx")
     width, height = model.config.image_size

@@ -1,8 +1,8 @@
-"""Training: `train` reads the data, runs the epochs, judges each by COCO's numbers, and can go on where it was stopped.
+"""Training: `train` runs the epochs, judges each by COCO's numbers, and can go on where it was stopped.
 
-Everything random follows from the seed, the epoch and the number of the image, and a checkpoint holds the weights, their
-running mean, the optimizer and the count of steps: on a CPU, a run that was killed and resumed ends with the same bits as
-one that was not.
+Everything random follows from the seed, the epoch and the number of the image, and a checkpoint holds the weights,
+their running mean, the optimizer and the count of steps: on a CPU, a run that was killed and resumed ends with the same
+bits as one that was not.
 
 With ``torchrun --nproc-per-node N`` each process takes its share of every batch, and the first one judges and writes.
 """
@@ -19,19 +19,21 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import torch
-from torch import nn
-
 from ioukit.evaluation import Evaluation, evaluate
 from ioukit.torch.detector.checkpoint import load_state, save_model, save_state
 from ioukit.torch.detector.data import Augmentation, Batch, Data, loader
 from ioukit.torch.detector.learning import Learning
 from ioukit.torch.detector.model import YOLO, Config
 from ioukit.torch.detector.predict import detections_of
+from torch import nn
 
 __all__ = ["Epoch", "Settings", "Training", "train"]
+
+OnStep: TypeAlias = Callable[[int, int, int, dict[str, float]], None]
+"""Called with epoch, step, steps an epoch and the losses."""
 
 STATE, LAST, BEST, LOG, SETTINGS = "state.pt", "last.safetensors", "best.safetensors", "log.csv", "settings.json"
 
@@ -139,7 +141,7 @@ def train(
     *,
     resume: bool = False,
     start_from: YOLO | None = None,
-    on_step: Callable[[int, int, int, dict[str, float]], None] | None = None,
+    on_step: OnStep | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
 ) -> Training:
     """Trains a detector.
@@ -183,7 +185,9 @@ class _Run:
         start_from: YOLO | None,
     ) -> None:
         if len(training) < settings.batch:
-            raise ValueError(f"batch must be at most the {len(training)} images there are to learn from, got {settings.batch}")
+            raise ValueError(
+                f"batch must be at most the {len(training)} images there are to learn from, got {settings.batch}"
+            )
         if settings.batch % world:
             raise ValueError(f"batch must be a multiple of the {world} processes, got {settings.batch}")
         self.training, self.held_out, self.folder, self.settings = training, held_out, folder, settings
@@ -230,7 +234,9 @@ class _Run:
             path.write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
 
     def epochs(
-        self, on_step: Callable[[int, int, int, dict[str, float]], None] | None, on_epoch: Callable[[Epoch], None] | None
+        self,
+        on_step: OnStep | None,
+        on_epoch: Callable[[Epoch], None] | None,
     ) -> Training:
         network: nn.Module = self.model
         if self.world > 1:
@@ -252,7 +258,7 @@ class _Run:
         assert evaluation is not None or self.rank
         return Training(self.folder, tuple(self.log), evaluation)  # type: ignore[arg-type]
 
-    def _learn(self, network: nn.Module, on_step: Callable[[int, int, int, dict[str, float]], None] | None) -> None:
+    def _learn(self, network: nn.Module, on_step: OnStep | None) -> None:
         settings, augmentation = self.settings, self.settings.augmentation
         if self.epoch >= settings.epochs - settings.plain_epochs:
             augmentation = Augmentation(**{**asdict(augmentation), "mosaic": 0.0})
@@ -280,8 +286,8 @@ class _Run:
         total = losses["total"]
         if not torch.isfinite(total):
             raise FloatingPointError(
-                f"the loss is {float(total):g} in epoch {self.epoch + 1}, step {self.step + 1}: a lower learning rate or "
-                f"a longer warm-up helps; {self.folder} keeps the last state"
+                f"the loss is {float(total):g} in epoch {self.epoch + 1}, step {self.step + 1}: a lower learning rate "
+                f"or a longer warm-up helps; {self.folder} keeps the last state"
             )
         self.optimizer.zero_grad(set_to_none=True)
         self.scaler.scale(total).backward()
@@ -304,7 +310,7 @@ class _Run:
 
     def judge(self) -> Evaluation:
         """COCO's numbers of the running mean of the weights, on the held-out images."""
-        found = detections_of(self.mean.model, self.held_out, batch=self.settings.batch, workers=self.settings.workers)
+        found = detections_of(self.mean.model, self.held_out, batch=self.settings.batch)
         images = [record.image_id for record in self.held_out.records]
         return evaluate(self.held_out.ground_truth, found, images=images)
 

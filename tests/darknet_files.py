@@ -34,7 +34,9 @@ class _Cfg:
     def head(self, classes: int, mask: str, anchors: str) -> None:
         filters = len(mask.split(",")) * (5 + classes)
         self.add("convolutional", filters=filters, size=1, stride=1, pad=1, activation="linear")
-        self.add("yolo", mask=mask, anchors=anchors, classes=classes, num=len(anchors.split(",")) // 2, ignore_thresh=0.7)
+        self.add(
+            "yolo", mask=mask, anchors=anchors, classes=classes, num=len(anchors.split(",")) // 2, ignore_thresh=0.7
+        )
 
     def text(self) -> str:
         return "\n".join(self.lines)
