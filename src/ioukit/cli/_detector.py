@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from ioukit.cli._talk import Talk
     from ioukit.torch.detector.data import Data
-    from ioukit.torch.detector.model import YOLO, Config
+    from ioukit.torch.detector.model import Config
     from ioukit.torch.detector.train import Epoch
 
-__all__ = ["Shape", "bad_use", "load_network", "progress", "read_split", "say_data"]
+__all__ = ["Shape", "bad_use", "progress", "read_split", "say_data"]
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,3 @@ def progress(talk: Talk, epochs: int) -> Iterator[_Progress]:
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         yield _Progress(talk, epochs, bar)
-
-
-def load_network(path: Path, device: str | None) -> YOLO:
-    """A checkpoint on the device."""
-    import torch  # noqa: PLC0415
-    from ioukit.torch.detector.checkpoint import load_model  # noqa: PLC0415
-
-    return load_model(path, device or ("cuda" if torch.cuda.is_available() else "cpu"))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ioukit.cli._detector import bad_use, load_network
+from ioukit.cli._detector import bad_use
 from ioukit.cli._output import check_output, print_result, printable, write_whole
 from ioukit.cli._talk import Talk
 
@@ -48,8 +48,10 @@ def predict(
     with bad_use():
         if json is not None:
             check_output(json, images)
-        model = load_network(network, device)
         from ioukit.torch.detector import predict as prediction  # noqa: PLC0415 - PyTorch takes a second
+        from ioukit.torch.detector.checkpoint import load_model  # noqa: PLC0415
+
+        model = load_model(network, device)
 
         files = [file for path in images for file in prediction.images_in(path)]
         if draw is not None:

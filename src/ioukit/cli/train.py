@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ioukit.cli._detector import Shape, bad_use, load_network, progress, read_split, say_data
+from ioukit.cli._detector import Shape, bad_use, progress, read_split, say_data
 from ioukit.cli._talk import Talk
 
 __all__ = ["EXAMPLES", "train"]
@@ -63,6 +63,7 @@ def train(
     talk = Talk(quiet=quiet)
     with bad_use():
         from ioukit.torch.detector import train as training  # noqa: PLC0415 - PyTorch takes a second
+        from ioukit.torch.detector.checkpoint import load_model  # noqa: PLC0415
         from ioukit.torch.detector.data import Augmentation  # noqa: PLC0415
 
         learn = read_split(data, images, "train", on_invalid)
@@ -79,7 +80,7 @@ def train(
             augmentation=Augmentation(mosaic=mosaic), seed=seed, workers=workers, judge_every=judge_every,
             device=device,
         )  # fmt: skip
-        start = None if weights is None else load_network(weights, device)
+        start = None if weights is None else load_model(weights, device)
         with progress(talk, epochs) as shown:
             done = training.train(
                 learn, held_out, config, output, settings, resume=resume, start_from=start, on_step=shown.step,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ioukit.cli._class_table import class_table
-from ioukit.cli._detector import bad_use, load_network, read_split, say_data
+from ioukit.cli._detector import bad_use, read_split, say_data
 from ioukit.cli._output import print_result
 from ioukit.cli._talk import Talk
 
@@ -37,9 +37,10 @@ def val(
         if split not in ("train", "val"):
             raise ValueError(f"unknown split {split!r}; choose from train, val")
         import ioukit  # noqa: PLC0415
+        from ioukit.torch.detector.checkpoint import load_model  # noqa: PLC0415
         from ioukit.torch.detector.predict import detections_of  # noqa: PLC0415 - PyTorch takes a second
 
-        model = load_network(network, device)
+        model = load_model(network, device)
         held_out = read_split(data, images, split, on_invalid)  # type: ignore[arg-type]
         if len(held_out.names) != model.config.num_classes:
             raise ValueError(f"{network} knows {model.config.num_classes} classes, {data} has {len(held_out.names)}")

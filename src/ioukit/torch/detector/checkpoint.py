@@ -27,14 +27,15 @@ def save_model(model: YOLO, path: str | os.PathLike[str]) -> None:
     os.replace(beside, target)
 
 
-def load_model(path: str | os.PathLike[str], device: str | torch.device = "cpu") -> YOLO:
-    """The network of a file that `save_model` wrote, ready to predict.
+def load_model(path: str | os.PathLike[str], device: str | torch.device | None = None) -> YOLO:
+    """The network of a file that `save_model` wrote, ready to predict, by default on CUDA if there is one.
 
     Raises:
         ValueError: If it is another kind of file.
         OSError: If it cannot be read.
     """
     safetensors = import_extra("safetensors", extra="torch", needed_by="checkpoints")
+    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no file {path}")
     try:

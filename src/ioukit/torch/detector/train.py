@@ -286,7 +286,7 @@ class _Run:
         total = losses["total"]
         if not torch.isfinite(total):
             raise FloatingPointError(
-                f"the loss is {float(total):g} in epoch {self.epoch + 1}, step {self.step + 1}: a lower learning rate "
+                f"the loss is {total.item():g} in epoch {self.epoch + 1}, step {self.step + 1}: a lower learning rate "
                 f"or a longer warm-up helps; {self.folder} keeps the last state"
             )
         self.optimizer.zero_grad(set_to_none=True)
