@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 import torch
 from ioukit.anchors import anchor_boxes, decode_ltrb, decode_yolov3, expected_distances
 from ioukit.torch.detector.model import STRIDES, AnchorMaps, Config, FreeMaps
+from ioukit.typing import FloatArray
 from torch import Tensor
 
 __all__ = ["Guesses", "Priors", "decode", "decode_anchor_boxes", "decode_free_boxes", "priors"]
@@ -57,16 +60,18 @@ class Guesses:
 
 def priors(config: Config, device: Any = "cpu") -> Priors:
     """The guesses of an image of the config's size."""
-    return _priors(config, str(device))
+    # Arrays are kept, not tensors: one made while a program is traced is none outside of it.
+    cells, strides, boxes, levels = _priors(config)
+    on_device = [torch.from_numpy(array).to(device) for array in (cells, strides, boxes)]
+    return Priors(*on_device, levels)
 
 
 @lru_cache(maxsize=8)
-def _priors(config: Config, device: str) -> Priors:
+def _priors(config: Config) -> tuple[FloatArray, FloatArray, FloatArray, tuple[int, ...]]:
     sizes = [[(8.0 * stride, 8.0 * stride)] for stride in STRIDES] if config.head == "free" else config.anchors
-    found = anchor_boxes(config.image_size, STRIDES, sizes)
-    boxes, strides = torch.from_numpy(found.boxes), torch.from_numpy(found.strides)[:, None]
-    cells = ((boxes[:, :2] + boxes[:, 2:]) / 2 / strides - 0.5).round()
-    return Priors(cells.to(device), strides.to(device), boxes.to(device), found.levels)
+    boxes, strides, levels = anchor_boxes(config.image_size, STRIDES, sizes)
+    cells = np.rint((boxes[:, :2] + boxes[:, 2:]) / 2 / strides[:, None] - 0.5)
+    return cells, strides[:, None], boxes, levels
 
 
 def decode_anchor_boxes(raw: Tensor, known: Priors) -> Tensor:
