@@ -8,7 +8,6 @@ import numpy as np
 
 from ioukit._arrays import as_floats, computing_dtype
 from ioukit._checks import check_boxes, check_finite, check_format, check_one_unit, check_positive
-from ioukit.boxes.diagnosis import Diagnosis, diagnose
 from ioukit.boxes.formats import convert
 from ioukit.boxes.regions import Regions
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from ioukit.boxes.findings import Diagnosis
     from ioukit.typing import BoxFormat, FloatArray
 
 __all__ = ["Boxes", "BoxesLike"]
@@ -274,12 +274,41 @@ class Boxes(Regions):
         return self[~self.is_empty]
 
     def diagnose(self, image_size: tuple[float, float] | None = None) -> Diagnosis:
-        """What looks wrong with these boxes, by the rules of `ioukit.diagnose`, which also takes what `Boxes` refuses.
+        """What looks wrong with these boxes; it changes nothing. `ioukit.diagnose` takes arrays, and what is refused.
+
+        Facts, by row:
+
+        - ``nan``, ``infinite``, ``too_large`` (beyond 2**126 in float16 and float32, 2**500 in float64, 2**53 in
+          integers), ``inverted`` (a side below 0): exactly the rows that `Boxes` refuses, hence of arrays alone.
+        - ``zero_size``: a side of 0, hence no area.
+        - ``negative``: begins left of or above 0, where no image size is known.
+        - ``partly_outside``, ``wholly_outside`` the image, touching it from outside included, where its size is known.
+        - ``larger_than_image``: at least 4 times its area.
+        - ``duplicate``: all numbers equal those of an earlier row.
+
+        Guesses, which need finite rows:
+
+        - ``normalized_not_declared``: no number beyond 1.5 in magnitude, and one is no integer. What follows then
+          takes the image to be 1 by 1.
+        - ``not_normalized``: declared as normalized, and at least half of the rows have a number beyond 2.
+        - ``mixed_units``: declared as normalized, and fewer rows have one beyond 2; or declared as pixels, and some
+          rows with an area and a fraction lie within [0, 1] while another has a number beyond 10.
+        - ``degrees``, of arrays of 5 columns alone: an angle, in radians, beyond 2 pi in magnitude; degrees below 6.3
+          cannot be told from radians.
+        - ``looks_like_xyxy``, ``looks_like_xywh``, ``looks_like_cxcywh``: a row misfits a format if it has a side below
+          0, or sticks out of the image (where no size is known, of its left and upper edge) by more than a tenth of its
+          side. At least a tenth of the rows and 3 of them (or all, if they are fewer) misfit the declared format, and
+          at most a fifth as many the other. Of two other formats, that with fewer misfits; both if they are even.
+          Corners read as xywh misfit nothing where no size is known; there, ``looks_like_xyxy`` needs 10 or more rows,
+          each ending right of and below the two numbers it begins with, some beginning right of and some below where
+          another ends. Centres read as xywh are not noticed without an image size.
 
         Args:
             image_size: (width, height) in pixels of the image, if it is one; normalized boxes need none.
         """
-        return diagnose(self._array, self._format, image_size=image_size, normalized=self._normalized)
+        from ioukit.boxes._box_diagnosis import diagnose_boxes  # noqa: PLC0415 - loaded when it is asked for
+
+        return diagnose_boxes(self._array, self._format, image_size=image_size, normalized=self._normalized)
 
     def __len__(self) -> int:
         return len(self._array)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from ioukit.boxes.boxes import Boxes
+    from ioukit.boxes.findings import Diagnosis
     from ioukit.typing import AngleSense, AngleUnit, FloatArray
 
 __all__ = ["Boxes3D"]
@@ -128,6 +129,29 @@ class Boxes3D(TurnedBoxes):
         """Moved by (dx, dy, dz)."""
         check_finite(dx=dx, dy=dy, dz=dz)
         return self._with(self._array + np.array([dx, dy, dz, 0, 0, 0, 0], self._array.dtype))
+
+    def diagnose(self, *, reference: Boxes3D | None = None) -> Diagnosis:
+        """What looks wrong with these boxes; it changes nothing.
+
+        - ``zero_size``: a side of 0, hence no volume. ``duplicate``: all numbers equal those of an earlier row.
+        - ``degrees``: said to be radians, and an angle is beyond 2 pi in magnitude.
+        - ``radians``: said to be degrees, of 3 boxes or more, no angle is beyond 2 pi, and one has a fraction.
+        - ``other_sense``: with the other sense, the mean over these boxes of the best IoU, as seen from above, with a
+          box of the reference is better by 0.1 or more.
+        - ``other_z``: with the other meaning of z, the mean of the best IoU in space is. Boxes whose sense is another
+          are taken with that.
+
+        One set alone tells neither its sense nor its z.
+
+        Args:
+            reference: Boxes that these should overlap, such as the ground truth of their scene.
+
+        Raises:
+            TypeError: If the reference is no `Boxes3D`.
+        """
+        from ioukit.boxes._boxes3d_diagnosis import diagnose_boxes3d  # noqa: PLC0415 - loaded when it is asked for
+
+        return diagnose_boxes3d(self, reference)
 
     @property
     def z(self) -> Height:

@@ -14,7 +14,6 @@ from ioukit.boxes import _polygon_shapely as through_shapely
 from ioukit.boxes._polygon_input import OnePolygon, check_polygons, check_window, pairs_of, ragged
 from ioukit.boxes.boxes import Boxes
 from ioukit.boxes.formats import convert
-from ioukit.boxes.polygon_diagnosis import diagnose_polygons
 from ioukit.boxes.regions import Regions
 from ioukit.boxes.rotated import RotatedBoxes
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ioukit.boxes._polygon_shapely import JoinStyle
-    from ioukit.boxes.diagnosis import Diagnosis
+    from ioukit.boxes.findings import Diagnosis
     from ioukit.boxes.polygon import Polygon
     from ioukit.typing import FloatArray
 
@@ -510,14 +509,18 @@ class Polygons(Regions):
         - ``self_crossing``: edges that cross or touch, other than neighbours at their common end.
         - ``repeated_points``: a point equals the next one, as the last equals the first in rings that are closed twice.
         - ``mixed_orientation``: some turn one way, fewer the other: the fewer.
-        - ``normalized_not_declared``: no number beyond 1.5 in magnitude, and one is no integer. ``not_normalized``:
-          declared as normalized, and at least half of the polygons have a number beyond 2.
+        - ``normalized_not_declared``: no number beyond 1.5 in magnitude, and one is no integer.
+        - ``not_normalized``: declared as normalized, and at least half of the polygons have a number beyond 2.
+        - ``mixed_units``: declared as normalized, and fewer have one; or declared as pixels, and some with a fraction
+          lie within [0, 1] while another has a number beyond 10.
         - ``partly_outside``, ``wholly_outside`` the image by their bounding boxes; ``negative`` where its size is not
           known. ``duplicate``: the points of an earlier one.
 
         Args:
             image_size: (width, height) in pixels of the image, if it is one; normalized polygons need none.
         """
+        from ioukit.boxes._polygon_diagnosis import diagnose_polygons  # noqa: PLC0415 - loaded when it is asked for
+
         return diagnose_polygons(self, image_size)
 
     def drop_empty(self) -> Polygons:

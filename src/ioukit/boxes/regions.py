@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
     from typing_extensions import Self
 
+    from ioukit.boxes.findings import Diagnosis
     from ioukit.typing import FloatArray
 
 __all__ = ["Regions"]
@@ -34,6 +35,10 @@ class Regions(ABC):
     @abstractmethod
     def area(self) -> FloatArray:
         """(N,)."""
+
+    @abstractmethod
+    def diagnose(self) -> Diagnosis:
+        """What looks wrong with these regions; it changes nothing."""
 
     @abstractmethod
     def _select(self, rows: slice | NDArray[Any]) -> Self:

@@ -9,14 +9,13 @@ import numpy as np
 from ioukit import _core
 from ioukit._arrays import as_floats
 from ioukit._checks import check_finite
-from ioukit.boxes._rotated_diagnosis import rotated_diagnosis
 from ioukit.boxes._turned import TurnedBoxes, check_angle, check_choice
 from ioukit.boxes.boxes import Boxes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-    from ioukit.boxes.diagnosis import Diagnosis
+    from ioukit.boxes.findings import Diagnosis
     from ioukit.typing import AngleSense, AngleUnit, FloatArray
 
 __all__ = ["RotatedBoxes"]
@@ -208,9 +207,11 @@ class RotatedBoxes(TurnedBoxes):
     def diagnose(
         self, image_size: tuple[float, float] | None = None, *, reference: RotatedBoxes | None = None
     ) -> Diagnosis:
-        """What looks wrong with these boxes: the rules of `ioukit.diagnose`, and three about the angles.
+        """What looks wrong with these boxes; it changes nothing.
 
-        - ``degrees``: said to be radians, and an angle is beyond 2 pi.
+        What `Boxes.diagnose` says of sizes, units, places (by the upright boxes around) and duplicates, and:
+
+        - ``degrees``: said to be radians, and an angle is beyond 2 pi in magnitude.
         - ``radians``: said to be degrees, of 3 boxes or more, no angle is beyond 2 pi, and one has a fraction.
         - ``other_sense``: with the other sense, the mean over these boxes of the best IoU with a box of the reference
           is better by 0.1 or more. One set alone does not tell its sense.
@@ -218,8 +219,13 @@ class RotatedBoxes(TurnedBoxes):
         Args:
             image_size: (width, height) in pixels of the image, if it is one.
             reference: Boxes that these should overlap, such as the ground truth of their image.
+
+        Raises:
+            TypeError: If the reference is no `RotatedBoxes`.
         """
-        return rotated_diagnosis(self, image_size, reference)
+        from ioukit.boxes._rotated_diagnosis import diagnose_rotated  # noqa: PLC0415 - loaded when it is asked for
+
+        return diagnose_rotated(self, image_size, reference)
 
     @property
     def center(self) -> FloatArray:
