@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from typing import Any
@@ -33,6 +34,11 @@ def found(*args: Any, **options: Any) -> dict[str, tuple[int, ...]]:
     return {finding.code: finding.rows for finding in diagnose(*args, **options)}
 
 
+def kinds(base: Any) -> list[type[Regions]]:
+    below = [kind for subclass in base.__subclasses__() for kind in kinds(subclass)]
+    return below if inspect.isabstract(base) else [base, *below]
+
+
 class TestDispatch:
     @pytest.mark.parametrize(
         ("regions", "options"),
@@ -53,11 +59,10 @@ class TestDispatch:
         assert not report.ok
         assert report.num_boxes == len(regions)
 
-    @pytest.mark.parametrize("kind", Regions.__subclasses__())
-    def test_no_kind_is_forgotten(self, kind: type[Regions]) -> None:
-        assert "diagnose" in vars(kind) or kind.__subclasses__()
-        for name in [kind, *kind.__subclasses__()]:
-            assert f"`{name.__name__}`" in str(diagnose.__doc__) or name.__name__ == "TurnedBoxes"
+    def test_no_kind_is_forgotten(self) -> None:
+        names = {kind.__name__ for kind in kinds(Regions)}
+        assert names >= {"Boxes", "Boxes3D", "Masks", "Polygons", "RotatedBoxes"}
+        assert [name for name in names if f"`{name}`" not in str(diagnose.__doc__)] == []
 
     def test_formats_of_boxes_are_theirs(self) -> None:
         rows = [[100, 80, 40, 60], [300, 200, 50, 30], [10, 20, 15, 25]]

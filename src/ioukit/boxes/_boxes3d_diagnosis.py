@@ -36,7 +36,7 @@ def diagnose_boxes3d(boxes: Boxes3D, reference: Boxes3D | None) -> Diagnosis:
 
 def _other_z(found: Collector, boxes: Boxes3D, reference: Boxes3D) -> None:
     other = "bottom" if boxes.z == "centre" else "centre"
-    moved = type(boxes)._trusted(boxes.numpy(), {**boxes._kind(), "z": other})
+    moved = boxes._with(boxes.numpy(), z=other)
     as_said, as_moved = _best(boxes, reference), _best(moved, reference)
     if as_moved.mean() < as_said.mean() + shared.BETTER_IOU:
         return

@@ -195,7 +195,7 @@ def best_overlaps(
 def senses(found: Collector, boxes: Turned, reference: Turned, best: Callable[[Turned, Turned], FloatArray]) -> Turned:
     """``other_sense``; returns the boxes with the sense that fits the reference."""
     other: AngleSense = "clockwise" if boxes.sense == "counterclockwise" else "counterclockwise"
-    flipped = type(boxes)._trusted(boxes.numpy(), {**boxes._kind(), "sense": other})
+    flipped = boxes._with(boxes.numpy(), sense=other)
     as_said, as_flipped = best(boxes, reference), best(flipped, reference)
     if as_flipped.mean() < as_said.mean() + BETTER_IOU:
         return boxes

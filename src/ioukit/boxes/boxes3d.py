@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ioukit._checks import check_finite
-from ioukit.boxes._turned import TurnedBoxes, check_angle, check_choice
+from ioukit._checks import check_choice, check_finite
+from ioukit.boxes._turned import TurnedBoxes, check_angle
 from ioukit.boxes.rotated import RotatedBoxes
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Boxes3D(TurnedBoxes):
 
     __slots__ = ("_z",)
     _z: Height
+    _KIND: ClassVar[tuple[str, ...]] = ("z", "unit", "sense")
     _COLUMNS: ClassVar[tuple[str, ...]] = ("x", "y", "z", "dx", "dy", "dz", "yaw")
     _SIDES: ClassVar[slice] = slice(3, 6)
 
@@ -79,14 +80,7 @@ class Boxes3D(TurnedBoxes):
         check_angle(unit, sense)
         if isinstance(data, Boxes3D):
             data = data.convert(z=z, unit=unit, sense=sense)._array
-        self._set(self._rows(data, dtype), unit, sense, z=z)
-
-    def _set(self, array: FloatArray, unit: AngleUnit, sense: AngleSense, **more: Any) -> None:
-        super()._set(array, unit, sense)
-        self._z = more["z"]
-
-    def _kind(self) -> dict[str, Any]:
-        return {"z": self._z, "unit": self._unit, "sense": self._sense}
+        self._set(self._rows(data, dtype), z, unit, sense)
 
     def _as(self, kind: dict[str, Any]) -> Boxes3D:
         return self.convert(**kind)
@@ -113,7 +107,7 @@ class Boxes3D(TurnedBoxes):
         """
         sense: AngleSense = "clockwise" if self._sense == "counterclockwise" else "counterclockwise"
         array = np.ascontiguousarray(self._array[:, [0, 1, 3, 4, 6]])
-        return RotatedBoxes._trusted(array, {"unit": self._unit, "sense": sense})
+        return RotatedBoxes._trusted(array, self._unit, sense)
 
     def to_boxes(self) -> Boxes:
         """The upright boxes around the rectangles seen from above, float64: ``x1, y1, x2, y2``."""

@@ -169,9 +169,7 @@ class Masks(Regions):
         Raises:
             TypeError: If an element is not `Masks`.
         """
-        for position, item in enumerate(masks):
-            if not isinstance(item, Masks):
-                raise TypeError(f"masks[{position}] must be Masks like the others, got {type(item).__name__}")
+        Masks._check_parts(masks, "masks")
         return Masks._trusted(*_mask_input.joined([item._parts for item in masks]))
 
     @property
@@ -279,23 +277,11 @@ class Masks(Regions):
     def __len__(self) -> int:
         return len(self._sizes)
 
+    def _state(self) -> Parts:
+        return self._parts
+
     def _select(self, rows: slice | NDArray[Any]) -> Masks:
         return Masks._trusted(*_mask_input.chosen(self._parts, rows))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Masks):
-            return NotImplemented
-        return (
-            np.array_equal(self._sizes, other._sizes)
-            and np.array_equal(self._offsets, other._offsets)
-            and np.array_equal(self._runs, other._runs)
-        )
-
-    def __hash__(self) -> int:
-        return hash(tuple(part.tobytes() for part in self._parts))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Masks._trusted, self._parts  # a pickled array forgets it is read-only
 
     def __repr__(self) -> str:
         if not len(self):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from ioukit._arrays import as_floats
-from ioukit._checks import check_finite, check_one_unit, check_positive
+from ioukit._checks import check_choice, check_factors, check_finite, check_one_unit, check_positive, check_window
 from ioukit.boxes import _polygon_geometry as geometry
 from ioukit.boxes import _polygon_shapely as through_shapely
-from ioukit.boxes._polygon_input import OnePolygon, check_polygons, check_window, pairs_of, ragged
+from ioukit.boxes._polygon_input import OnePolygon, check_polygons, pairs_of, ragged
 from ioukit.boxes.boxes import Boxes
 from ioukit.boxes.formats import convert
 from ioukit.boxes.regions import Regions
@@ -152,9 +152,8 @@ class Polygons(Regions):
         """
         if not polygons:
             raise ValueError("concat needs at least one Polygons: the unit of none is unknown")
-        for position, item in enumerate(polygons):
-            if not isinstance(item, Polygons):
-                raise TypeError(f"polygons[{position}] must be Polygons like the others, got {type(item).__name__}")
+        Polygons._check_parts(polygons, "polygons")
+        for item in polygons:
             check_one_unit(polygons[0]._normalized, item._normalized)
         return Polygons._of_counts(
             np.concatenate([item._vertices for item in polygons]),
@@ -365,10 +364,7 @@ class Polygons(Regions):
 
     def scale(self, fx: float, fy: float | None = None) -> Polygons:
         """Multiplied by ``fx`` and ``fy`` (``fx`` for both if not given) about the centroid of each."""
-        fy = fx if fy is None else fy
-        if not (fx >= 0 and fy >= 0):
-            raise ValueError(f"factors must not be negative, got {(fx, fy)}")
-        check_finite(fx=fx, fy=fy)
+        fx, fy = check_factors(fx, fy)
         centre = np.repeat(self.centroid, self.num_points, axis=0)
         return self._with(centre + (self._vertices - centre) * np.array([fx, fy]))
 
@@ -435,8 +431,7 @@ class Polygons(Regions):
 
     def _each(self, work: Callable[[int], list[FloatArray]], parts: Parts, call: str, instead: str) -> Polygons:
         """One polygon for each, of the parts that ``work`` gives for a row."""
-        if parts not in ("error", "largest"):
-            raise ValueError(f"unknown parts {parts!r}; choose from error, largest")
+        check_choice("parts", parts, get_args(Parts))
         rings: list[FloatArray] = []
         for row in range(len(self)):
             found = work(row)
@@ -523,10 +518,6 @@ class Polygons(Regions):
 
         return diagnose_polygons(self, image_size)
 
-    def drop_empty(self) -> Polygons:
-        """Without the polygons that have no area."""
-        return self[~self.is_empty]
-
     def _once(self, name: str, compute: Callable[[], NDArray[Any]]) -> Any:
         """What ``compute`` gives, kept: the points never change."""
         if name not in self._cache:
@@ -538,27 +529,14 @@ class Polygons(Regions):
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
+    def _state(self) -> tuple[Any, ...]:
+        return self._vertices, self._offsets, self._normalized
+
     def _select(self, rows: slice | NDArray[Any]) -> Polygons:
         numbers = np.arange(len(self))[rows]
         counts = self.num_points[numbers]
         begin = np.repeat(self._offsets[numbers] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
         return Polygons._of_counts(self._vertices[begin + np.arange(len(begin))], counts, self._normalized)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Polygons):
-            return NotImplemented
-        return (
-            self._normalized == other._normalized
-            and np.array_equal(self._offsets, other._offsets)
-            and np.array_equal(self._vertices, other._vertices)
-        )
-
-    def __hash__(self) -> int:
-        # -0 equals 0, so both must hash the same
-        return hash((self._normalized, self._offsets.tobytes(), (self._vertices + 0.0).tobytes()))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Polygons._trusted, (np.array(self._vertices), np.array(self._offsets), self._normalized)
 
     def __repr__(self) -> str:
         unit = ", normalized=True" if self._normalized else ""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
 from ioukit import _core
 from ioukit._arrays import as_floats
-from ioukit._checks import check_finite
-from ioukit.boxes._turned import TurnedBoxes, check_angle, check_choice
+from ioukit._checks import check_choice, check_factors, check_finite
+from ioukit.boxes._turned import TurnedBoxes, check_angle
 from ioukit.boxes.boxes import Boxes
 
 if TYPE_CHECKING:
@@ -77,9 +77,6 @@ class RotatedBoxes(TurnedBoxes):
             data = data.convert(unit=unit, sense=sense)._array
         self._set(self._rows(data, dtype), unit, sense)
 
-    def _kind(self) -> dict[str, Any]:
-        return {"unit": self._unit, "sense": self._sense}
-
     @staticmethod
     def from_boxes(boxes: Boxes, *, unit: AngleUnit = "radians", sense: AngleSense = "clockwise") -> RotatedBoxes:
         """Upright boxes as rotated ones of angle 0, where unit and sense are of no matter.
@@ -95,7 +92,7 @@ class RotatedBoxes(TurnedBoxes):
         check_angle(unit, sense)
         centred = boxes.convert("cxcywh").numpy()
         array = np.concatenate([centred, np.zeros((len(boxes), 1), centred.dtype)], axis=1)
-        return RotatedBoxes._trusted(array, {"unit": unit, "sense": sense})
+        return RotatedBoxes._trusted(array, unit, sense)
 
     @staticmethod
     def from_corners(
@@ -197,10 +194,7 @@ class RotatedBoxes(TurnedBoxes):
 
     def scale(self, fx: float, fy: float | None = None) -> RotatedBoxes:
         """Widths multiplied by ``fx`` and heights by ``fy`` (``fx`` if not given); centres and angles are kept."""
-        fy = fx if fy is None else fy
-        if not (fx >= 0 and fy >= 0):
-            raise ValueError(f"factors must not be negative, got {(fx, fy)}")
-        check_finite(fx=fx, fy=fy)
+        fx, fy = check_factors(fx, fy)
         with np.errstate(over="ignore"):
             return self._with(self._array * np.array([1, 1, fx, fy, 1], self._array.dtype))
 
