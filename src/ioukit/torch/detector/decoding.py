@@ -62,8 +62,8 @@ def priors(config: Config, device: Any = "cpu") -> Priors:
     """The guesses of an image of the config's size."""
     # Arrays are kept, not tensors: one made while a program is traced is none outside of it.
     cells, strides, boxes, levels = _priors(config)
-    on_device = [torch.from_numpy(array).to(device) for array in (cells, strides, boxes)]
-    return Priors(*on_device, levels)
+    cell, stride, box = (torch.from_numpy(array).to(device) for array in (cells, strides, boxes))
+    return Priors(cell, stride, box, levels)
 
 
 @lru_cache(maxsize=8)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -121,7 +122,7 @@ class Training:
     """What a training leaves behind.
 
     Attributes:
-        folder: ``best.safetensors`` and ``last.safetensors`` (the running mean of the weights), ``state.pt`` (to
+        folder: With ``best.safetensors`` and ``last.safetensors`` (the running mean of the weights), ``state.pt`` (to
             resume), ``log.csv``, ``settings.json``.
         epochs: The log.
         evaluation: Of the last epoch, on the held-out images.
@@ -328,6 +329,7 @@ class _Run:
                 self.best = ap
                 save_model(self.mean.model, self.folder / BEST)
             _write_log(self.folder / LOG, self.log)
+            _to_tensorboard(self.folder, row)
             self._save_state()
         return row
 
@@ -405,6 +407,18 @@ def _write_log(path: Path, log: list[Epoch]) -> None:
         writer.writeheader()
         writer.writerows(row.row() for row in log)
     os.replace(beside, path)
+
+
+def _to_tensorboard(folder: Path, row: Epoch) -> None:
+    """An event file beside the log, if TensorBoard is installed."""
+    if find_spec("tensorboard") is None:
+        return
+    from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 - an optional package, slow to import
+
+    with SummaryWriter(str(folder / "tensorboard")) as writer:
+        for name, value in row.row().items():
+            if name != "epoch" and math.isfinite(value):
+                writer.add_scalar(name, value, row.epoch)
 
 
 @contextmanager
