@@ -130,7 +130,7 @@ def nms_survivors(
     boxes: FloatArray,
     scores: FloatArray,
     labels: Ids | None,
-    above: float | None,
+    least: float | None,
     threads: int,
 ) -> Ids | int: ...
 def nms_first_suppressors(
