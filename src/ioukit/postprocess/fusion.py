@@ -233,8 +233,9 @@ def non_maximum_merge(
     kinds = None if columns.labels is None else columns.labels[order]
     least = check_least(iou_threshold, corners.dtype)
     rows, others, _ = _core.overlap_join(metric, least, corners, None, kinds, None, workers)
-    best = _core.group_pairs(len(order), rows, others)
-    places, group = np.unique(best, return_inverse=True)
+    # Whom greedy suppression would remove goes to the box that would remove it.
+    into = _core.nms_of_pairs(len(order), rows, others)
+    places, group = np.unique(np.where(into < 0, np.arange(len(order)), into), return_inverse=True)
     merged = corners[places]
     np.minimum.at(merged[:, :2], group, corners[:, :2])
     np.maximum.at(merged[:, 2:], group, corners[:, 2:])

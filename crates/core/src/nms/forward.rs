@@ -82,6 +82,14 @@ impl<D: Divisor, F: Float> Kernel for Forward<'_, D, F> {
 /// Boxes in a word of bits.
 const BITS: usize = u64::BITS as usize;
 
+/// Adds bits to others.
+#[inline(always)]
+fn add(bits: &mut [u64], more: &[u64]) {
+    for (bits, more) in bits.iter_mut().zip(more) {
+        *bits |= more;
+    }
+}
+
 /// Which boxes may meet one: the image in strips, along and across, and bits for the boxes on each side of a strip.
 struct Strips {
     /// The words of the bits of all boxes.
@@ -114,11 +122,11 @@ impl Strips {
                 begun[strips.strip(axis, corners[axis]) * words + word] |= bit;
                 not_ended[strips.strip(axis, corners[axis + 2]) * words + word] |= bit;
             }
-            for place in words..begun.len() {
-                begun[place] |= begun[place - words];
-            }
-            for place in (words..not_ended.len()).rev() {
-                not_ended[place - words] |= not_ended[place];
+            for strip in 1..Self::COUNT {
+                let (before, from) = begun.split_at_mut(strip * words);
+                add(&mut from[..words], &before[(strip - 1) * words..]);
+                let (before, from) = not_ended.split_at_mut((Self::COUNT - strip) * words);
+                add(&mut before[(Self::COUNT - strip - 1) * words..], &from[..words]);
             }
             (strips.begun[axis], strips.not_ended[axis]) = (begun, not_ended);
         }
