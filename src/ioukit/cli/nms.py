@@ -63,7 +63,10 @@ def filter_files(
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, whole or not at all.")],
     iou: Annotated[
-        float | None, typer.Option(help="Overlap above which boxes meet. [default: 0.5; soft 0.3; fuse 0.55]")
+        float | None,
+        typer.Option(
+            help="Overlap above which boxes meet; --soft gaussian has none. [default: 0.5; linear 0.3; fuse 0.55]"
+        ),
     ] = None,
     metric: Annotated[
         Metric | None, typer.Option(help="How overlap is measured; --fuse knows IoU alone. [default: iou]")
