@@ -42,7 +42,9 @@ def test_the_programs_of_the_page_print_what_it_says(name: str, count: int) -> N
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     programs, printed = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text"))
     assert len(programs) == len(printed) == count
-    ran = subprocess.run([sys.executable, "-c", "".join(programs)], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", "".join(programs)], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert ran.stdout == "".join(printed)
 
 

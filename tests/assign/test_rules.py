@@ -24,6 +24,7 @@ from ioukit.assign import (
     assign_max_iou,
     assign_simota,
     assign_task_aligned,
+    assign_uniform,
     assign_yolov3,
     assign_yolov5,
 )
@@ -316,3 +317,40 @@ def test_of_equal_objects_the_first_has_the_prediction(block: int, monkeypatch: 
     ]
     assert [result.target.tolist() for result in results] == [[0]] * 6
     assert "stolen by object 0 with the same" in results[1].explain(2)
+
+
+@given(seeds, st.integers(1, 5))
+def test_uniform(seed: int, top_k: int) -> None:
+    scene = random_scene(seed)
+    half = scene.strides.reshape(-1, 1)
+    anchors = np.concatenate([scene.points - half, scene.points + half], axis=1)
+    found = assign_uniform(scene.predictions, anchors, scene.objects, top_k=top_k)
+    by_prediction, by_anchor = (pairwise_iou(boxes, scene.objects) for boxes in (scene.predictions, anchors))
+    target, taken = [-1] * len(anchors), set()
+    for gt, box in enumerate(scene.objects):
+        for boxes in (scene.predictions, anchors):
+            distance = [l1(one, box) for one in boxes]
+            taken |= {(gt, p) for p in sorted(range(len(boxes)), key=lambda p: (distance[p], p))[:top_k]}
+    for gt, p in sorted(taken):
+        if by_anchor[p, gt] >= 0.15 and (target[p] < 0 or by_anchor[p, gt] > by_anchor[p, target[p]]):
+            target[p] = gt
+    mine = {p for _, p in taken}
+    ignored = [target[p] < 0 and (p in mine or (by_prediction[p] > 0.7).any()) for p in range(len(anchors))]
+    assert_array_equal(found.target, target)
+    assert_array_equal(found.ignore, ignored)
+
+
+def l1(box: Any, other: Any) -> Any:
+    one, two = ([(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1] for x1, y1, x2, y2 in (box, other))
+    return sum(abs(a - b) for a, b in zip(one, two, strict=True))
+
+
+def test_uniform_says_what_it_wants() -> None:
+    box = [[0.0, 0, 4, 4]]
+    with pytest.raises(ValueError, match=r"anchors must have shape \(1, 4\), one per prediction, got \(2, 4\)"):
+        assign_uniform(box, box * 2, box)
+    with pytest.raises(ValueError, match="top_k must be at least 1, got 0"):
+        assign_uniform(box, box, box, top_k=0)
+    with pytest.raises(ValueError, match=r"positive must be within \[0, 1\], got 2"):
+        assign_uniform(box, box, box, positive=2)
+    assert "1 candidate: below 0.15 (best 0.06)" in assign_uniform(box, [[0, 0, 1, 1]], box).explain(0)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import ioukit
 from ioukit import losses
 from ioukit.overlap._rotated_formulas import RotatedPairs
 from losses_cases import ROTATED, adversarial_rotated
@@ -127,6 +128,15 @@ def test_pairwise() -> None:
     rows, columns = np.repeat(a, 5, axis=0), np.tile(b, (7, 1))
     assert_allclose(pairs.iou().ravel(), 1 - losses.rotated_iou_loss(rows, columns), atol=1e-14)
     assert_allclose(pairs.kfiou().ravel(), 1 - losses.kfiou_loss(rows, columns))
+
+
+def test_sets_of_rotated_boxes_know_their_angles() -> None:
+    a, b = random_boxes(3, 8), random_boxes(3, 9)
+    sets = [ioukit.RotatedBoxes(x, unit="radians", sense="clockwise").convert(unit="degrees") for x in (a, b)]
+    for loss in (losses.rotated_iou_loss, losses.probiou_loss, losses.kfiou_loss):
+        assert_allclose(loss(*sets), loss(a, b), rtol=1e-9, atol=1e-12)
+    with pytest.raises(TypeError, match="target must be rotated boxes, got Boxes"):
+        losses.kfiou_loss(a, ioukit.Boxes([[0, 0, 1, 1]]))
 
 
 def test_reduction_and_weight() -> None:

@@ -35,18 +35,47 @@ def test_cases_are_the_papers(simulation: Any) -> None:
     assert np.allclose(areas, simulation.SCALES)
 
 
-def test_iou_stays_behind_and_distances_arrive(simulation: Any) -> None:
+def test_published_slopes_separate_the_losses_as_the_paper_does(simulation: Any) -> None:
     pred, target = simulation.cases(20)
-    left = {name: simulation.errors(name, pred, target) for name in ("iou", "giou", "diou", "ciou")}
+    names = simulation.LOSSES["published"]
+    curves = {name: simulation.errors(name, pred, target, slopes="published") for name in names}
+    start = curves["iou"][0]
+    assert all(curve[0] == start for curve in curves.values())
+    left = {name: curve[-1] / start for name, curve in curves.items()}
+    assert left["iou"] > 0.8 > left["giou"] > 0.15
+    assert max(left["diou"], left["ciou"]) < 0.01
+
+
+def test_exact_gradients_leave_iou_alone_behind(simulation: Any) -> None:
+    pred, target = simulation.cases(20)
+    left = {name: simulation.errors(name, pred, target) for name in simulation.LOSSES["exact"]}
     start = left["iou"][0]
-    assert all(curve[0] == start for curve in left.values())
     assert left["iou"][-1] > 0.8 * start
-    assert left["giou"][-1] > left["diou"][-1] > left["ciou"][-1]
-    assert left["giou"][-1] < 0.1 * start
+    assert max(left[name][-1] for name in ("giou", "diou", "ciou", "eiou")) < 0.02 * start
+    # The steps at a lower rate end the swinging about the target.
+    assert left["ciou"][-1] < 0.1 * simulation.errors("ciou", pred, target, decay=False)[-1]
+
+
+def test_published_slopes_are_the_gradient_where_nothing_is_known_to_differ(simulation: Any) -> None:
+    # Overlapping boxes neither of which holds the other: GIoU's slopes are right, but for the size's factor.
+    boxes, goal = np.array([[0.0, 0, 4, 3]]), np.array([[1.0, 1, 6, 5]])
+    for name in ("iou", "giou"):
+        of_centre, of_size = simulation.published_slopes(name, boxes, goal)
+        centre, size = simulation.exact_slopes(name, boxes, goal)
+        assert np.allclose(of_centre, centre)
+        assert np.allclose(of_size, 2 * size)
+    # Apart along one axis, the intersection with the sign of its sides is negative, and the slope another.
+    goal = goal + np.array([10, 0, 10, 0])
+    assert not np.allclose(
+        simulation.published_slopes("giou", boxes, goal)[0], simulation.exact_slopes("giou", boxes, goal)[0]
+    )
 
 
 def test_committed_numbers_have_the_same_order() -> None:
     found = json.loads((ROOT / "docs" / "regression_simulation.json").read_text())
     assert found["cases"] == 1_715_000
-    left = {name: curve[-1] for name, curve in found["errors"].items()}
-    assert left["iou"] > left["giou"] > left["diou"] > left["ciou"]
+    published, exact = (
+        {name: curve[-1] for name, curve in found["errors"][key].items()} for key in ("published", "exact")
+    )
+    assert published["iou"] > 2 * published["giou"] > 100 * max(published["diou"], published["ciou"])
+    assert exact["iou"] > 50 * max(error for name, error in exact.items() if name != "iou")

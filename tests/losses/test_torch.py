@@ -315,6 +315,11 @@ class TestOtherLibraries:
 
 
 class TestModules:
+    def test_every_function_has_a_module(self) -> None:
+        modules = {getattr(losses, name) for name in losses.__all__ if name.endswith("Loss")}
+        functions = {getattr(losses, name) for name in losses.__all__ if name.islower()}
+        assert {getattr(module, "function", losses.wiou_loss) for module in modules} == functions
+
     ALL = (
         *(losses.IoULoss, losses.GIoULoss, losses.DIoULoss, losses.CIoULoss, losses.EIoULoss, losses.FocalEIoULoss),
         *(losses.SIoULoss, losses.AlphaIoULoss, losses.FocalerIoULoss, losses.ShapeIoULoss, losses.NWDLoss),
@@ -439,6 +444,9 @@ class TestYolo:
         each = losses.yolo_box_loss(pred, target, assigned, reduction="none", lambda_coord=1.0)
         assert_allclose(each[assigned], losses.ciou_loss(pred[assigned], target[assigned]))
         assert (each[~assigned] == 0).all()
+        module = losses.YOLOBoxLoss(lambda_coord=1.0, reduction="sum")
+        assert_allclose(module(pred, target, assigned).item(), each.sum().item(), rtol=1e-6)
+        assert repr(module) == "YOLOBoxLoss(reduction='sum', lambda_coord=1.0)"
         none = losses.yolo_box_loss(leaf, target, torch.zeros(40, dtype=torch.bool))
         assert none == 0
         none.backward()

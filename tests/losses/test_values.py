@@ -19,6 +19,13 @@ from losses_cases import UPRIGHT, adversarial
 DATA = Path(__file__).parents[1] / "data"
 CASES = json.loads((DATA / "overlap" / "losses.json").read_text())
 VARIANTS = CASES["variants"]
+DEGENERATE = json.loads((DATA / "overlap" / "degenerate_peers.json").read_text())["cases"]
+MEASURED: dict[str, Any] = {
+    "mmdet.bbox_overlaps": (losses.iou_loss, "mmdet"),
+    "ultralytics.bbox_iou CIoU": (losses.ciou_loss, "ultralytics"),
+    "torchvision.giou_loss": (losses.giou_loss, "torchvision"),
+    "torchvision.ciou_loss": (losses.ciou_loss, "torchvision"),
+}
 
 # The key of a value in the file, and what gives it: an overlap, of which the loss is 1 less, or a loss.
 OVERLAPS: dict[str, Any] = {
@@ -229,6 +236,19 @@ def test_conventions_keep_their_epsilon(compat: Any, tiny: float) -> None:
     loss = losses.ciou_loss if compat == "ultralytics" else losses.iou_loss
     assert_allclose(1 - loss(box, box, compat=compat), tiny, rtol=1e-6)
     assert_allclose(loss(box, box), 0, atol=1e-12)
+
+
+# In float32 on the CPU. The file has the boxes of side 1e-20 as points, so its values do not belong to its boxes.
+@pytest.mark.parametrize("case", [c for c in DEGENERATE if c["id"] != "tiny_1e-20"], ids=lambda case: case["id"])
+def test_conventions_have_the_measured_values(case: dict[str, Any]) -> None:
+    pred, target = (np.array([case[key]], np.float32) for key in ("box1", "box2"))
+    for key, (loss, compat) in MEASURED.items():
+        value = case["measured"].get(f"{key}:f32")
+        if isinstance(value, (int, float)) or value in ("nan", "inf"):
+            expected = float(value) if key.endswith("loss") else 1 - float(value)
+            with np.errstate(all="ignore"):
+                found = loss(pred, target, compat=compat)[0]
+            assert_allclose(found, expected, rtol=1e-6, atol=1e-6, err_msg=key)
 
 
 def test_conventions_are_ours_where_no_epsilon_counts() -> None:

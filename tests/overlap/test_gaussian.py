@@ -46,7 +46,7 @@ def test_rotated_boxes_know_their_angles() -> None:
 def test_errors() -> None:
     with pytest.raises(ValueError, match=r"boxes2 must have shape \(N, 5\), got \(7, 4\)"):
         pairwise_probiou(PRED, TARGET[:, :4])
-    with pytest.raises(ValueError, match=r"one shape, got \(7, 5\) and \(3, 5\)"):
+    with pytest.raises(ValueError, match=r"one shape \(..., 5\), got \(7, 5\) and \(3, 5\)"):
         elementwise_kfiou(PRED, TARGET[:3])
     with pytest.raises(ValueError, match="unknown unit 'turns'; choose from radians, degrees"):
         pairwise_kfiou(PRED, TARGET, unit="turns")  # type: ignore[arg-type]

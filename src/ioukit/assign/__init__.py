@@ -9,6 +9,7 @@ from ioukit.assign.hungarian import assign_hungarian
 from ioukit.assign.max_iou import assign_grid, assign_max_iou, assign_overlaps
 from ioukit.assign.simota import assign_simota
 from ioukit.assign.task_aligned import DualAssignment, assign_dual, assign_task_aligned
+from ioukit.assign.uniform import assign_uniform
 from ioukit.assign.yolo import assign_yolov3, assign_yolov5
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "assign_overlaps",
     "assign_simota",
     "assign_task_aligned",
+    "assign_uniform",
     "assign_yolov3",
     "assign_yolov5",
 ]

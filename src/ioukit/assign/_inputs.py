@@ -35,16 +35,21 @@ def host(data: object, name: str) -> object:
 
 def floats_of(data: object, name: str, shape: tuple[int | None, ...]) -> FloatArray:
     """Finite numbers of a shape, in float32 or float64; None in ``shape`` is any length."""
-    array = as_floats(host(data, name), name)
-    array = np.ascontiguousarray(array, computing_dtype(array.dtype))
-    if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
-        wanted = ", ".join("N" if side is None else str(side) for side in shape)
-        raise ValueError(f"{name} must have shape ({wanted}{',' if len(shape) == 1 else ''}), got {array.shape}")
+    array = _shaped(data, name, shape)
     finite = np.isfinite(array)
     if not finite.all():
         where = np.unravel_index(int(np.argmin(finite)), array.shape)
         index = ", ".join(map(str, where))
         raise ValueError(f"{name}[{index}] is {array[where]}: every value must be finite")
+    return array
+
+
+def _shaped(data: object, name: str, shape: tuple[int | None, ...]) -> FloatArray:
+    array = as_floats(host(data, name), name)
+    array = np.ascontiguousarray(array, computing_dtype(array.dtype))
+    if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
+        wanted = ", ".join("N" if side is None else str(side) for side in shape)
+        raise ValueError(f"{name} must have shape ({wanted}{',' if len(shape) == 1 else ''}), got {array.shape}")
     return array
 
 
@@ -106,10 +111,12 @@ def labels_of(labels: object, objects: int, classes: int) -> NDArray[np.int64]:
 
 def scores_of(scores: object, count: int, dtype: np.dtype[Any], name: str = "scores") -> FloatArray:
     """(P, C) probabilities."""
-    array = floats_of(scores, name, (None, None)).astype(dtype, copy=False)
+    array = _shaped(scores, name, (None, None)).astype(dtype, copy=False)
     if len(array) != count:
         raise ValueError(f"{name} must have shape ({count}, C), a row per prediction, got {array.shape}")
+    # NaN and infinity are neither: this is the only look at a large table.
     if array.size and not (array.min() >= 0 and array.max() <= 1):
+        floats_of(array, name, (None, None))
         row, column = np.unravel_index(int(np.argmax((array < 0) | (array > 1))), array.shape)
         raise ValueError(
             f"{name}[{row}, {column}] is {array[row, column]:g}: scores are probabilities within [0, 1], so apply the "

@@ -94,14 +94,13 @@ def _torchvision_ciou(pairs: TrainingPairs) -> Array:
 def _mmdet_iou(pairs: TrainingPairs) -> Array:
     intersection = _clipped(pairs)
     union = _areas(pairs) - intersection
-    return intersection / pairs.xp.where(union > _MMDET_EPS, union, _MMDET_EPS)
+    return intersection / pairs.xp.clip(union, _MMDET_EPS, None)
 
 
 def _mmdet_giou(pairs: TrainingPairs) -> Array:
     xp, (width, height) = pairs.xp, _enclosing(pairs)
-    union = _areas(pairs) - _clipped(pairs)
-    union = xp.where(union > _MMDET_EPS, union, _MMDET_EPS)
-    hull = xp.where(width * height > _MMDET_EPS, width * height, _MMDET_EPS)
+    union = xp.clip(_areas(pairs) - _clipped(pairs), _MMDET_EPS, None)
+    hull = xp.clip(width * height, _MMDET_EPS, None)
     return _mmdet_iou(pairs) - (hull - union) / hull
 
 

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-from ioukit._arrays import as_floats, library_of
-from ioukit.losses._pairs import Reduction, one_namespace, reduced
-from ioukit.overlap._rotated_formulas import RotatedPairs
+from ioukit.losses._pairs import Reduction, reduced
+from ioukit.overlap.gaussian import rotated_pairs
 
 if TYPE_CHECKING:
+    from ioukit.boxes.rotated import RotatedBoxes
+    from ioukit.overlap._rotated_formulas import RotatedPairs
     from ioukit.typing import Array
 
 __all__ = ["kfiou_loss", "probiou_loss", "rotated_iou_loss"]
 
 _FLOOR = 1e-6  # of log IoU, as for upright boxes
-_UNITS = {"radians": 1.0, "degrees": math.pi / 180}
-_SENSES = {"clockwise": 1.0, "counterclockwise": -1.0}
 
 _HELP = """
 
     Args:
         pred: Predicted boxes, (..., 5): centre, width, height, angle. Of NumPy, PyTorch, JAX or another library of the
-            array API, or lists.
+            array API, lists, or `RotatedBoxes`, which know the unit and sense of their angles.
         target: What they should be: of the same shape and library.
         unit: Of the angles: ``"radians"`` or ``"degrees"``.
         sense: Which way a positive angle turns as seen on a screen, where y points down: ``"clockwise"`` (mmcv,
@@ -45,8 +43,8 @@ _HELP = """
 
 
 def rotated_iou_loss(
-    pred: Array,
-    target: Array,
+    pred: RotatedBoxes | Array,
+    target: RotatedBoxes | Array,
     *,
     mode: Literal["linear", "log", "square"] = "linear",
     unit: Literal["radians", "degrees"] = "radians",
@@ -68,8 +66,8 @@ def rotated_iou_loss(
 
 
 def probiou_loss(
-    pred: Array,
-    target: Array,
+    pred: RotatedBoxes | Array,
+    target: RotatedBoxes | Array,
     *,
     mode: Literal["l1", "l2"] = "l1",
     unit: Literal["radians", "degrees"] = "radians",
@@ -93,8 +91,8 @@ def probiou_loss(
 
 
 def kfiou_loss(
-    pred: Array,
-    target: Array,
+    pred: RotatedBoxes | Array,
+    target: RotatedBoxes | Array,
     *,
     unit: Literal["radians", "degrees"] = "radians",
     sense: Literal["clockwise", "counterclockwise"] = "clockwise",
@@ -110,38 +108,15 @@ def kfiou_loss(
 
 def _loss(
     formula: Callable[[RotatedPairs], Array],
-    pred: Array,
-    target: Array,
+    pred: Any,
+    target: Any,
     unit: str,
     sense: str,
     reduction: Reduction,
     weight: Array | None,
 ) -> Array:
-    for name, value, known in (("unit", unit, _UNITS), ("sense", sense, _SENSES)):
-        if value not in known:
-            raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(known)}")
-    scale = _UNITS[unit] * _SENSES[sense]
-    sets = [as_floats(boxes, name) if library_of(boxes) == "numpy" else boxes for name, boxes in _named(pred, target)]
-    xp = one_namespace(*sets)
-    for name, boxes in _named(*sets):
-        if tuple(boxes.shape[-1:]) != (5,):
-            raise ValueError(f"{name} must have shape (..., 5), got {tuple(boxes.shape)}")
-        if not xp.isdtype(boxes.dtype, "real floating"):
-            raise TypeError(f"{name} must hold floating point numbers, got dtype {boxes.dtype}")
-    first, second = sets
-    if first.shape != second.shape:
-        raise ValueError(
-            f"pred and target must have one shape (..., 5), got {tuple(first.shape)} and {tuple(second.shape)}"
-        )
-    dtype = xp.result_type(first, second)
-    computed = dtype if xp.finfo(dtype).bits >= 32 else xp.float32
-    first, second = (xp.astype(boxes, computed, copy=False) for boxes in sets)
-    losses = formula(RotatedPairs(xp, first, second, angle=scale))
-    return reduced(xp, losses, reduction, weight)
-
-
-def _named(pred: Any, target: Any) -> tuple[tuple[str, Any], tuple[str, Any]]:
-    return ("pred", pred), ("target", target)
+    pairs = rotated_pairs(pred, target, unit, sense, names=("pred", "target"))
+    return reduced(pairs.xp, formula(pairs), reduction, weight)
 
 
 _IOU_MODES = '``"linear"``, ``"log"``, where IoU counts as 1e-6 at least, or ``"square"``.'

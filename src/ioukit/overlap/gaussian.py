@@ -12,7 +12,7 @@ from ioukit.overlap._rotated_formulas import RotatedPairs
 if TYPE_CHECKING:
     from ioukit.typing import Array
 
-__all__ = ["elementwise_kfiou", "elementwise_probiou", "pairwise_kfiou", "pairwise_probiou"]
+__all__ = ["elementwise_kfiou", "elementwise_probiou", "pairwise_kfiou", "pairwise_probiou", "rotated_pairs"]
 
 _UNITS = {"radians": 1.0, "degrees": math.pi / 180}
 _SENSES = {"clockwise": 1.0, "counterclockwise": -1.0}
@@ -45,7 +45,7 @@ def pairwise_probiou(
 
     Reference: Llerena et al., Gaussian Bounding Boxes and ProbIoU, 2021, arXiv:2106.06072.
     """
-    return _pairs(boxes1, boxes2, unit, sense, pairwise=True).probiou()
+    return rotated_pairs(boxes1, boxes2, unit, sense, pairwise=True).probiou()
 
 
 def elementwise_probiou(
@@ -56,7 +56,7 @@ def elementwise_probiou(
     sense: Literal["clockwise", "counterclockwise"] = "clockwise",
 ) -> Array:
     """ProbIoU of each rotated box with its counterpart, (N,): see `pairwise_probiou`."""
-    return _pairs(boxes1, boxes2, unit, sense, pairwise=False).probiou()
+    return rotated_pairs(boxes1, boxes2, unit, sense).probiou()
 
 
 def pairwise_kfiou(
@@ -75,7 +75,7 @@ def pairwise_kfiou(
 
     Reference: Yang et al., The KFIoU Loss for Rotated Object Detection, ICLR 2023, arXiv:2201.12558.
     """
-    return _pairs(boxes1, boxes2, unit, sense, pairwise=True).kfiou()
+    return rotated_pairs(boxes1, boxes2, unit, sense, pairwise=True).kfiou()
 
 
 def elementwise_kfiou(
@@ -86,31 +86,49 @@ def elementwise_kfiou(
     sense: Literal["clockwise", "counterclockwise"] = "clockwise",
 ) -> Array:
     """KFIoU of each rotated box with its counterpart, (N,): see `pairwise_kfiou`."""
-    return _pairs(boxes1, boxes2, unit, sense, pairwise=False).kfiou()
+    return rotated_pairs(boxes1, boxes2, unit, sense).kfiou()
 
 
-def _pairs(boxes1: Any, boxes2: Any, unit: str, sense: str, *, pairwise: bool) -> RotatedPairs:
+def rotated_pairs(
+    first: Any,
+    second: Any,
+    unit: str,
+    sense: str,
+    *,
+    pairwise: bool = False,
+    names: tuple[str, str] = ("boxes1", "boxes2"),
+) -> RotatedPairs:
+    """Checked pairs of rotated boxes, which compute in float32 at least.
+
+    Args:
+        first: (..., 5), or a set of rotated boxes.
+        second: The same.
+        unit: Of the angles in plain arrays.
+        sense: Which way they turn.
+        pairwise: Whether every box of one meets every box of the other, or its counterpart alone.
+        names: What messages call the two.
+    """
     for option, value, known in (("unit", unit, _UNITS), ("sense", sense, _SENSES)):
         if value not in known:
             raise ValueError(f"unknown {option} {value!r}; choose from {', '.join(known)}")
     scale = _UNITS[unit] * _SENSES[sense]
-    first, second = (_rows(name, boxes, scale) for name, boxes in (("boxes1", boxes1), ("boxes2", boxes2)))
-    if library_of(first) != library_of(second):
-        raise TypeError(
-            f"boxes1 and boxes2 must come from one library, got {library_of(first)} and {library_of(second)}"
-        )
-    xp = namespace_of(first)
-    for name, boxes in (("boxes1", first), ("boxes2", second)):
+    sets = [_rows(name, boxes, scale) for name, boxes in zip(names, (first, second), strict=True)]
+    one, other = sets
+    both = " and ".join(names)
+    if library_of(one) != library_of(other):
+        raise TypeError(f"{both} must come from one library, got {library_of(one)} and {library_of(other)}")
+    xp = namespace_of(one)
+    for name, boxes in zip(names, sets, strict=True):
         if tuple(boxes.shape[-1:]) != (5,) or boxes.ndim < 1 + pairwise:
-            raise ValueError(f"{name} must have shape (N, 5), got {tuple(boxes.shape)}")
+            raise ValueError(f"{name} must have shape ({'N' if pairwise else '...'}, 5), got {tuple(boxes.shape)}")
         if not xp.isdtype(boxes.dtype, "real floating"):
             raise TypeError(f"{name} must hold floating point numbers, got dtype {boxes.dtype}")
-    if not pairwise and first.shape != second.shape:
-        raise ValueError(f"boxes1 and boxes2 must have one shape, got {tuple(first.shape)} and {tuple(second.shape)}")
-    dtype = xp.result_type(first, second)
+    if not pairwise and one.shape != other.shape:
+        raise ValueError(f"{both} must have one shape (..., 5), got {tuple(one.shape)} and {tuple(other.shape)}")
+    dtype = xp.result_type(one, other)
     computed = dtype if xp.finfo(dtype).bits >= 32 else xp.float32
-    sets = (xp.astype(boxes, computed, copy=False) for boxes in (first, second))
-    return RotatedPairs(xp, *sets, angle=scale, pairwise=pairwise)
+    one, other = (xp.astype(boxes, computed, copy=False) for boxes in sets)
+    return RotatedPairs(xp, one, other, angle=scale, pairwise=pairwise)
 
 
 def _rows(name: str, boxes: Any, scale: float) -> Array:

@@ -102,7 +102,7 @@ def assignment_figure(
     panels = figure.subplots(1, len(assignments), sharex=True, sharey=True, squeeze=False)[0]
     first = next(iter(assignments.values()))
     for ax, (name, assignment) in zip(panels, assignments.items(), strict=True):
-        _panel(ax, boxes, marks, assignment, labels)
+        _panel(ax, boxes, marks, assignment, labels, height)
         differ = first.compare(assignment).predictions
         if len(differ):
             ax.scatter(
@@ -116,8 +116,10 @@ def assignment_figure(
             title=_title(name, assignment, labels),
         )
     panels[0].set_ylabel("y (pixels)")
-    rings_mean = f"ring: not as by {next(iter(assignments))}; " if len(assignments) > 1 else ""
-    figure.supxlabel(f"{rings_mean}hatched: no prediction learns it", fontsize=8, color="0.3")
+    legend = ["small grey dot: learns that there is no object", "cross: ignored", "hatched: no prediction learns it"]
+    if len(assignments) > 1:
+        legend.append(f"ring: not as by {next(iter(assignments))}")
+    figure.supxlabel("; ".join(legend), fontsize=8, color="0.3")
     return figure
 
 
@@ -134,7 +136,9 @@ def _marks(points: Any, fmt: BoxFormat, image_size: tuple[float, float]) -> Floa
     return array
 
 
-def _panel(ax: Axes, boxes: Boxes, marks: FloatArray, assignment: Assignment, labels: Sequence[str] | None) -> None:
+def _panel(
+    ax: Axes, boxes: Boxes, marks: FloatArray, assignment: Assignment, labels: Sequence[str] | None, height: float
+) -> None:
     target, ignore, pairs = (_host(array) for array in (assignment.target, assignment.ignore, assignment.pairs))
     idle = (target < 0) & ~ignore
     ax.scatter(marks[idle][:, 0], marks[idle][:, 1], s=1.5, color="0.75", zorder=1, gid="background")
@@ -159,9 +163,12 @@ def _panel(ax: Axes, boxes: Boxes, marks: FloatArray, assignment: Assignment, la
             style: dict[str, Any] = {"marker": marker, "color": colour, "edgecolors": "white", "linewidths": 0.6}
             ax.scatter(own[:, 0], own[:, 1], s=36, zorder=4, gid=f"predictions of {number}", **style)
         x, y = corners[:2].tolist()
+        # Above the box, where no mark of its own is; in it, at the upper edge of the image.
+        inside = y < 0.06 * height
         ax.annotate(
-            labels[number] if labels is not None else str(number), (max(x, 0), max(y, 0)), xytext=(3, -3), va="top",
-            textcoords="offset points", fontsize=8, color=colour, bbox=WHITE_EDGE, zorder=3.5,
+            labels[number] if labels is not None else str(number), (max(x, 0), max(y, 0)),
+            xytext=(3, -3) if inside else (1, 3), va="top" if inside else "bottom", textcoords="offset points",
+            fontsize=8, color=colour, bbox=WHITE_EDGE, zorder=3.5,
         )  # fmt: skip
 
 

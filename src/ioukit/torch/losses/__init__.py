@@ -45,6 +45,7 @@ from ioukit.torch.losses.modules import (
     ShapeIoULoss,
     SIoULoss,
     WIoULoss,
+    YOLOBoxLoss,
 )
 from ioukit.torch.losses.yolo import dfl_loss, objectness_loss, yolo_box_loss
 
@@ -69,6 +70,7 @@ __all__ = [
     "SIoULoss",
     "ShapeIoULoss",
     "WIoULoss",
+    "YOLOBoxLoss",
     "alpha_iou_loss",
     "ciou_loss",
     "dfl_loss",

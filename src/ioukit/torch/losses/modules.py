@@ -34,6 +34,7 @@ __all__ = [
     "SIoULoss",
     "ShapeIoULoss",
     "WIoULoss",
+    "YOLOBoxLoss",
 ]
 
 
@@ -131,6 +132,13 @@ class ObjectnessLoss(LossModule, of=yolo.objectness_loss): ...  # noqa: D101
 
 
 class DFLLoss(LossModule, of=yolo.dfl_loss): ...  # noqa: D101
+
+
+class YOLOBoxLoss(LossModule, of=yolo.yolo_box_loss):  # noqa: D101
+    def forward(self, pred: Tensor, target: Tensor, assigned: Tensor) -> Tensor:  # type: ignore[override]
+        """The loss of the boxes in assigned cells, reduced."""
+        result: Tensor = self.function(pred, target, assigned, **self.options)
+        return result
 
 
 class WIoULoss(nn.Module):
