@@ -110,6 +110,9 @@ impl Rectangles {
 /// Pairs a thread takes at a time; two such parts are worth a second thread.
 const PART: usize = 1 << 13;
 
+/// Pairs that are measured at a time.
+const ENOUGH: usize = 1 << 10;
+
 /// Rectangles by where they begin along x: those that may meet another lie together.
 struct Sweep {
     /// In this order.
@@ -169,6 +172,27 @@ impl Sweep {
         }
         near
     }
+
+    /// Adds the positions of the rectangles that may meet this one, each behind its number.
+    #[inline(always)]
+    fn find(&self, one: &Row, number: usize, found: &mut Vec<(usize, usize)>) {
+        let window = self.window(one);
+        for start in window.clone().step_by(BLOCK) {
+            let near = self.near(one, start);
+            for (group, near) in near.as_chunks::<8>().0.iter().enumerate() {
+                if u64::from_ne_bytes(*near) == 0 {
+                    continue;
+                }
+                for (k, _) in near.iter().enumerate().filter(|&(_, &near)| near != 0) {
+                    let position = start + group * 8 + k;
+                    if position >= window.end {
+                        break;
+                    }
+                    found.push((number, position));
+                }
+            }
+        }
+    }
 }
 
 /// Every rectangle of one set against every rectangle of the other: row by row.
@@ -177,7 +201,7 @@ pub fn pairwise(measure: AreaMeasure, first: &Rectangles, second: &Rectangles, t
     let sweep = Sweep::new(second, first.len());
     let part = (PART / width.max(1)).max(1) * width;
     in_parts(first.len() * width, part, threads, |start, out| {
-        let rows = &first.rows[start / width..];
+        let rows = &first.rows[start / width..][..out.len() / width];
         simd::run(Level::best(), PairwisePart { measure, rows, second: &sweep, out });
     })
 }
@@ -245,41 +269,39 @@ impl Kernel for PairwisePart<'_> {
     #[inline(always)]
     fn run<I: InstructionSet, const L: usize>(self) {
         let Self { measure, rows, second, out } = self;
-        let (mut a, mut b, mut values) = (Columns::new(), Columns::new(), [0.0; BLOCK]);
+        let width = second.rows.len();
         let nothing = measure.of(0.0, 1.0, 1.0);
-        for (one, out) in rows.iter().zip(out.chunks_mut(second.rows.len())) {
-            if nothing != 0.0 {
-                out.fill(nothing); // else it is fresh memory, which is 0
-            }
-            a.fill(one);
-            let (mut waiting, mut numbers) = (0, [0; BLOCK]);
-            let window = second.window(one);
-            for start in window.clone().step_by(BLOCK) {
-                let near = second.near(one, start);
-                for (group, near) in near.as_chunks::<8>().0.iter().enumerate() {
-                    if u64::from_ne_bytes(*near) == 0 {
-                        continue;
-                    }
-                    for (k, _) in near.iter().enumerate().filter(|&(_, &near)| near != 0) {
-                        let position = start + group * 8 + k;
-                        if position >= window.end {
-                            break;
-                        }
-                        b.set(waiting, &second.rows[position]);
-                        numbers[waiting] = second.numbers[position];
-                        waiting += 1;
-                        if waiting == BLOCK {
-                            measure_block(measure, &a, &b, &mut values);
-                            scatter(&numbers, &values, out);
-                            waiting = 0;
-                        }
-                    }
+        if nothing != 0.0 {
+            out.fill(nothing); // else it is fresh memory, which is 0
+        }
+        let (mut a, mut b, mut values) = (Columns::new(), Columns::new(), [0.0; BLOCK]);
+        // Pairs of several rows, so that few to a row do not mean blocks that are nearly empty.
+        let mut found = Vec::with_capacity(ENOUGH + width);
+        for number in 0..=rows.len() {
+            if let Some(one) = rows.get(number) {
+                second.find(one, number, &mut found);
+                if found.len() < ENOUGH {
+                    continue;
                 }
             }
-            if waiting > 0 {
+            // The only place that measures: with several of them, the compiler misses the vectors.
+            for pairs in found.chunks(BLOCK) {
+                if pairs[0].0 == pairs[pairs.len() - 1].0 {
+                    a.fill(&rows[pairs[0].0]);
+                } else {
+                    for (place, &(number, _)) in pairs.iter().enumerate() {
+                        a.set(place, &rows[number]);
+                    }
+                }
+                for (place, &(_, position)) in pairs.iter().enumerate() {
+                    b.set(place, &second.rows[position]);
+                }
                 measure_block(measure, &a, &b, &mut values);
-                scatter(&numbers[..waiting], &values, out);
+                for (&(number, position), &value) in pairs.iter().zip(&values) {
+                    out[number * width + second.numbers[position] as usize] = value;
+                }
             }
+            found.clear();
         }
     }
 }
@@ -309,13 +331,6 @@ impl<'r, P: Iterator<Item = (&'r Row, &'r Row)>> Kernel for Pairs<'_, P> {
 #[inline(always)]
 fn block(column: &[f64], start: usize) -> &[f64; BLOCK] {
     column[start..].first_chunk().expect("filled up")
-}
-
-#[inline(always)]
-fn scatter(numbers: &[u32], values: &[f64; BLOCK], out: &mut [f64]) {
-    for (&number, &value) in numbers.iter().zip(values) {
-        out[number as usize] = value;
-    }
 }
 
 #[inline(always)]

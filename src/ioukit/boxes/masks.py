@@ -45,7 +45,7 @@ class Masks(Regions):
                [0, 1, 1, 0],
                [0, 1, 1, 0]])
         >>> masks.to_boxes()
-        Boxes([[1., 1., 2., 2.]], format='xywh', dtype=float64)
+        Boxes([[1., 1., 3., 3.]], format='xyxy', dtype=float64)
         >>> masks.area
         array([4.])
     """
@@ -233,11 +233,11 @@ class Masks(Regions):
         return _core.masks_to_rle(*self._parts, compressed, text)
 
     def to_boxes(self) -> Boxes:
-        """The smallest boxes around the foreground: whole pixels, ``"xywh"``, float64; all 0 for an empty mask.
+        """The smallest boxes around the foreground: whole pixels, ``"xyxy"``, float64; all 0 for an empty mask.
 
-        These are the numbers of ``pycocotools.mask.toBbox``.
+        ``to_boxes().convert("xywh")`` has the numbers of ``pycocotools.mask.toBbox``.
         """
-        return Boxes._trusted(_core.mask_bounds(*self._parts), "xywh", False)
+        return Boxes._trusted(_core.mask_bounds(*self._parts), "xywh", False).convert("xyxy")
 
     def merge(self, intersect: bool = False) -> Masks:
         """One mask: the union of all, or with ``intersect`` their intersection.
