@@ -35,9 +35,9 @@ def test_overlap(row: dict[str, str], variant: str) -> None:
         function = getattr(ioukit, f"{family}_{variant}")
         first, second = (a, b) if family == "elementwise" else ([a], [b])
         if row[variant] in ERRORS:
-            with pytest.raises(ERRORS[row[variant]], match=r"boxes1(\[0\]|\[\]) is"):
+            with pytest.raises(ERRORS[row[variant]], match=r"^boxes1(\[0\])? is"):
                 function(first, second)
-            with pytest.raises(ERRORS[row[variant]], match=r"boxes2(\[0\]|\[\]) is"):
+            with pytest.raises(ERRORS[row[variant]], match=r"^boxes2(\[0\])? is"):
                 function(second, first)
         else:
             assert float(f"{function(first, second)[answer]:.12g}") == float(row[variant])
@@ -58,7 +58,7 @@ def one_annotation(box: list[float]) -> dict[str, Any]:
 @pytest.mark.parametrize("row", CALLS, ids=lambda row: row["what"])
 def test_calls(row: dict[str, str]) -> None:
     names = {
-        **vars(ioukit),
+        **{name: getattr(ioukit, name) for name in ioukit.__all__},
         "np": np,
         "nan": math.nan,
         "inf": math.inf,

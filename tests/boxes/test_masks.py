@@ -131,6 +131,10 @@ class TestRecords:
         with pytest.raises(error, match=says):
             Masks.from_rle([SMALL[0], record])
 
+    def test_one_record_is_no_list(self) -> None:
+        with pytest.raises(TypeError, match=r"records must be a list of records, got one: \[record\]"):
+            Masks.from_rle(SMALL[0])  # type: ignore[arg-type]
+
     @given(st.text(st.characters(min_codepoint=40, max_codepoint=120), max_size=12), st.integers(0, 9))
     def test_no_string_crashes_and_what_is_read_is_written_alike(self, text: str, width: int) -> None:
         record: Any = {"size": [7, width], "counts": text}
@@ -226,7 +230,7 @@ class TestPolygons:
         [
             ([4, 5], ValueError, "height must be one integer or 1 of them, one for each mask, got .* shape"),
             ([4.0], ValueError, "height must be one integer or 1 of them"),
-            (4.0, TypeError, "integer"),
+            (4.0, TypeError, r"height must be an integer, or one for each mask, got 4\.0"),
             (-1, ValueError, r"polygons\[0\]: the size must"),
         ],
     )

@@ -249,6 +249,10 @@ def test_plain_arrays_are_not_guessed() -> None:
         pairwise_iou(rows, rows)
     with pytest.raises(ValueError, match=r"passed as Boxes3D\(\.\.\., z=, unit=, sense=\)"):
         pairwise_iou(np.zeros((2, 7)), np.zeros((2, 7)))
+    with pytest.raises(ValueError, match=r"got \(3, 4, 2\); points of 2 numbers are passed as Polygons\("):
+        pairwise_iou(np.zeros((3, 4, 2)), np.zeros((3, 4, 2)))
+    with pytest.raises(ValueError, match=r"rows of 4 points are passed as Polygons.from_flat"):
+        pairwise_iou(np.zeros((2, 8)), np.zeros((2, 8)))
     with pytest.raises(TypeError, match=r"both sets must be of one kind, got RotatedBoxes and ndarray: convert one"):
         pairwise_iou(clockwise(rows), rows)
     with pytest.raises(TypeError, match="giou is defined for upright boxes; for RotatedBoxes there are intersection"):

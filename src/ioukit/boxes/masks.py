@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ioukit.boxes.boxes import Boxes
 from ioukit.boxes.regions import Regions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -98,6 +99,8 @@ class Masks(Regions):
             TypeError: If a record or a field is of the wrong kind.
             KeyError: If a field is missing.
         """
+        if isinstance(records, Mapping):
+            raise TypeError("records must be a list of records, got one: [record]")
         return cls._trusted(*_core.masks_from_rle(list(records), "records"))
 
     @classmethod
