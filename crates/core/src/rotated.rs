@@ -110,9 +110,6 @@ impl Rectangles {
 /// Pairs a thread takes at a time; two such parts are worth a second thread.
 const PART: usize = 1 << 13;
 
-/// Pairs that are measured at a time.
-const ENOUGH: usize = 1 << 10;
-
 /// Rectangles by where they begin along x: those that may meet another lie together.
 struct Sweep {
     /// In this order.
@@ -171,27 +168,6 @@ impl Sweep {
             near[k] = u8::from(may_meet(one[0], one[1], one[7], one[8], [x[k], y[k], reach_x[k], reach_y[k]]));
         }
         near
-    }
-
-    /// Adds the positions of the rectangles that may meet this one, each behind its number.
-    #[inline(always)]
-    fn find(&self, one: &Row, number: usize, found: &mut Vec<(usize, usize)>) {
-        let window = self.window(one);
-        for start in window.clone().step_by(BLOCK) {
-            let near = self.near(one, start);
-            for (group, near) in near.as_chunks::<8>().0.iter().enumerate() {
-                if u64::from_ne_bytes(*near) == 0 {
-                    continue;
-                }
-                for (k, _) in near.iter().enumerate().filter(|&(_, &near)| near != 0) {
-                    let position = start + group * 8 + k;
-                    if position >= window.end {
-                        break;
-                    }
-                    found.push((number, position));
-                }
-            }
-        }
     }
 }
 
@@ -275,33 +251,50 @@ impl Kernel for PairwisePart<'_> {
             out.fill(nothing); // else it is fresh memory, which is 0
         }
         let (mut a, mut b, mut values) = (Columns::new(), Columns::new(), [0.0; BLOCK]);
-        // Pairs of several rows, so that few to a row do not mean blocks that are nearly empty.
-        let mut found = Vec::with_capacity(ENOUGH + width);
-        for number in 0..=rows.len() {
-            if let Some(one) = rows.get(number) {
-                second.find(one, number, &mut found);
-                if found.len() < ENOUGH {
-                    continue;
-                }
-            }
-            // The only place that measures: with several of them, the compiler misses the vectors.
-            for pairs in found.chunks(BLOCK) {
-                if pairs[0].0 == pairs[pairs.len() - 1].0 {
-                    a.fill(&rows[pairs[0].0]);
-                } else {
-                    for (place, &(number, _)) in pairs.iter().enumerate() {
-                        a.set(place, &rows[number]);
+        let (mut waiting, mut places) = (0, [0; BLOCK]);
+        for (number, one) in rows.iter().enumerate() {
+            // Where rows have few pairs, several of them share a block: the pairs from `own` on are of this one.
+            let (mut own, mut filled) = (waiting, false);
+            let window = second.window(one);
+            for start in window.clone().step_by(BLOCK) {
+                let near = second.near(one, start);
+                for (group, near) in near.as_chunks::<8>().0.iter().enumerate() {
+                    if u64::from_ne_bytes(*near) == 0 {
+                        continue;
+                    }
+                    for (k, _) in near.iter().enumerate().filter(|&(_, &near)| near != 0) {
+                        let position = start + group * 8 + k;
+                        if position >= window.end {
+                            break;
+                        }
+                        b.set(waiting, &second.rows[position]);
+                        places[waiting] = number * width + second.numbers[position] as usize;
+                        waiting += 1;
+                        if waiting == BLOCK {
+                            if own > 0 {
+                                for place in own..BLOCK {
+                                    a.set(place, one);
+                                }
+                            } else if !filled {
+                                a.fill(one);
+                                filled = true;
+                            }
+                            measure_block(measure, &a, &b, &mut values);
+                            scatter(&places, &values, out);
+                            (waiting, own) = (0, 0);
+                        }
                     }
                 }
-                for (place, &(_, position)) in pairs.iter().enumerate() {
-                    b.set(place, &second.rows[position]);
-                }
-                measure_block(measure, &a, &b, &mut values);
-                for (&(number, position), &value) in pairs.iter().zip(&values) {
-                    out[number * width + second.numbers[position] as usize] = value;
+            }
+            if !filled {
+                for place in own..waiting {
+                    a.set(place, one);
                 }
             }
-            found.clear();
+        }
+        if waiting > 0 {
+            measure_block(measure, &a, &b, &mut values);
+            scatter(&places[..waiting], &values, out);
         }
     }
 }
@@ -331,6 +324,13 @@ impl<'r, P: Iterator<Item = (&'r Row, &'r Row)>> Kernel for Pairs<'_, P> {
 #[inline(always)]
 fn block(column: &[f64], start: usize) -> &[f64; BLOCK] {
     column[start..].first_chunk().expect("filled up")
+}
+
+#[inline(always)]
+fn scatter(places: &[usize], values: &[f64; BLOCK], out: &mut [f64]) {
+    for (&place, &value) in places.iter().zip(values) {
+        out[place] = value;
+    }
 }
 
 #[inline(always)]
