@@ -221,6 +221,13 @@ class TestDifferences:
             with pytest.raises(ValueError, match=r"pyobj\[0\]\[0\] has . numbers"):
                 ours.frPyObjects([ring], 3, 4)
 
+    @pytest.mark.skipif(np.__version__ < "2", reason="NumPy 1 wraps the number around")
+    def test_areas_of_many_records(self) -> None:
+        records = [self.square()] * 300
+        with pytest.raises(OverflowError):
+            theirs.area(records)
+        assert_same(ours.area(records), np.full(300, 4, np.uint32))
+
     def test_counts_that_are_no_integers(self) -> None:
         record = {"size": [2, 2], "counts": [1.9, 3]}
         assert theirs.frPyObjects(record, 2, 2)["counts"] == b"13"
