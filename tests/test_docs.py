@@ -62,5 +62,5 @@ def test_the_tests_that_a_page_names_exist() -> None:
     tests = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
     text = "\n".join(tests.values())
     named = {name for page in PAGES for name in re.findall(r"`(test_\w+)`", (ROOT / page).read_text(encoding="utf-8"))}
-    assert len(named) > 10
+    assert len(named) >= 10
     assert [name for name in sorted(named) if name not in tests and f"def {name}(" not in text] == []
