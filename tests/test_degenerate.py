@@ -58,7 +58,7 @@ def one_annotation(box: list[float]) -> dict[str, Any]:
 @pytest.mark.parametrize("row", CALLS, ids=lambda row: row["what"])
 def test_calls(row: dict[str, str]) -> None:
     names = {
-        **{name: getattr(ioukit, name) for name in ioukit.__all__},
+        **{name: getattr(ioukit, name) for name in ioukit.__all__},  # fetched when they are asked for
         "np": np,
         "nan": math.nan,
         "inf": math.inf,

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib import patches
 from matplotlib.figure import Figure
 
-from ioukit import pairwise_centre_distance, plots
+from ioukit import nms, pairwise_centre_distance, pairwise_iou, plots, soft_nms, weighted_boxes_fusion
 from ioukit.anchors import anchor_boxes, anchor_points
 from ioukit.assign import assign_atss, assign_max_iou, assign_simota
 from ioukit.overlap.variants import VARIANTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from matplotlib.axes import Axes
 
 OBJECT, DETECTION = [2, 2, 8, 8], [4, 3, 10, 9]
 SCENE = {
@@ -27,6 +30,14 @@ SCENE = {
     "dog": [40, 230, 150, 350],
     "ball": [330, 320, 380, 370],
 }
+
+# What a detector may say of two people who stand close and a dog: docs/nms.md has the same numbers.
+CROWD = np.array([
+    [60, 60, 150, 260], [65, 64, 157, 266], [55, 56, 143, 255],  # the person on the left
+    [89, 60, 179, 260], [87, 57, 176, 258],  # the one on the right
+    [220, 175, 340, 265], [227, 180, 345, 270], [214, 168, 331, 262], [288, 162, 348, 222],  # the dog, and its head
+], float)  # fmt: skip
+CROWD_SCORES = np.array([0.95, 0.80, 0.62, 0.88, 0.55, 0.90, 0.74, 0.48, 0.35])
 
 
 def overlap() -> Figure:
@@ -94,12 +105,45 @@ def assignment() -> Figure:
     return plots.assignment_figure(size, objects, points.points, rules, labels=list(SCENE))
 
 
+def suppression() -> Figure:
+    """The same detections through four functions, and where those went that are gone."""
+    figure = Figure(figsize=(9, 7.2), layout="constrained")
+    axes = figure.subplots(2, 2).ravel()
+    for ax, metric, title in zip(axes[::2], ("iou", "diou"), ("nms", 'nms(metric="diou")'), strict=True):
+        found = nms(CROWD, CROWD_SCORES, iou_threshold=0.5, metric=metric, explain=True)
+        place = {box: k for k, box in enumerate(found.keep.tolist())}
+        into = [place.get(box, -1) for box in found.suppressed_by.tolist()]
+        _survivors(ax, title, CROWD[found.keep], CROWD_SCORES[found.keep], into)
+    keep, scores = soft_nms(CROWD, CROWD_SCORES, method="gaussian", score_threshold=0.3)
+    _survivors(axes[1], 'soft_nms(method="gaussian")', CROWD[keep], scores)
+    fused = weighted_boxes_fusion([CROWD], [CROWD_SCORES])
+    _survivors(axes[3], "weighted_boxes_fusion", fused.boxes, fused.scores)
+    return figure
+
+
+def _survivors(ax: Axes, title: str, boxes: np.ndarray, scores: np.ndarray, into: list[int] | None = None) -> None:
+    """Without ``into``, a box went to the survivor that it overlaps most."""
+    grey = {"fc": "0.86", "ec": "0.55", "lw": 1, "zorder": 1}
+    for x in (134, 105):
+        ax.add_patch(patches.Circle((x, 86), 22, **grey))
+        ax.add_patch(patches.FancyBboxPatch((x - 32, 118), 64, 136, boxstyle="round,pad=4,rounding_size=20", **grey))
+    for x in (245, 262, 305, 322):
+        ax.add_patch(patches.Rectangle((x - 5, 235), 10, 28, **grey))
+    ax.add_patch(patches.FancyBboxPatch((240, 200), 90, 40, boxstyle="round,pad=4,rounding_size=18", **grey))
+    ax.add_patch(patches.Ellipse((318, 192), 48, 36, **grey))
+    given = pairwise_iou(CROWD, boxes).argmax(axis=1) if into is None else into
+    plots.survivors_figure(CROWD, boxes, scores=scores, into=given, ax=ax)
+    ax.set(xlim=(40, 360), ylim=(280, 42), xticks=[], yticks=[])
+    ax.set_title(title, fontfamily="monospace", fontsize=10)
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "overlap": overlap,
     "variants": variants,
     "grid": grid,
     "regression_simulation": regression_simulation,
     "assignment": assignment,
+    "suppression": suppression,
     **{f"variant_{row.name}": partial(variant, row.name) for row in VARIANTS},
 }
 

@@ -11,15 +11,30 @@ import numpy as np
 from ioukit import _core
 from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["check_boxes", "check_finite", "check_format", "check_one_unit", "check_positive", "check_threads"]
+__all__ = [
+    "check_boxes",
+    "check_choice",
+    "check_factors",
+    "check_finite",
+    "check_format",
+    "check_one_unit",
+    "check_positive",
+    "check_threads",
+    "check_window",
+]
 
 FORMATS: tuple[BoxFormat, ...] = get_args(BoxFormat)
 
 
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Refuses what is not among the choices."""
+    if value not in choices:
+        raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
+
+
 def check_format(fmt: str) -> None:
     """Refuses what is no box format."""
-    if fmt not in FORMATS:
-        raise ValueError(f"unknown format {fmt!r}; choose from {', '.join(FORMATS)}")
+    check_choice("format", fmt, FORMATS)
 
 
 def check_boxes(boxes: FloatArray, fmt: BoxFormat, name: str) -> None:
@@ -73,6 +88,22 @@ def check_positive(**values: float) -> None:
     for name, value in values.items():
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be positive and finite, got {value}")
+
+
+def check_factors(fx: float, fy: float | None) -> tuple[float, float]:
+    """Two factors of a scale, the second being the first if it is not given; none may be negative or infinite."""
+    fy = fx if fy is None else fy
+    if not (fx >= 0 and fy >= 0):
+        raise ValueError(f"factors must not be negative, got {(fx, fy)}")
+    check_finite(fx=fx, fy=fy)
+    return fx, fy
+
+
+def check_window(xmin: float, ymin: float, xmax: float, ymax: float) -> tuple[float, float, float, float]:
+    """The window, whose sides may be infinite but not inverted."""
+    if not (xmin <= xmax and ymin <= ymax):
+        raise ValueError(f"the window must have xmin <= xmax and ymin <= ymax, got {(xmin, ymin, xmax, ymax)}")
+    return float(xmin), float(ymin), float(xmax), float(ymax)
 
 
 def check_threads(threads: int | None) -> int:

@@ -122,7 +122,6 @@ def fuse_boxes(
     rule: str,
     threads: int,
 ) -> tuple[Floats, Floats, Ids, Ids]: ...
-def group_pairs(count: int, rows: Ids, columns: Ids) -> Ids: ...
 def settle_pairs(undecided: NDArray[np.bool_], rows: Ids, columns: Ids) -> NDArray[np.uint8]: ...
 def nms_survivors(
     variant: str,
@@ -130,7 +129,7 @@ def nms_survivors(
     boxes: FloatArray,
     scores: FloatArray,
     labels: Ids | None,
-    above: float | None,
+    least: float | None,
     threads: int,
 ) -> Ids | int: ...
 def nms_first_suppressors(

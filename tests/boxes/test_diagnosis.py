@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ioukit import Boxes, Diagnosis, Finding, diagnose
-from ioukit.boxes import diagnosis
+from ioukit.boxes.findings import CODES
 from ioukit.boxes.formats import convert
 from ioukit.typing import BoxFormat, FloatArray
 from paths import EXAMPLES, load
@@ -24,7 +24,7 @@ FORMATS: tuple[BoxFormat, ...] = get_args(BoxFormat)
 NAN, INF = math.nan, math.inf
 GOOD = [[10.0, 20.0, 50.5, 80.0], [200.0, 30.0, 260.0, 90.0], [300.0, 150.0, 420.0, 200.0]]
 CENTRED = [[30.0, 50.0, 40.5, 60.0], [230.0, 60.0, 60.0, 60.0], [360.0, 175.0, 120.0, 50.0]]
-GUESSES = {code for code in diagnosis.CODES if code.startswith("looks_like")}
+GUESSES = {code for code in CODES if code.startswith("looks_like")}
 
 every_format = pytest.mark.parametrize("fmt", FORMATS)
 
@@ -309,7 +309,6 @@ class TestArguments:
             ([["a"] * 4], {}, TypeError, "array must hold float16, float32, float64, integers or bools"),
             ([[None, 0, 1, 1]], {}, TypeError, "got dtype object"),
             ("abcd", {}, TypeError, "takes a NumPy array or nested lists, got str"),
-            (Boxes(GOOD), {}, TypeError, r"got Boxes; Boxes have \.diagnose\(\) themselves"),
             (GOOD, {"format": "yxyx"}, ValueError, "unknown format 'yxyx'; choose from xyxy, xywh, cxcywh"),
             (GOOD, {"image_size": (0, 5)}, ValueError, "width must be positive and finite, got 0"),
             (GOOD, {"image_size": (5, NAN)}, ValueError, "height must be positive and finite, got nan"),
@@ -364,7 +363,7 @@ class TestReport:
 
     def test_every_code_is_documented(self) -> None:
         assert diagnose.__doc__
-        assert [code for code in diagnosis.CODES if f"``{code}``" not in diagnose.__doc__] == []
+        assert [code for code in CODES if f"``{code}``" not in diagnose.__doc__] == []
 
     def test_types_are_public(self) -> None:
         report = diagnose(self.ROWS)

@@ -37,7 +37,7 @@ def plainly(
     rows = [(float(score), box, label) for box, row in enumerate(scores) for label, score in enumerate(row)]
     if not multi_label:
         rows = [max(rows[k : k + len(scores[0])], key=lambda row: row[0]) for k in range(0, len(rows), len(scores[0]))]
-    rows = sorted((row for row in rows if row[0] > score_threshold), key=lambda row: (-row[0], row[1], row[2]))[:top_k]
+    rows = sorted((row for row in rows if row[0] >= score_threshold), key=lambda row: (-row[0], row[1], row[2]))[:top_k]
     labels = None if class_agnostic else [label for _, _, label in rows]
     keep = oracle.greedy(
         [boxes[box].tolist() for _, box, _ in rows], [score for score, _, _ in rows], iou_threshold, labels

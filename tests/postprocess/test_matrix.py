@@ -129,9 +129,9 @@ def test_score_penalties(seed: int, variant: Any) -> None:
                 factor = min(factor + (centres / diagonal) ** (2 * 0.6), 1.0) if u > 0 else 1.0
             expected[j] *= factor
     assert_allclose(in_place(found.keep, found.scores, 40)[found.keep], expected[found.keep], rtol=1e-12)
-    assert_array_equal(np.sort(found.keep), np.flatnonzero(expected > 0))
+    assert_array_equal(np.sort(found.keep), np.flatnonzero(expected >= 0))
     few = ioukit.cluster_nms(boxes, scores, variant=variant)
-    assert_array_equal(few.keep, found.keep[found.scores > 0.01])
+    assert_array_equal(few.keep, found.keep[found.scores >= 0.01])
 
 
 @seeds
@@ -202,3 +202,38 @@ def test_tensors_come_back_as_tensors() -> None:
     for got, wanted in zip(found, expected, strict=True):
         assert isinstance(got, torch.Tensor)
         assert_array_equal(got.numpy(), wanted)
+
+
+def test_scores_that_are_only_compared_may_be_any() -> None:
+    """What multiplies or averages scores needs them finite and at least 0; the rest orders them as `nms` does."""
+    boxes = [[0, 0, 10, 10], [0, 0, 10, 8], [20, 0, 30, 10], [20, 0, 30, 8], [40, 0, 50, 10]]
+    scores = [-2.0, -0.5, math.inf, -math.inf, 0.25]
+    wanted = [2, 4, 1]
+    assert ioukit.nms(boxes, scores, iou_threshold=0.5).tolist() == wanted
+    assert ioukit.fast_nms(boxes, scores, iou_threshold=0.5).tolist() == wanted
+    assert ioukit.cluster_nms(boxes, scores, iou_threshold=0.5).keep.tolist() == wanted
+    assert ioukit.non_maximum_merge(boxes, scores, iou_threshold=0.5).keep.tolist() == wanted
+    tiles = ioukit.cut_tiles((60, 20), 60)
+    assert ioukit.TiledNms(tiles, iou_threshold=0.5).add(tiles[0], boxes, scores).rows.tolist() == wanted
+    for function in ("nms", "fast_nms", "non_maximum_merge"):
+        with pytest.raises(ValueError, match=r"scores\[1\] is NaN, which is neither better nor worse"):
+            getattr(ioukit, function)(boxes[:2], [0, math.nan], iou_threshold=0.5)
+    for function in ("soft_nms", "matrix_nms"):
+        with pytest.raises(ValueError, match=r"scores\[0\] is -2.0: every score must be finite and at least 0"):
+            getattr(ioukit, function)(boxes, scores)
+    with pytest.raises(ValueError, match=r"scores\[0\] is -2.0"):
+        ioukit.cluster_nms(boxes, scores, variant="weighted")
+
+
+def test_a_score_at_the_threshold_stays_in_the_whole_room() -> None:
+    boxes, scores = [[0, 0, 10, 10], [20, 0, 30, 10]], [0.5, 0.25]
+    for threshold, wanted in ((0.25, [0, 1]), (0.375, [0]), (0.5, [0])):
+        assert ioukit.nms(boxes, scores, iou_threshold=0.5, score_threshold=threshold).tolist() == wanted
+        assert ioukit.soft_nms(boxes, scores, score_threshold=threshold)[0].tolist() == wanted
+        assert ioukit.matrix_nms(boxes, scores, score_threshold=threshold)[0].tolist() == wanted
+        found = ioukit.cluster_nms(boxes, scores, variant="score_penalty", score_threshold=threshold)
+        assert found.keep.tolist() == wanted
+        fused = ioukit.weighted_boxes_fusion([boxes], [scores], skip_box_threshold=threshold)
+        assert len(fused.scores) == len(wanted)
+        rows = ioukit.filter_detections(boxes, [[score] for score in scores], score_threshold=threshold).rows
+        assert rows.tolist() == wanted

@@ -38,13 +38,13 @@ def test_a_chain() -> None:
 
 def test_the_threshold_counts() -> None:
     boxes = Boxes([[0, 0, 3, 1], [1, 0, 4, 1]])  # IoU 0.5
-    assert len(merge_boxes(boxes, 0.5)[0]) == 1
-    assert len(merge_boxes(boxes, 0.51)[0]) == 2
+    assert len(merge_boxes(boxes, iou_threshold=0.5)[0]) == 1
+    assert len(merge_boxes(boxes, iou_threshold=0.51)[0]) == 2
 
 
 @given(grid_boxes(np.float64, max_size=12), st.sampled_from([0.1, 0.5, 1.0]))
 def test_groups(boxes: Any, threshold: float) -> None:
-    merged, groups = merge_boxes(Boxes(boxes), threshold)
+    merged, groups = merge_boxes(Boxes(boxes), iou_threshold=threshold)
     assert [group.tolist() for group in groups] == groups_by_hand(boxes, threshold)
     for row, group in zip(merged.to_list(), groups, strict=True):
         assert row == [*boxes[group, :2].min(axis=0), *boxes[group, 2:].max(axis=0)]
@@ -53,7 +53,7 @@ def test_groups(boxes: Any, threshold: float) -> None:
 def test_a_long_chain_in_any_order() -> None:
     low = np.random.default_rng(3).permutation(50_000).astype(np.float64)[:, None] * 0.25
     boxes = np.concatenate([low, np.zeros_like(low), low + 1, np.ones_like(low)], axis=1)
-    merged, groups = merge_boxes(Boxes(boxes), 0.5)
+    merged, groups = merge_boxes(Boxes(boxes), iou_threshold=0.5)
     assert merged.to_list() == [[0, 0, 49_999 * 0.25 + 1, 1]]
     assert_array_equal(groups[0], np.arange(50_000))
 
@@ -75,4 +75,4 @@ def test_boxes_without_area_stay_alone() -> None:
 @pytest.mark.parametrize("threshold", [0, 1.5, float("nan")])
 def test_refused(threshold: float) -> None:
     with pytest.raises(ValueError, match="min_iou"):
-        merge_boxes([[0, 0, 1, 1]], threshold)
+        merge_boxes([[0, 0, 1, 1]], iou_threshold=threshold)

@@ -17,8 +17,10 @@ def test_it_is_filled_up_and_cut() -> None:
         assert valid.tolist() == [True, True, False, False]
     keep, valid = nms_padded(BOXES, [0.8, 0.9, 0.7], iou_threshold=0.5, max_keep=1)
     assert (keep.tolist(), valid.tolist()) == ([1], [True])
-    keep, _ = nms_padded(BOXES, [0.8, 0.9, 0.7], iou_threshold=0.5, max_keep=3, labels=[0, 1, 0], score_threshold=0.7)
+    keep, _ = nms_padded(BOXES, [0.8, 0.9, 0.7], iou_threshold=0.5, max_keep=3, labels=[0, 1, 0], score_threshold=0.75)
     assert keep.tolist() == [1, 0, -1]
+    keep, _ = nms_padded(BOXES, [0.8, 0.9, 0.7], iou_threshold=0.5, max_keep=3, labels=[0, 1, 0], score_threshold=0.7)
+    assert keep.tolist() == [1, 0, 2]
 
 
 def test_errors() -> None:

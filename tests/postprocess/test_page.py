@@ -1,4 +1,4 @@
-"""docs/fusion.md prints what it says."""
+"""The pages about suppression and fusion print what they say."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from paths import ROOT
 
 
-def test_the_programs_of_the_page_print_what_it_says() -> None:
-    page = (ROOT / "docs" / "fusion.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("name", "count"), [("nms.md", 3), ("fusion.md", 5)])
+def test_the_programs_of_the_page_print_what_it_says(name: str, count: int) -> None:
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     programs, printed = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text"))
-    assert len(programs) == len(printed) == 6
+    assert len(programs) == len(printed) == count
     # A program goes on where the last ended; a line of its own tells what each prints.
     ran = subprocess.run(
         [sys.executable, "-c", "print('---')\n".join(programs)], capture_output=True, text=True, check=True

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from ioukit import RotatedBoxes, nms, pairwise_ioa, pairwise_iou
+from ioukit import Boxes3D, Masks, Polygons, RotatedBoxes, nms, pairwise_ioa, pairwise_iom, pairwise_iou
 from paths import DATA, load
 from postprocess.plain import greedy
 
-CASE = load(DATA / "postprocess" / "nms.json")["mmcv_rotated"]
+CASES = load(DATA / "postprocess" / "nms.json")
+CASE = CASES["mmcv_rotated"]
 
 
 def rotated(count: int, seed: int = 0) -> tuple[RotatedBoxes, Any]:
@@ -48,6 +49,63 @@ def test_survivors_are_those_of_the_definition(at: bool) -> None:
         assert found.tolist() == greedy(pairwise_ioa(boxes, boxes, of=of), scores.tolist(), 0.4)
 
 
+def polygons(rng: np.random.Generator, count: int) -> Polygons:
+    """Stars of six points, most of them not convex."""
+    angles = np.arange(6) * np.pi / 3 + rng.uniform(0, 0.9, (count, 6))
+    points = rng.uniform(4, 12, (count, 6, 1)) * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    return Polygons(list(rng.uniform(0, 40, (count, 1, 2)) + points))
+
+
+def masks(rng: np.random.Generator, count: int) -> Masks:
+    """Rectangles with holes."""
+    arrays = np.zeros((count, 40, 40), bool)
+    for array, (x, y), (width, height) in zip(
+        arrays, rng.integers(0, 26, (count, 2)), rng.integers(5, 15, (count, 2)), strict=True
+    ):
+        array[y : y + height, x : x + width] = rng.random((height, width))[: 40 - y, : 40 - x] < 0.9
+    return Masks.from_arrays(arrays)
+
+
+def boxes3d(rng: np.random.Generator, count: int) -> Boxes3D:
+    rows = [rng.uniform(0, 8, (count, 3)), rng.uniform(3, 8, (count, 3)), rng.uniform(-3, 3, (count, 1))]
+    return Boxes3D(np.concatenate(rows, axis=1), z="centre", unit="radians", sense="counterclockwise")
+
+
+@pytest.mark.parametrize("make", [polygons, masks, boxes3d])
+def test_every_kind_of_region(make: Any) -> None:
+    rng = np.random.default_rng(0)
+    count, removed = 80, 0
+    for _ in range(5):
+        regions, scores = make(rng, count), rng.integers(0, 20, count) / 20
+        labels, batch = rng.integers(0, 2, count), rng.integers(0, 3, count)
+        codes = list(zip(labels, batch, strict=True))
+        overlap, smaller = pairwise_iou(regions, regions), pairwise_iom(regions, regions)
+        for threshold in (0.0, 0.1, 0.3, 0.6):
+            found = nms(regions, scores, iou_threshold=threshold)
+            assert found.tolist() == greedy(overlap, scores.tolist(), threshold)
+            found = nms(regions, scores, iou_threshold=threshold, labels=labels, batch=batch)
+            assert found.tolist() == greedy(overlap, scores.tolist(), threshold, codes=codes)
+            found = nms(regions, scores, iou_threshold=threshold, metric="iom")
+            assert found.tolist() == greedy(smaller, scores.tolist(), threshold)
+            removed += count - len(found)
+    assert removed > 500
+
+
+def test_the_case_of_mmcv_with_quadrilaterals() -> None:
+    case = CASES["mmcv_quadri"]
+    quads = Polygons([np.array(quad, float).reshape(4, 2) for quad in case["quads"]])
+    keep = nms(quads, case["scores"], iou_threshold=case["iou_threshold"])
+    assert keep.tolist() == case["keep"]
+    keep = nms(quads, case["scores"], iou_threshold=case["iou_threshold"], labels=case["labels"])
+    assert keep.tolist() == case["class_aware_keep"]
+
+
+def test_an_error_about_a_region_names_its_position_in_the_input() -> None:
+    square, crossed = [[0, 0], [4, 0], [4, 4], [0, 4]], [[0, 0], [4, 4], [4, 0], [0, 4]]
+    with pytest.raises(ValueError, match=r"^boxes\[2\] crosses"):
+        nms(Polygons([square, square, crossed]), [0.1, 0.2, 0.9], iou_threshold=0.5)
+
+
 def test_explanations() -> None:
     boxes, scores = rotated(80, seed=1)
     batch = np.arange(80) % 2
@@ -58,7 +116,7 @@ def test_explanations() -> None:
         assert_array_equal(result.keep, nms(boxes, scores, **options))
         for box in range(80):
             first = next((k for k in result.keep if overlap[k, box] > 0.2 and batch[k] == batch[box]), -1)
-            if box in result.keep or scores[box] <= 0.1:
+            if box in result.keep or scores[box] < 0.1:
                 assert result.reason[box] == ("kept" if box in result.keep else "score")
                 first = -1
             else:

@@ -67,7 +67,7 @@ def test_words() -> None:
         "box 0 (score 0.9) was kept",
         "box 1 (score 0.8) was removed by box 0 (score 0.9): iou 0.75 is above 0.5",
         "box 2 (score 0.7) was removed: max_keep better boxes were kept, none of which overlaps it",
-        "box 3 (score 0.1) was removed: its score is not above score_threshold",
+        "box 3 (score 0.1) was removed: its score is below score_threshold",
     ]
     assert result.explain(-4) == result.explain(0)
     assert repr(result) == "<Suppression: 1 of 4 kept; removed 1 by score, 1 by overlap, 1 by max_keep>"

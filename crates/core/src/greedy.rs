@@ -1,4 +1,4 @@
-//! Passes over the pairs that overlap, from the best box down: Soft-NMS, groups around the best, what is settled.
+//! Passes over the pairs that overlap, from the best box down: Soft-NMS, and what is settled.
 //!
 //! Pairs are those of [`crate::join::self_join`]: each once, the smaller number first, ordered by it. Where a function
 //! says that boxes come in the order of their scores, the first of a pair is the better one.
@@ -133,18 +133,6 @@ impl<F: Float> Neighbours<F> {
     }
 }
 
-/// The best box of the group of each, for boxes in the order of their scores: a box that is in no group yet begins one
-/// and takes with it all that it makes a pair with and that are in none.
-pub fn groups(count: usize, rows: &[i64], columns: &[i64]) -> Vec<i64> {
-    let mut group: Vec<i64> = (0..count as i64).collect();
-    for (&row, &column) in rows.iter().zip(columns) {
-        if group[row as usize] == row && group[column as usize] == column {
-            group[column as usize] = row;
-        }
-    }
-    group
-}
-
 /// What is known of a box while others are still to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -206,12 +194,6 @@ mod tests {
         let one = pairs(&[(0, 2, 0.5)]);
         assert_eq!(soft_nms(&[0.5, 0.5, 1.0], &one, Decay::Linear, 0.0, usize::MAX).0, [2, 1, 0]);
         assert_eq!(soft_nms(&[1.0, 0.5, 1.0], &one, Decay::Linear, 0.0, usize::MAX).0, [0, 1, 2]);
-    }
-
-    #[test]
-    fn a_group_takes_the_neighbours_of_its_best_alone() {
-        assert_eq!(groups(4, &[0, 1, 2], &[1, 2, 3]), [0, 0, 2, 2]);
-        assert_eq!(groups(0, &[], &[]), [0_i64; 0]);
     }
 
     #[test]

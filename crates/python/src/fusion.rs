@@ -114,27 +114,6 @@ pub fn fuse_boxes<'py>(
     ))
 }
 
-fn check_pairs(count: usize, rows: &[i64], columns: &[i64]) -> PyResult<()> {
-    let within = |&number: &i64| 0 <= number && (number as usize) < count;
-    if rows.len() != columns.len() || !rows.iter().chain(columns).all(within) {
-        return Err(PyTypeError::new_err("a row and a column per pair, each a box"));
-    }
-    Ok(())
-}
-
-/// The best box of the group of each of `count` boxes, which come in the order of their scores.
-#[pyfunction]
-pub fn group_pairs<'py>(
-    py: Python<'py>,
-    count: usize,
-    rows: PyReadonlyArray1<'py, i64>,
-    columns: PyReadonlyArray1<'py, i64>,
-) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let (rows, columns) = (rows.as_slice()?, columns.as_slice()?);
-    check_pairs(count, rows, columns)?;
-    Ok(py.detach(|| greedy::groups(count, rows, columns)).into_pyarray(py))
-}
-
 /// What greedy NMS makes of boxes in the order of their scores: 0 kept, 1 suppressed, 2 not known yet.
 #[pyfunction]
 pub fn settle_pairs<'py>(
@@ -144,7 +123,10 @@ pub fn settle_pairs<'py>(
     columns: PyReadonlyArray1<'py, i64>,
 ) -> PyResult<Bound<'py, PyArray1<u8>>> {
     let (undecided, rows, columns) = (undecided.as_slice()?, rows.as_slice()?, columns.as_slice()?);
-    check_pairs(undecided.len(), rows, columns)?;
+    let within = |&number: &i64| 0 <= number && (number as usize) < undecided.len();
+    if rows.len() != columns.len() || !rows.iter().chain(columns).all(within) {
+        return Err(PyTypeError::new_err("a row and a column per pair, each a box"));
+    }
     let fates = py.detach(|| greedy::settle(undecided, rows, columns));
     Ok(fates.into_iter().map(|fate| fate as u8).collect::<Vec<_>>().into_pyarray(py))
 }

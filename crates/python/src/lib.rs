@@ -31,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use super::evaluation::{accumulate, match_detections};
     #[pymodule_export]
-    use super::fusion::{fuse_boxes, group_pairs, settle_pairs, soft_nms};
+    use super::fusion::{fuse_boxes, settle_pairs, soft_nms};
     #[pymodule_export]
     use super::join::overlap_join;
     #[pymodule_export]

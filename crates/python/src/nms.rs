@@ -11,24 +11,24 @@ use pyo3::types::PyTuple;
 use crate::overlap::variant_named;
 
 /// The positions of the boxes (N, 4), xyxy, that survive, by falling score: a box that is kept removes those of lower
-/// score and its label whose overlap with it is at least `threshold`. Scores not above `above` do not take part.
+/// score and its label whose overlap with it is at least `threshold`. Scores below `least` do not take part.
 ///
 /// Instead of an array, the position of a score that is NaN.
 #[pyfunction]
-#[pyo3(signature = (variant, threshold, boxes, scores, labels, above, threads))]
+#[pyo3(signature = (variant, threshold, boxes, scores, labels, least, threads))]
 pub fn nms_survivors<'py>(
     variant: &str,
     threshold: f64,
     boxes: &Bound<'py, PyAny>,
     scores: &Bound<'py, PyAny>,
     labels: Option<PyReadonlyArray1<'py, i64>>,
-    above: Option<f64>,
+    least: Option<f64>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let variant = variant_named(variant, &[])?;
     match boxes.cast::<PyArray2<f32>>() {
-        Ok(boxes) => by_scores(Rule::new(variant, f32::from_f64(threshold)), boxes, scores, labels, above, threads),
-        Err(_) => by_scores::<f64>(Rule::new(variant, threshold), boxes.cast()?, scores, labels, above, threads),
+        Ok(boxes) => by_scores(Rule::new(variant, f32::from_f64(threshold)), boxes, scores, labels, least, threads),
+        Err(_) => by_scores::<f64>(Rule::new(variant, threshold), boxes.cast()?, scores, labels, least, threads),
     }
 }
 
@@ -37,12 +37,12 @@ fn by_scores<'py, F: Float + Element>(
     boxes: &Bound<'py, PyArray2<F>>,
     scores: &Bound<'py, PyAny>,
     labels: Option<PyReadonlyArray1<'py, i64>>,
-    above: Option<f64>,
+    least: Option<f64>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     match scores.cast::<PyArray1<f32>>() {
-        Ok(scores) => of_types(rule, boxes, scores, labels, above, threads),
-        Err(_) => of_types::<F, f64>(rule, boxes, scores.cast()?, labels, above, threads),
+        Ok(scores) => of_types(rule, boxes, scores, labels, least, threads),
+        Err(_) => of_types::<F, f64>(rule, boxes, scores.cast()?, labels, least, threads),
     }
 }
 
@@ -51,7 +51,7 @@ fn of_types<'py, F: Float + Element, S: Score + Element>(
     boxes: &Bound<'py, PyArray2<F>>,
     scores: &Bound<'py, PyArray1<S>>,
     labels: Option<PyReadonlyArray1<'py, i64>>,
-    above: Option<f64>,
+    least: Option<f64>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (py, boxes, scores) = (boxes.py(), boxes.try_readonly()?, scores.try_readonly()?);
@@ -60,8 +60,8 @@ fn of_types<'py, F: Float + Element, S: Score + Element>(
     if scores.len() != set.boxes.len() {
         return Err(PyTypeError::new_err("one score per box"));
     }
-    let above = above.map(S::from_f64);
-    match py.detach(|| survivors(set.boxes, scores, set.labels, rule, above, threads)) {
+    let least = least.map(S::from_f64);
+    match py.detach(|| survivors(set.boxes, scores, set.labels, rule, least, threads)) {
         Ok(keep) => Ok(keep.into_pyarray(py).into_any()),
         Err(nan) => Ok(nan.into_pyobject(py)?.into_any()),
     }

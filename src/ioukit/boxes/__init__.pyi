@@ -2,7 +2,8 @@
 
 from ioukit.boxes.boxes import Boxes, BoxesLike
 from ioukit.boxes.boxes3d import Boxes3D
-from ioukit.boxes.diagnosis import Diagnosis, Finding, diagnose
+from ioukit.boxes.diagnosis import diagnose
+from ioukit.boxes.findings import Diagnosis, Finding
 from ioukit.boxes.masks import Masks
 from ioukit.boxes.points import is_inside_box, order_points_clockwise
 from ioukit.boxes.polygon import Polygon

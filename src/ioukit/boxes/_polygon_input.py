@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ioukit.boxes.polygons import Polygons
     from ioukit.typing import FloatArray
 
-__all__ = ["OnePolygon", "check_polygons", "check_window", "pairs_of", "points_of", "ragged"]
+__all__ = ["OnePolygon", "check_polygons", "pairs_of", "points_of", "ragged"]
 
 LARGEST = 2.0**500  # beyond, areas overflow
 
@@ -99,9 +99,3 @@ def check_polygons(vertices: FloatArray, offsets: NDArray[np.int64], one: str = 
             says = "every coordinate must be finite"
         name = f"{one}[{at}]" if one else f"polygons[{row}][{at - offsets[row]}]"
         raise ValueError(f"{name} is {point.tolist()}: {says}")
-
-
-def check_window(xmin: float, ymin: float, xmax: float, ymax: float) -> tuple[float, float, float, float]:
-    if not (xmin <= xmax and ymin <= ymax):
-        raise ValueError(f"the window must have xmin <= xmax and ymin <= ymax, got {(xmin, ymin, xmax, ymax)}")
-    return float(xmin), float(ymin), float(xmax), float(ymax)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from ioukit._arrays import as_floats, computing_dtype
-from ioukit._checks import check_boxes, check_finite, check_format, check_one_unit, check_positive
-from ioukit.boxes.diagnosis import Diagnosis, diagnose
+from ioukit._checks import (
+    check_boxes,
+    check_factors,
+    check_finite,
+    check_format,
+    check_one_unit,
+    check_positive,
+    check_window,
+)
+from ioukit.boxes._rows import RowsOfNumbers, floats_of
 from ioukit.boxes.formats import convert
-from ioukit.boxes.regions import Regions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from ioukit.boxes.findings import Diagnosis
+    from ioukit.boxes.regions import Regions
     from ioukit.typing import BoxFormat, FloatArray
 
 __all__ = ["Boxes", "BoxesLike"]
@@ -27,7 +36,7 @@ BoxesLike: TypeAlias = "Regions | Sequence[Boxes] | ArrayLike"
 _LARGEST_IN_FLOAT32 = 2**24  # up to here every integer is a float32
 
 
-class Boxes(Regions):
+class Boxes(RowsOfNumbers):
     """N axis-aligned boxes: a frozen value that knows its format and its unit.
 
     A box is a half-open region of the plane, so its area is ``(x2 - x1) * (y2 - y1)``. Every method returns new boxes
@@ -59,8 +68,8 @@ class Boxes(Regions):
         array([200.], dtype=float32)
     """
 
-    __slots__ = ("_array", "_format", "_normalized")
-    _array: FloatArray
+    __slots__ = ("_format", "_normalized")
+    _KIND: ClassVar[tuple[str, ...]] = ("format", "normalized")
     _format: BoxFormat
     _normalized: bool
 
@@ -79,47 +88,19 @@ class Boxes(Regions):
             if normalized:
                 check_one_unit(data._normalized, normalized)
             normalized = data._normalized
-            array = _copy(convert(data._array, data._format, format), dtype or data.dtype)
+            array = floats_of(convert(data._array, data._format, format), dtype or data.dtype)
         else:
             array = _rows(data, dtype)
         check_boxes(array, format, "boxes")
-        self._set(array, format, normalized)
-
-    def _set(self, array: FloatArray, fmt: BoxFormat, normalized: bool) -> None:
-        array.flags.writeable = False
-        self._array, self._format, self._normalized = array, fmt, bool(normalized)
+        self._set(array, format, bool(normalized))
 
     @classmethod
-    def _trusted(cls, array: FloatArray, fmt: BoxFormat, normalized: bool) -> Boxes:
-        """Boxes around an array of their own, whose rows are known to be valid."""
-        boxes = cls.__new__(cls)
-        boxes._set(array, fmt, normalized)
-        return boxes
+    def _check(cls, array: FloatArray, **kind: Any) -> None:
+        check_boxes(array, kind["format"], "boxes")
 
-    def _with(self, array: FloatArray, fmt: BoxFormat | None = None, normalized: bool | None = None) -> Boxes:
-        """Boxes around an array of their own, computed from these: rounding may have made it overflow."""
-        array = np.ascontiguousarray(array, self._array.dtype)
-        fmt = fmt or self._format
-        check_boxes(array, fmt, "boxes")
-        return Boxes._trusted(array, fmt, self._normalized if normalized is None else normalized)
-
-    @staticmethod
-    def concat(boxes: Sequence[Boxes]) -> Boxes:
-        """All boxes of a sequence, in order, in the format of the first; dtypes promote as NumPy's do.
-
-        Raises:
-            ValueError: If the sequence is empty, or mixes normalized and absolute boxes.
-            TypeError: If an element is not `Boxes`.
-        """
-        if not boxes:
-            raise ValueError("concat needs at least one Boxes: the format of none is unknown")
-        for position, item in enumerate(boxes):
-            if not isinstance(item, Boxes):
-                raise TypeError(f"boxes[{position}] must be Boxes like the others, got {type(item).__name__}")
-            check_one_unit(boxes[0]._normalized, item._normalized)
-        first = boxes[0]
-        arrays = [item.convert(first._format)._array for item in boxes]
-        return Boxes._trusted(np.concatenate(arrays), first._format, first._normalized)
+    def _as(self, kind: dict[str, Any]) -> Boxes:
+        check_one_unit(kind["normalized"], self._normalized)
+        return self.convert(kind["format"])
 
     @property
     def format(self) -> BoxFormat:
@@ -131,31 +112,12 @@ class Boxes(Regions):
         """Whether the unit is the image rather than the pixel."""
         return self._normalized
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Float32 or float64."""
-        return self._array.dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(N, 4)."""
-        return (len(self._array), 4)
-
-    def numpy(self) -> FloatArray:
-        """(N, 4) numbers in this format: a copy that the caller may change."""
-        return np.array(self._array)
-
-    def to_list(self) -> list[list[float]]:
-        """The rows of `numpy` as lists of Python floats."""
-        rows: list[list[float]] = self._array.tolist()
-        return rows
-
     def convert(self, format: BoxFormat) -> Boxes:
         """The same boxes in another format."""
         check_format(format)
         if format == self._format:
             return self
-        return self._with(convert(self._array, self._format, format), format)
+        return self._with(convert(self._array, self._format, format), format=format)
 
     def normalize(self, width: float, height: float) -> Boxes:
         """In the unit of an image of this size, given in pixels; an error if they are already."""
@@ -178,8 +140,7 @@ class Boxes(Regions):
 
     def clip(self, xmin: float, ymin: float, xmax: float, ymax: float) -> Boxes:
         """The parts inside a window, whose sides may be infinite; boxes outside shrink to its edge, without area."""
-        if not (xmin <= xmax and ymin <= ymax):
-            raise ValueError(f"the window must have xmin <= xmax and ymin <= ymax, got {(xmin, ymin, xmax, ymax)}")
+        xmin, ymin, xmax, ymax = check_window(xmin, ymin, xmax, ymax)
         corners = convert(self._array, self._format, "xyxy").reshape(-1, 2, 2)
         low, high = np.array([[xmin, ymin], [xmax, ymax]], self._array.dtype)
         return self._with(convert(corners.clip(low, high).reshape(-1, 4), "xyxy", self._format))
@@ -192,10 +153,7 @@ class Boxes(Regions):
 
     def scale(self, fx: float, fy: float | None = None) -> Boxes:
         """Sides multiplied by ``fx`` and ``fy`` (``fx`` for both if not given), the centres kept."""
-        fy = fx if fy is None else fy
-        if not (fx >= 0 and fy >= 0):
-            raise ValueError(f"factors must not be negative, got {(fx, fy)}")
-        check_finite(fx=fx, fy=fy)
+        fx, fy = check_factors(fx, fy)
         return self._with_sides(lambda sides: sides * np.array([fx, fy], sides.dtype))
 
     def square(self) -> Boxes:
@@ -269,43 +227,42 @@ class Boxes(Regions):
         empty: NDArray[np.bool_] = (self._sides() == 0).any(axis=1)
         return empty
 
-    def drop_empty(self) -> Boxes:
-        """Without the boxes that have no area."""
-        return self[~self.is_empty]
-
     def diagnose(self, image_size: tuple[float, float] | None = None) -> Diagnosis:
-        """What looks wrong with these boxes, by the rules of `ioukit.diagnose`, which also takes what `Boxes` refuses.
+        """What looks wrong with these boxes; it changes nothing. `ioukit.diagnose` takes arrays, and what is refused.
+
+        Facts, by row:
+
+        - ``nan``, ``infinite``, ``too_large`` (beyond 2**126 in float16 and float32, 2**500 in float64, 2**53 in
+          integers), ``inverted`` (a side below 0): exactly the rows that `Boxes` refuses, hence of arrays alone.
+        - ``zero_size``: a side of 0, hence no area.
+        - ``negative``: begins left of or above 0, where no image size is known.
+        - ``partly_outside``, ``wholly_outside`` the image, touching it from outside included, where its size is known.
+        - ``larger_than_image``: at least 4 times its area.
+        - ``duplicate``: all numbers equal those of an earlier row.
+
+        Guesses, which need finite rows:
+
+        - ``normalized_not_declared``: no number beyond 1.5 in magnitude, and one is no integer. What follows then
+          takes the image to be 1 by 1.
+        - ``not_normalized``: declared as normalized, and at least half of the rows have a number beyond 2.
+        - ``mixed_units``: declared as normalized, and fewer rows have one beyond 2; or declared as pixels, and some
+          rows with an area and a fraction lie within [0, 1] while another has a number beyond 10.
+        - ``degrees``, of arrays of 5 columns alone: an angle, in radians, beyond 2 pi in magnitude; degrees below 6.3
+          cannot be told from radians.
+        - ``looks_like_xyxy``, ``looks_like_xywh``, ``looks_like_cxcywh``: a row misfits a format if it has a side below
+          0, or sticks out of the image (where no size is known, of its left and upper edge) by more than a tenth of its
+          side. At least a tenth of the rows and 3 of them (or all, if they are fewer) misfit the declared format, and
+          at most a fifth as many the other. Of two other formats, that with fewer misfits; both if they are even.
+          Corners read as xywh misfit nothing where no size is known; there, ``looks_like_xyxy`` needs 10 or more rows,
+          each ending right of and below the two numbers it begins with, some beginning right of and some below where
+          another ends. Centres read as xywh are not noticed without an image size.
 
         Args:
             image_size: (width, height) in pixels of the image, if it is one; normalized boxes need none.
         """
-        return diagnose(self._array, self._format, image_size=image_size, normalized=self._normalized)
+        from ioukit.boxes._box_diagnosis import diagnose_boxes  # noqa: PLC0415 - loaded when it is asked for
 
-    def __len__(self) -> int:
-        return len(self._array)
-
-    def _select(self, rows: slice | NDArray[Any]) -> Boxes:
-        return Boxes._trusted(np.ascontiguousarray(self._array[rows]), self._format, self._normalized)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Boxes):
-            return NotImplemented
-        return self._kind() == other._kind() and np.array_equal(self._array, other._array)
-
-    def __hash__(self) -> int:
-        numbers = self._array.astype(np.float64) + 0.0  # -0 equals 0, so both must hash the same
-        return hash((self._kind(), numbers.tobytes()))
-
-    def _kind(self) -> tuple[BoxFormat, bool]:
-        return self._format, self._normalized
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Boxes._trusted, (self._array, self._format, self._normalized)  # a pickled array forgets it is read-only
-
-    def __repr__(self) -> str:
-        numbers = np.array2string(self._array, separator=", ", prefix="Boxes(", threshold=40)
-        unit = ", normalized=True" if self._normalized else ""
-        return f"Boxes({numbers if len(self) else '[]'}, format={self._format!r}{unit}, dtype={self.dtype})"
+        return diagnose_boxes(self._array, self._format, image_size=image_size, normalized=self._normalized)
 
 
 def _rows(data: object, dtype: DTypeLike | None) -> FloatArray:
@@ -322,12 +279,4 @@ def _rows(data: object, dtype: DTypeLike | None) -> FloatArray:
                 "pass dtype=np.float64"
             )
         dtype = np.float32
-    return _copy(array, dtype or computing_dtype(array.dtype))
-
-
-def _copy(array: FloatArray, dtype: DTypeLike) -> FloatArray:
-    dtype = np.dtype(dtype)
-    if dtype not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float32 or float64, got {dtype}")
-    with np.errstate(over="ignore"):  # the check of the boxes refuses what overflows, by name
-        return np.array(array, dtype, order="C")
+    return floats_of(array, dtype or computing_dtype(array.dtype))

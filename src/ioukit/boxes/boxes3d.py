@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ioukit._checks import check_finite
-from ioukit.boxes._turned import TurnedBoxes, check_angle, check_choice
+from ioukit._checks import check_choice, check_finite
+from ioukit.boxes._turned import TurnedBoxes, check_angle
 from ioukit.boxes.rotated import RotatedBoxes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from ioukit.boxes.boxes import Boxes
+    from ioukit.boxes.findings import Diagnosis
     from ioukit.typing import AngleSense, AngleUnit, FloatArray
 
 __all__ = ["Boxes3D"]
@@ -62,6 +63,7 @@ class Boxes3D(TurnedBoxes):
 
     __slots__ = ("_z",)
     _z: Height
+    _KIND: ClassVar[tuple[str, ...]] = ("z", "unit", "sense")
     _COLUMNS: ClassVar[tuple[str, ...]] = ("x", "y", "z", "dx", "dy", "dz", "yaw")
     _SIDES: ClassVar[slice] = slice(3, 6)
 
@@ -78,14 +80,7 @@ class Boxes3D(TurnedBoxes):
         check_angle(unit, sense)
         if isinstance(data, Boxes3D):
             data = data.convert(z=z, unit=unit, sense=sense)._array
-        self._set(self._rows(data, dtype), unit, sense, z=z)
-
-    def _set(self, array: FloatArray, unit: AngleUnit, sense: AngleSense, **more: Any) -> None:
-        super()._set(array, unit, sense)
-        self._z = more["z"]
-
-    def _kind(self) -> dict[str, Any]:
-        return {"z": self._z, "unit": self._unit, "sense": self._sense}
+        self._set(self._rows(data, dtype), z, unit, sense)
 
     def _as(self, kind: dict[str, Any]) -> Boxes3D:
         return self.convert(**kind)
@@ -112,7 +107,7 @@ class Boxes3D(TurnedBoxes):
         """
         sense: AngleSense = "clockwise" if self._sense == "counterclockwise" else "counterclockwise"
         array = np.ascontiguousarray(self._array[:, [0, 1, 3, 4, 6]])
-        return RotatedBoxes._trusted(array, {"unit": self._unit, "sense": sense})
+        return RotatedBoxes._trusted(array, self._unit, sense)
 
     def to_boxes(self) -> Boxes:
         """The upright boxes around the rectangles seen from above, float64: ``x1, y1, x2, y2``."""
@@ -128,6 +123,29 @@ class Boxes3D(TurnedBoxes):
         """Moved by (dx, dy, dz)."""
         check_finite(dx=dx, dy=dy, dz=dz)
         return self._with(self._array + np.array([dx, dy, dz, 0, 0, 0, 0], self._array.dtype))
+
+    def diagnose(self, *, reference: Boxes3D | None = None) -> Diagnosis:
+        """What looks wrong with these boxes; it changes nothing.
+
+        - ``zero_size``: a side of 0, hence no volume. ``duplicate``: all numbers equal those of an earlier row.
+        - ``degrees``: said to be radians, and an angle is beyond 2 pi in magnitude.
+        - ``radians``: said to be degrees, of 3 boxes or more, no angle is beyond 2 pi, and one has a fraction.
+        - ``other_sense``: with the other sense, the mean over these boxes of the best IoU, as seen from above, with a
+          box of the reference is better by 0.1 or more.
+        - ``other_z``: with the other meaning of z, the mean of the best IoU in space is. Boxes whose sense is another
+          are taken with that.
+
+        One set alone tells neither its sense nor its z.
+
+        Args:
+            reference: Boxes that these should overlap, such as the ground truth of their scene.
+
+        Raises:
+            TypeError: If the reference is no `Boxes3D`.
+        """
+        from ioukit.boxes._boxes3d_diagnosis import diagnose_boxes3d  # noqa: PLC0415 - loaded when it is asked for
+
+        return diagnose_boxes3d(self, reference)
 
     @property
     def z(self) -> Height:

@@ -11,7 +11,6 @@ import numpy as np
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.boxes import _mask_input
-from ioukit.boxes._mask_diagnosis import diagnose_masks
 from ioukit.boxes.boxes import Boxes
 from ioukit.boxes.regions import Regions
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ioukit.boxes._mask_input import Parts
-    from ioukit.boxes.diagnosis import Diagnosis
+    from ioukit.boxes.findings import Diagnosis
     from ioukit.typing import FloatArray
 
 __all__ = ["Masks"]
@@ -173,9 +172,7 @@ class Masks(Regions):
         Raises:
             TypeError: If an element is not `Masks`.
         """
-        for position, item in enumerate(masks):
-            if not isinstance(item, Masks):
-                raise TypeError(f"masks[{position}] must be Masks like the others, got {type(item).__name__}")
+        Masks._check_parts(masks, "masks")
         return Masks._trusted(*_mask_input.joined([item._parts for item in masks]))
 
     @property
@@ -267,33 +264,27 @@ class Masks(Regions):
         return Masks._trusted(*_core.masks_boundary(*self._parts, float(dilation_ratio), check_threads(threads)))
 
     def diagnose(self, image_size: tuple[float, float] | None = None) -> Diagnosis:
-        """What looks wrong with these masks, by the rules of `ioukit.diagnose`.
+        """What looks wrong with these masks; it changes nothing. `ioukit.diagnose` takes records that may be no masks.
+
+        - ``other_size``: another size than that of the image, where it is known.
+        - ``empty_mask``: no pixel. ``full_mask``: all pixels.
+        - ``duplicate``: size and pixels of an earlier one.
 
         Args:
             image_size: (width, height) in pixels of the image, if all are of one.
         """
+        from ioukit.boxes._mask_diagnosis import diagnose_masks  # noqa: PLC0415 - loaded when it is asked for
+
         return diagnose_masks(self, image_size)
 
     def __len__(self) -> int:
         return len(self._sizes)
 
+    def _state(self) -> Parts:
+        return self._parts
+
     def _select(self, rows: slice | NDArray[Any]) -> Masks:
         return Masks._trusted(*_mask_input.chosen(self._parts, rows))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Masks):
-            return NotImplemented
-        return (
-            np.array_equal(self._sizes, other._sizes)
-            and np.array_equal(self._offsets, other._offsets)
-            and np.array_equal(self._runs, other._runs)
-        )
-
-    def __hash__(self) -> int:
-        return hash(tuple(part.tobytes() for part in self._parts))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Masks._trusted, self._parts  # a pickled array forgets it is read-only
 
     def __repr__(self) -> str:
         if not len(self):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from ioukit._arrays import as_floats
-from ioukit._checks import check_boxes
+from ioukit._checks import check_boxes, check_choice
 from ioukit.boxes.boxes import Boxes
 from ioukit.boxes.polygon import Polygon
 
@@ -43,8 +43,7 @@ def order_points_clockwise(points: Polygon | ArrayLike, *, start: Start = "top_l
         >>> order_points_clockwise([[0, 5], [5, 10], [10, 5], [5, 0]]).tolist()
         [[5.0, 0.0], [10.0, 5.0], [5.0, 10.0], [0.0, 5.0]]
     """
-    if start not in ("top_left", "top", "first"):
-        raise ValueError(f"unknown start {start!r}; choose from top_left, top, first")
+    check_choice("start", start, get_args(Start))
     given = np.array(points.points if isinstance(points, Polygon) else as_floats(points, "points"), np.float64)
     if given.ndim != 2 or given.shape[1] != 2:
         raise ValueError(f"points must have shape (N, 2), got {given.shape}")

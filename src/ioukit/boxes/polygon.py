@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._checks import check_finite
-from ioukit.boxes._polygon_input import OnePolygon, check_polygons, check_window, pairs_of, points_of
+from ioukit._checks import check_finite, check_window
+from ioukit.boxes._polygon_input import OnePolygon, check_polygons, pairs_of, points_of
 from ioukit.boxes.polygons import Polygons
 
 if TYPE_CHECKING:

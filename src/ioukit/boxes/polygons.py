@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from ioukit._arrays import as_floats
-from ioukit._checks import check_finite, check_one_unit, check_positive
+from ioukit._checks import check_choice, check_factors, check_finite, check_one_unit, check_positive, check_window
 from ioukit.boxes import _polygon_geometry as geometry
 from ioukit.boxes import _polygon_shapely as through_shapely
-from ioukit.boxes._polygon_input import OnePolygon, check_polygons, check_window, pairs_of, ragged
+from ioukit.boxes._polygon_input import OnePolygon, check_polygons, pairs_of, ragged
 from ioukit.boxes.boxes import Boxes
 from ioukit.boxes.formats import convert
-from ioukit.boxes.polygon_diagnosis import diagnose_polygons
 from ioukit.boxes.regions import Regions
 from ioukit.boxes.rotated import RotatedBoxes
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ioukit.boxes._polygon_shapely import JoinStyle
-    from ioukit.boxes.diagnosis import Diagnosis
+    from ioukit.boxes.findings import Diagnosis
     from ioukit.boxes.polygon import Polygon
     from ioukit.typing import FloatArray
 
@@ -153,9 +152,8 @@ class Polygons(Regions):
         """
         if not polygons:
             raise ValueError("concat needs at least one Polygons: the unit of none is unknown")
-        for position, item in enumerate(polygons):
-            if not isinstance(item, Polygons):
-                raise TypeError(f"polygons[{position}] must be Polygons like the others, got {type(item).__name__}")
+        Polygons._check_parts(polygons, "polygons")
+        for item in polygons:
             check_one_unit(polygons[0]._normalized, item._normalized)
         return Polygons._of_counts(
             np.concatenate([item._vertices for item in polygons]),
@@ -366,10 +364,7 @@ class Polygons(Regions):
 
     def scale(self, fx: float, fy: float | None = None) -> Polygons:
         """Multiplied by ``fx`` and ``fy`` (``fx`` for both if not given) about the centroid of each."""
-        fy = fx if fy is None else fy
-        if not (fx >= 0 and fy >= 0):
-            raise ValueError(f"factors must not be negative, got {(fx, fy)}")
-        check_finite(fx=fx, fy=fy)
+        fx, fy = check_factors(fx, fy)
         centre = np.repeat(self.centroid, self.num_points, axis=0)
         return self._with(centre + (self._vertices - centre) * np.array([fx, fy]))
 
@@ -436,8 +431,7 @@ class Polygons(Regions):
 
     def _each(self, work: Callable[[int], list[FloatArray]], parts: Parts, call: str, instead: str) -> Polygons:
         """One polygon for each, of the parts that ``work`` gives for a row."""
-        if parts not in ("error", "largest"):
-            raise ValueError(f"unknown parts {parts!r}; choose from error, largest")
+        check_choice("parts", parts, get_args(Parts))
         rings: list[FloatArray] = []
         for row in range(len(self)):
             found = work(row)
@@ -510,19 +504,19 @@ class Polygons(Regions):
         - ``self_crossing``: edges that cross or touch, other than neighbours at their common end.
         - ``repeated_points``: a point equals the next one, as the last equals the first in rings that are closed twice.
         - ``mixed_orientation``: some turn one way, fewer the other: the fewer.
-        - ``normalized_not_declared``: no number beyond 1.5 in magnitude, and one is no integer. ``not_normalized``:
-          declared as normalized, and at least half of the polygons have a number beyond 2.
+        - ``normalized_not_declared``: no number beyond 1.5 in magnitude, and one is no integer.
+        - ``not_normalized``: declared as normalized, and at least half of the polygons have a number beyond 2.
+        - ``mixed_units``: declared as normalized, and fewer have one; or declared as pixels, and some with a fraction
+          lie within [0, 1] while another has a number beyond 10.
         - ``partly_outside``, ``wholly_outside`` the image by their bounding boxes; ``negative`` where its size is not
           known. ``duplicate``: the points of an earlier one.
 
         Args:
             image_size: (width, height) in pixels of the image, if it is one; normalized polygons need none.
         """
-        return diagnose_polygons(self, image_size)
+        from ioukit.boxes._polygon_diagnosis import diagnose_polygons  # noqa: PLC0415 - loaded when it is asked for
 
-    def drop_empty(self) -> Polygons:
-        """Without the polygons that have no area."""
-        return self[~self.is_empty]
+        return diagnose_polygons(self, image_size)
 
     def _once(self, name: str, compute: Callable[[], NDArray[Any]]) -> Any:
         """What ``compute`` gives, kept: the points never change."""
@@ -535,27 +529,14 @@ class Polygons(Regions):
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
+    def _state(self) -> tuple[Any, ...]:
+        return self._vertices, self._offsets, self._normalized
+
     def _select(self, rows: slice | NDArray[Any]) -> Polygons:
         numbers = np.arange(len(self))[rows]
         counts = self.num_points[numbers]
         begin = np.repeat(self._offsets[numbers] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
         return Polygons._of_counts(self._vertices[begin + np.arange(len(begin))], counts, self._normalized)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Polygons):
-            return NotImplemented
-        return (
-            self._normalized == other._normalized
-            and np.array_equal(self._offsets, other._offsets)
-            and np.array_equal(self._vertices, other._vertices)
-        )
-
-    def __hash__(self) -> int:
-        # -0 equals 0, so both must hash the same
-        return hash((self._normalized, self._offsets.tobytes(), (self._vertices + 0.0).tobytes()))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Polygons._trusted, (np.array(self._vertices), np.array(self._offsets), self._normalized)
 
     def __repr__(self) -> str:
         unit = ", normalized=True" if self._normalized else ""

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
 from ioukit import _core
 from ioukit._arrays import as_floats
-from ioukit._checks import check_finite
-from ioukit.boxes._rotated_diagnosis import rotated_diagnosis
-from ioukit.boxes._turned import TurnedBoxes, check_angle, check_choice
+from ioukit._checks import check_choice, check_factors, check_finite
+from ioukit.boxes._turned import TurnedBoxes, check_angle
 from ioukit.boxes.boxes import Boxes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-    from ioukit.boxes.diagnosis import Diagnosis
+    from ioukit.boxes.findings import Diagnosis
     from ioukit.typing import AngleSense, AngleUnit, FloatArray
 
 __all__ = ["RotatedBoxes"]
@@ -78,9 +77,6 @@ class RotatedBoxes(TurnedBoxes):
             data = data.convert(unit=unit, sense=sense)._array
         self._set(self._rows(data, dtype), unit, sense)
 
-    def _kind(self) -> dict[str, Any]:
-        return {"unit": self._unit, "sense": self._sense}
-
     @staticmethod
     def from_boxes(boxes: Boxes, *, unit: AngleUnit = "radians", sense: AngleSense = "clockwise") -> RotatedBoxes:
         """Upright boxes as rotated ones of angle 0, where unit and sense are of no matter.
@@ -96,7 +92,7 @@ class RotatedBoxes(TurnedBoxes):
         check_angle(unit, sense)
         centred = boxes.convert("cxcywh").numpy()
         array = np.concatenate([centred, np.zeros((len(boxes), 1), centred.dtype)], axis=1)
-        return RotatedBoxes._trusted(array, {"unit": unit, "sense": sense})
+        return RotatedBoxes._trusted(array, unit, sense)
 
     @staticmethod
     def from_corners(
@@ -198,19 +194,18 @@ class RotatedBoxes(TurnedBoxes):
 
     def scale(self, fx: float, fy: float | None = None) -> RotatedBoxes:
         """Widths multiplied by ``fx`` and heights by ``fy`` (``fx`` if not given); centres and angles are kept."""
-        fy = fx if fy is None else fy
-        if not (fx >= 0 and fy >= 0):
-            raise ValueError(f"factors must not be negative, got {(fx, fy)}")
-        check_finite(fx=fx, fy=fy)
+        fx, fy = check_factors(fx, fy)
         with np.errstate(over="ignore"):
             return self._with(self._array * np.array([1, 1, fx, fy, 1], self._array.dtype))
 
     def diagnose(
         self, image_size: tuple[float, float] | None = None, *, reference: RotatedBoxes | None = None
     ) -> Diagnosis:
-        """What looks wrong with these boxes: the rules of `ioukit.diagnose`, and three about the angles.
+        """What looks wrong with these boxes; it changes nothing.
 
-        - ``degrees``: said to be radians, and an angle is beyond 2 pi.
+        What `Boxes.diagnose` says of sizes, units, places (by the upright boxes around) and duplicates, and:
+
+        - ``degrees``: said to be radians, and an angle is beyond 2 pi in magnitude.
         - ``radians``: said to be degrees, of 3 boxes or more, no angle is beyond 2 pi, and one has a fraction.
         - ``other_sense``: with the other sense, the mean over these boxes of the best IoU with a box of the reference
           is better by 0.1 or more. One set alone does not tell its sense.
@@ -218,8 +213,13 @@ class RotatedBoxes(TurnedBoxes):
         Args:
             image_size: (width, height) in pixels of the image, if it is one.
             reference: Boxes that these should overlap, such as the ground truth of their image.
+
+        Raises:
+            TypeError: If the reference is no `RotatedBoxes`.
         """
-        return rotated_diagnosis(self, image_size, reference)
+        from ioukit.boxes._rotated_diagnosis import diagnose_rotated  # noqa: PLC0415 - loaded when it is asked for
+
+        return diagnose_rotated(self, image_size, reference)
 
     @property
     def center(self) -> FloatArray:

@@ -16,6 +16,7 @@ from ioukit.cli._errors import bad_input, bad_value
 from ioukit.cli._output import check_output, print_result, write_whole
 from ioukit.cli._records import record_texts, with_score
 from ioukit.cli._talk import Talk
+from ioukit.postprocess._groups import best_of_images, groups
 
 __all__ = ["EXAMPLES", "filter_files"]
 
@@ -62,20 +63,29 @@ def filter_files(
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, whole or not at all.")],
     iou: Annotated[
-        float | None, typer.Option(help="Overlap above which boxes meet. [default: 0.5; soft 0.3; fuse 0.55]")
+        float | None,
+        typer.Option(
+            help="Overlap above which boxes meet; --soft gaussian has none. [default: 0.5; linear 0.3; fuse 0.55]"
+        ),
     ] = None,
-    metric: Annotated[Metric, typer.Option(help="How overlap is measured.")] = Metric.IOU,
+    metric: Annotated[
+        Metric | None, typer.Option(help="How overlap is measured; --fuse knows IoU alone. [default: iou]")
+    ] = None,
     soft: Annotated[Soft | None, typer.Option(help="Lower scores instead of removing boxes.")] = None,
-    sigma: Annotated[float, typer.Option(help="With --soft gaussian: the larger, the less scores fall.")] = 0.5,
+    sigma: Annotated[
+        float | None, typer.Option(help="With --soft gaussian: the larger, the less scores fall. [default: 0.5]")
+    ] = None,
     fuse: Annotated[
         bool, typer.Option("--fuse", help="Average the boxes of all files (weighted boxes fusion).")
     ] = False,
     weights: Annotated[
         str | None, typer.Option(metavar="LIST", help="With --fuse: a weight per file, as 2,1. [default: all 1]")
     ] = None,
-    confidence: Annotated[Confidence, typer.Option(help="With --fuse: how scores are averaged.")] = Confidence.AVG,
+    confidence: Annotated[
+        Confidence | None, typer.Option(help="With --fuse: how scores are averaged. [default: avg]")
+    ] = None,
     score_threshold: Annotated[
-        float | None, typer.Option(help="Leave out boxes with a lower score. [default: 0; soft 0.001]")
+        float | None, typer.Option(help="Leave out boxes with a lower score. [default: none; soft 0.001; fuse 0]")
     ] = None,
     max_dets: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="At most so many boxes per image. [default: all]")
@@ -96,7 +106,14 @@ def filter_files(
     """
     start = time.perf_counter()
     talk = Talk(quiet=quiet)
-    _check_use(files, output, fuse=fuse, soft=soft, metric=metric, class_agnostic=class_agnostic, weights=weights)
+    _check_use(files, output, fuse=fuse)
+    _check_options(
+        fuse,
+        soft,
+        for_soft={"--sigma": sigma},
+        for_fuse={"--weights": weights, "--confidence": confidence},
+        not_for_fuse={"--soft": soft, "--metric": metric, "--class-agnostic": class_agnostic or None},
+    )
 
     long = sum(path.stat().st_size for path in files if path.is_file()) > _LONG_WORK
     width = max(len(str(path)) for path in files)
@@ -115,7 +132,7 @@ def filter_files(
                 iou=iou,
                 score_threshold=score_threshold,
                 weights=_weights(weights),
-                confidence=confidence.value,
+                confidence=(confidence or Confidence.AVG).value,
                 max_dets=max_dets,
                 threads=threads,
             )
@@ -124,9 +141,9 @@ def filter_files(
                 rows, scores = _kept(
                     sets[0],
                     iou=(0.3 if soft else 0.5) if iou is None else iou,
-                    metric=metric.value,
+                    metric=(metric or Metric.IOU).value,
                     soft=soft.value if soft else None,
-                    sigma=sigma,
+                    sigma=0.5 if sigma is None else sigma,
                     score_threshold=score_threshold,
                     max_dets=max_dets,
                     class_agnostic=class_agnostic,
@@ -155,33 +172,32 @@ def filter_files(
         print_result(json_module.dumps(counts))
 
 
-def _check_use(
-    files: list[Path],
-    output: Path,
-    *,
-    fuse: bool,
-    soft: Soft | None,
-    metric: Metric,
-    class_agnostic: bool,
-    weights: str | None,
-) -> None:
+def _check_use(files: list[Path], output: Path, *, fuse: bool) -> None:
     with bad_value("--output"):
         check_output(output, files)
         if output.suffix == ".gz":
             raise ValueError(f"{output}: expected a name without .gz, as the file is not packed")
-    if not fuse:
-        if len(files) > 1:
-            raise typer.BadParameter(f"expected one file, got {len(files)}; --fuse takes several")
-        if weights is not None:
-            raise typer.BadParameter("--weights is for --fuse", param_hint="--weights")
-        return
-    for option, given in (
-        ("--soft", soft is not None),
-        ("--metric", metric is not Metric.IOU),
-        ("--class-agnostic", class_agnostic),
+    if len(files) > 1 and not fuse:
+        raise typer.BadParameter(f"expected one file, got {len(files)}; --fuse takes several")
+
+
+def _check_options(
+    fuse: bool,
+    soft: Soft | None,
+    *,
+    for_soft: dict[str, object],
+    for_fuse: dict[str, object],
+    not_for_fuse: dict[str, object],
+) -> None:
+    """Refuses options that would change nothing; what is None was not given."""
+    for applies, options, problem in (
+        (soft is Soft.GAUSSIAN, for_soft, "is for --soft gaussian"),
+        (fuse, for_fuse, "is for --fuse"),
+        (not fuse, not_for_fuse, "does not go with --fuse"),
     ):
-        if given:
-            raise typer.BadParameter("does not go with --fuse", param_hint=option)
+        for option, given in options.items():
+            if given is not None and not applies:
+                raise typer.BadParameter(problem, param_hint=option)
 
 
 def _weights(text: str | None) -> list[float] | None:
@@ -208,54 +224,36 @@ def _kept(
     """The rows that stay, in the order of the file, and their scores if they have changed."""
     boxes, image_ids = detections.boxes, detections.image_ids
     labels = None if class_agnostic else detections.category_ids
-    if soft:
-        meet = image_ids if labels is None else _both(image_ids, labels)
-        keep, scores = ioukit.soft_nms(
-            boxes,
-            detections.scores,
-            method=soft,
-            iou_threshold=iou,
-            sigma=sigma,
-            score_threshold=_SOFT_THRESHOLD if score_threshold is None else score_threshold,
-            labels=meet,
-            metric=metric,
-            format="xywh",
-            threads=threads,
-        )
-    else:
-        rows = np.flatnonzero(detections.scores >= (-np.inf if score_threshold is None else score_threshold))
-        keep = ioukit.nms(
-            boxes[rows],
-            detections.scores[rows],
-            iou_threshold=iou,
-            labels=None if labels is None else labels[rows],
-            batch=image_ids[rows],
-            metric=metric,
-            format="xywh",
-            threads=threads,
-        )
-        keep = rows[keep]
-        scores = detections.scores[keep]
-    best = _best_of_images(image_ids[keep], scores, max_dets)
-    keep, scores = keep[best], scores[best]
-    order = np.argsort(keep)
-    return keep[order], scores[order] if soft else None
-
-
-def _both(image_ids: npt.NDArray[np.int64], category_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """One number for each pair of an image and a category."""
-    _, image = np.unique(image_ids, return_inverse=True)
-    categories, category = np.unique(category_ids, return_inverse=True)
-    return (image * max(len(categories), 1) + category).astype(np.int64)
-
-
-def _best_of_images(
-    image_ids: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], most: int | None
-) -> npt.NDArray[np.intp]:
-    order = np.lexsort((-scores, image_ids))
-    starts = np.searchsorted(image_ids[order], image_ids[order])
-    best: npt.NDArray[np.intp] = order[np.arange(len(order)) - starts < (len(order) if most is None else most)]
-    return best
+    if not soft:
+        return np.sort(
+            ioukit.nms(
+                boxes,
+                detections.scores,
+                iou_threshold=iou,
+                labels=labels,
+                batch=image_ids,
+                metric=metric,
+                score_threshold=score_threshold,
+                max_keep=max_dets,
+                format="xywh",
+                threads=threads,
+            )
+        ), None
+    keep, scores = ioukit.soft_nms(
+        boxes,
+        detections.scores,
+        method=soft,
+        iou_threshold=iou,
+        sigma=sigma,
+        score_threshold=_SOFT_THRESHOLD if score_threshold is None else score_threshold,
+        labels=groups(labels, image_ids),
+        metric=metric,
+        format="xywh",
+        threads=threads,
+    )
+    best = best_of_images(image_ids[keep], scores, len(keep) if max_dets is None else max_dets)
+    best = best[np.argsort(keep[best])]
+    return keep[best], scores[best]
 
 
 def _as_written(path: Path, rows: npt.NDArray[np.int64], scores: npt.NDArray[np.float64] | None) -> list[str]:
@@ -284,7 +282,8 @@ def _fused(
     """New records: by image in the order the files name them, and by falling score."""
     image_ids = np.concatenate([detections.image_ids for detections in sets])
     category_ids = np.concatenate([detections.category_ids for detections in sets])
-    meet = _both(image_ids, category_ids)
+    meet = groups(category_ids, image_ids)
+    assert meet is not None
     ends = np.cumsum([len(detections) for detections in sets])[:-1]
     with bad_value(None):
         fused = ioukit.weighted_boxes_fusion(
@@ -302,7 +301,7 @@ def _fused(
     source = first[np.searchsorted(known, fused.labels)]
     _, appears, image = np.unique(image_ids, return_index=True, return_inverse=True)
     place = appears[image][source]
-    best = _best_of_images(place, fused.scores, max_dets)
+    best = best_of_images(place, fused.scores, len(place) if max_dets is None else max_dets)
     return [
         json_module.dumps(
             {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ioukit.boxes import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["Columns", "as_columns", "check_least", "check_most", "check_threshold", "host", "restore"]
+__all__ = ["Columns", "as_columns", "check_least", "check_most", "check_threshold", "host", "refuse_nan", "restore"]
 
 
 class Columns(NamedTuple):
@@ -61,12 +61,17 @@ def as_columns(
     *,
     fmt: BoxFormat | None,
     check: bool = True,
+    any_score: bool = False,
     names: tuple[str, str, str] = ("boxes", "scores", "labels"),
 ) -> Columns:
     """Checks and converts one set of boxes.
 
+    Scores that are only compared may be any (``any_score``); what multiplies or averages them needs them finite and at
+    least 0, or a lower score might rise.
+
     Raises:
-        ValueError: If a shape does not fit, a box is not valid, or a score is negative or not finite.
+        ValueError: If a shape does not fit, a box is not valid, or a score is NaN, or negative or infinite without
+            ``any_score``.
         TypeError: If something is of the wrong kind, or a program is traced.
     """
     array, dtype = single_set(names[0], host(boxes, names[0]), fmt, check)
@@ -76,13 +81,20 @@ def as_columns(
     if given.shape != array.shape[:1]:
         raise ValueError(f"{names[1]} must have shape ({len(array)},), one score per box, got {given.shape}")
     column = np.ascontiguousarray(given, np.float64)
-    good = np.isfinite(column) & (column >= 0)
+    good = ~np.isnan(column) if any_score else np.isfinite(column) & (column >= 0)
     if not good.all():
         row = int(np.flatnonzero(~good)[0])
+        if any_score:
+            refuse_nan(row, names[1])
         raise ValueError(f"{names[1]}[{row}] is {column[row]}: every score must be finite and at least 0")
     kinds = None if labels is None else integers(names[2], host(labels, names[2]), len(array))
     # A negative zero is a zero: its order among equal scores is that of the boxes.
     return Columns(array, column + 0.0, kinds, boxes, dtype, given.dtype)
+
+
+def refuse_nan(row: int, name: str = "scores") -> NoReturn:
+    """Says that a score is no number."""
+    raise ValueError(f"{name}[{row}] is NaN, which is neither better nor worse than another: remove the row first")
 
 
 def host(values: Any, name: str) -> Any:
@@ -104,7 +116,8 @@ def restore(array: NDArray[Any], like: Array) -> Array:
     if library == "torch":
         floats = array.dtype.kind == "f"
         return (as_tensor(array, like) if floats else sys.modules["torch"].from_numpy(array)).to(like.device)
-    return namespace_of(like).asarray(array)
+    xp = namespace_of(like)
+    return xp.asarray(array) if library == "jax" else xp.asarray(array, device=like.device)
 
 
 def check_threshold(**values: float) -> None:

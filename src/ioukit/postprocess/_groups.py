@@ -11,7 +11,9 @@ from ioukit._arrays import as_numpy, library_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["groups", "integers"]
+    from ioukit.typing import FloatArray
+
+__all__ = ["best_of_images", "groups", "integers"]
 
 _LARGEST = np.iinfo(np.int64).max
 
@@ -26,6 +28,14 @@ def groups(labels: NDArray[np.int64] | None, batch: NDArray[np.int64] | None) ->
         labels, batch = (np.unique(array, return_inverse=True)[1] for array in (labels, batch))
         first, last, low = 0, int(labels.max()), 0
     return (batch - low) * (last - first + 1) + (labels - first)
+
+
+def best_of_images(images: NDArray[np.int64], scores: FloatArray, most: int) -> NDArray[np.intp]:
+    """The positions of the ``most`` best of every image, by image and falling score, equal ones as they come."""
+    order = np.lexsort((-scores, images))
+    starts = np.searchsorted(images[order], images[order])
+    best: NDArray[np.intp] = order[np.arange(len(order)) - starts < most]
+    return best
 
 
 def integers(name: str, array: Any, count: int) -> NDArray[np.int64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of
 from ioukit.boxes import Boxes
 from ioukit.overlap._arguments import single_set
+from ioukit.postprocess._columns import check_most
 from ioukit.postprocess._groups import integers
 from ioukit.postprocess._native import Cut, Sets
 
@@ -24,18 +24,16 @@ __all__ = ["cut_of", "device_sets", "host_scores", "host_sets", "is_traced", "on
 def cut_of(score_threshold: float | None, max_keep: int | None, dtype: np.dtype[Any]) -> Cut:
     """Checks both; the threshold in the dtype of the scores, as NumPy compares it."""
     if max_keep is not None:
-        max_keep = operator.index(max_keep)
-        if max_keep < 0:
-            raise ValueError(f"max_keep must be at least 0, or None for no bound, got {max_keep}")
+        max_keep = check_most("max_keep", max_keep)
     if score_threshold is None:
         return Cut(None, max_keep)
     try:
-        above = float(score_threshold)
+        least = float(score_threshold)
     except (TypeError, ValueError):
         raise TypeError(f"score_threshold must be a number, got {type(score_threshold).__name__}") from None
-    if math.isnan(above):
+    if math.isnan(least):
         raise ValueError("score_threshold must be a number, got nan")
-    return Cut(float(dtype.type(above)), max_keep)
+    return Cut(float(dtype.type(least)), max_keep)
 
 
 def one_home(boxes: object, scores: object) -> str:

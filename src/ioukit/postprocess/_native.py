@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from ioukit import _core
 from ioukit.overlap.join import overlap_join
+from ioukit.postprocess._columns import refuse_nan
 from ioukit.postprocess._groups import groups
 from ioukit.postprocess._rule import Rule, least_reaching
 from ioukit.postprocess.suppression import Suppression
@@ -21,13 +23,13 @@ if TYPE_CHECKING:
 
     Keep = NDArray[np.int64]
 
-__all__ = ["Cut", "Sets", "explained", "limited", "of_boxes", "of_regions", "refuse_nan"]
+__all__ = ["Cut", "Sets", "explained", "limited", "of_boxes", "of_regions"]
 
 
 class Cut(NamedTuple):
-    """What removes boxes beside overlaps: a score that is not above ``above``, and ``max_keep`` better boxes."""
+    """What removes boxes beside overlaps: a score below ``least``, and ``max_keep`` better boxes."""
 
-    above: float | None
+    least: float | None
     max_keep: int | None
 
 
@@ -46,15 +48,10 @@ def of_boxes(sets: Sets, rule: Rule, cut: Cut, threads: int) -> Keep:
     """The positions that survive."""
     low = least_reaching(rule, sets.dtype)
     codes = groups(sets.labels, sets.batch)
-    keep = _core.nms_survivors(rule.measure.variant, low, sets.boxes, sets.scores, codes, cut.above, threads)
+    keep = _core.nms_survivors(rule.measure.variant, low, sets.boxes, sets.scores, codes, cut.least, threads)
     if isinstance(keep, int):
         refuse_nan(keep)
     return keep if cut.max_keep is None else limited(keep, sets.batch, cut.max_keep)
-
-
-def refuse_nan(row: int) -> NoReturn:
-    """Says that a score is no number."""
-    raise ValueError(f"scores[{row}] is NaN, which is neither better nor worse than another: remove the row first")
 
 
 def limited(keep: Keep, batch: NDArray[np.int64] | None, max_keep: int) -> Keep:
@@ -72,7 +69,7 @@ def limited(keep: Keep, batch: NDArray[np.int64] | None, max_keep: int) -> Keep:
 
 def explained(sets: Sets, rule: Rule, cut: Cut, keep: Keep, threads: int) -> Suppression:
     """Why the others did not survive."""
-    others = _candidates(sets.scores, cut.above)
+    others = _candidates(sets.scores, cut.least)
     others[keep] = False
     rows = np.flatnonzero(others)
     low, codes = least_reaching(rule, sets.dtype), groups(sets.labels, sets.batch)
@@ -95,21 +92,19 @@ def of_regions(
     threads: int | None,
 ) -> Suppression:
     """The same for regions of any kind, whose overlaps are computed in float64."""
-    candidates = _candidates(scores, cut.above)
+    candidates = _candidates(scores, cut.least)
     order = np.flatnonzero(candidates)[np.argsort(-scores[candidates], kind="stable")]
     low, codes = least_reaching(rule, np.dtype(np.float64)), groups(labels, batch)
     removed_by, values = np.full(len(order), -1), np.full(len(order), math.nan)
     if low <= 1 and len(order):
         sorted_codes = None if codes is None else codes[order]
         of: Any = None if rule.metric != "ioa" else rule.measure.variant.removeprefix("ioa_")
-        pairs = overlap_join(
-            regions[order],
-            min_iou=low,
-            metric=rule.metric,
-            of=of,
-            labels1=sorted_codes,
-            threads=threads,
-        )
+        try:
+            pairs = overlap_join(
+                regions[order], min_iou=low, metric=rule.metric, of=of, labels1=sorted_codes, threads=threads
+            )
+        except ValueError as error:
+            raise ValueError(_by_input(str(error), order)) from None
         alive = _core.nms_of_pairs(len(order), pairs.rows, pairs.columns) < 0
         keep = order[alive]
         if cut.max_keep is not None:
@@ -130,8 +125,13 @@ def of_regions(
     return _suppression(scores, rule, keep, order[others], first[others], values[others])
 
 
-def _candidates(scores: FloatArray, above: float | None) -> NDArray[np.bool_]:
-    return np.ones(len(scores), bool) if above is None else scores > scores.dtype.type(above)
+def _by_input(message: str, order: Keep) -> str:
+    """An error about a region by its position in the input, where the join saw it in the order of scores."""
+    return re.sub(r"^boxes[12]\[(\d+)\]", lambda found: f"boxes[{order[int(found[1])]}]", message)
+
+
+def _candidates(scores: FloatArray, least: float | None) -> NDArray[np.bool_]:
+    return np.ones(len(scores), bool) if least is None else scores >= scores.dtype.type(least)
 
 
 def _suppression(

@@ -12,7 +12,7 @@ import numpy as np
 
 from ioukit._arrays import as_numpy, library_of
 from ioukit.overlap import _agnostic
-from ioukit.postprocess._native import refuse_nan
+from ioukit.postprocess._columns import refuse_nan
 
 if TYPE_CHECKING:
     from ioukit.postprocess._rule import Rule
@@ -61,7 +61,7 @@ def _compared(values: Array, rule: Rule) -> Array:
 
 
 def survivors(
-    boxes: Array, scores: Array, codes: tuple[Array, ...], rule: Rule, above: float | None, fmt: BoxFormat | None
+    boxes: Array, scores: Array, codes: tuple[Array, ...], rule: Rule, least: float | None, fmt: BoxFormat | None
 ) -> Array:
     """The positions that survive, on the device of the boxes.
 
@@ -70,8 +70,8 @@ def survivors(
     """
     xp, order, boxes, scores, codes = sorted_sets(boxes, scores, codes, fmt, check=False)
     count = boxes.shape[0]
-    if above is not None:
-        count = int(xp.sum(xp.astype(scores > above, xp.int64)))  # they fall
+    if least is not None:
+        count = int(xp.sum(xp.astype(scores >= least, xp.int64)))  # they fall
     waiting = xp.arange(count, device=boxes.device)
     kept = [waiting[:0]]
     while waiting.shape[0]:
@@ -117,7 +117,7 @@ def padded(
     scores: Array,
     codes: tuple[Array, ...],
     rule: Rule,
-    above: float | None,
+    least: float | None,
     fmt: BoxFormat | None,
     max_keep: int,
 ) -> Array:
@@ -125,7 +125,7 @@ def padded(
     xp, order, boxes, scores, codes = sorted_sets(boxes, scores, codes, fmt, check=False)
     count = boxes.shape[0]
     positions = xp.arange(count, device=getattr(boxes, "device", None) if library_of(boxes) != "jax" else None)
-    alive = positions >= 0 if above is None else scores > above
+    alive = positions >= 0 if least is None else scores >= least
 
     def pick(alive: Array) -> tuple[Array, Array]:
         """The best that is still there, -1 if none is, and those that are there after it."""

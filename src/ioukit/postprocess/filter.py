@@ -11,6 +11,7 @@ from ioukit._arrays import as_floats, computing_dtype
 from ioukit.boxes import Boxes
 from ioukit.overlap._arguments import single_set
 from ioukit.postprocess._columns import check_most, check_threshold, host, restore
+from ioukit.postprocess._groups import best_of_images
 from ioukit.postprocess.greedy import nms
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def filter_detections(
 
     1. ``score = class_score * objectness``; every class of a box is a candidate, or with ``multi_label=False`` its best
        class alone (of equal ones the first).
-    2. Candidates whose score is **not above** ``score_threshold`` are left out.
+    2. Candidates whose score is **below** ``score_threshold`` are left out.
     3. The ``top_k`` candidates with the best scores stay, whatever their class.
     4. Greedy NMS, among candidates of one class or with ``class_agnostic`` among all: removes boxes with an overlap
        **above** ``iou_threshold``.
@@ -137,7 +138,7 @@ def filter_detections(
 
     box, label, scores = _candidates(images.scores, score_threshold, multi_label)
     image = images.number[box]
-    best = _best(image, scores, before)
+    best = best_of_images(image, scores, before)
     box, label, scores, image = box[best], label[best], scores[best], image[best]
     kept = nms(
         images.boxes[box],
@@ -150,7 +151,7 @@ def filter_detections(
         threads=threads,
     )
     kept = np.sort(kept)  # the candidates come by image and falling score
-    kept = kept[_best(image[kept], scores[kept], after)]
+    kept = kept[best_of_images(image[kept], scores[kept], after)]
     box = box[kept]
     like = images.like
     return FilteredDetections(
@@ -262,19 +263,12 @@ def _image(
 def _candidates(
     scores: FloatArray, score_threshold: float, multi_label: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
-    """Box, class and score of what is above the threshold, by box and then by class."""
+    """Box, class and score of what reaches the threshold, by box and then by class."""
+    least = scores.dtype.type(score_threshold)
     if multi_label or scores.shape[1] == 0:
-        box, label = np.nonzero(scores > scores.dtype.type(score_threshold))
+        box, label = np.nonzero(scores >= least)
     else:
         label = scores.argmax(axis=1)
-        box = np.flatnonzero(scores[np.arange(len(scores)), label] > scores.dtype.type(score_threshold))
+        box = np.flatnonzero(scores[np.arange(len(scores)), label] >= least)
         label = label[box]
     return box.astype(np.int64), label.astype(np.int64), scores[box, label]
-
-
-def _best(image: NDArray[np.int64], scores: FloatArray, most: int) -> NDArray[np.intp]:
-    """The places of the best of every image, by image and falling score; images rise."""
-    order = np.lexsort((-scores, image))
-    starts = np.searchsorted(image[order], image[order])
-    best: NDArray[np.intp] = order[np.arange(len(order)) - starts < most]
-    return best

@@ -198,7 +198,7 @@ def non_maximum_merge(
 
     Args:
         boxes: `Boxes` or an array-like of shape (N, 4), in any unit; NumPy's or of another library.
-        scores: (N,) finite numbers of at least 0; of equal ones the lower position is the better.
+        scores: (N,) numbers, infinities too; of equal ones the lower position is the better.
         iou_threshold: At least 0; at 0, boxes that intersect at all.
         labels: (N,) integers, such as classes. Only boxes with equal labels are merged.
         metric: How overlap is measured.
@@ -210,8 +210,7 @@ def non_maximum_merge(
         ``boxes``, ``scores``, ``keep`` and ``groups``.
 
     Raises:
-        ValueError: If a shape does not fit, a box is not valid, a score is negative or not finite, or an option is out
-            of range.
+        ValueError: If a shape does not fit, a box is not valid, a score is NaN, or an option is out of range.
         TypeError: If something is of the wrong kind.
 
     Examples:
@@ -228,14 +227,15 @@ def non_maximum_merge(
     check_metric(metric)
     check_threshold(iou_threshold=iou_threshold)
     workers = check_threads(threads)
-    columns = as_columns(boxes, scores, labels, fmt=format, check=check)
+    columns = as_columns(boxes, scores, labels, fmt=format, check=check, any_score=True)
     order = np.argsort(-columns.scores, kind="stable")
     corners = np.ascontiguousarray(columns.boxes[order])
     kinds = None if columns.labels is None else columns.labels[order]
     least = check_least(iou_threshold, corners.dtype)
     rows, others, _ = _core.overlap_join(metric, least, corners, None, kinds, None, workers)
-    best = _core.group_pairs(len(order), rows, others)
-    places, group = np.unique(best, return_inverse=True)
+    # Whom greedy suppression would remove goes to the box that would remove it.
+    into = _core.nms_of_pairs(len(order), rows, others)
+    places, group = np.unique(np.where(into < 0, np.arange(len(order)), into), return_inverse=True)
     merged = corners[places]
     np.minimum.at(merged[:, :2], group, corners[:, :2])
     np.maximum.at(merged[:, 2:], group, corners[:, 2:])

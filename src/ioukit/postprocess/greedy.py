@@ -12,6 +12,7 @@ from ioukit._checks import check_threads
 from ioukit.boxes import Boxes
 from ioukit.boxes.regions import Regions
 from ioukit.postprocess import _native, _traced
+from ioukit.postprocess._columns import refuse_nan, restore
 from ioukit.postprocess._groups import integers
 from ioukit.postprocess._inputs import cut_of, device_sets, host_scores, host_sets, is_traced, one_home
 from ioukit.postprocess._rule import rule_of
@@ -104,7 +105,7 @@ def nms(
         of: For ``"ioa"`` only, whose area divides: ``"second"`` (the default), that of the box that may be removed, or
             ``"first"``, that of the box that is kept.
         suppress: ``"above"`` keeps a box whose overlap is the threshold itself, ``"at_or_above"`` removes it.
-        score_threshold: Boxes whose score is not above it are left out first, compared in the dtype of the scores.
+        score_threshold: Boxes whose score is **below** it are left out first, compared in the dtype of the scores.
         max_keep: At most so many boxes survive, the best; with ``batch``, so many of each image.
         explain: Whether to return a `Suppression`, which says for every box why it did not survive.
         format: What plain arrays hold: ``"xyxy"`` (two corners, the default), ``"xywh"`` (the corner of least x
@@ -155,7 +156,7 @@ def nms(
     keep = _native.of_boxes(sets, rule, cut, workers)
     if explain:
         return _native.explained(sets, rule, cut, keep, workers)
-    return keep if library == "numpy" else _returned(keep, scores, library)
+    return restore(keep, scores)
 
 
 def _is_on_device(boxes: Any) -> bool:
@@ -177,11 +178,11 @@ def _of_regions(
     values = scores if library == "numpy" else as_numpy(scores)
     numbers = host_scores(values, len(regions))
     if np.isnan(numbers).any():
-        _native.refuse_nan(int(np.isnan(numbers).argmax()))
+        refuse_nan(int(np.isnan(numbers).argmax()))
     codes = [None if c is None else integers(n, c, len(regions)) for n, c in (("labels", labels), ("batch", batch))]
     cut = cut_of(score_threshold, max_keep, getattr(values, "dtype", numbers.dtype))
     result = _native.of_regions(regions, numbers, codes[0], codes[1], rule, cut, threads)
-    return result if explain else _returned(result.keep.copy(), scores, library)
+    return result if explain else restore(result.keep.copy(), scores)
 
 
 def _on_device(
@@ -200,7 +201,7 @@ def _on_device(
     if check:
         _traced.check(boxes, scores, fmt)
     cut = cut_of(score_threshold, max_keep, np.dtype(np.float64))
-    keep = _traced.survivors(boxes, scores, codes, rule, cut.above, fmt)
+    keep = _traced.survivors(boxes, scores, codes, rule, cut.least, fmt)
     if cut.max_keep is None:
         return keep
     if batch is None:
@@ -208,14 +209,3 @@ def _on_device(
     host = integers("batch", batch, boxes.shape[0])
     kept = _native.limited(keep.cpu().numpy(), host, cut.max_keep)
     return sys.modules["torch"].as_tensor(kept, device=keep.device)
-
-
-def _returned(keep: Any, like: Any, library: str) -> Array:
-    """Positions in the library and on the device of ``like``."""
-    if library == "torch":
-        return sys.modules["torch"].from_numpy(keep).to(like.device)
-    if library == "jax":
-        return sys.modules["jax"].numpy.asarray(keep)
-    if library == "numpy":
-        return keep
-    return like.__array_namespace__().asarray(keep, device=like.device)

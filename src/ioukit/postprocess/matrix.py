@@ -138,7 +138,7 @@ def fast_nms(
 
     Args:
         boxes: `Boxes` or an array-like of shape (N, 4), in any unit; NumPy's or of another library.
-        scores: (N,) finite numbers of at least 0; of equal ones the lower position is the better.
+        scores: (N,) numbers, infinities too; of equal ones the lower position is the better.
         iou_threshold: At least 0: removes boxes with an overlap **above** it.
         labels: (N,) integers, such as classes. Only boxes with equal labels suppress each other.
         max_keep: At most so many boxes, the best.
@@ -151,8 +151,7 @@ def fast_nms(
         (K,) int64 positions by falling score.
 
     Raises:
-        ValueError: If a shape does not fit, a box is not valid, a score is negative or not finite, or an option is out
-            of range.
+        ValueError: If a shape does not fit, a box is not valid, a score is NaN, or an option is out of range.
         TypeError: If something is of the wrong kind.
 
     Examples:
@@ -164,7 +163,7 @@ def fast_nms(
     """
     check_threshold(iou_threshold=iou_threshold)
     most = check_most("max_keep", max_keep)
-    ranked = _ranked(boxes, scores, labels, iou_threshold, metric, format, check, threads)
+    ranked = _ranked(boxes, scores, labels, iou_threshold, metric, format, check, threads, any_score=True)
     kept = _round(ranked, _above(ranked, iou_threshold), np.ones(len(ranked.order), np.bool_))
     return ranked.columns.positions_back(ranked.order[kept][:most].astype(np.int64))
 
@@ -212,7 +211,7 @@ def cluster_nms(
 
     Args:
         boxes: `Boxes` or an array-like of shape (N, 4), in any unit; NumPy's or of another library.
-        scores: (N,) finite numbers of at least 0; of equal ones the lower position is the better.
+        scores: (N,) numbers; of equal ones the lower position is the better. Finite and at least 0 but for ``"plain"``.
         iou_threshold: At least 0: removes boxes with an overlap **above** it.
         variant: What follows.
         iterations: At most so many rounds; 1 is Fast NMS. By default until nothing changes, which takes at most as many
@@ -220,7 +219,7 @@ def cluster_nms(
         sigma: Above 0, for the penalties: the larger, the less scores fall.
         beta: Above 0, for ``"score_penalty_distance"``.
         weight_threshold: At least 0, for ``"weighted"``.
-        score_threshold: With the penalties, boxes whose lowered score is **not above** it are removed.
+        score_threshold: With the penalties, boxes whose lowered score is **below** it are removed.
         labels: (N,) integers, such as classes. Only boxes with equal labels meet.
         max_keep: At most so many boxes, the best.
         metric: How overlap is measured.
@@ -232,8 +231,7 @@ def cluster_nms(
         ``keep``, ``boxes`` and ``scores`` of what is kept, by falling score.
 
     Raises:
-        ValueError: If a shape does not fit, a box is not valid, a score is negative or not finite, or an option is out
-            of range.
+        ValueError: If a shape does not fit, a box is not valid, a score is not allowed, or an option is out of range.
         TypeError: If something is of the wrong kind.
 
     Examples:
@@ -254,7 +252,7 @@ def cluster_nms(
     most = check_most("max_keep", max_keep)
     penalised = variant in ("score_penalty", "score_penalty_distance")
     least = 0.0 if penalised else min(iou_threshold, weight_threshold) if variant == "weighted" else iou_threshold
-    ranked = _ranked(boxes, scores, labels, least, metric, format, check, threads)
+    ranked = _ranked(boxes, scores, labels, least, metric, format, check, threads, any_score=variant == "plain")
     kept = _fixpoint(ranked, _above(ranked, iou_threshold), iterations)
 
     columns, order, lowered = ranked.columns, ranked.order, ranked.scores
@@ -263,7 +261,7 @@ def cluster_nms(
         distances = variant == "score_penalty_distance"
         lowered = lowered * _penalty(ranked, kept, sigma, beta if distances else None)
         places = np.argsort(-lowered, kind="stable")
-        places = places[lowered[places] > columns.score_limit(score_threshold)]
+        places = places[lowered[places] >= columns.score_limit(score_threshold)]
     else:
         places = np.flatnonzero(kept)
         if variant == "weighted":
@@ -285,10 +283,11 @@ def _ranked(
     fmt: BoxFormat | None,
     check: bool,
     threads: int | None,
+    any_score: bool = False,
 ) -> _Ranked:
     check_metric(metric)
     workers = check_threads(threads)
-    columns = as_columns(boxes, scores, labels, fmt=fmt, check=check)
+    columns = as_columns(boxes, scores, labels, fmt=fmt, check=check, any_score=any_score)
     order = np.argsort(-columns.scores, kind="stable")
     rows, others, values = _core.overlap_join(
         metric,

@@ -16,17 +16,17 @@ __all__ = ["merge_boxes"]
 
 
 def merge_boxes(
-    boxes: Boxes | ArrayLike, threshold: float = 0.5, *, threads: int | None = None
+    boxes: Boxes | ArrayLike, *, iou_threshold: float = 0.5, threads: int | None = None
 ) -> tuple[Boxes, list[NDArray[np.int64]]]:
     """The boxes around groups of boxes that overlap, directly or through others of the group.
 
-    Two boxes hang together if their IoU is **at least** ``threshold``, and a group is all that hang together in a
+    Two boxes hang together if their IoU is **at least** ``iou_threshold``, and a group is all that hang together in a
     chain: its first and its last box may be far apart. Boxes without area are groups of their own. Memory grows with
     the boxes and the pairs that overlap.
 
     Args:
         boxes: `Boxes`, or an array-like of shape (N, 4), xyxy, of one image.
-        threshold: The least IoU, above 0 and at most 1.
+        iou_threshold: The least IoU, above 0 and at most 1.
         threads: How many threads may look for the pairs, by default as many as there are cores.
 
     Returns:
@@ -44,7 +44,7 @@ def merge_boxes(
         [[0, 2, 3], [1]]
     """
     given = boxes if isinstance(boxes, Boxes) else Boxes(boxes)
-    pairs = overlap_join(given, min_iou=threshold, threads=threads)
+    pairs = overlap_join(given, min_iou=iou_threshold, threads=threads)
     first = _first_of_group(len(given), pairs.rows, pairs.columns)
     order = np.argsort(first, kind="stable")
     begins = np.flatnonzero(np.diff(first[order], prepend=-1))

@@ -85,8 +85,8 @@ def nms_padded(
     if library == "jax" and not is_traced(library, boxes, scores, labels):
         _traced.check(boxes, scores, format)
     boxes, scores, codes = device_sets(boxes, scores, labels, None)
-    above = cut_of(score_threshold, None, np.dtype(np.float64)).above
-    keep = _traced.padded(boxes, scores, codes, rule, above, format, size)
+    least = cut_of(score_threshold, None, np.dtype(np.float64)).least
+    keep = _traced.padded(boxes, scores, codes, rule, least, format, size)
     return keep, keep >= 0
 
 

@@ -28,7 +28,7 @@ class Suppression:
     overlap: FloatArray
     """(N,) the overlap with `suppressed_by`, as `pairwise_<metric>` computes it; NaN where there is none."""
     reason: NDArray[np.str_]
-    """(N,) ``"kept"``, or what removed the box: ``"score"`` (not above ``score_threshold``), ``"overlap"``, or
+    """(N,) ``"kept"``, or what removed the box: ``"score"`` (below ``score_threshold``), ``"overlap"``, or
     ``"max_keep"`` (no box that was kept overlaps it, but so many better ones were kept already)."""
     scores: FloatArray
     """(N,) the scores that decided."""
@@ -72,7 +72,7 @@ class Suppression:
             )
         words = {
             "kept": "was kept",
-            "score": "was removed: its score is not above score_threshold",
+            "score": "was removed: its score is below score_threshold",
             "max_keep": "was removed: max_keep better boxes were kept, none of which overlaps it",
         }
         return f"{name} {words[reason]}"

@@ -246,7 +246,7 @@ class TiledNms:
         Args:
             tile: One of the tiles, for the first time. One without boxes must be added too, or it is waited for.
             boxes: `Boxes` or an array-like of shape (N, 4), in the pixels of the tile and inside of it.
-            scores: (N,) finite numbers of at least 0.
+            scores: (N,) numbers, infinities too.
             labels: (N,) integers, with all tiles or with none. Only boxes with equal labels suppress each other.
             format: What plain arrays hold: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``.
             check: Whether plain arrays are checked.
@@ -262,7 +262,7 @@ class TiledNms:
         if number is None or not self._missing[number]:
             problem = "is none of the tiles" if number is None else "was added before"
             raise ValueError(f"{tile} {problem}")
-        columns = as_columns(boxes, scores, labels, fmt=format, check=check)
+        columns = as_columns(boxes, scores, labels, fmt=format, check=check, any_score=True)
         if getattr(boxes, "normalized", False):
             raise ValueError("boxes are normalized, expected pixels of the tile: denormalize(width, height) them first")
         count = len(columns.scores)

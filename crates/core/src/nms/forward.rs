@@ -10,7 +10,7 @@ use crate::overlap::{Level, single};
 
 /// Which of a few boxes, the best first, survive, where only an intersection matters. None of them may be huge.
 pub fn near<F: Float>(boxes: &[[F; 4]], labels: Option<&[i64]>, rule: Rule<F>, level: Level) -> Vec<bool> {
-    let mut survive = vec![true; boxes.len()];
+    let mut survive = vec![false; boxes.len()];
     let reference = Reference::of(rule.variant).expect("a ratio");
     with_divisor!(reference, divisor => {
         simd::run(level, Forward { boxes, labels, rule, survive: &mut survive, divisor });
@@ -38,42 +38,121 @@ impl<D: Divisor, F: Float> Kernel for Forward<'_, D, F> {
                 block[side][number % L] = corners[side];
             }
         }
+        let strips = Strips::of(boxes);
+        // Those that are not removed, as bits.
+        let mut there = vec![u64::MAX; strips.words];
+        let mut may_meet = there.clone();
         let part = safe_part(rule.min);
         for kept in 0..boxes.len() {
+            survive[kept] = there[kept / BITS] >> (kept % BITS) & 1 != 0;
             if !survive[kept] {
                 continue;
             }
             let a = Measured::new::<Iou>(boxes[kept]);
-            let first = (kept + 1) / L;
-            for (number, [x1, y1, x2, y2]) in blocks.iter().enumerate().skip(first) {
-                // Most blocks have no box that meets this one, which four comparisons tell.
-                let mut meets = false;
-                for k in 0..L {
-                    meets |= (x1[k] < a.x2) & (a.x1 < x2[k]) & (y1[k] < a.y2) & (a.y1 < y2[k]);
-                }
-                if !meets {
-                    continue;
-                }
-                let mut near = [false; L];
-                let mut any = false;
-                for k in 0..L {
-                    let b = Measured::new::<Iou>([x1[k], y1[k], x2[k], y2[k]]);
-                    let inter = intersection(&a, &b);
-                    near[k] = (inter > F::ZERO) & (inter >= part * divisor.of(&a, &b, inter));
-                    any |= near[k];
-                }
-                if !any {
-                    continue;
-                }
-                let mut lanes = lanes(&near);
-                while lanes != 0 {
-                    let other = number * L + lanes.trailing_zeros() as usize;
-                    lanes &= lanes - 1;
-                    if other > kept && survive[other] && removes(boxes, labels, rule, kept, other) {
-                        survive[other] = false;
+            strips.near(&boxes[kept], kept / BITS, &there, &mut may_meet);
+            may_meet[kept / BITS] &= u64::MAX << (kept % BITS) << 1;
+            for word in kept / BITS..strips.words {
+                let mut bits = may_meet[word];
+                while bits != 0 {
+                    let number = (word * BITS + bits.trailing_zeros() as usize) / L;
+                    let [x1, y1, x2, y2] = &blocks[number];
+                    let mut near = [false; L];
+                    for k in 0..L {
+                        let b = Measured::new::<Iou>([x1[k], y1[k], x2[k], y2[k]]);
+                        let inter = intersection(&a, &b);
+                        near[k] = (inter > F::ZERO) & (inter >= part * divisor.of(&a, &b, inter));
+                    }
+                    let shift = number * L % BITS;
+                    let block = (u64::MAX >> (BITS - L)) << shift;
+                    let mut lanes = u64::from(lanes(&near)) << shift & bits;
+                    bits &= !block;
+                    while lanes != 0 {
+                        let other = word * BITS + lanes.trailing_zeros() as usize;
+                        lanes &= lanes - 1;
+                        if removes(boxes, labels, rule, kept, other) {
+                            there[word] &= !(1 << (other % BITS));
+                        }
                     }
                 }
             }
+        }
+    }
+}
+
+/// Boxes in a word of bits.
+const BITS: usize = u64::BITS as usize;
+
+/// Adds bits to others.
+#[inline(always)]
+fn add(bits: &mut [u64], more: &[u64]) {
+    for (bits, more) in bits.iter_mut().zip(more) {
+        *bits |= more;
+    }
+}
+
+/// Which boxes may meet one: the image in strips, along and across, and bits for the boxes on each side of a strip.
+struct Strips {
+    /// The words of the bits of all boxes.
+    words: usize,
+    /// Along and across: the least coordinate, and strips per unit.
+    scale: [(f64, f64); 2],
+    /// Along and across, strip by strip: the boxes that begin in it or before.
+    begun: [Vec<u64>; 2],
+    /// The boxes that end in it or behind it.
+    not_ended: [Vec<u64>; 2],
+}
+
+impl Strips {
+    /// So many that a thousand boxes have no more than a few others in theirs, and the bits stay in the nearest cache.
+    const COUNT: usize = 64;
+
+    fn of<F: Float>(boxes: &[[F; 4]]) -> Self {
+        let words = boxes.len().div_ceil(BITS);
+        let scale = [0, 1].map(|axis| {
+            let low = boxes.iter().fold(f64::INFINITY, |low, corners| low.min(corners[axis].to_f64()));
+            let high = boxes.iter().fold(f64::NEG_INFINITY, |high, corners| high.max(corners[axis + 2].to_f64()));
+            (low, Self::COUNT as f64 / (high - low))
+        });
+        let table = || vec![0_u64; Self::COUNT * words];
+        let mut strips = Self { words, scale, begun: Default::default(), not_ended: Default::default() };
+        for axis in 0..2 {
+            let (mut begun, mut not_ended) = (table(), table());
+            for (number, corners) in boxes.iter().enumerate() {
+                let (word, bit) = (number / BITS, 1 << (number % BITS));
+                begun[strips.strip(axis, corners[axis]) * words + word] |= bit;
+                not_ended[strips.strip(axis, corners[axis + 2]) * words + word] |= bit;
+            }
+            for strip in 1..Self::COUNT {
+                let (before, from) = begun.split_at_mut(strip * words);
+                add(&mut from[..words], &before[(strip - 1) * words..]);
+                let (before, from) = not_ended.split_at_mut((Self::COUNT - strip) * words);
+                add(&mut before[(Self::COUNT - strip - 1) * words..], &from[..words]);
+            }
+            (strips.begun[axis], strips.not_ended[axis]) = (begun, not_ended);
+        }
+        strips
+    }
+
+    /// Never less for a larger coordinate, however it is rounded: boxes that meet have a strip in common.
+    #[inline(always)]
+    fn strip<F: Float>(&self, axis: usize, coordinate: F) -> usize {
+        let (low, scale) = self.scale[axis];
+        (((coordinate.to_f64() - low) * scale) as usize).min(Self::COUNT - 1)
+    }
+
+    /// Which boxes of `there` may meet this one, from a word on; no others do.
+    #[inline(always)]
+    fn near<F: Float>(&self, corners: &[F; 4], from: usize, there: &[u64], may_meet: &mut [u64]) {
+        let strip = |axis: usize, coordinate: F| {
+            let start = self.strip(axis, coordinate) * self.words;
+            start + from..start + self.words
+        };
+        let [x1, y1, x2, y2] = *corners;
+        let left = self.begun[0][strip(0, x2)].iter().zip(&self.not_ended[0][strip(0, x1)]);
+        let upper = self.begun[1][strip(1, y2)].iter().zip(&self.not_ended[1][strip(1, y1)]);
+        let there = there[from..].iter();
+        for ((bits, there), ((a, b), (c, d))) in may_meet[from..].iter_mut().zip(there).zip(left.zip(upper)) {
+            *bits = there & a & b & c & d;
         }
     }
 }

@@ -45,14 +45,14 @@ impl<F: Float> Rule<F> {
 }
 
 /// Fewer boxes are compared without an index (`benchmarks/bench_nms.py`; tests want both ways with few boxes).
-const WORTH_INDEX: usize = if cfg!(test) { 64 } else { 1 << 10 };
+const WORTH_INDEX: usize = if cfg!(test) { 64 } else { 1 << 11 };
 
 /// Fewer boxes are not worth a second thread.
 const WORTH_THREADS: usize = 1 << 13;
 
 /// The numbers of the boxes that survive, by falling score, and of equal scores the lower number first.
 ///
-/// A box removes those with its label only. Boxes whose score is not above `above` do not take part. `Err` is the number
+/// A box removes those with its label only. Boxes whose score is below `least` do not take part. `Err` is the number
 /// of a score that is NaN.
 ///
 /// # Panics
@@ -63,11 +63,11 @@ pub fn survivors<F: Float, S: Score>(
     scores: &[S],
     labels: Option<&[i64]>,
     rule: Rule<F>,
-    above: Option<S>,
+    least: Option<S>,
     threads: usize,
 ) -> Result<Vec<i64>, usize> {
     assert!(boxes.len() == scores.len() && labels.is_none_or(|labels| labels.len() == boxes.len()), "one of each");
-    let order = by_score(scores, above)?;
+    let order = by_score(scores, least)?;
     let sorted: Vec<_> = order.iter().map(|&number| boxes[number as usize]).collect();
     let labels: Option<Vec<_>> = labels.map(|labels| order.iter().map(|&number| labels[number as usize]).collect());
     let labels = labels.as_deref();

@@ -30,20 +30,20 @@ impl Score for f64 {
     }
 }
 
-/// The numbers of the scores above `above` in their order, or the number of one that is NaN.
+/// The numbers of the scores that are at least `least` in their order, or the number of one that is NaN.
 ///
 /// # Panics
 ///
 /// If there are 2^31 scores or more.
-pub fn by_score<S: Score>(scores: &[S], above: Option<S>) -> Result<Vec<u32>, usize> {
+pub fn by_score<S: Score>(scores: &[S], least: Option<S>) -> Result<Vec<u32>, usize> {
     assert!(scores.len() < 1 << 31, "fewer than 2^31 boxes");
     if let Some(nan) = scores.iter().position(|score| score.partial_cmp(score).is_none()) {
         return Err(nan);
     }
     // The upper half of the key, and the number.
-    let mut items: Vec<u64> = Vec::with_capacity(if above.is_none() { scores.len() } else { 0 });
+    let mut items: Vec<u64> = Vec::with_capacity(if least.is_none() { scores.len() } else { 0 });
     for (number, &score) in scores.iter().enumerate() {
-        if above.is_none_or(|above| score > above) {
+        if least.is_none_or(|least| score >= least) {
             items.push((score.key() & UPPER) | number as u64);
         }
     }

@@ -117,7 +117,8 @@ fn identical_boxes_leave_the_best() {
 fn scores_fall_and_equal_ones_keep_their_order() {
     let scores = [0.5, f64::NEG_INFINITY, -0.0, 0.0, f64::INFINITY, 0.5, 0.5 + f64::EPSILON];
     assert_eq!(by_score(&scores, None), Ok(vec![4, 6, 0, 5, 2, 3, 1]));
-    assert_eq!(by_score(&scores, Some(0.0)), Ok(vec![4, 6, 0, 5]));
+    assert_eq!(by_score(&scores, Some(0.0)), Ok(vec![4, 6, 0, 5, 2, 3]));
+    assert_eq!(by_score(&scores, Some(0.25)), Ok(vec![4, 6, 0, 5]));
     assert_eq!(by_score(&[0.5_f32, f32::NAN], None), Err(1));
     assert_eq!(by_score::<f32>(&[], None), Ok(vec![]));
     let mut random = random(9);

@@ -86,7 +86,7 @@ def merge_boxes(boxes: Boxes, threshold: float = 0.5) -> tuple[Boxes, list[list[
     """
     if not isinstance(boxes, Boxes):
         raise TypeError(f"boxes must be ioukit.compat.docsaidkit.Boxes, got {type(boxes).__name__}")
-    merged, groups = merge(boxes.checked(), threshold)
+    merged, groups = merge(boxes.checked(), iou_threshold=threshold)
     return Boxes(merged.numpy(), boxes.box_mode, boxes.is_normalized), [group.tolist() for group in groups]
 
 

@@ -1,0 +1,158 @@
+"""What a diagnosis is: findings, each with a code, a severity, rows and a way to mend them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Mask: TypeAlias = NDArray[np.bool_]
+
+__all__ = ["CODES", "Code", "Collector", "Diagnosis", "Finding", "Severity"]
+
+Code: TypeAlias = Literal[
+    # Rows that are refused.
+    "nan",
+    "infinite",
+    "too_large",
+    "inverted",
+    "bad_runs",
+    # Nothing inside.
+    "zero_size",
+    "no_points",
+    "too_few_points",
+    "zero_area",
+    "empty_mask",
+    # Another unit.
+    "mixed_units",
+    "normalized_not_declared",
+    "not_normalized",
+    "degrees",
+    "radians",
+    # Other numbers than said.
+    "looks_like_xyxy",
+    "looks_like_xywh",
+    "looks_like_cxcywh",
+    "other_sense",
+    "other_z",
+    # Places and sizes.
+    "negative",
+    "partly_outside",
+    "wholly_outside",
+    "larger_than_image",
+    "other_size",
+    "full_mask",
+    # Paths of polygons.
+    "self_crossing",
+    "repeated_points",
+    "mixed_orientation",
+    # Any kind.
+    "duplicate",
+]
+"""What may be found; `diagnose` says which kind of region each is about."""
+CODES: tuple[Code, ...] = get_args(Code)
+Severity: TypeAlias = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+SHOWN_ROWS = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that looks wrong, and where."""
+
+    code: Code
+    """What it is, for programs."""
+    severity: Severity
+    """``"error"``: the sets refuse the rows. ``"warning"``: likely a mistake. ``"note"``: legal, and worth a look."""
+    message: str
+    """What it is, for people."""
+    hint: str
+    """How it may be mended."""
+    rows: tuple[int, ...]
+    """Which regions, in ascending order."""
+
+    @property
+    def count(self) -> int:
+        """How many regions."""
+        return len(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON, with the ``count``."""
+        return {**asdict(self), "rows": list(self.rows), "count": self.count}
+
+    def __str__(self) -> str:
+        shown = ", ".join(map(str, self.rows[:SHOWN_ROWS])) + (", ..." if self.count > SHOWN_ROWS else "")
+        where = f"row{'s' if self.count > 1 else ''} {shown}"
+        return f"{self.severity:<8}{self.code}: {self.message} ({where})\n{'':8}-> {self.hint}"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All that looks wrong with some regions: iterate over it, print it, or ask whether it is `ok`."""
+
+    findings: tuple[Finding, ...]
+    """Errors first, then warnings, then notes."""
+    num_boxes: int
+    """How many regions were looked at."""
+    kind: str = "box"
+    """What they are, in the singular."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Diagnosis is neither true nor false: ask for .ok, or len() for the number of findings")
+
+    def __str__(self) -> str:
+        found = f"{len(self)} finding{'' if len(self) == 1 else 's'}" if self.findings else "nothing looks wrong"
+        return "\n".join([f"{_counted(self.num_boxes, self.kind)}: {found}", *map(str, self.findings)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "ok": self.ok,
+            "num_boxes": self.num_boxes,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+class Collector:
+    """Where the rules put what they find among N regions of one kind."""
+
+    def __init__(self, count: int, kind: str) -> None:
+        self.count, self.kind = count, kind
+        self._found: list[Finding] = []
+
+    def add(self, code: Code, severity: Severity, rows: Mask, says: str, hint: str) -> None:
+        """A finding, if there are rows, (N,); ``says`` follows the number of regions."""
+        self.state(code, severity, rows, f"{int(rows.sum())} of {_counted(self.count, self.kind)} {says}", hint)
+
+    def state(self, code: Code, severity: Severity, rows: Mask, message: str, hint: str) -> None:
+        """A finding with a message of its own, if there are rows, (N,)."""
+        if rows.any():
+            self._found.append(Finding(code, severity, message, hint, tuple(np.flatnonzero(rows).tolist())))
+
+    def diagnosis(self) -> Diagnosis:
+        """All findings by severity, in the order in which they came."""
+        found = sorted(self._found, key=lambda finding: SEVERITIES.index(finding.severity))
+        return Diagnosis(tuple(found), self.count, self.kind)
+
+
+def _counted(count: int, kind: str) -> str:
+    plural = f"{kind}es" if kind.endswith("x") else f"{kind}s"
+    return f"{count:,} {kind if count == 1 else plural}"
