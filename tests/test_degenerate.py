@@ -35,9 +35,9 @@ def test_overlap(row: dict[str, str], variant: str) -> None:
         function = getattr(ioukit, f"{family}_{variant}")
         first, second = (a, b) if family == "elementwise" else ([a], [b])
         if row[variant] in ERRORS:
-            with pytest.raises(ERRORS[row[variant]], match=r"boxes1(\[0\]|\[\]) is"):
+            with pytest.raises(ERRORS[row[variant]], match=r"^boxes1(\[0\])? is"):
                 function(first, second)
-            with pytest.raises(ERRORS[row[variant]], match=r"boxes2(\[0\]|\[\]) is"):
+            with pytest.raises(ERRORS[row[variant]], match=r"^boxes2(\[0\])? is"):
                 function(second, first)
         else:
             assert float(f"{function(first, second)[answer]:.12g}") == float(row[variant])

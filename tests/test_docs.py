@@ -60,3 +60,10 @@ def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8"))
     assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+def test_the_tests_that_a_page_names_exist() -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    named = {name for page in PAGES for name in re.findall(r"`(test_\w+)`", (ROOT / page).read_text(encoding="utf-8"))}
+    assert len(named) >= 10
+    assert [name for name in sorted(named) if f"def {name}(" not in text] == []

@@ -48,9 +48,10 @@ def check_boxes(boxes: FloatArray, fmt: BoxFormat, name: str) -> None:
     bad = _core.first_invalid(boxes, fmt == "xyxy")
     if bad is None:
         return
-    index = ", ".join(map(str, np.unravel_index(bad, boxes.shape[:-1])))
+    where = ", ".join(map(str, np.unravel_index(bad, boxes.shape[:-1])))
+    index = f"[{where}]" if where else ""
     row = boxes.reshape(-1, 4)[bad]
-    raise ValueError(f"{name}[{index}] is {row.tolist()}: {_complaint(row, fmt)}")
+    raise ValueError(f"{name}{index} is {row.tolist()}: {_complaint(row, fmt)}")
 
 
 def _complaint(row: FloatArray, fmt: BoxFormat) -> str:

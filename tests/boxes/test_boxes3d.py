@@ -34,6 +34,18 @@ def test_the_cases_of_mmcv() -> None:
     assert_allclose(areas, table["upstream_bev_overlap_area"], atol=1e-4)
 
 
+def test_nms_of_mmcv_is_that_of_the_boxes_seen_from_above() -> None:
+    """Its nms3d does not look at z; `nms` of `Boxes3D` measures volumes."""
+    case = CASES["nms"]
+    boxes, scores, threshold = boxes3d(case["boxes"]), case["scores"], case["iou_threshold"]
+    assert ioukit.nms(boxes.to_bird_eye(), scores, iou_threshold=threshold).tolist() == case["keep"]
+    moved = boxes.shift(0, 0, 0).numpy()
+    moved[3, 2] += 1.9  # the box that suppresses the two like it, above both of them
+    apart = boxes3d(moved)
+    assert ioukit.nms(apart.to_bird_eye(), scores, iou_threshold=threshold).tolist() == case["keep"]
+    assert ioukit.nms(apart, scores, iou_threshold=threshold).tolist() != case["keep"]
+
+
 def test_volumes_in_place_of_areas() -> None:
     first, second = boxes3d([1, 1, 1, 2, 2, 2, 0]), boxes3d([[1, 1, 2, 2, 2, 4, np.pi / 2], [1, 1, 3, 2, 2, 2, 0]])
     values = {

@@ -131,6 +131,10 @@ class TestRecords:
         with pytest.raises(error, match=says):
             Masks.from_rle([SMALL[0], record])
 
+    def test_one_record_is_no_list(self) -> None:
+        with pytest.raises(TypeError, match=r"records must be a list of records, got one: \[record\]"):
+            Masks.from_rle(SMALL[0])  # type: ignore[arg-type]
+
     @given(st.text(st.characters(min_codepoint=40, max_codepoint=120), max_size=12), st.integers(0, 9))
     def test_no_string_crashes_and_what_is_read_is_written_alike(self, text: str, width: int) -> None:
         record: Any = {"size": [7, width], "counts": text}
@@ -226,7 +230,7 @@ class TestPolygons:
         [
             ([4, 5], ValueError, "height must be one integer or 1 of them, one for each mask, got .* shape"),
             ([4.0], ValueError, "height must be one integer or 1 of them"),
-            (4.0, TypeError, "integer"),
+            (4.0, TypeError, r"height must be an integer, or one for each mask, got 4\.0"),
             (-1, ValueError, r"polygons\[0\]: the size must"),
         ],
     )
@@ -240,17 +244,17 @@ class TestBoxes:
         boxes = Boxes([[1, 2, 4, 3], [0, 0, 6, 5], [2, 2, 2, 4]])
         masks = Masks.from_boxes(boxes, height=5, width=6)
         assert_array_equal(masks.area, boxes.area)
-        assert masks[:2].to_boxes() == boxes[:2].convert("xywh")
+        assert masks[:2].to_boxes() == boxes[:2]
         for fmt in ("xywh", "cxcywh"):
             assert Masks.from_boxes(boxes.convert(fmt), height=5, width=6) == masks
 
     def test_the_smallest_boxes_around_the_pixels(self) -> None:
         arrays = random_masks(np.random.default_rng(1), 60, 40, 30)
         boxes = Masks.from_arrays(arrays).to_boxes()
-        assert (boxes.format, str(boxes.dtype), boxes.normalized) == ("xywh", "float64", False)
+        assert (boxes.format, str(boxes.dtype), boxes.normalized) == ("xyxy", "float64", False)
         for mask, row in zip(arrays, boxes.numpy(), strict=True):
             y, x = np.nonzero(mask)
-            wanted = [x.min(), y.min(), np.ptp(x) + 1, np.ptp(y) + 1] if len(x) else [0, 0, 0, 0]
+            wanted = [x.min(), y.min(), x.max() + 1, y.max() + 1] if len(x) else [0, 0, 0, 0]
             # A run that goes on in the next column reaches the last row and the first: so it is here.
             assert_array_equal(row, wanted)
 

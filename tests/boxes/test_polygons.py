@@ -508,7 +508,7 @@ class TestPoints:
             order_points_clockwise(SQUARE, start="left")  # type: ignore[arg-type]
         with pytest.raises(ValueError, match=r"\(N, 2\), got \(8,\)"):
             order_points_clockwise(np.zeros(8))
-        with pytest.raises(ValueError, match="finite"):
+        with pytest.raises(ValueError, match=r"points\[0\] is \[0\.0, nan\]: every coordinate must be finite"):
             order_points_clockwise([[0.0, math.nan], [1.0, 1.0], [2.0, 2.0]])
 
     def test_inside(self) -> None:

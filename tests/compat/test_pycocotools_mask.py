@@ -155,7 +155,7 @@ def test_real_segmentations(folder: str) -> None:
         masks = Masks.from_coco(values, height=height, width=width)
         assert masks.to_rle(text=False) == records
         assert_array_equal(masks.area, theirs.area(records))
-        assert_array_equal(masks.to_boxes().numpy(), theirs.toBbox(records))
+        assert_array_equal(masks.to_boxes().convert("xywh").numpy(), theirs.toBbox(records))
         crowd = [annotation["iscrowd"] for annotation in members]
         assert_array_equal(pairwise_mask_iou(masks, masks, crowd=crowd), theirs.iou(records, records, crowd))
 
@@ -220,6 +220,13 @@ class TestDifferences:
             assert len(theirs.frPyObjects([ring], 3, 4)) == 1
             with pytest.raises(ValueError, match=r"pyobj\[0\]\[0\] has . numbers"):
                 ours.frPyObjects([ring], 3, 4)
+
+    @pytest.mark.skipif(np.__version__ < "2", reason="NumPy 1 wraps the number around")
+    def test_areas_of_many_records(self) -> None:
+        records = [self.square()] * 300
+        with pytest.raises(OverflowError):
+            theirs.area(records)
+        assert_same(ours.area(records), np.full(300, 4, np.uint32))
 
     def test_counts_that_are_no_integers(self) -> None:
         record = {"size": [2, 2], "counts": [1.9, 3]}

@@ -117,6 +117,30 @@ def test_degenerate_pairs_give_a_number_or_an_error_that_names_the_row(case: dic
         assert_array_equal(pairwise_iou(a, b), [[0]])
 
 
+def test_integers_and_half_precision_are_measured_in_floats() -> None:
+    """What `dtype_cases` of the same file lists: areas that overflow, differences that wrap.
+
+    Not its pair in bfloat16, whose corners are the same number in that format before anything is measured.
+    """
+    large = np.array([[0, 0, 70_000, 70_000]], np.int32)
+    assert Boxes(large).area.item() == 4.9e9
+    assert pairwise_iou(large, large).item() == 1
+    small = np.array([[200, 200, 250, 250]], np.uint8), np.array([[0, 0, 50, 50]], np.uint8)
+    assert pairwise_iou(*small).item() == 0
+    short = np.array([[0, 0, 30_000, 30_000]], np.int16)
+    assert Boxes(short).area.item() == 9e8
+    assert pairwise_iou(short, short).item() == 1
+    half = np.array([[0, 0, 1000, 1000]], np.float16), np.array([[0, 0, 1000, 900]], np.float16)
+    assert Boxes(half[0]).area.item() == 1e6
+    assert pairwise_iou(*half).item() == np.float16(0.9)
+
+
+def test_aligned_boxes_along_a_diagonal() -> None:
+    """The rule of mmcv's test that tests/data/compat/legacy_offset.json states."""
+    first = np.arange(1000.0)[:, None] + [10, 10, 30, 30]
+    assert_allclose(ioukit.elementwise_iou(first, first + 10), 1 / 7, rtol=1e-15)
+
+
 def test_the_example_of_the_readme() -> None:
     boxes1 = Boxes([[10, 20, 50, 80], [20, 30, 60, 90]])
     boxes2 = Boxes([[20, 30, 60, 90], [30, 40, 70, 100]])

@@ -48,6 +48,8 @@ def test_pairs_of_other_projects(case: dict[str, Any]) -> None:
     assert_allclose(ioukit.pairwise_ioa(a, b, of="first").item(), wanted["inter_over_area_a"], rtol=1e-9, atol=1e-9)
     if "upstream_expected_iou" in case:
         assert_allclose(iou, case["upstream_expected_iou"], rtol=0, atol=case["upstream_atol"])
+    if "upstream_expected_inter" in case:
+        assert_allclose(shared, case["upstream_expected_inter"], rtol=0, atol=case["upstream_atol"])
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["name"])
@@ -68,6 +70,9 @@ def test_mmcv_reads_clockwise_radians() -> None:
     assert_allclose(elementwise_iou(a, b), table["upstream_aligned_iou"], atol=table["upstream_atol"])
     assert_allclose(
         ioukit.pairwise_ioa(a, b, of="first"), table["upstream_iof_over_boxes1"], atol=table["upstream_atol"]
+    )
+    assert_allclose(
+        ioukit.elementwise_ioa(a, b, of="first"), table["upstream_aligned_iof"], atol=table["upstream_atol"]
     )
     other = (RotatedBoxes(table[name], unit="radians", sense="counterclockwise") for name in ("boxes1", "boxes2"))
     assert_allclose(pairwise_iou(*other), table["shapely_f64_iou_if_read_as_ccw"], rtol=1e-12, atol=1e-15)
@@ -244,6 +249,10 @@ def test_plain_arrays_are_not_guessed() -> None:
         pairwise_iou(rows, rows)
     with pytest.raises(ValueError, match=r"passed as Boxes3D\(\.\.\., z=, unit=, sense=\)"):
         pairwise_iou(np.zeros((2, 7)), np.zeros((2, 7)))
+    with pytest.raises(ValueError, match=r"got \(3, 4, 2\); points of 2 numbers are passed as Polygons\("):
+        pairwise_iou(np.zeros((3, 4, 2)), np.zeros((3, 4, 2)))
+    with pytest.raises(ValueError, match=r"rows of 4 points are passed as Polygons.from_flat"):
+        pairwise_iou(np.zeros((2, 8)), np.zeros((2, 8)))
     with pytest.raises(TypeError, match=r"both sets must be of one kind, got RotatedBoxes and ndarray: convert one"):
         pairwise_iou(clockwise(rows), rows)
     with pytest.raises(TypeError, match="giou is defined for upright boxes; for RotatedBoxes there are intersection"):

@@ -177,7 +177,7 @@ pub fn pairwise(measure: AreaMeasure, first: &Rectangles, second: &Rectangles, t
     let sweep = Sweep::new(second, first.len());
     let part = (PART / width.max(1)).max(1) * width;
     in_parts(first.len() * width, part, threads, |start, out| {
-        let rows = &first.rows[start / width..];
+        let rows = &first.rows[start / width..][..out.len() / width];
         simd::run(Level::best(), PairwisePart { measure, rows, second: &sweep, out });
     })
 }
@@ -245,14 +245,16 @@ impl Kernel for PairwisePart<'_> {
     #[inline(always)]
     fn run<I: InstructionSet, const L: usize>(self) {
         let Self { measure, rows, second, out } = self;
-        let (mut a, mut b, mut values) = (Columns::new(), Columns::new(), [0.0; BLOCK]);
+        let width = second.rows.len();
         let nothing = measure.of(0.0, 1.0, 1.0);
-        for (one, out) in rows.iter().zip(out.chunks_mut(second.rows.len())) {
-            if nothing != 0.0 {
-                out.fill(nothing); // else it is fresh memory, which is 0
-            }
-            a.fill(one);
-            let (mut waiting, mut numbers) = (0, [0; BLOCK]);
+        if nothing != 0.0 {
+            out.fill(nothing); // else it is fresh memory, which is 0
+        }
+        let (mut a, mut b, mut values) = (Columns::new(), Columns::new(), [0.0; BLOCK]);
+        let (mut waiting, mut places) = (0, [0; BLOCK]);
+        for (number, one) in rows.iter().enumerate() {
+            // Where rows have few pairs, several of them share a block: the pairs from `own` on are of this one.
+            let (mut own, mut filled) = (waiting, false);
             let window = second.window(one);
             for start in window.clone().step_by(BLOCK) {
                 let near = second.near(one, start);
@@ -266,20 +268,33 @@ impl Kernel for PairwisePart<'_> {
                             break;
                         }
                         b.set(waiting, &second.rows[position]);
-                        numbers[waiting] = second.numbers[position];
+                        places[waiting] = number * width + second.numbers[position] as usize;
                         waiting += 1;
                         if waiting == BLOCK {
+                            if own > 0 {
+                                for place in own..BLOCK {
+                                    a.set(place, one);
+                                }
+                            } else if !filled {
+                                a.fill(one);
+                                filled = true;
+                            }
                             measure_block(measure, &a, &b, &mut values);
-                            scatter(&numbers, &values, out);
-                            waiting = 0;
+                            scatter(&places, &values, out);
+                            (waiting, own) = (0, 0);
                         }
                     }
                 }
             }
-            if waiting > 0 {
-                measure_block(measure, &a, &b, &mut values);
-                scatter(&numbers[..waiting], &values, out);
+            if !filled {
+                for place in own..waiting {
+                    a.set(place, one);
+                }
             }
+        }
+        if waiting > 0 {
+            measure_block(measure, &a, &b, &mut values);
+            scatter(&places[..waiting], &values, out);
         }
     }
 }
@@ -312,9 +327,9 @@ fn block(column: &[f64], start: usize) -> &[f64; BLOCK] {
 }
 
 #[inline(always)]
-fn scatter(numbers: &[u32], values: &[f64; BLOCK], out: &mut [f64]) {
-    for (&number, &value) in numbers.iter().zip(values) {
-        out[number as usize] = value;
+fn scatter(places: &[usize], values: &[f64; BLOCK], out: &mut [f64]) {
+    for (&place, &value) in places.iter().zip(values) {
+        out[place] = value;
     }
 }
 

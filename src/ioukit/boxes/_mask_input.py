@@ -84,7 +84,10 @@ def sizes_of(height: Any, width: Any, count: int) -> NDArray[np.int64]:
     sizes = np.empty((count, 2), np.int64)
     for column, (name, value) in enumerate((("height", height), ("width", width))):
         if np.ndim(value) == 0:
-            sizes[:, column] = operator.index(value)
+            try:
+                sizes[:, column] = operator.index(value)
+            except TypeError:
+                raise TypeError(f"{name} must be an integer, or one for each mask, got {value!r}") from None
             continue
         values = np.asarray(value)
         if values.shape != (count,) or (values.dtype.kind not in "iu" and count):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ioukit.boxes.boxes import Boxes
 from ioukit.boxes.regions import Regions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -44,7 +45,7 @@ class Masks(Regions):
                [0, 1, 1, 0],
                [0, 1, 1, 0]])
         >>> masks.to_boxes()
-        Boxes([[1., 1., 2., 2.]], format='xywh', dtype=float64)
+        Boxes([[1., 1., 3., 3.]], format='xyxy', dtype=float64)
         >>> masks.area
         array([4.])
     """
@@ -97,6 +98,8 @@ class Masks(Regions):
             TypeError: If a record or a field is of the wrong kind.
             KeyError: If a field is missing.
         """
+        if isinstance(records, Mapping):
+            raise TypeError("records must be a list of records, got one: [record]")
         return cls._trusted(*_core.masks_from_rle(list(records), "records"))
 
     @classmethod
@@ -230,11 +233,11 @@ class Masks(Regions):
         return _core.masks_to_rle(*self._parts, compressed, text)
 
     def to_boxes(self) -> Boxes:
-        """The smallest boxes around the foreground: whole pixels, ``"xywh"``, float64; all 0 for an empty mask.
+        """The smallest boxes around the foreground: whole pixels, ``"xyxy"``, float64; all 0 for an empty mask.
 
-        These are the numbers of ``pycocotools.mask.toBbox``.
+        ``to_boxes().convert("xywh")`` has the numbers of ``pycocotools.mask.toBbox``.
         """
-        return Boxes._trusted(_core.mask_bounds(*self._parts), "xywh", False)
+        return Boxes._trusted(_core.mask_bounds(*self._parts), "xywh", False).convert("xyxy")
 
     def merge(self, intersect: bool = False) -> Masks:
         """One mask: the union of all, or with ``intersect`` their intersection.

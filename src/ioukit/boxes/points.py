@@ -47,8 +47,10 @@ def order_points_clockwise(points: Polygon | ArrayLike, *, start: Start = "top_l
     given = np.array(points.points if isinstance(points, Polygon) else as_floats(points, "points"), np.float64)
     if given.ndim != 2 or given.shape[1] != 2:
         raise ValueError(f"points must have shape (N, 2), got {given.shape}")
-    if not np.isfinite(given).all():
-        raise ValueError("points must be finite")
+    good = np.isfinite(given).all(axis=1)
+    if not good.all():
+        at = int(np.argmin(good))
+        raise ValueError(f"points[{at}] is {given[at].tolist()}: every coordinate must be finite")
     if not len(given):
         return given
     near = given - given[0]

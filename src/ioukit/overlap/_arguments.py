@@ -51,12 +51,17 @@ def _numbers(name: str, boxes: BoxesLike, fmt: BoxFormat | None) -> FloatArray:
 
 
 def check_last(name: str, shape: tuple[int, ...]) -> None:
-    """Refuses what are not 4 numbers a box, and says what 5 or 7 may be."""
+    """Refuses what are not 4 numbers a box, and says what 2, 5, 7 or 8 may be."""
     if shape[-1:] == (4,):
         return
-    kinds = {5: "RotatedBoxes(..., unit=, sense=)", 7: "Boxes3D(..., z=, unit=, sense=)"}
+    kinds = {
+        2: "points of 2 numbers are passed as Polygons(...)",
+        5: "rows of 5 with an angle are passed as RotatedBoxes(..., unit=, sense=)",
+        7: "rows of 7 with an angle are passed as Boxes3D(..., z=, unit=, sense=)",
+        8: "rows of 4 points are passed as Polygons.from_flat(...)",
+    }
     kind = kinds.get(shape[-1]) if len(shape) > 1 else None
-    hint = f"; rows of {shape[-1]} with an angle are passed as {kind}" if kind else ""
+    hint = f"; {kind}" if kind else ""
     raise ValueError(f"{name} must have shape (..., 4), got {tuple(shape)}{hint}")
 
 

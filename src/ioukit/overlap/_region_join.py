@@ -43,7 +43,7 @@ class RegionSet(NamedTuple):
 
 def region_set(regions: Any, labels: Ids | None) -> RegionSet:
     """With boxes widened by more than what rounding may have taken from them."""
-    bounds = np.ascontiguousarray(regions.to_boxes().convert("xyxy").numpy(), np.float64)
+    bounds = np.ascontiguousarray(regions.to_boxes().numpy(), np.float64)
     margin = (np.abs(bounds[:, :2]) + np.abs(bounds[:, 2:])) * 2.0**-48
     bounds[:, :2] -= margin
     bounds[:, 2:] += margin

@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit._checks import check_finite, check_positive
 from ioukit.boxes.formats import convert
-from ioukit.compat.docsaidkit.modes import BoxMode
+from ioukit.compat.docsaidkit.modes import BoxMode, WithUnit
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["FourNumbers"]
 
 
-class FourNumbers:
+class FourNumbers(WithUnit):
     """Float32 numbers of shape (..., 4), their mode and their unit. Every method returns a new object."""
 
     _array: FloatArray
     _mode: BoxMode
-    _normalized: bool
     __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, and approximate values have no hash
 
     @classmethod
@@ -45,16 +44,6 @@ class FourNumbers:
     def box_mode(self) -> BoxMode:
         """What the numbers are."""
         return self._mode
-
-    @property
-    def is_normalized(self) -> bool:
-        """Whether the unit is the image, its sides being 1, rather than the pixel."""
-        return self._normalized
-
-    @property
-    def normalized(self) -> bool:
-        """`is_normalized`, as DocsaidKit calls it."""
-        return self._normalized
 
     def _in(self, mode: BoxMode) -> FloatArray:
         return convert(self._array, self._mode.format, mode.format)

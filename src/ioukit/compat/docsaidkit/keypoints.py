@@ -10,7 +10,7 @@ import numpy as np
 from ioukit._arrays import as_floats
 from ioukit._checks import check_finite, check_positive
 from ioukit._optional import import_extra
-from ioukit.compat.docsaidkit.modes import unit_of
+from ioukit.compat.docsaidkit.modes import WithUnit, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,12 +25,11 @@ __all__ = ["Keypoints", "KeypointsList"]
 Color = tuple[int, int, int]
 
 
-class _Points:
+class _Points(WithUnit):
     """Float32 numbers of shape (..., K, 2 or 3): x, y and, if there is a third, a visibility within [0, 2]."""
 
     _ndim: ClassVar[int]
     _array: FloatArray
-    _normalized: bool
     _cmap: str
     __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, and approximate values have no hash
 
@@ -52,16 +51,6 @@ class _Points:
         made = self.__class__.__new__(self.__class__)
         made._set(array, self._cmap, self._normalized if normalized is None else normalized)
         return made
-
-    @property
-    def is_normalized(self) -> bool:
-        """Whether the unit is the image, its sides being 1, rather than the pixel."""
-        return self._normalized
-
-    @property
-    def normalized(self) -> bool:
-        """`is_normalized`, as DocsaidKit calls it."""
-        return self._normalized
 
     def numpy(self) -> FloatArray:
         """The numbers, a copy that the caller may change."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ioukit.typing import BoxFormat
 
-__all__ = ["BoxMode", "one_unit", "unit_of"]
+__all__ = ["BoxMode", "WithUnit", "one_unit", "unit_of"]
 
 
 class BoxMode(Enum):
@@ -109,3 +109,19 @@ def unit_of(is_normalized: bool | None, normalized: bool | None, *sources: bool)
 def one_unit(first: Any, second: Any) -> None:
     """Refuses two structures of which one is in pixels and the other in the unit of the image."""
     check_one_unit(first.is_normalized, second.is_normalized)
+
+
+class WithUnit:
+    """What has one unit, under both names of the flag."""
+
+    _normalized: bool
+
+    @property
+    def is_normalized(self) -> bool:
+        """Whether the unit is the image, its sides being 1, rather than the pixel."""
+        return self._normalized
+
+    @property
+    def normalized(self) -> bool:
+        """`is_normalized`, as DocsaidKit calls it."""
+        return self._normalized

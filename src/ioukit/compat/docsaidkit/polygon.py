@@ -13,7 +13,7 @@ from ioukit._arrays import as_floats
 from ioukit._checks import check_finite, check_positive
 from ioukit.compat.docsaidkit._outlines import moments_of, smallest_circle
 from ioukit.compat.docsaidkit.box import Box
-from ioukit.compat.docsaidkit.modes import BoxMode, unit_of
+from ioukit.compat.docsaidkit.modes import BoxMode, WithUnit, unit_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -34,7 +34,7 @@ class JOIN_STYLE(IntEnum):  # noqa: N801 - its name there
     bevel = 3
 
 
-class Polygon:
+class Polygon(WithUnit):
     """K points in float32; the last is joined to the first. Every method returns a new object.
 
     Args:
@@ -81,16 +81,6 @@ class Polygon:
         if 0 < len(points) < 3:
             points = np.concatenate([points, np.repeat(points[-1:], 3 - len(points), axis=0)])
         return ioukit.Polygon(points, normalized=self._normalized)
-
-    @property
-    def is_normalized(self) -> bool:
-        """Whether the unit is the image, its sides being 1, rather than the pixel."""
-        return self._normalized
-
-    @property
-    def normalized(self) -> bool:
-        """`is_normalized`, as DocsaidKit calls it."""
-        return self._normalized
 
     def is_empty(self, threshold: int = 3) -> bool:
         """Whether there are fewer points than the threshold."""

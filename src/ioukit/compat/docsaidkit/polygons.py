@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit._optional import import_extra
 from ioukit.compat.docsaidkit.boxes import Boxes
-from ioukit.compat.docsaidkit.modes import BoxMode, unit_of
+from ioukit.compat.docsaidkit.modes import BoxMode, WithUnit, unit_of
 from ioukit.compat.docsaidkit.polygon import JOIN_STYLE, Polygon
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Polygons"]
 
 
-class Polygons:
+class Polygons(WithUnit):
     """N polygons of one unit. Every method returns a new object; ``polygons[i]`` is a `Polygon`.
 
     Args:
@@ -87,16 +87,6 @@ class Polygons:
         method = cv2.CHAIN_APPROX_SIMPLE if method is None else method
         contours, _ = cv2.findContours(np.ascontiguousarray(image), mode, method)
         return cls(list(contours))
-
-    @property
-    def is_normalized(self) -> bool:
-        """Whether the unit is the image, its sides being 1, rather than the pixel."""
-        return self._normalized
-
-    @property
-    def normalized(self) -> bool:
-        """`is_normalized`, as DocsaidKit calls it."""
-        return self._normalized
 
     def is_empty(self, threshold: int = 3) -> list[bool]:
         """For each, whether it has fewer points than the threshold."""
