@@ -83,6 +83,7 @@ class TestData:
             assert_array_equal(a.labels, b.labels)
             assert_allclose(a.boxes, b.boxes, atol=1e-4)
 
+    @pytest.mark.filterwarnings("ignore:os.fork")  # of JAX, if another test has imported it
     def test_a_sample_depends_on_seed_epoch_and_number_alone(self, learn: Data) -> None:
         def batches(start: int = 0, workers: int = 0) -> list[Any]:
             return list(loader(learn, (64, 64), batch=4, epoch=2, seed=5, start=start, workers=workers))
