@@ -174,7 +174,7 @@ def main() -> None:
             for name, run in work.items():
                 # A stretch of calls a turn: caches and sleeping threads are the engine's own again after the first.
                 end = time.perf_counter() + STRETCH
-                calls = []
+                calls: list[float] = []
                 while not calls or time.perf_counter() < end:
                     start = clock()
                     run()
