@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("torch", reason="the detector needs PyTorch: pip install 'ioukit[torch]'")
 
 import torch
+
 from darknet_files import tiny_cfg, write_weights, yolov3_cfg
 from ioukit.torch.detector.darknet import DarknetNetwork, _MaxPool, load_backbone_and_heads, load_weights, read_cfg
 from ioukit.torch.detector.model import YOLO, Config

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("torch", reason="the detector needs PyTorch: pip install 'ioukit[torch]'")
 
 import torch
+
 from ioukit.torch.detector.model import YOLO, Config, Darknet53
 
 

@@ -13,8 +13,8 @@ pytest.importorskip("onnxruntime", reason="the exported network needs onnxruntim
 pytest.importorskip("onnxscript", reason="the export needs onnxscript: pip install 'ioukit[onnx]'")
 
 import onnxruntime as runtime
-
 import torch
+
 from ioukit.torch.detector.decoding import decode
 from ioukit.torch.detector.model import YOLO, Config
 from ioukit.torch.detector.predict import export_onnx

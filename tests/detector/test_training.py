@@ -16,9 +16,9 @@ pytest.importorskip("torch", reason="the detector needs PyTorch: pip install 'io
 pytest.importorskip("safetensors", reason="the detector needs safetensors: pip install 'ioukit[torch]'")
 pytest.importorskip("yaml", reason="the detector needs PyYAML: pip install 'ioukit[torch]'")
 
+import torch
 from PIL import Image
 
-import torch
 from command import run_here
 from ioukit import DatasetError
 from ioukit.datasets.shapes import CLASSES, make_shapes
