@@ -87,8 +87,8 @@ def compare(name: str, ours: Callable[[], Any], plain: Callable[[], Any], object
 def speed(objects: int, runs: int) -> None:
     import numpy as np  # noqa: PLC0415
     import plain_assign as plain  # noqa: PLC0415
-
     import torch  # noqa: PLC0415
+
     from ioukit.anchors import anchor_boxes  # noqa: PLC0415
     from ioukit.assign import assign_atss, assign_simota, assign_task_aligned  # noqa: PLC0415
 

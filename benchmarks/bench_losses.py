@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 from torchvision import ops
 
-import torch
 from ioukit.losses import _pairs
 from ioukit.torch import losses
 

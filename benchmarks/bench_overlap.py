@@ -63,9 +63,8 @@ def peers(variant: str, a: Any, b: Any) -> dict[str, Call]:
             except ImportError:
                 pass
     try:
-        from torchvision import ops  # noqa: PLC0415
-
         import torch  # noqa: PLC0415
+        from torchvision import ops  # noqa: PLC0415
 
         names = {
             "iou": "box_iou",

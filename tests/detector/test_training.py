@@ -22,17 +22,9 @@ from PIL import Image
 from command import run_here
 from ioukit import DatasetError
 from ioukit.datasets.shapes import CLASSES, make_shapes
+from ioukit.torch.detector.batches import NO_AUGMENTATION, Augmentation, Samples, collate, loader
 from ioukit.torch.detector.checkpoint import load_model, save_model
-from ioukit.torch.detector.data import (
-    NO_AUGMENTATION,
-    Augmentation,
-    Data,
-    Samples,
-    collate,
-    loader,
-    read_coco_data,
-    read_yolo_data,
-)
+from ioukit.torch.detector.data import Data, read_coco_data, read_yolo_data
 from ioukit.torch.detector.decoding import decode, priors
 from ioukit.torch.detector.learning import ASSIGNERS, BOX_LOSSES, Learning
 from ioukit.torch.detector.model import YOLO, Config

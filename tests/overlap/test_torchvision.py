@@ -11,9 +11,8 @@ import ioukit
 
 pytest.importorskip("torchvision", reason="torchvision is not installed")
 
-from torchvision import ops
-
 import torch
+from torchvision import ops
 
 NAMES = {
     "iou": ops.box_iou,

@@ -63,8 +63,8 @@ def train(
     talk = Talk(quiet=quiet)
     with bad_use():
         from ioukit.torch.detector import train as training  # noqa: PLC0415 - PyTorch takes a second
+        from ioukit.torch.detector.batches import Augmentation  # noqa: PLC0415
         from ioukit.torch.detector.checkpoint import load_model  # noqa: PLC0415
-        from ioukit.torch.detector.data import Augmentation  # noqa: PLC0415
 
         learn = read_split(data, images, "train", on_invalid)
         held_out = read_split(val or data, val_images or images, "val", on_invalid)

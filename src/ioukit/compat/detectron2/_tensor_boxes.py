@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["TensorBoxes"]
 
 
-class TensorBoxes:
+class TensorBoxes(ABC):
     """N rows of a float32 tensor, which may be changed in place."""
 
     _columns: ClassVar[int]
@@ -48,16 +49,17 @@ class TensorBoxes:
         """Where the tensor lives."""
         return self.tensor.device
 
+    @abstractmethod
     def area(self) -> Array:
         """(N,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _size(self) -> tuple[Array, Array]:
-        raise NotImplementedError
+        """(N,) widths and (N,) heights."""
 
+    @abstractmethod
     def get_centers(self) -> Array:
         """(N, 2), x and y."""
-        raise NotImplementedError
 
     def nonempty(self, threshold: float = 0.0) -> Array:
         """(N,) bool: boxes whose width and height are both above the threshold."""

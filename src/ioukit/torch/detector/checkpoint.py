@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
 from ioukit._optional import import_extra
 from ioukit.torch.detector.model import YOLO, Config
 

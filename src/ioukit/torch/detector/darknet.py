@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import Tensor, nn
 from torch.nn import functional
 
-import torch
 from ioukit.torch.detector.model import YOLO, AnchorMaps
-from torch import Tensor, nn
 
 __all__ = ["DarknetNetwork", "Section", "load_backbone_and_heads", "load_weights", "read_cfg"]
 

@@ -1,49 +1,31 @@
-"""Images and their boxes: from files to the batches that the network learns from.
+"""Images and their boxes, as they stand in files.
 
-Two forms of data set are read. YOLO's, a ``data.yaml`` that names folders of images, each image having a text file of
+Two forms of data set are read: YOLO's, a ``data.yaml`` that names folders of images, each image having a text file of
 ``class cx cy w h`` in parts of the image; and COCO's, an annotation file with a folder of images.
-
-What is random in a sample depends on the seed, the epoch and its number alone, not on the worker that makes it:
-training with other workers, or resumed in the middle, sees the same images.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from torch.utils.data import DataLoader, Dataset, Sampler
 
-import torch
 from ioukit._optional import import_extra
 from ioukit.datasets import GroundTruth
 from ioukit.errors import DatasetError
-from torch import Tensor
 
-__all__ = [
-    "Augmentation",
-    "Batch",
-    "Data",
-    "Record",
-    "collate",
-    "loader",
-    "open_image",
-    "read_coco_data",
-    "read_yolo_data",
-]
+__all__ = ["Data", "Pixels", "Record", "open_image", "read_coco_data", "read_yolo_data"]
 
 SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"}
-GREY = 114  # of the bars beside an image that does not fill the square
-LEAST_VISIBLE = 0.1  # the part of a box that an augmentation leaves, or the box goes
-LEAST_SIDE = 1.0  # pixels
+MOST_OUTSIDE = 1.0  # pixels of rounding that a box may reach out of its image
 
-OnInvalid = Literal["error", "skip"]
+OnInvalid: TypeAlias = Literal["error", "skip"]
+Pixels: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
 
 
 @dataclass(frozen=True)
@@ -235,7 +217,7 @@ def read_coco_data(
         corners = np.hstack([xywh[:, :2], xywh[:, :2] + xywh[:, 2:]])
         inside = corners.clip(0, [*size, *size])
         empty = ((inside[:, 2:] - inside[:, :2]) <= 0).any(axis=1)
-        outside = empty | (np.abs(inside - corners) > LEAST_SIDE + 0.001 * max(size)).any(axis=1)
+        outside = empty | (np.abs(inside - corners) > MOST_OUTSIDE + 0.001 * max(size)).any(axis=1)
         for row in rows[outside]:
             problems.meet(
                 "box outside",
@@ -279,7 +261,7 @@ def _size(path: Path) -> tuple[int, int] | tuple[str, str]:
     return width, height
 
 
-def open_image(path: str | os.PathLike[str]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def open_image(path: str | os.PathLike[str]) -> Pixels:
     """(H, W, 3) RGB, turned as the camera says.
 
     Raises:
@@ -328,209 +310,3 @@ def _ground_truth(records: list[Record], names: tuple[str, ...]) -> GroundTruth:
             ],
         }
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Augmentation:
-    """What training changes at random; all zero: nothing.
-
-    Attributes:
-        mosaic: Chance that four images are laid together.
-        flip: Chance that left and right are swapped.
-        scale: The image is enlarged by up to ``1 + scale`` and shrunk by as much.
-        shift: It is moved by up to this part of its side.
-        hue: Turned by up to this part of the colour circle.
-        saturation: Multiplied by up to ``1 + saturation``, or divided.
-        brightness: Multiplied by up to ``1 + brightness``, or divided.
-    """
-
-    mosaic: float = 0.5
-    flip: float = 0.5
-    scale: float = 0.3
-    shift: float = 0.1
-    hue: float = 0.02
-    saturation: float = 0.5
-    brightness: float = 0.3
-
-
-NO_AUGMENTATION = Augmentation(0, 0, 0, 0, 0, 0, 0)
-
-
-class Sample(NamedTuple):
-    """An image of the network's size, and its objects in its pixels."""
-
-    image: np.ndarray[Any, np.dtype[np.uint8]]  # (H, W, 3)
-    boxes: np.ndarray[Any, np.dtype[np.float32]]  # (N, 4) xyxy
-    labels: np.ndarray[Any, np.dtype[np.int64]]  # (N,)
-
-
-class Batch(NamedTuple):
-    """What the network learns from at once.
-
-    Attributes:
-        images: (B, 3, H, W) uint8.
-        boxes: (M, 4) xyxy in pixels of all objects, by image.
-        labels: (M,) their classes.
-        image: (M,) which image of the batch each is in.
-    """
-
-    images: Tensor
-    boxes: Tensor
-    labels: Tensor
-    image: Tensor
-
-
-class Samples(Dataset[Sample]):
-    """The images of a data set as the network sees them; items are asked for by (epoch, number)."""
-
-    def __init__(self, data: Data, size: tuple[int, int], augmentation: Augmentation, seed: int) -> None:
-        self.data, self.size, self.augmentation, self.seed = data, size, augmentation, seed
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def __getitem__(self, item: tuple[int, int]) -> Sample:
-        epoch, number = item
-        rng = np.random.default_rng([self.seed, epoch, number])
-        augmentation = self.augmentation
-        if rng.random() < augmentation.mosaic:
-            others = rng.integers(len(self.data), size=3).tolist()
-            sample = self._mosaic([number, *others], rng)
-        else:
-            sample = self._place(number, rng)
-        if rng.random() < augmentation.flip:
-            sample = _flipped(sample)
-        return sample._replace(image=_coloured(sample.image, augmentation, rng))
-
-    def _place(self, number: int, rng: np.random.Generator) -> Sample:
-        """One image in the middle of the square, or a little beside it."""
-        width, height = self.size
-        canvas = np.full((height, width, 3), GREY, np.uint8)
-        factor = _between(rng, self.augmentation.scale)
-        shift = rng.uniform(-self.augmentation.shift, self.augmentation.shift, 2) * self.size
-        record = self.data.records[number]
-        pixels = open_image(record.path)
-        scale = factor * min(width / pixels.shape[1], height / pixels.shape[0])
-        corner = (np.array(self.size) - scale * np.array(pixels.shape[1::-1])) / 2 + shift
-        paste(canvas, pixels, scale, corner)
-        return _visible(canvas, record.boxes * scale + np.tile(corner, 2), record.labels, (0, 0, width, height))
-
-    def _mosaic(self, numbers: list[int], rng: np.random.Generator) -> Sample:
-        """Four images around a point, each cut at its quarter."""
-        width, height = self.size
-        canvas = np.full((height, width, 3), GREY, np.uint8)
-        x, y = (rng.uniform(0.3, 0.7, 2) * self.size).astype(int)
-        quarters = ((0, 0, x, y), (x, 0, width, y), (0, y, x, height), (x, y, width, height))
-        parts = []
-        for number, (left, top, right, bottom) in zip(numbers, quarters, strict=True):
-            record = self.data.records[number]
-            pixels = open_image(record.path)
-            scale = (
-                _between(rng, self.augmentation.scale) * min(width / pixels.shape[1], height / pixels.shape[0]) * 0.7
-            )
-            room = np.array([right - left, bottom - top]) - scale * np.array(pixels.shape[1::-1])
-            corner = np.array([left, top]) + room * rng.uniform(0, 1, 2)
-            paste(canvas[top:bottom, left:right], pixels, scale, corner - (left, top))
-            boxes = record.boxes * scale + np.tile(corner, 2)
-            parts.append(_visible(canvas, boxes, record.labels, (left, top, right, bottom)))
-        boxes, labels = (np.concatenate([part[field] for part in parts]) for field in (1, 2))
-        return Sample(canvas, boxes, labels)
-
-
-def _between(rng: np.random.Generator, most: float) -> float:
-    """Up to ``1 + most``, or its inverse, alike in the logarithm."""
-    return float((1 + most) ** rng.uniform(-1, 1))
-
-
-def paste(
-    canvas: np.ndarray[Any, Any], pixels: np.ndarray[Any, Any], scale: float, corner: np.ndarray[Any, Any]
-) -> None:
-    """Draws an image, scaled, with its corner at a place that need not be whole, over what of the canvas it covers."""
-    image = import_extra("PIL.Image", extra="torch", needed_by="resizing images")
-    height, width = canvas.shape[:2]
-    low = np.maximum(np.rint(corner).astype(int), 0)
-    high = np.minimum(np.rint(corner + scale * np.array(pixels.shape[1::-1])).astype(int), (width, height))
-    if (high <= low).any():
-        return
-    window = np.concatenate([(low - corner) / scale, (high - corner) / scale])
-    window = window.clip(0, np.tile(pixels.shape[1::-1], 2))
-    part = image.fromarray(pixels).resize(
-        tuple((high - low).tolist()), image.Resampling.BILINEAR, tuple(window.tolist())
-    )
-    canvas[low[1] : high[1], low[0] : high[0]] = np.asarray(part)
-
-
-def _visible(
-    canvas: np.ndarray[Any, Any], boxes: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], window: tuple[int, ...]
-) -> Sample:
-    """The objects of which enough lies in a window, cut at its edges."""
-    left, top, right, bottom = window
-    inside = boxes.clip([left, top, left, top], [right, bottom, right, bottom])
-    sides, before = inside[:, 2:] - inside[:, :2], boxes[:, 2:] - boxes[:, :2]
-    kept = (sides >= LEAST_SIDE).all(axis=1) & (sides.prod(axis=1) >= LEAST_VISIBLE * before.prod(axis=1))
-    return Sample(canvas, inside[kept].astype(np.float32), labels[kept])
-
-
-def _flipped(sample: Sample) -> Sample:
-    boxes = sample.boxes.copy()
-    boxes[:, [0, 2]] = sample.image.shape[1] - sample.boxes[:, [2, 0]]
-    return Sample(np.ascontiguousarray(sample.image[:, ::-1]), boxes, sample.labels)
-
-
-def _coloured(
-    pixels: np.ndarray[Any, Any], augmentation: Augmentation, rng: np.random.Generator
-) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Hue turned, saturation and brightness multiplied, in HSV."""
-    hue = rng.uniform(-augmentation.hue, augmentation.hue)
-    saturation, brightness = _between(rng, augmentation.saturation), _between(rng, augmentation.brightness)
-    if (hue, saturation, brightness) == (0, 1, 1):
-        return pixels
-    image = import_extra("PIL.Image", extra="torch", needed_by="colours")
-    levels = np.arange(256.0)
-    tables = [(levels + 256 * hue) % 256, levels * saturation, levels * brightness]
-    table = np.concatenate([np.clip(one, 0, 255) for one in tables]).astype(np.uint8)
-    hsv = image.fromarray(pixels).convert("HSV").point(table.tolist())
-    return np.asarray(hsv.convert("RGB"))
-
-
-def collate(samples: list[Sample]) -> Batch:
-    """Samples of one size as a batch."""
-    images = torch.from_numpy(np.stack([sample.image for sample in samples])).permute(0, 3, 1, 2).contiguous()
-    image = torch.repeat_interleave(torch.arange(len(samples)), torch.tensor([len(one.labels) for one in samples]))
-    boxes = torch.from_numpy(np.concatenate([sample.boxes for sample in samples]))
-    return Batch(images, boxes, torch.from_numpy(np.concatenate([sample.labels for sample in samples])), image)
-
-
-class _Order(Sampler[list[tuple[int, int]]]):
-    """Batches of (epoch, number): all images of an epoch in a random order, each rank its share of every batch."""
-
-    def __init__(self, count: int, batch: int, seed: int, *, epoch: int, start: int, rank: int, world: int) -> None:
-        self.numbers = np.random.default_rng([seed, epoch]).permutation(count)
-        self.batch, self.epoch, self.start, self.rank, self.world = batch, epoch, start, rank, world
-
-    def __len__(self) -> int:
-        return max(len(self.numbers) // self.batch, 1) - self.start
-
-    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
-        for step in range(self.start, self.start + len(self)):
-            part = self.numbers[step * self.batch : (step + 1) * self.batch]
-            yield [(self.epoch, int(number)) for number in part[self.rank :: self.world]]
-
-
-def loader(
-    data: Data,
-    size: tuple[int, int],
-    *,
-    batch: int,
-    epoch: int,
-    seed: int,
-    augmentation: Augmentation | None = None,
-    start: int = 0,
-    workers: int = 0,
-    rank: int = 0,
-    world: int = 1,
-) -> DataLoader[Sample]:
-    """The batches of one epoch, from batch ``start`` on; the last, incomplete one is left out."""
-    samples = Samples(data, size, replace(augmentation or Augmentation()), seed)
-    order = _Order(len(data), batch, seed, epoch=epoch, start=start, rank=rank, world=world)
-    return DataLoader(samples, batch_sampler=order, collate_fn=collate, num_workers=workers)

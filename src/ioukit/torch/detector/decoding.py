@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-
 import torch
+from torch import Tensor
+
 from ioukit.anchors import anchor_boxes, decode_ltrb, decode_yolov3, expected_distances
 from ioukit.torch.detector.model import STRIDES, AnchorMaps, Config, FreeMaps
 from ioukit.typing import FloatArray
-from torch import Tensor
 
 __all__ = ["Guesses", "Priors", "decode", "decode_anchor_boxes", "decode_free_boxes", "priors"]
 

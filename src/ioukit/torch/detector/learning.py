@@ -14,17 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
+from torch import Tensor, nn
 from torch.nn import functional
 
-import torch
 from ioukit import assign
 from ioukit.anchors import encode_ltrb
 from ioukit.overlap import elementwise_iou
 from ioukit.torch import losses
-from ioukit.torch.detector.data import Batch
+from ioukit.torch.detector.batches import Batch
 from ioukit.torch.detector.decoding import Priors, decode_anchor_boxes, decode_free_boxes, priors
 from ioukit.torch.detector.model import STRIDES, AnchorMaps, Config, FreeMaps
-from torch import Tensor, nn
 
 __all__ = ["ASSIGNERS", "BOX_LOSSES", "Guessed", "Learning", "Objects"]
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-
 import torch
+from torch import Tensor, nn
+
 from ioukit._optional import import_extra
 from ioukit.anchors import Letterbox
 from ioukit.datasets import Detections
@@ -18,7 +19,6 @@ from ioukit.postprocess import filter_detections
 from ioukit.torch.detector.data import SUFFIXES, Data, open_image
 from ioukit.torch.detector.decoding import Guesses, decode
 from ioukit.torch.detector.model import STRIDES, YOLO
-from torch import Tensor, nn
 
 __all__ = ["FoundBoxes", "Result", "detections_of", "draw", "export_onnx", "images_in", "predict", "to_coco"]
 

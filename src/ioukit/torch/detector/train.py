@@ -23,13 +23,15 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import torch
+from torch import nn
+
 from ioukit.evaluation import Evaluation, evaluate
+from ioukit.torch.detector.batches import Augmentation, Batch, loader
 from ioukit.torch.detector.checkpoint import load_state, save_model, save_state
-from ioukit.torch.detector.data import Augmentation, Batch, Data, loader
+from ioukit.torch.detector.data import Data
 from ioukit.torch.detector.learning import Learning
 from ioukit.torch.detector.model import YOLO, Config
 from ioukit.torch.detector.predict import detections_of
-from torch import nn
 
 __all__ = ["Epoch", "Settings", "Training", "train"]
 

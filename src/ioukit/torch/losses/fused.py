@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
+
 from ioukit import _core
 from ioukit._arrays import namespace_of, shared_with_numpy
 from ioukit.losses._pairs import FUSED, TrainingPairs
 from ioukit.overlap._agnostic import FORMULAS
-from torch import Tensor
 
 __all__ = ["fused_loss"]
 

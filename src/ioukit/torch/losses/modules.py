@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import torch
+from torch import Tensor, nn
+
 from ioukit import losses
 from ioukit.losses._pairs import Reduction
 from ioukit.torch.losses import yolo
 from ioukit.typing import BoxFormat
-from torch import Tensor, nn
 
 __all__ = [
     "AlphaIoULoss",

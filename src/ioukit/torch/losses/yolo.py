@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import torch
+from torch import Tensor
 from torch.nn import functional
 
-import torch
 from ioukit._arrays import namespace_of
 from ioukit.losses import ciou_loss
 from ioukit.losses._pairs import Reduction, reduced
 from ioukit.typing import BoxFormat
-from torch import Tensor
 
 __all__ = ["dfl_loss", "objectness_loss", "yolo_box_loss"]
 
