@@ -222,12 +222,13 @@ def draw(result: Result) -> Pixels:
         result.boxes.xyxy[::-1].tolist(), result.boxes.conf[::-1].tolist(), result.boxes.cls[::-1].tolist(), strict=True
     ):
         colour = COLOURS[label % len(COLOURS)]
-        name = result.names[label] if result.names else str(label)
+        text = f"{result.names[label] if result.names else label} {score:.2f}"
         pen.rectangle(box, outline=colour, width=line)
-        left, top, right, bottom = pen.textbbox((box[0], box[1]), f"{name} {score:.2f}", font=letters)
-        up = min(box[1], bottom - top + 2 * line)  # over the box, or inside where the image ends
-        pen.rectangle((left - line, top - up - line, right + line, bottom - up + line), fill=colour)
-        pen.text((box[0], box[1] - up), f"{name} {score:.2f}", fill=(255, 255, 255), font=letters)
+        _, _, wide, high = pen.textbbox((0, 0), text, font=letters)
+        # Over the box, or inside where the image ends; never beyond its right edge.
+        x, y = max(line, min(box[0], result.size[0] - wide - line)), max(line, box[1] - high - line)
+        pen.rectangle((x - line, y - line, x + wide + line, y + high + line), fill=colour)
+        pen.text((x, y), text, fill=(255, 255, 255), font=letters)
     return np.asarray(canvas)
 
 
