@@ -60,7 +60,7 @@ class Settings:
             ``"yolov3"`` for the anchor head and ``"task_aligned"`` for the other.
         augmentation: What is changed at random.
         plain_epochs: The last epochs, without mosaics.
-        amp: Half precision where the device gains from it (CUDA).
+        amp: Convolutions in bfloat16 where the device is quicker with it: GPUs since Ampere, CPUs with AMX.
         seed: Of everything random.
         workers: Processes that read images.
         judge_every: Epochs between two evaluations; the last one always has one.
@@ -204,19 +204,15 @@ class _Run:
             self.model.load_state_dict(start_from.state_dict())
         self.model.to(self.device)
         self.mean = _RunningMean(self.model, settings.ema)
+        self.half = settings.amp and _quick_in_bfloat16(self.device)
         self.learning = Learning(config, loss=settings.loss, assigner=settings.assigner)
         self.optimizer = _optimizer(self.model, settings)
-        self.scaler = torch.amp.GradScaler("cuda", enabled=self.half)
         self.steps = len(training) // settings.batch
         self.epoch = self.step = 0  # the next to do
         self.seconds = 0.0
         self.sums: dict[str, float] = {}
         self.log: list[Epoch] = []
         self.best = -1.0
-
-    @property
-    def half(self) -> bool:
-        return self.settings.amp and self.device.type == "cuda"
 
     def begin(self, resume: bool) -> None:
         said = {"config": self.model.config.to_dict(), "settings": asdict(self.settings), "names": self.training.names}
@@ -283,7 +279,7 @@ class _Run:
     def _one_step(self, network: nn.Module, batch: Batch) -> dict[str, float]:
         for group in self.optimizer.param_groups:
             group["lr"] = self._learning_rate()
-        with torch.autocast(self.device.type, enabled=self.half):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             outputs = network(batch.images.float() / 255)
         losses = self.learning(outputs, batch)  # in float32
         total = losses["total"]
@@ -293,11 +289,9 @@ class _Run:
                 f"or a longer warm-up helps; {self.folder} keeps the last state"
             )
         self.optimizer.zero_grad(set_to_none=True)
-        self.scaler.scale(total).backward()
-        self.scaler.unscale_(self.optimizer)
+        total.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
-        self.scaler.step(self.optimizer)
-        self.scaler.update()
+        self.optimizer.step()
         self.mean.follow(self.model, self.epoch * self.steps + self.step + 1)
         return {name: float(value.detach()) for name, value in losses.items()}
 
@@ -341,7 +335,6 @@ class _Run:
                 "model": self.model.state_dict(),
                 "mean": self.mean.model.state_dict(),
                 "optimizer": self.optimizer.state_dict(),
-                "scaler": self.scaler.state_dict(),
                 "learning": self.learning.state_dict(),
                 "progress": {
                     "epoch": self.epoch, "step": self.step, "seconds": self.seconds, "best": self.best,
@@ -354,7 +347,6 @@ class _Run:
         self.model.load_state_dict(state["model"])
         self.mean.model.load_state_dict(state["mean"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.scaler.load_state_dict(state["scaler"])
         self.learning.load_state_dict(state["learning"])
         progress = state["progress"]
         self.epoch, self.step, self.seconds = progress["epoch"], progress["step"], progress["seconds"]
@@ -378,6 +370,14 @@ class _RunningMean:
                 mean.lerp_(value, 1 - decay)
             else:
                 mean.copy_(value)
+
+
+def _quick_in_bfloat16(device: torch.device) -> bool:
+    """Whether the device multiplies matrices of bfloat16, whose range is float32's: no loss needs scaling."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    # Without AMX there is only a conversion more.
+    return device.type == "cpu" and bool(getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)())
 
 
 def _optimizer(model: YOLO, settings: Settings) -> torch.optim.Optimizer:
