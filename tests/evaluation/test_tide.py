@@ -1,4 +1,4 @@
-"""Kinds of errors against tidecv: what it was recorded to say, and, where it is installed, what it says of random data."""
+"""Kinds of errors against tidecv: as it was recorded, and on random data where it is installed."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     python tests/evaluation/tidecv_reference.py
 
-writes tests/data/tide/expected.json. tidecv needs `pip install tidecv==1.0.1` (MIT); its drawing is left out here, so that
-it does without seaborn and pandas.
+writes tests/data/tide/expected.json. It needs `pip install tidecv==1.0.1` (MIT), whose drawing is left out here: so it
+does without seaborn and pandas.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ def run_tidecv(
     truth, found = Data("truth", max_dets=cap), Data("found")
     for image in ground_truth.images.ids.tolist():
         truth.add_image(image, str(image))
-    columns = (ground_truth.image_ids, ground_truth.category_ids, ground_truth.boxes, ground_truth.crowd)
-    for image, category, box, crowd in zip(*(column.tolist() for column in columns), strict=True):
+    names = ("image_ids", "category_ids", "boxes", "crowd")
+    for image, category, box, crowd in zip(*(getattr(ground_truth, name).tolist() for name in names), strict=True):
         (truth.add_ignore_region if crowd else truth.add_ground_truth)(image, category, box)
-    columns = (detections.image_ids, detections.category_ids, detections.scores, detections.boxes)
-    for image, category, score, box in zip(*(column.tolist() for column in columns), strict=True):
+    names = ("image_ids", "category_ids", "scores", "boxes")
+    for image, category, score, box in zip(*(getattr(detections, name).tolist() for name in names), strict=True):
         found.add_detection(image, category, score, box)
     run = TIDERun(truth, found, iou, background, "bbox", cap)
 
