@@ -4,8 +4,8 @@
     python benchmarks/bench_analysis.py bench-data
 
 Fresh processes in turns; reading and evaluating are not counted. "memory" is the peak of the process less that of one
-that evaluates alone. tidecv is given the same columns and asked for its counts and differences of AP, without its
-drawing.
+that evaluates alone; "CPU" is the time of all threads, which other work on the machine changes little. tidecv is given
+the same columns and asked for its counts and differences of AP, without its drawing.
 """
 
 from __future__ import annotations
@@ -19,8 +19,12 @@ import platform
 import statistics
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from _fresh import run_program
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # NumPy is not imported here: a child inherits the peak of a large parent.
 
@@ -42,9 +46,9 @@ calls = {{
 }}
 taken, results = {{}}, {{}}
 for name in {names}:
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), time.process_time()
     results[name] = calls[name]()
-    taken[name] = time.perf_counter() - start
+    taken[name] = (time.perf_counter() - start, time.process_time() - cpu)
 errors = results.get("error_kinds")
 print(json.dumps([taken, errors and dict(errors.counts)]))
 """
@@ -61,14 +65,14 @@ for image, category, box, crowd in zip(*(column.tolist() for column in columns))
     (truth.add_ignore_region if crowd else truth.add_ground_truth)(image, category, box)
 for row in zip(*(column.tolist() for column in (dt.image_ids, dt.category_ids, dt.scores, dt.boxes))):
     found.add_detection(*row)
-start = time.perf_counter()
+start, cpu = time.perf_counter(), time.process_time()
 run = TIDERun(truth, found, 0.5, 0.1, "bbox", 100)
 run.fix_main_errors()
 run.fix_special_errors()
 names = dict(ClassError="classification", BoxError="localisation", OtherError="both", DuplicateError="duplicate",
     BackgroundError="background", MissedError="missed")
 counts = {names[kind.__name__]: count for kind, count in run.count_errors().items()}
-print(json.dumps([time.perf_counter() - start, counts]))
+print(json.dumps([(time.perf_counter() - start, time.process_time() - cpu), counts]))
 """
 ANALYSES = ("score_curves", "outcomes", "per_image", "confusion", "error_kinds")
 FILES = {
@@ -96,17 +100,22 @@ def main() -> None:
         runs = [run_program(READ + OURS.format(names=ANALYSES), *files) for _ in range(options.runs)]
         alone = min(run_program(READ + OURS.format(names=()), *files).peak for _ in range(2))
         taken, counts = zip(*(json.loads(run.output) for run in runs), strict=True)
-        each = {analysis: statistics.median(one[analysis] for one in taken) for analysis in ANALYSES}
-        together = statistics.median(sum(one.values()) for one in taken)
         memory = statistics.median(run.peak for run in runs) - alone
-        print(f"{name}: " + ", ".join(f"{analysis} {value * 1e3:.0f} ms" for analysis, value in each.items()))
-        print(f"{name}: together {together * 1e3:.0f} ms, memory {memory / 2**20:.0f} MB over {alone / 2**20:.0f} MB")
+        print(f"| {name} | wall | CPU |\n| --- | ---: | ---: |")
+        for analysis in ANALYSES:
+            print(f"| `{analysis}` | {_median([one[analysis] for one in taken])}")
+        print(f"| together | {_median([[sum(column) for column in zip(*one.values(), strict=True)] for one in taken])}")
+        print(f"memory {memory / 2**20:.0f} MB over {alone / 2**20:.0f} MB")
         if peer and name != "x10":
-            # Minutes on the large set: once is enough for a ratio of hundreds.
+            # Most of a minute on the large set: once is enough for its ratio.
             theirs = [json.loads(run_program(READ + THEIRS, *files).output) for _ in range(1 if name == "large" else 3)]
-            seconds = statistics.median(one[0] for one in theirs)
-            print(f"{name}: tidecv {seconds:.1f} s, {seconds / each['error_kinds']:.0f} x as long as error_kinds")
-            print(f"{name}: counts {counts[0]}\n{name}: tidecv {theirs[0][1]}")
+            print(f"| tidecv | {_median([one[0] for one in theirs])}")
+            print(f"counts {counts[0]}\ntidecv {theirs[0][1]}")
+
+
+def _median(pairs: Sequence[Sequence[float]]) -> str:
+    wall, cpu = (statistics.median(column) for column in zip(*pairs, strict=True))
+    return f"{wall:.3f} s | {cpu:.3f} s |"
 
 
 if __name__ == "__main__":
