@@ -157,8 +157,10 @@ function programFor(name, object, detection, options) {
 function descended() {
   const { chosen, object, detection, gradient, options } = state;
   const steepest = Math.max(...gradient.map(Math.abs)), before = measure(chosen, object, detection, options);
-  for (let length = 0.2; steepest > 1e-9 && length > 1e-3; length /= 2) {
-    const box = detection.map((x, k) => Math.min(Math.max(x - (gradient[k] / steepest) * length, 0), data.image_size[k % 2]));
+  for (let length = 0.2; steepest > 1e-9 && length > 4e-3; length /= 2) {
+    const box = detection
+      .map((x, k) => Math.min(Math.max(x - (gradient[k] / steepest) * length, 0), data.image_size[k % 2]))
+      .map((x) => Math.round(x * 1e6) / 1e6); // as the fields show it
     if (box[0] > box[2]) box[0] = box[2] = (box[0] + box[2]) / 2;
     if (box[1] > box[3]) box[1] = box[3] = (box[1] + box[3]) / 2;
     if (measure(chosen, object, box, options) > before) return box;
@@ -183,7 +185,7 @@ find("descend").addEventListener("click", () => descend(true));
 find("run").addEventListener("click", () => {
   if (running) return stop();
   find("run").textContent = "Stop";
-  running = setInterval(() => descend(false) || stop(), 60);
+  running = setInterval(() => descend(false) || stop(), 40);
   return undefined;
 });
 // Whoever takes hold of something ends the run.

@@ -100,7 +100,7 @@ function makeStage(svg, state, change) {
   // In units of the picture, whatever its size on the screen.
   function place(event) {
     const { left, top, width } = svg.getBoundingClientRect(), unit = width / data.image_size[0];
-    return [(event.clientX - left) / unit, (event.clientY - top) / unit, (event.pointerType === "touch" ? 22 : 11) / unit];
+    return [(event.clientX - left) / unit, (event.clientY - top) / unit, (event.pointerType === "touch" ? 16 : 10) / unit];
   }
 
   let held;
@@ -113,6 +113,9 @@ function makeStage(svg, state, change) {
     svg.setPointerCapture(event.pointerId);
     find(`${grip.name}-box`).focus({ preventScroll: true, focusVisible: false });
   });
+  // A finger that holds a box does not scroll the page; beside the boxes it does. Chromium knows no touch-action of the
+  // parts of a picture.
+  svg.addEventListener("touchstart", (event) => held && event.preventDefault(), { passive: false });
   svg.addEventListener("pointermove", (event) => {
     const [x, y, reach] = place(event);
     if (!held) {
@@ -145,7 +148,7 @@ function makeStage(svg, state, change) {
       const box = state[name], [x1, y1, x2, y2] = box.map((x) => plain(x, 2));
       if (corner) {
         const at = { cx: box[coordinates[0]] * unit, cy: box[coordinates[1]] * unit };
-        set(area, { ...at, r: 22 });
+        set(area, { ...at, r: 20 });
         set(knob, { ...at, r: 5 });
         grip.setAttribute("aria-label", `${corner} corner of the ${name}, at ${at.cx / unit}, ${at.cy / unit}`);
       } else {
