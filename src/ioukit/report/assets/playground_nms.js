@@ -70,20 +70,25 @@ function showStep() {
   drawBoxes(data.scenes[scene].boxes, states);
 }
 
+// Where a name may stand in a box: its corners, then beside the first of them.
+function corners([x1, y1, x2, y2], unit) {
+  const [left, top, right, bottom] = [x1 * unit + 13, y1 * unit + 13, x2 * unit - 13, y2 * unit - 13];
+  return [[left, top], [left, bottom], [right, top], [right, bottom], [left + 25, top]];
+}
+
 function drawBoxes(boxes, states) {
   const svg = find("nms"), unit = nmsUnit, made = [shape("path", { class: "grid", d: gridLines(unit) })], names = [];
-  const corner = (k) => [boxes[k][0] * unit + 13, boxes[k][1] * unit + 13];
   const rank = { removed: 0, waiting: 1, kept: 2 };
   const order = boxes.map((_, k) => k).sort((j, k) => rank[states[j].state] - rank[states[k].state]);
   for (const k of order) {
     const { state, now } = states[k];
     made.push(shape("rect", { ...rectangle(boxes[k], unit), class: `candidate ${state}${now ? " now" : ""}` }));
   }
-  // Two boxes may start at one corner: the second name stands beside the first.
+  // Two boxes may begin at one corner: a name goes to the first of its corners that is free.
   const taken = [];
   for (const k of boxes.keys()) {
-    let [x, y] = corner(k);
-    while (taken.some(([u, v]) => Math.abs(u - x) < 23 && Math.abs(v - y) < 21)) x += 25;
+    const free = ([x, y]) => taken.every(([u, v]) => Math.abs(u - x) >= 23 || Math.abs(v - y) >= 23);
+    const [x, y] = corners(boxes[k], unit).find(free) ?? corners(boxes[k], unit)[0];
     taken.push([x, y]);
     const { state, now } = states[k];
     names.push(shape("g", { class: `name ${state}${now ? " now" : ""}` }, shape("circle", { cx: x, cy: y, r: 11 }),

@@ -201,10 +201,12 @@ function labels({ object, detection, chosen }, inner, unit) {
   write(`TN ${plain(width * height - areaOf(object) - areaOf(detection) + both, 2)}`, width - 8 / unit, height - 9 / unit,
     { class: "rest", "text-anchor": "end" });
   for (const [name, box, other] of [["object", object, detection], ["detection", detection, object]]) {
-    // Above the box, at the end that lies away from the other; inside where the picture ends.
-    const right = name === "detection" ? box[2] >= other[2] : box[0] > other[0];
-    const above = box[1] * unit > 22 ? box[1] - 9 / unit : box[1] + 17 / unit, shift = above < box[1] ? 0 : 9 / unit;
-    write(name, right ? box[2] - shift : box[0] + shift, above, { class: `tag ${name}`, "text-anchor": right ? "end" : "start" });
+    // Outside of the box, at the corner that lies away from the other; inside where the picture ends.
+    const right = name === "detection" ? box[2] >= other[2] : box[0] > other[0], room = 22 / unit;
+    const below = box[1] + box[3] > other[1] + other[3], fits = below ? box[3] < height - room : box[1] > room;
+    const x = right ? box[2] - (fits ? 0 : 9 / unit) : box[0] + (fits ? 0 : 9 / unit);
+    const y = below ? box[3] + (fits ? 18 : -9) / unit : box[1] + (fits ? -9 : 17) / unit;
+    write(name, x, y, { class: `tag ${name}`, "text-anchor": right ? "end" : "start" });
   }
   return made;
 }
