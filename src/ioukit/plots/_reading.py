@@ -81,7 +81,7 @@ def number(value: float, digits: int = 3) -> str:
 
 def score_limits(scores: FloatArray) -> tuple[float, float]:
     """Where an axis of scores begins and ends: at 0 and 1, as long as the scores lie within."""
-    finite = scores[np.isfinite(scores)]
+    finite = scores[np.isfinite(scores)].astype(np.float64)
     low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
     if not finite.size or (low >= 0 and high <= 1):
         return 0.0, 1.0

@@ -84,6 +84,7 @@ def boxes_figure(
     score_threshold: float | None = None,
     outcomes: Outcomes | None = None,
     labels: bool = True,
+    legend: bool = True,
     ax: Axes | None = None,
     theme: ThemeName = "light",
 ) -> Axes:
@@ -104,13 +105,13 @@ def boxes_figure(
             all of them if none is right.
         outcomes: What ``evaluation.outcomes`` returned, to draw many images of it; instead of the two before.
         labels: Whether boxes have labels: class and score.
+        legend: Whether a legend below counts them; axes of yours that are narrower than 4 inches have no room for it.
         ax: Where to draw; by default axes of a new figure.
         theme: For light or for dark paper; the figure around axes of yours keeps its colour.
 
     Returns:
         The axes; y points down. Boxes are patches with ``get_gid()`` such as ``"TP 12"`` (the row of the detection) or
-        ``"FN 3"`` (that of the annotation), their labels texts with the same after ``"label of "``. The legend below
-        counts them.
+        ``"FN 3"`` (that of the annotation), their labels texts with the same after ``"label of "``.
 
     Raises:
         ValueError: If there is no such image or threshold, the image is an array of another shape, or the evaluation
@@ -128,10 +129,17 @@ def boxes_figure(
     tall = 6.4 * float(np.clip(size[1] / size[0], 0.3, 1.8))
     ax = axes_for(ax, needed_by="boxes_figure", figsize=(6.4, tall + 0.5), paper=look.paper)
     draw_boxes(ax, drawn, size, pixels, look, labelled=LABEL_ORDER if labels else ())
+    if legend:
+        _count(ax, drawn, look, on_image=pixels is not None)
+    return ax
+
+
+def _count(ax: Axes, drawn: Sequence[Drawn], look: Theme, *, on_image: bool) -> None:
+    """How many there are of each kind, below the axes."""
     counted = {kind: sum(entry.kind == kind for entry in drawn) for kind in KINDS}
     kinds = [kind for kind in ("TP", "FP", "FN", "object", "ignored") if counted[kind] or kind not in ("ignored",)]
     words = [f"{KINDS[kind].words}: {counted[kind]}" for kind in kinds]
-    handles = kind_handles(kinds, look, on_image=pixels is not None)
+    handles = kind_handles(kinds, look, on_image=on_image)
     place = {
         "loc": "upper center",
         "bbox_to_anchor": (0.5, 0),
@@ -140,7 +148,6 @@ def boxes_figure(
         "handlelength": 2.2,
     }
     legend_beside(ax, handles, words, look, fontsize=8, **place)
-    return ax
 
 
 def data_of(evaluation: Evaluation) -> tuple[GroundTruth, Detections]:
@@ -223,7 +230,7 @@ def draw_boxes(
     """
     width, height = size
     if pixels is not None:
-        ax.imshow(pixels, extent=(0, width, height, 0), cmap="gray", interpolation="antialiased", zorder=0, gid="image")
+        ax.imshow(pixels, extent=(0, width, height, 0), interpolation="antialiased", zorder=0, gid="image")
     dress(ax, look)
     ax.spines[:].set_visible(True)
     ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xticks=[], yticks=[])
