@@ -155,7 +155,7 @@ def class_ap_figure(
     _columns(ax, [(number(value), f"{n:,}") for value, n in zip(found.tolist(), objects, strict=True)], size, look)
     names = [shorten(curves.categories.names[row]) for row in rows]
     ax.set_yticks(range(len(rows)), names, fontsize=size, **LITERAL)
-    legend_beside(ax, handles, words, look, loc="upper left", bbox_to_anchor=(0, -0.7 / ax.bbox.height * 72), ncols=2)
+    legend_beside(ax, handles, words, look, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.1, ncols=2)
     dress(ax, look, grid="x")
     what = "AP, mean over IoU thresholds" if iou is None else f"AP at IoU {iou:g}"
     ax.set(xlim=(0, 1), ylim=(max(len(rows), 1) - 0.4, -0.6), xlabel=what if area == "all" else f"{what} ({area})")
