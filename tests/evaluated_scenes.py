@@ -19,7 +19,7 @@ HARD_NAMES = (
     "$x_{unclosed$ \\alpha $",
     "<script>alert('1')</script> & \"both\"",
     "_hidden from legends",
-    "two\nlines\tand a tab",
+    "two\nlines\tand \N{DOG} \N{CJK UNIFIED IDEOGRAPH-72D7}",
     "$\\mathrm{valid}$",
 )
 SIZES = ((640, 480), (480, 640), (800, 300))

@@ -23,6 +23,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
+# matplotlib says so where its font lacks letters, and draws empty rectangles; what is tested is that they come through.
+pytestmark = pytest.mark.filterwarnings("ignore:Glyph .* missing from font:UserWarning")
+
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from evaluated_scenes import HARD_NAMES, SCENES
 from ioukit import plots
 from ioukit.evaluation import COCO, KINDS
-from ioukit.plots._drawing import THEMES, shorten
+from ioukit.plots._drawing import THEMES, shorten, tint
 from ioukit.plots._reading import score_limits
 
 mpl = pytest.importorskip("matplotlib", reason="the pictures need matplotlib: pip install 'ioukit[plots]'")
@@ -23,6 +23,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402 - behi
 from matplotlib.colors import to_rgba  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.text import Text  # noqa: E402
+
+# matplotlib says so where its font lacks letters, and draws empty rectangles; what is tested is that they come through.
+pytestmark = pytest.mark.filterwarnings("ignore:Glyph .* missing from font:UserWarning")
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,6 +122,16 @@ class TestEveryFigure:
         assert ("matplotlib.pyplot" in sys.modules) == had_pyplot
 
     @every_figure
+    @pytest.mark.parametrize("theme", THEMES)
+    def test_hatches_are_on_opaque_paper_or_none(self, figure: str, theme: Any) -> None:
+        """On transparent paper they cannot be seen in SVG."""
+        for patch in DRAW[figure](scene("three classes"), theme=theme).patches:
+            if patch.get_hatch() and patch.get_fill():
+                paper, lines = patch.get_facecolor(), patch.get_edgecolor()
+                assert paper[3] == lines[3] == 1
+                assert contrast(paper, lines) > 1.3
+
+    @every_figure
     def test_an_unknown_theme(self, figure: str) -> None:
         with pytest.raises(ValueError, match="unknown theme 'blue'; choose from light, dark"):
             DRAW[figure](scene("three classes"), theme="blue")
@@ -181,6 +194,14 @@ def test_colours_that_mean_something_stand_out(theme: Any) -> None:
 def test_shortened_names(name: str, longest: int, short: str) -> None:
     assert shorten(name, longest) == short
     assert len(shorten(name, longest)) <= longest
+
+
+@pytest.mark.parametrize(
+    ("strength", "paper", "thinned"),
+    [(1, "#FFFFFF", "#102030"), (0, "#FFFFFF", "#FFFFFF"), (0.5, "#304050", "#203040"), (0.25, "#000000", "#04080C")],
+)
+def test_tints(strength: float, paper: str, thinned: str) -> None:
+    assert tint("#102030", strength, paper) == thinned
 
 
 class TestPrecisionRecall:
