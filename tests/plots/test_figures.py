@@ -137,7 +137,7 @@ class TestOverlap:
         """There a transparent patch hides a hatch of its own colour."""
         for patch in patches(overlap_figure(OBJECT, DETECTION)).values():
             if patch.get_hatch():
-                assert patch.get_facecolor()[3] == 1
+                assert np.asarray(patch.get_facecolor())[3] == 1
                 assert patch.get_facecolor() != patch.get_edgecolor()
 
     def test_formats_and_units(self) -> None:
