@@ -48,7 +48,7 @@ class Example:
     page: str
     line: int
     kind: str
-    """``python`` or ``sh``."""
+    """``python`` (runs), ``py`` (compiles) or ``sh``."""
     code: str
     printed: str | None
     """The block of text behind it, before the next code."""
@@ -63,9 +63,9 @@ def examples(page: str) -> list[Example]:
     found: list[Example] = []
     answered = True
     for block in _BLOCK.finditer(text):
-        if block[1] in ("python", "sh"):
+        if block[1] in ("python", "py", "sh"):
             found.append(Example(page, text.count("\n", 0, block.start()) + 2, block[1], block[2], None))
-            answered = False
+            answered = block[1] == "py"
         elif block[1] == "text" and not answered:
             last = found.pop()
             found.append(Example(last.page, last.line, last.kind, last.code, block[2]))

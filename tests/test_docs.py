@@ -1,4 +1,4 @@
-"""The pages in docs: figures are those that their script draws, programs print what the page says, links lead somewhere."""
+"""The pages in docs: figures are what their script draws, programs print what the page says, links lead somewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from pages import PAGES, Example, commands, examples, run_programs
 from paths import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    Answers = dict[Example, tuple[str, str | None, str | None]]
 
 FIGURES = ROOT / "docs" / "figures"
 LINKED = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", *PAGES]
@@ -43,11 +46,11 @@ def test_committed_figures_are_up_to_date(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> functools._lru_cache_wrapper[dict[Example, tuple[str, ...]]]:
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Answers]:
     """What the programs of a page answer, each page run once, in a folder of its own with the examples in it."""
 
     @functools.cache
-    def run(page: str) -> dict[Example, tuple[str, str | None, str | None]]:
+    def run(page: str) -> Answers:
         programs = [example for example in PROGRAMS if example.page == page]
         folder = tmp_path_factory.mktemp("page")
         return dict(zip(programs, run_programs([program.code for program in programs], folder), strict=True))
@@ -56,7 +59,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> functools._lru_cache_wr
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
-def test_a_program_prints_what_its_page_says(program: Example, answers: functools.cache) -> None:
+def test_a_program_prints_what_its_page_says(program: Example, answers: Callable[[str], Answers]) -> None:
     printed, lacks, error = answers(program.page)[program]
     if lacks:
         pytest.skip(f"{program} needs {lacks}")
@@ -66,7 +69,7 @@ def test_a_program_prints_what_its_page_says(program: Example, answers: functool
 
 @pytest.mark.parametrize("command", COMMANDS, ids=str)
 def test_a_command_exists_and_prints_what_its_page_says(command: Example, tmp_path: Path) -> None:
-    group = typer.main.get_command(app)
+    group = typer.main.get_group(app)
     parent = group.make_context("ioukit", [], resilient_parsing=True)
     lines = commands(command.code)
     for line in lines:
@@ -76,6 +79,11 @@ def test_a_command_exists_and_prints_what_its_page_says(command: Example, tmp_pa
         (tmp_path / "examples").symlink_to(ROOT / "examples")
         ran = [run_fresh(*line, cwd=tmp_path) for line in lines]
         assert "".join(outcome.out if outcome.code == 0 else outcome.err for outcome in ran) == command.printed
+
+
+@pytest.mark.parametrize("sketch", [example for example in EXAMPLES if example.kind == "py"], ids=str)
+def test_a_sketch_compiles(sketch: Example) -> None:
+    compile(sketch.code, str(sketch), "exec")
 
 
 def test_examples_are_found() -> None:

@@ -22,12 +22,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def _help() -> str:
-    group = typer.main.get_command(app)
+    group = typer.main.get_group(app)
     parent = group.make_context("ioukit", [], resilient_parsing=True)
     names = group.list_commands(parent)
     sections = []
     for name in names:
         command = group.get_command(parent, name)
-        context = command.make_context(name, [], parent, resilient_parsing=True)
+        context = command.make_context(name, [], parent, resilient_parsing=True, terminal_width=100)
         sections.append(f"## ioukit {name}\n\n```text\n{command.get_help(context)}\n```\n")
     return "\n".join(sections)

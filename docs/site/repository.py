@@ -1,7 +1,7 @@
 """Lets pages of the site link to the whole repository as they do in it, by relative paths.
 
-README.md of a folder, ARCHITECTURE.md and the like become pages of their own, other files that a page links to come along
-as they are. ``<!-- section "Try it" of ../README.md -->`` is replaced by that section, so that nothing is written twice.
+ARCHITECTURE.md, benchmarks/README.md and the like become pages of their own, other files that a page links to come along
+as they are. ``<!-- section "Try it" of ../README.md -->`` gives way to that section, so that nothing is written twice.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     uri = page.file.src_uri
     source = _SOURCES.get(uri, f"docs/{uri}")
     settled = _relinked(markdown, source, uri)
-    return _SECTION.sub(lambda mark: _section(mark[1], posixpath.join(posixpath.dirname(source), mark[2]), uri), settled)
+    return _SECTION.sub(
+        lambda mark: _section(mark[1], posixpath.join(posixpath.dirname(source), mark[2]), uri), settled
+    )
 
 
 def _place(path: str) -> str:
