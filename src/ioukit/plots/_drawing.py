@@ -101,7 +101,10 @@ def axes_for(ax: Axes | None, *, needed_by: str, figsize: tuple[float, float], p
     if ax is not None:
         return ax
     figure = import_extra("matplotlib.figure", extra="plots", needed_by=needed_by)
-    new: Axes = figure.Figure(figsize=figsize, layout="constrained", facecolor=paper).subplots()
+    made = figure.Figure(figsize=figsize, layout="constrained", facecolor=paper)
+    if paper is not None:
+        made.get_layout_engine().set(w_pad=0.08, h_pad=0.08)  # inches; pages set dark figures without a margin
+    new: Axes = made.subplots()
     return new
 
 

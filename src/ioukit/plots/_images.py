@@ -47,7 +47,8 @@ def pixels_of(image: Any, *, needed_by: str, longest: int | None = None) -> NDAr
     array = np.asarray(image)
     if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (3, 4)) or not array.size:
         raise ValueError(f"image must be a path or of shape (H, W), (H, W, 3) or (H, W, 4), got {array.shape}")
-    return array
+    # Grey is not stretched from its darkest to its brightest pixel, as matplotlib does with a matrix.
+    return np.stack([array] * 3, axis=-1) if array.ndim == 2 else array
 
 
 def frame_of(ground_truth: GroundTruth, position: int, pixels: NDArray[Any] | None, boxes: NDArray[Any]) -> Any:

@@ -31,12 +31,14 @@ PLATE = {"boxstyle": "square,pad=0.15", "lw": 0.8}
 class Labels(Artist):
     """Finds places for texts when the axes are drawn; the texts are children of the axes, and are drawn after it."""
 
-    def __init__(self, ax: Axes, frame: FloatArray | None) -> None:
-        """Labels inside ``frame``, ``[x1, y1, x2, y2]`` in data, or anywhere in the axes."""
+    def __init__(self, ax: Axes, frame: FloatArray, *, covered: float) -> None:
+        """Labels inside ``frame``, ``[x1, y1, x2, y2]`` in data, until they cover that part of it."""
         super().__init__()
         self.set_zorder(0)
         self.set_in_layout(False)
+        self._on = ax
         self._within = frame
+        self._covered = covered
         self._boxes: list[FloatArray] = []
         self._wordings: list[Sequence[str]] = []
         self._texts: list[Text] = []
@@ -44,31 +46,27 @@ class Labels(Artist):
 
     def add(self, box: FloatArray, wordings: Sequence[str], *, fill: str, edge: str, size: float, gid: str) -> None:
         """A label at a box (xyxy in data), in the first wording that has room; black letters on a plate."""
-        if self.axes is None:
-            raise ValueError("labels must be on axes")
-        text = literal(
-            self.axes.text(
-                0, 0, wordings[0], fontsize=size, color="black", va="bottom", ha="left", zorder=8, gid=gid,
-                transform=IdentityTransform(), bbox={**PLATE, "fc": fill, "ec": edge}, clip_on=True, in_layout=False,
-            )  # fmt: skip
-        )
+        text = self._on.text(
+            0, 0, wordings[0], fontsize=size, color="black", va="bottom", ha="left", zorder=8, gid=gid,
+            transform=IdentityTransform(), bbox={**PLATE, "fc": fill, "ec": edge}, clip_on=True, in_layout=False,
+        )  # fmt: skip
+        self._texts.append(literal(text))
         self._boxes.append(box)
         self._wordings.append(wordings)
-        self._texts.append(text)
 
     def draw(self, renderer: RendererBase) -> None:
         """Places the texts; there is nothing else to draw."""
-        if self.axes is None or not self._texts:
+        if not self._texts:
             return
-        frame = self.axes.bbox.extents
-        if self._within is not None:
-            image = self._on_screen(self._within)
-            frame = np.concatenate([np.maximum(frame[:2], image[:2]), np.minimum(frame[2:], image[2:])])
+        axes, image = self._on.bbox.extents, self._on_screen(self._within)
+        frame = np.concatenate([np.maximum(axes[:2], image[:2]), np.minimum(axes[2:], image[2:])])
         sizes = [self._sizes(text, words, renderer) for text, words in zip(self._texts, self._wordings, strict=True)]
         boxes = np.array([self._on_screen(box) for box in self._boxes])
         # On the screen y points up.
         flip = [0, 3, 2, 1]
-        found = place_labels(boxes[:, flip] * [1, -1, 1, -1], sizes, frame[flip] * [1, -1, 1, -1])
+        found = place_labels(
+            boxes[:, flip] * [1, -1, 1, -1], sizes, frame[flip] * [1, -1, 1, -1], covered=self._covered
+        )
         for text, words, spot, size in zip(self._texts, self._wordings, found, sizes, strict=True):
             text.set_visible(spot is not None)
             if spot is not None:
@@ -78,9 +76,7 @@ class Labels(Artist):
 
     def _on_screen(self, box: FloatArray) -> FloatArray:
         """Left, lower, right and upper edge in pixels."""
-        if self.axes is None:
-            raise ValueError("labels must be on axes")
-        corners = self.axes.transData.transform(np.reshape(box, (2, 2)))
+        corners = self._on.transData.transform(np.reshape(box, (2, 2)))
         return np.concatenate([corners.min(axis=0), corners.max(axis=0)])
 
     def _sizes(self, text: Text, wordings: Sequence[str], renderer: RendererBase) -> list[tuple[float, float]]:
@@ -102,5 +98,4 @@ class Labels(Artist):
         """What the label covers: its letters, and the plate around them with half of its line."""
         text.update_bbox_position_size(renderer)
         plate = text.get_bbox_patch()
-        extents: FloatArray = (text if plate is None else plate).get_window_extent(renderer).extents
-        return extents
+        return np.array((text if plate is None else plate).get_window_extent(renderer).extents)

@@ -9,6 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from ioukit.typing import FloatArray
 
 __all__ = ["place_labels"]
@@ -18,7 +20,7 @@ GAP = 1.0
 
 
 def place_labels(
-    boxes: FloatArray, sizes: Sequence[Sequence[tuple[float, float]]], frame: FloatArray
+    boxes: FloatArray, sizes: Sequence[Sequence[tuple[float, float]]], frame: FloatArray, *, covered: float = 1.0
 ) -> list[tuple[int, float, float] | None]:
     """Finds a place for a label at each box, first come, first served.
 
@@ -29,32 +31,36 @@ def place_labels(
         boxes: (N, 4) ``[left, top, right, bottom]`` in pixels, y pointing down.
         sizes: For each box the widths and heights of its label, the wording that says most first.
         frame: (4,) the rectangle that no label leaves.
+        covered: The part of the frame that the labels together may cover; the first may cover more.
 
     Returns:
         For each box which wording fits, and the left and top of it; ``None`` where none does.
     """
     placed = np.empty((0, 4))
+    left = covered * float(np.prod(np.maximum(frame[2:] - frame[:2], 0)))  # square pixels
     found: list[tuple[int, float, float] | None] = []
     for box, wordings in zip(boxes, sizes, strict=True):
         best = None
         for wording, (width, height) in enumerate(wordings):
+            if len(placed) and width * height > left:
+                continue
             spots = np.array(list(_spots(box, width, height, frame)))
             if not len(spots):
                 continue
-            corners = np.concatenate([spots, spots + (width, height)], axis=1)
+            corners = np.hstack([spots, spots + np.array([width, height])])
             free = ~_meets(corners, placed).any(axis=1)
             if free.any():
                 x, y = spots[int(np.argmax(free))].tolist()
                 best = (wording, x, y)
-                placed = np.concatenate([placed, [[x, y, x + width, y + height]]])
+                left -= width * height
+                placed = np.vstack([placed, [x, y, x + width, y + height]])
                 break
         found.append(best)
     return found
 
 
 def _spots(box: FloatArray, width: float, height: float, frame: FloatArray) -> Iterator[tuple[float, float]]:
-    """Left and top of a label, the best first; none of them leaves the frame or stands away from what is seen of the
-    box."""
+    """Left and top of a label, the best first, in the frame and touching what is seen of the box."""
     left, top = np.maximum(box[:2], frame[:2]).tolist()
     right, bottom = np.minimum(box[2:], frame[2:]).tolist()
     last_x, last_y = frame[2] - width, frame[3] - height
@@ -75,8 +81,8 @@ def _spots(box: FloatArray, width: float, height: float, frame: FloatArray) -> I
             yield from ((x, y) for y in ys if frame[1] <= y <= last_y)
 
 
-def _meets(one: FloatArray, other: FloatArray) -> FloatArray:
+def _meets(one: FloatArray, other: FloatArray) -> NDArray[np.bool_]:
     """(N, M) whether rectangles come nearer than the gap."""
-    apart = (one[:, None, :2] >= other[None, :, 2:] + GAP) | (one[:, None, 2:] + GAP <= other[None, :, :2])
-    result: FloatArray = ~apart.any(axis=2)
-    return result
+    right_or_below = one[:, None, :2] >= other[None, :, 2:] + GAP
+    left_or_above = one[:, None, 2:] + GAP <= other[None, :, :2]
+    return np.logical_not((right_or_below | left_or_above).any(axis=2))

@@ -1,4 +1,4 @@
-"""What the figures of an evaluation read from it: one threshold, one range of sizes, the classes that were asked for."""
+"""What the figures of an evaluation read from it: a threshold, a range of sizes, the classes asked for."""
 
 from __future__ import annotations
 
@@ -16,19 +16,30 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Curves, Evaluation, MatchTable, Protocol
     from ioukit.typing import FloatArray
 
-__all__ = ["chosen", "curves_of", "mean_defined", "number", "position_of_area", "position_of_iou", "score_limits", "table_of"]
+__all__ = [
+    "chosen",
+    "curves_of",
+    "mean_defined",
+    "number",
+    "position_of_area",
+    "position_of_iou",
+    "score_limits",
+    "table_of",
+]
 
 
 def curves_of(evaluation: Evaluation | Curves) -> Curves:
     """The curves of an evaluation, or curves as they are."""
-    found: Curves = getattr(evaluation, "curves", evaluation)
-    return found
+    from ioukit.evaluation import Curves  # noqa: PLC0415 - ioukit.plots is quick to import
+
+    return evaluation if isinstance(evaluation, Curves) else evaluation.curves
 
 
 def table_of(evaluation: Evaluation | MatchTable) -> MatchTable:
     """The match table of an evaluation, or a table as it is."""
-    found: MatchTable = getattr(evaluation, "matches", evaluation)
-    return found
+    from ioukit.evaluation import MatchTable  # noqa: PLC0415 - as above
+
+    return evaluation if isinstance(evaluation, MatchTable) else evaluation.matches
 
 
 def position_of_iou(protocol: Protocol, iou: float) -> int:
@@ -48,10 +59,10 @@ def position_of_area(protocol: Protocol, area: str) -> int:
 
 
 def chosen(categories: Categories, classes: Sequence[int | str] | None) -> NDArray[np.intp]:
-    """Positions of classes by id or name, in the order asked for; all of them for ``None``."""
+    """Positions of classes by id or name, each once, in the order asked for; all of them for ``None``."""
     if classes is None:
         return np.arange(len(categories))
-    return np.array(categories.positions(classes), np.intp)
+    return np.array(list(dict.fromkeys(categories.positions(classes))), np.intp)
 
 
 def mean_defined(values: FloatArray, axis: int) -> FloatArray:
@@ -65,12 +76,12 @@ def mean_defined(values: FloatArray, axis: int) -> FloatArray:
 
 def number(value: float, digits: int = 3) -> str:
     """How a figure writes it: a dash where it is undefined."""
-    return "–" if math.isnan(value) else f"{value:.{digits}f}"
+    return "\N{EN DASH}" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def score_limits(scores: FloatArray) -> tuple[float, float]:
     """Where an axis of scores begins and ends: at 0 and 1, as long as the scores lie within."""
-    finite = scores[np.isfinite(scores)]
+    finite = scores[np.isfinite(scores)].astype(np.float64)
     low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
     if not finite.size or (low >= 0 and high <= 1):
         return 0.0, 1.0

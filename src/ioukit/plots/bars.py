@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,8 +43,8 @@ def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: 
         theme: For light or for dark paper; the figure around axes of yours keeps its colour.
 
     Returns:
-        The axes. Bars are patches with ``get_gid()`` such as ``"AP small"`` or ``"AP50 all"``; below stand the limits of
-        the sizes, in pixels of the side of a square, and the numbers of objects. A size without objects has a dash.
+        The axes. Bars are patches with ``get_gid()`` such as ``"AP small"`` or ``"AP50 all"``; below stand the limits
+        of the sizes, in pixels of the side of a square, and the numbers of objects. A size without objects has a dash.
 
     Raises:
         ModuleNotFoundError: If matplotlib is not installed.
@@ -149,7 +149,7 @@ def class_ap_figure(
         words.append(f"mean {mean:.3f}")
     thresholds = curves.protocol.iou_thresholds
     if iou is None and len(thresholds) > 1:
-        style = {"mfc": look.paper, "mec": look.ink, "ms": max(size / 2, 2), "ls": "none", "mew": 1.0}
+        style: dict[str, Any] = {"mfc": look.paper, "mec": look.ink, "ms": max(size / 2, 2), "ls": "none", "mew": 1.0}
         handles += ax.plot(loosest, range(len(rows)), "o", gid="loosest", clip_on=False, zorder=4, **style)
         words.append(f"AP at IoU {thresholds[0]:g}")
     _columns(ax, [(number(value), f"{n:,}") for value, n in zip(found.tolist(), objects, strict=True)], size, look)
@@ -171,8 +171,13 @@ def _font(ax: Axes, rows: int) -> float:
 
 def _columns(ax: Axes, cells: Sequence[tuple[str, str]], size: float, look: Theme) -> None:
     """AP and the number of objects in columns to the right, under their heads."""
-    for column, (head, letters) in enumerate((("AP", 4.6), ("objects", 9.5))):
-        place = {"textcoords": "offset points", "ha": "right", "fontsize": size, "annotation_clip": False}
+    for column, (head, letters) in enumerate((("AP", 4.6), ("objects", 10.5))):
+        place: dict[str, Any] = {
+            "textcoords": "offset points",
+            "ha": "right",
+            "fontsize": size,
+            "annotation_clip": False,
+        }
         for row, cell in enumerate(cells):
             ax.annotate(
                 cell[column], (1, row), xycoords=ax.get_yaxis_transform(), xytext=(letters * size * 0.8, 0),
@@ -210,7 +215,7 @@ def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: The
     places = np.arange(len(names)) + 0.5 * special
     ax = axes_for(ax, needed_by="error_kinds_figure", figsize=(7.2, 3.2), paper=look.paper)
     for name, value, place, apart in zip(names, values.tolist(), places.tolist(), special.tolist(), strict=True):
-        fill = {"fc": look.paper, "hatch": "////"} if apart else {"fc": look.bad}
+        fill: dict[str, Any] = {"fc": look.paper, "hatch": "////"} if apart else {"fc": look.bad}
         (bar,) = ax.barh(place, 0 if math.isnan(value) else value, 0.7, ec=look.bad, lw=1.2, **fill)
         bar.set_gid(name)
         count = errors.counts.get(name)

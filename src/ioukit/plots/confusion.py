@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -65,12 +65,15 @@ def confusion_figure(
         values = np.divide(values, total, out=np.full_like(values, np.nan), where=total > 0).reshape(values.shape)
     values[-1, -1] = np.nan
     size = len(values)
-    side = float(np.clip(2.2 + 0.55 * size, 3.4, 13.0))
+    side = float(np.clip(2.2 + 0.55 * size, 4.4, 13.0))
     ax = axes_for(ax, needed_by="confusion_figure", figsize=(side + 0.6, side), paper=look.paper)
     colors = import_extra("matplotlib.colors", extra="plots", needed_by="confusion_figure")
-    ramp = colors.LinearSegmentedColormap.from_list("cells", [look.paper, look.blue]).with_extremes(bad=look.faint)
-    top = 1.0 if normalize else max(float(np.nanmax(values, initial=0.0)), 1.0)
-    norm = colors.Normalize(0, 1) if normalize else colors.PowerNorm(0.5, 0, top)
+    least = colors.to_rgb(look.paper) + 0.2 * (np.array(colors.to_rgb(look.blue)) - colors.to_rgb(look.paper))
+    ramp = colors.LinearSegmentedColormap.from_list("cells", [least, look.blue])
+    ramp = ramp.with_extremes(under=look.paper, bad=look.faint)  # zeros differ from the least that is not
+    filled = values[values > 0]
+    low, top = (float(filled.min()) / 2, float(filled.max())) if filled.size else (0.5, 1.0)
+    norm = colors.Normalize(1e-9, 1) if normalize else colors.PowerNorm(0.5, low, max(top, 1.0))
     mesh = ax.pcolormesh(
         np.arange(size + 1) - 0.5, np.arange(size + 1) - 0.5, np.ma.masked_invalid(values), cmap=ramp, norm=norm,
         edgecolors=look.faint, lw=0.4 if size <= MOST_WITH_NUMBERS else 0.15, gid="matrix",
@@ -80,20 +83,22 @@ def confusion_figure(
     ax.add_patch(patches.Rectangle(last, 1, 1, fc=look.paper, ec=look.soft, hatch="xxxx", lw=0, gid="nothing"))
     for edge in (ax.axhline, ax.axvline):
         edge(size - 1.5, color=look.soft, lw=1.0)
+    letters = float(np.clip(0.72 * 72 * side / (size + 12), 3.5, 9.0))
     digits = float(np.clip(0.30 * 72 * side / (size + 3), 4.0, 9.0))
     if size <= MOST_WITH_NUMBERS:
-        _write(ax, values, counts, digits, {True: look.ink, False: look.paper}, ramp, norm, normalized=bool(normalize))
+        inks = {cell: _ink(ramp(norm(values[cell]))) for cell in map(tuple, np.argwhere(counts > 0).tolist())}
+        _write(ax, values, inks, digits, normalized=bool(normalize))
     else:
         _bar(ax, mesh, "share" if normalize else "objects and detections", theme)
-    letters = float(np.clip(0.72 * 72 * side / (size + 12), 3.5, 9.0))
-    ax.set_xticks(range(size), names, fontsize=letters, rotation=90 if size > 4 else 0, parse_math=False)
+    crowded = max(map(len, names)) * 0.6 * letters > 0.75 * 72 * side / size
+    ax.set_xticks(range(size), names, fontsize=letters, rotation=90 if crowded else 0, parse_math=False)
     ax.set_yticks(range(size), names, fontsize=letters, parse_math=False)
     dress(ax, look)
     ax.tick_params(length=0)
     ax.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")
-    said = {None: "", "truth": ", share of the row", "prediction": ", share of the column"}[normalize]
-    ax.set_xlabel(f"detected as (score from {confusion.score_threshold:g}){said}")
-    ax.set_ylabel(f"object (IoU from {confusion.iou_threshold:g})")
+    said = {None: "", "truth": "; shares of the row", "prediction": "; shares of the column"}[normalize]
+    ax.set_xlabel(f"detected as\n(score from {confusion.score_threshold:g}{said})")
+    ax.set_ylabel(f"object\n(IoU from {confusion.iou_threshold:g})")
     return ax
 
 
@@ -114,26 +119,23 @@ def _chosen_cells(
     return found, [*names, *([OTHERS] if len(rest) else []), BACKGROUND]
 
 
+def _ink(cell: tuple[float, float, float, float]) -> str:
+    """Black or white, whichever stands out more from a colour (contrast as WCAG 2 has it)."""
+    rgb = np.array(cell[:3])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    light = float(linear @ (0.2126, 0.7152, 0.0722))
+    return "#000000" if (light + 0.05) / 0.05 > 1.05 / (light + 0.05) else "#FFFFFF"
+
+
 def _write(
-    ax: Axes,
-    values: FloatArray,
-    counts: np.ndarray[tuple[int, int], np.dtype[np.int64]],
-    fontsize: float,
-    inks: dict[bool, str],
-    ramp: object,
-    norm: object,
-    *,
-    normalized: bool,
+    ax: Axes, values: FloatArray, inks: dict[tuple[int, ...], str], fontsize: float, *, normalized: bool
 ) -> None:
-    """The numbers of the cells that are not empty, in the ink that stands out."""
-    for row, column in np.argwhere(counts > 0).tolist():
-        value = values[row, column]
-        if np.isnan(value):
-            continue
+    """The numbers of the cells that are not empty."""
+    for (row, column), ink in inks.items():
+        value = float(values[row, column])
         words = f"{value:.2f}" if normalized else _short(int(value))
         ax.text(
-            column, row, words, ha="center", va="center", fontsize=fontsize, gid=f"cell {row} {column}",
-            color=inks[float(norm(value)) < 0.5],
+            column, row, words, ha="center", va="center", fontsize=fontsize, gid=f"cell {row} {column}", color=ink
         )  # fmt: skip
 
 
@@ -142,7 +144,7 @@ def _short(count: int) -> str:
     return str(count) if count < 10_000 else f"{count / 1000:.0f}k"
 
 
-def _bar(ax: Axes, mesh: object, label: str, theme: ThemeName) -> None:
+def _bar(ax: Axes, mesh: Any, label: str, theme: ThemeName) -> None:
     look = theme_of(theme)
     bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.6, pad=0.02)
     bar.set_label(label, color=look.ink)

@@ -107,6 +107,8 @@ def ap_by_iou_figure(
     _lines(ax, thresholds, found, names, rows.tolist(), look, marker="o")
     dress(ax, look, grid="both")
     ax.set(xlabel="IoU threshold", ylabel=_of("AP", area), ylim=(0, 1.02))
+    room = 0.05 * (thresholds[-1] - thresholds[0]) or 0.05
+    ax.set_xlim(thresholds[0] - room, thresholds[-1] + room)
     ax.set_xticks(thresholds[:: max(-(-len(thresholds) // 5), 1)])
     ax.set_xticks(thresholds, minor=True)
     return ax
@@ -116,8 +118,11 @@ def _of(quantity: str, area: str) -> str:
     return quantity if area == "all" else f"{quantity} ({area} objects)"
 
 
-def _mean_of(classes: int) -> str:
-    return "no class has objects" if not classes else f"mean of {classes} class{'' if classes == 1 else 'es'}"
+def _mean_in_words(numbers: FloatArray) -> str:
+    count = int((~np.isnan(numbers)).sum())
+    if not count:
+        return "no class has objects"
+    return f"mean of {count} class{'' if count == 1 else 'es'}: AP {number(float(mean_defined(numbers, 0)))}"
 
 
 def _lines(
@@ -131,7 +136,7 @@ def _lines(
     handles, words = [], []
     (line,) = ax.plot(x, mean, color=look.ink, lw=2.4, zorder=4, gid="mean", **size)
     handles.append(line)
-    words.append(f"{_mean_of(int((~np.isnan(numbers)).sum()))}: AP {number(float(mean_defined(numbers, 0)))}")
+    words.append(_mean_in_words(numbers))
     for k, (row, name) in enumerate(zip(rows, names, strict=True)):
         if few:
             colour, dashes = look.styles[k]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ioukit._checks import check_positive
+from ioukit._optional import import_extra
 from ioukit.plots._drawing import axes_for, dress, legend_beside, theme_of
 from ioukit.plots._reading import chosen, position_of_area, position_of_iou, score_limits, table_of
 
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from ioukit.evaluation import Evaluation, MatchTable
     from ioukit.plots._drawing import ThemeName
-    from ioukit.typing import BoolArray
 
 __all__ = ["iou_histogram_figure", "score_histogram_figure"]
 
@@ -69,7 +70,7 @@ def score_histogram_figure(
         counts, _ = np.histogram(np.clip(scores, edges[0], edges[-1]), edges)
         heights = np.log10(1 + counts) if log else counts.astype(np.float64)
         tallest[name] = float(heights.max(initial=0))
-        style = {"fc": (colour, 0.55), "ec": colour, "lw": 1.0, "hatch": hatch, "fill": True}
+        style: dict[str, Any] = {"fc": (colour, 0.55), "ec": colour, "lw": 1.0, "hatch": hatch, "fill": True}
         handles.append(ax.stairs(sign * heights, edges, gid=name, **style))
         words.append(f"{'true' if sign > 0 else 'false'} positives: {len(scores):,}")
     ax.axhline(0, color=look.soft, lw=0.9)
@@ -81,7 +82,7 @@ def score_histogram_figure(
     if log:
         _log_ticks(ax, max(above, below))
     else:
-        ax.yaxis.get_major_locator().set_params(integer=True)
+        _whole_numbers(ax)
         ax.yaxis.set_major_formatter(lambda y, _: f"{abs(y):,.0f}")  # both parts count upwards
     ax.set(xlim=(edges[0], edges[-1]), ylim=(-1.06 * below, 1.06 * above))
     return ax
@@ -125,7 +126,7 @@ def iou_histogram_figure(
     edges = np.linspace(min(iou, 1 - 1e-6), 1, int(bins) + 1)
     counts, _ = np.histogram(np.clip(values, edges[0], 1), edges)
     ax = axes_for(ax, needed_by="iou_histogram_figure", figsize=(5.2, 3.4), paper=look.paper)
-    style = {"fc": (look.good, 0.55), "ec": look.good, "lw": 1.0, "hatch": "//", "fill": True}
+    style: dict[str, Any] = {"fc": (look.good, 0.55), "ec": look.good, "lw": 1.0, "hatch": "//", "fill": True}
     ax.stairs(counts, edges, gid="matches", **style)
     words = f"{len(values):,} true positives"
     if len(values):
@@ -136,14 +137,14 @@ def iou_histogram_figure(
     dress(ax, look, grid="y")
     ax.set(xlim=(edges[0], 1), ylim=(0, 1.06 * max(counts.max(), 1)), ylabel="true positives")
     ax.set_xlabel(f"IoU with the object (from {iou:g})")
-    ax.yaxis.get_major_locator().set_params(integer=True)
+    _whole_numbers(ax)
     return ax
 
 
 def _log_ticks(ax: Axes, tallest: float) -> None:
     """At 0, 1, 3, 10, 30, ... detections both ways, and without those between the tens where there are many."""
     steps = (1, 3) if tallest < 3 else (1,)
-    counts = [step * 10**power for power in range(int(tallest) + 1) for step in steps]
+    counts = [step * 10**power for power in range(tallest > 2.5, int(tallest) + 1) for step in steps]
     heights = [float(np.log10(1 + count)) for count in counts]
     ax.set_yticks(
         [-height for height in heights[::-1]] + [0.0, *heights],
@@ -151,6 +152,10 @@ def _log_ticks(ax: Axes, tallest: float) -> None:
     )
 
 
-def _of_classes(table: MatchTable, classes: Sequence[int | str] | None) -> BoolArray:
-    found: BoolArray = np.isin(table.category, chosen(table.categories, classes))
-    return found
+def _whole_numbers(ax: Axes) -> None:
+    ticker = import_extra("matplotlib.ticker", extra="plots", needed_by="ioukit.plots")
+    ax.yaxis.set_major_locator(ticker.MaxNLocator(integer=True))
+
+
+def _of_classes(table: MatchTable, classes: Sequence[int | str] | None) -> NDArray[np.bool_]:
+    return np.isin(table.category, chosen(table.categories, classes))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from ioukit.plots._drawing import GREEN, VERMILLION, axes_for, dress, legend_beside, literal, shorten, theme_of
 from ioukit.plots._reading import number, score_limits
@@ -55,7 +53,7 @@ def score_curves_figure(
     }
     for name, (values, colour, dashes, width) in lines.items():
         # From each score down to the next lower one the same detections count.
-        style = {"color": colour, "ls": dashes, "lw": width, "drawstyle": "steps-pre"}
+        style: dict[str, Any] = {"color": colour, "ls": dashes, "lw": width, "drawstyle": "steps-pre"}
         handles += ax.plot(curve.scores[rising], values[rising], gid=name, **style)
     legend_beside(ax, handles, ["precision", "recall", "F1"], look)
     low, high = score_limits(curve.scores)

@@ -14,7 +14,7 @@ from ioukit._optional import import_extra
 from ioukit.plots._drawing import literal, shorten, theme_of
 from ioukit.plots._images import found_in, frame_of, pixels_of
 from ioukit.plots._reading import number
-from ioukit.plots.boxes import KINDS, draw_boxes, drawn_on, kind_handles, outcomes_of
+from ioukit.plots.boxes import KINDS, data_of, draw_boxes, drawn_on, kind_handles, outcomes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def worst_images_figure(
         columns: How many stand side by side.
         iou: One of the protocol's IoU thresholds.
         score_threshold: Detections from this score upwards count; ``None`` for the score with the best F1.
-        labels: Whether boxes have labels, where there is room.
+        labels: Whether errors have labels, where there is room, until a fifth of the image is covered.
         theme: For light or for dark paper.
 
     Returns:
@@ -60,36 +60,41 @@ def worst_images_figure(
         the counts and the name of the file.
 
     Raises:
-        ValueError: If there is no such threshold, or ``most`` or ``columns`` is not positive.
+        ValueError: If there is no such threshold, ``most`` or ``columns`` is not positive, or the evaluation does not
+            hold its data.
         ModuleNotFoundError: If matplotlib is not installed.
     """
+    from ioukit.evaluation import per_image  # noqa: PLC0415 - ioukit.plots is quick to import
+
     look = theme_of(theme)
     check_positive(most=most, columns=columns)
     module = import_extra("matplotlib.figure", extra="plots", needed_by="worst_images_figure")
+    truth, detections = data_of(evaluation)
     outcomes = outcomes_of(evaluation, iou, score_threshold)
-    results = evaluation.per_image(outcomes)
+    results = per_image(outcomes, evaluation.matches, truth, detections)
     errors = results.false_positives + results.false_negatives
     worst = [at for at in np.asarray(results.worst(int(most))).tolist() if errors[at]]
     across = min(int(columns), max(len(worst), 1))
     down = max(-(-len(worst) // across), 1)
     figure: Figure = module.Figure(
-        figsize=(PANEL * across, 0.85 * PANEL * down + 0.5), layout="constrained", facecolor=look.paper
+        figsize=(max(PANEL * across, 5.0), 0.85 * PANEL * down + 0.5), layout="constrained", facecolor=look.paper
     )
     panels = figure.subplots(down, across, squeeze=False).ravel()
-    ids = evaluation.ground_truth.images.ids
+    shown = False
     for ax, at in zip(panels, worst, strict=False):
         image_id = int(results.image_ids[at])
-        position = int(np.searchsorted(ids, image_id))
-        name = evaluation.ground_truth.images.names[position]
+        position = int(np.searchsorted(truth.images.ids, image_id))
+        name = truth.images.names[position]
         pixels = _pixels(images, image_id, name)
         drawn = drawn_on(evaluation, outcomes, image_id)
-        size = frame_of(
-            evaluation.ground_truth, position, pixels, np.array([entry.box for entry in drawn]).reshape(-1, 4)
-        )
-        draw_boxes(ax, drawn, size, pixels, look, labels=labels, fontsize=6, thin=0.6)
+        shown |= pixels is not None
+        size = frame_of(truth, position, pixels, np.array([entry.box for entry in drawn]).reshape(-1, 4))
+        labelled = ("FN", "FP") if labels else ()
+        draw_boxes(ax, drawn, size, pixels, look, labelled=labelled, covered=0.2, fontsize=6, thin=0.6)
         ax.set_gid(f"image {image_id}")
-        _title(ax, f"FP {results.false_positives[at]}   FN {results.false_negatives[at]}   F1 {number(results.f1[at], 2)}",
-               shorten(name or f"image {image_id}", 34), look.ink)  # fmt: skip
+        wrong, missed = results.false_positives[at], results.false_negatives[at]
+        words = f"FP {wrong}   FN {missed}   F1 {number(float(results.f1[at]), 2)}"
+        _title(ax, words, shorten(name or f"image {image_id}", 34), look.ink)
     for ax in panels[len(worst) :]:
         ax.set_axis_off()
     if not worst:
@@ -97,10 +102,8 @@ def worst_images_figure(
         panels[0].text(0.5, 0.5, words, ha="center", va="center", color=look.ink, transform=panels[0].transAxes)
     kinds = ["TP", "FP", "FN", "object", "ignored"]
     words_of = [KINDS[kind].words for kind in kinds]
-    legend = figure.legend(
-        kind_handles(kinds, look), words_of, loc="outside lower center", ncols=min(len(kinds), 1 + across), fontsize=8,
-        frameon=False,
-    )  # fmt: skip
+    place: dict[str, Any] = {"loc": "outside lower center", "ncols": min(len(kinds), 1 + across), "fontsize": 8}
+    legend = figure.legend(kind_handles(kinds, look, on_image=shown), words_of, frameon=False, **place)
     for text in legend.get_texts():
         text.set_color(look.ink)
     return figure
@@ -109,10 +112,7 @@ def worst_images_figure(
 def _pixels(images: Any, image_id: int, name: str) -> NDArray[Any] | None:
     if images is None:
         return None
-    if isinstance(images, Mapping):
-        given = images.get(image_id)
-    else:
-        given = found_in(Path(images), name)
+    given = images.get(image_id) if isinstance(images, Mapping) else found_in(Path(images), name)
     return None if given is None else pixels_of(given, needed_by="worst_images_figure", longest=THUMBNAIL)
 
 
