@@ -1,7 +1,7 @@
 """Lets pages of the site link to the whole repository as they do in it, by relative paths.
 
-ARCHITECTURE.md, benchmarks/README.md and the like become pages of their own, other files that a page links to come along
-as they are. ``<!-- section "Try it" of ../README.md -->`` gives way to that section: nothing is written twice.
+ARCHITECTURE.md, benchmarks/README.md and the like become pages of their own; other files that a page links to come
+along as they are. ``<!-- section "Try it" of ../README.md -->`` gives way to that section: nothing is written twice.
 """
 
 from __future__ import annotations
