@@ -74,6 +74,7 @@ def test_a_command_exists_and_prints_what_its_page_says(command: Example, tmp_pa
     lines = commands(command.code)
     for line in lines:
         name, found, rest = group.resolve_command(parent, line)
+        assert found is not None
         found.make_context(name, rest, parent)  # refuses options that do not exist, and values of the wrong kind
     if command.printed is not None:
         (tmp_path / "examples").symlink_to(ROOT / "examples")
