@@ -10,7 +10,7 @@ from ioukit import Detections, GroundTruth, evaluate, read_coco
 from paths import EXAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ioukit.evaluation import Evaluation
 
@@ -79,7 +79,7 @@ def coco() -> Evaluation:
     return evaluate(*read_coco(folder / "ground_truth.json", folder / "yolact.json"))
 
 
-SCENES = {
+SCENES: dict[str, Callable[[], Evaluation]] = {
     "three classes": made,
     "eighty classes": coco,
     "hard names": lambda: made(HARD_NAMES),

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 import typer
 
 from command import run_fresh
+from ioukit import plots
 from ioukit.cli._app import app
 from pages import PAGES, Example, commands, examples, run_programs
 from paths import ROOT
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 
 FIGURES = ROOT / "docs" / "figures"
 LINKED = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", *PAGES]
+OTHER_PAGES = {  # of figures
+    "assignment_figure", "grid_figure", "overlap_figure", "survivors_figure", "training_figure", "variant_figure",
+    "variants_figure",
+}  # fmt: skip
 REDRAW = "run `python docs/figures/draw.py`"
 EXAMPLES = [example for page in PAGES for example in examples(page)]
 PROGRAMS = [example for example in EXAMPLES if example.kind == "python"]
@@ -37,10 +43,17 @@ def words(svg: Path) -> list[str]:
 
 def test_committed_figures_are_up_to_date(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the figures need matplotlib: pip install 'ioukit[plots]'")
+    image = pytest.importorskip("PIL.Image", reason="the photographs need Pillow: pip install 'ioukit[shapes]'")
     subprocess.run([sys.executable, "-W", "error", FIGURES / "draw.py", tmp_path], check=True)
-    drawn, committed = (sorted(path.name for path in folder.glob("*.svg")) for folder in (tmp_path, FIGURES))
+    drawn, committed = (sorted(path.name for path in folder.glob("*.*g")) for folder in (tmp_path, FIGURES))
     assert drawn == committed, REDRAW
     for name in drawn:
+        assert (FIGURES / name).stat().st_size < 200_000, f"{name} is too large for a page"
+        if name.endswith(".jpg"):  # other versions draw letters a little elsewhere
+            here, there = (np.asarray(image.open(folder / name), float) for folder in (tmp_path, FIGURES))
+            assert here.shape == there.shape, f"{name}: {REDRAW}"
+            assert np.abs(here - there).mean() < 8, f"{name}: {REDRAW}"
+            continue
         assert words(tmp_path / name), name
         assert words(tmp_path / name) == words(FIGURES / name), f"{name}: {REDRAW}"
 
@@ -65,6 +78,11 @@ def test_a_program_prints_what_its_page_says(program: Example, answers: Callable
         pytest.skip(f"{program} needs {lacks}")
     assert error is None, error
     assert printed == (program.printed or "")
+
+
+def test_the_page_about_figures_has_all_of_evaluations() -> None:
+    page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    assert [name for name in plots.__all__ if name not in page and name not in OTHER_PAGES] == []
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=str)

@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
 
 DRAW: dict[str, Callable[..., Any]] = {
-    "precision_recall_figure": lambda e, **o: plots.precision_recall_figure(e, **o),
+    "precision_recall_figure": plots.precision_recall_figure,
     "precision_recall_figure at each IoU": lambda e, **o: plots.precision_recall_figure(e, iou=None, **o),
-    "ap_by_iou_figure": lambda e, **o: plots.ap_by_iou_figure(e, **o),
-    "ap_by_size_figure": lambda e, **o: plots.ap_by_size_figure(e, **o),
-    "class_ap_figure": lambda e, **o: plots.class_ap_figure(e, **o),
+    "ap_by_iou_figure": plots.ap_by_iou_figure,
+    "ap_by_size_figure": plots.ap_by_size_figure,
+    "class_ap_figure": plots.class_ap_figure,
     "class_ap_figure at 0.5": lambda e, **o: plots.class_ap_figure(e, iou=0.5, **o),
     "score_curves_figure": lambda e, **o: plots.score_curves_figure(e.score_curves(), **o),
     "confusion_figure": lambda e, **o: plots.confusion_figure(e.confusion(), **o),
     "confusion_figure of shares": lambda e, **o: plots.confusion_figure(e.confusion(), normalize="truth", **o),
-    "score_histogram_figure": lambda e, **o: plots.score_histogram_figure(e, **o),
+    "score_histogram_figure": plots.score_histogram_figure,
     "score_histogram_figure, linear": lambda e, **o: plots.score_histogram_figure(e, log=False, **o),
-    "iou_histogram_figure": lambda e, **o: plots.iou_histogram_figure(e, **o),
+    "iou_histogram_figure": plots.iou_histogram_figure,
     "error_kinds_figure": lambda e, **o: plots.error_kinds_figure(e.error_kinds(), **o),
 }
 every_figure = pytest.mark.parametrize("figure", DRAW)
@@ -51,7 +51,8 @@ every_figure = pytest.mark.parametrize("figure", DRAW)
 
 @cache
 def scene(name: str) -> Evaluation:
-    return SCENES[name]()
+    found: Evaluation = SCENES[name]()
+    return found
 
 
 def named(artists: Any) -> dict[str, Any]:
@@ -208,7 +209,8 @@ class TestPrecisionRecall:
         lines = named(plots.precision_recall_figure(evaluation, iou=None).get_lines())
         assert list(lines) == [f"iou {iou:g}" for iou in COCO.iou_thresholds]
         means = [float(np.mean(line.get_ydata())) for line in lines.values()]
-        assert_allclose([means[0], means[5], np.mean(means)], [evaluation.summary[k] for k in ("AP50", "AP75", "AP")])
+        shown = np.array([means[0], means[5], np.mean(means)])
+        assert_allclose(shown, np.array([evaluation.summary[key] for key in ("AP50", "AP75", "AP")]))
 
     def test_the_mean_of_one_class_is_not_drawn_twice(self) -> None:
         assert set(named(plots.precision_recall_figure(scene("one class")).get_lines())) == {"class 0"}
@@ -336,7 +338,8 @@ class TestConfusion:
         confusion = scene("eighty classes").confusion()
         ax = plots.confusion_figure(confusion)
         (mesh,) = ax.collections
-        shown = np.ma.getdata(mesh.get_array()).reshape(81, 81).copy()
+        shown = np.asarray(np.ma.getdata(mesh.get_array()))  # type: ignore[arg-type]
+        shown = shown.reshape(81, 81).copy()
         shown[-1, -1] = 0
         assert_array_equal(shown, confusion.counts)
         assert len(ax.texts) == 0
@@ -344,10 +347,10 @@ class TestConfusion:
 
     def test_numbers_stand_out_from_their_cells(self) -> None:
         for theme in ("light", "dark"):
-            ax = plots.confusion_figure(scene("three classes").confusion(), theme=theme)  # type: ignore[arg-type]
+            ax = plots.confusion_figure(scene("three classes").confusion(), theme=theme)
             (mesh,) = ax.collections
             render(ax.figure)
-            colours = mesh.get_facecolor().reshape(4, 4, 4)
+            colours = np.asarray(mesh.get_facecolor()).reshape(4, 4, 4)
             for gid, text in named(ax.texts).items():
                 row, column = (int(part) for part in gid.split()[1:])
                 assert contrast(text.get_color(), colours[row, column]) >= 4.5
@@ -445,7 +448,7 @@ class TestErrorKinds:
 
     def test_undefined_numbers_are_dashes(self) -> None:
         ax = plots.error_kinds_figure(scene("no objects").error_kinds())
-        assert all(bar.get_width() == 0 for bar in ax.patches)
+        assert all(bar.get_width() == 0 for bar in named(ax.patches).values())
         assert named(ax.texts)["value of missed"].get_text() == "\N{EN DASH}  (0)"
 
 
