@@ -77,7 +77,7 @@ def run_programs(programs: list[str], folder: Path) -> list[tuple[str, str | Non
     """What each printed, which optional module it lacked and the traceback that ended it; they share their names."""
     (folder / "examples").symlink_to(ROOT / "examples")
     ran = subprocess.run(
-        [sys.executable, "-c", _RUNNER],
+        [sys.executable, "-W", "error", "-c", _RUNNER],
         input=json.dumps(programs),
         capture_output=True,
         text=True,
