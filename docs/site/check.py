@@ -21,7 +21,7 @@ ROOMS = [
         "plots",
     ),
     *("compat.detectron2", "compat.docsaidkit", "compat.pycocotools_mask", "compat.torchvision_ops"),
-    *("postprocess", "torch.losses", "typing"),
+    *("postprocess", "report", "torch.losses", "typing"),
 ]
 
 
