@@ -194,7 +194,7 @@ class TestBoxes:
             labels += check_labels(ax)
         assert labels > len(evaluation.ground_truth.images)
 
-    @pytest.mark.parametrize("seed", range(8))
+    @pytest.mark.parametrize("seed", range(4))
     def test_labels_of_crowded_images(self, seed: int) -> None:
         """Sixty boxes in all sizes of axes, which change after the labels were made."""
         rng = np.random.default_rng(seed)

@@ -85,7 +85,7 @@ class TestEveryFigure:
     @every_figure
     @pytest.mark.parametrize("theme", ["light", "dark"])
     def test_nothing_is_cut_off_at_the_edge(self, figure: str, theme: Any) -> None:
-        for name in ("three classes", "eighty classes", "hard names", "no detections", "one image"):
+        for name in ("three classes", "eighty classes", "hard names", "no detections"):
             pixels = render(DRAW[figure](scene(name), theme=theme).figure)
             paper = np.round(np.array(to_rgba(THEMES[theme].paper)[:3]) * 255)
             edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
@@ -102,6 +102,14 @@ class TestEveryFigure:
         assert ax.get_facecolor() == to_rgba(THEMES["dark"].paper)
         assert ax.get_xlabel() or figure.startswith("ap_by_size")
         assert ax.get_ylabel() or figure.startswith(("class_ap", "error_kinds"))
+
+    @every_figure
+    def test_what_was_on_the_axes_stays(self, figure: str) -> None:
+        ax = Figure(layout="constrained").subplots()
+        (line,) = ax.plot([0, 1], [1, 0], gid="mine")
+        for name in ("one class", "eighty classes"):
+            DRAW[figure](scene(name), ax=ax)
+            assert line in ax.lines
 
     @every_figure
     def test_nothing_global_changes(self, figure: str) -> None:
@@ -128,9 +136,10 @@ class TestEveryFigure:
     def test_names_are_shown_as_they_are(self, figure: str) -> None:
         """As text: a formula would be parsed, and the unclosed one raise."""
         ax = DRAW[figure](scene("hard names"))
-        with mpl.rc_context({"text.usetex": True}):
-            parsed = [text for text in ax.figure.findobj(Text) if "$" in text.get_text() and text.get_parse_math()]
-        assert parsed == []
+        for text in ax.figure.findobj(Text):
+            if "$" in text.get_text():
+                assert not text.get_parse_math()
+                assert not text.get_usetex()
         shown = "\n".join(texts(ax))
         if any(part in figure for part in ("class_ap", "confusion", "precision_recall_figure", "ap_by_iou")):
             if "each" in figure:

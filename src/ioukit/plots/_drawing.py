@@ -25,6 +25,7 @@ __all__ = [
     "BLACK",
     "BLUE",
     "GREEN",
+    "LITERAL",
     "ORANGE",
     "PURPLE",
     "SKY",
@@ -40,6 +41,7 @@ __all__ = [
     "rings",
     "shorten",
     "theme_of",
+    "tint",
 ]
 
 # Okabe and Ito, Color Universal Design (2008). Colour never stands alone: a hatch or a line style says the same.
@@ -103,7 +105,7 @@ def axes_for(ax: Axes | None, *, needed_by: str, figsize: tuple[float, float], p
     figure = import_extra("matplotlib.figure", extra="plots", needed_by=needed_by)
     made = figure.Figure(figsize=figsize, layout="constrained", facecolor=paper)
     if paper is not None:
-        made.get_layout_engine().set(w_pad=0.08, h_pad=0.08)  # inches; pages set dark figures without a margin
+        made.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)  # inches; pages set dark figures without a margin
     new: Axes = made.subplots()
     return new
 
@@ -121,6 +123,15 @@ def dress(ax: Axes, theme: Theme, *, grid: Literal["x", "y", "both"] | None = No
         ax.grid(visible=True, axis=grid, color=theme.faint, lw=0.6)
 
 
+def tint(colour: str, strength: float, paper: str = "#FFFFFF") -> str:
+    """A colour thinned with that of the paper, opaque.
+
+    A transparent one hides a hatch of the full colour in SVG: matplotlib (3.11) paints both opaque, then thins both.
+    """
+    parts = [(int(colour[k : k + 2], 16), int(paper[k : k + 2], 16)) for k in (1, 3, 5)]
+    return "#" + "".join(f"{round(strength * one + (1 - strength) * other):02X}" for one, other in parts)
+
+
 def shorten(name: str, longest: int = 28) -> str:
     """A name on one line, its middle left out where it is long: names that share a beginning still differ."""
     name = "".join(letter if letter.isprintable() else " " for letter in name)
@@ -130,10 +141,13 @@ def shorten(name: str, longest: int = 28) -> str:
     return f"{name[: longest - tail - 1].rstrip()}…{name[-tail:].lstrip()}"
 
 
+LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
+"""Options of a text whose letters are shown as they are."""
+
+
 def literal(text: Text) -> Text:
     """Shows letters as they are: a name such as ``$5_a$`` is no formula."""
-    text.set_parse_math(False)
-    text.set_usetex(False)
+    text.set(**LITERAL)
     return text
 
 

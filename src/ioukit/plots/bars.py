@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit.plots._drawing import axes_for, dress, legend_beside, literal, shorten, theme_of
+from ioukit.plots._drawing import LITERAL, axes_for, dress, legend_beside, literal, shorten, theme_of
 from ioukit.plots._reading import chosen, curves_of, mean_defined, number, position_of_area, position_of_iou
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: 
         f"{shorten(area.label, 16)}\n{_limits(area.low, area.high)}\n{_count(n)}"
         for area, n in zip(areas, objects, strict=True)
     ]
-    ax.set_xticks(range(len(areas)), ticks, fontsize=9, parse_math=False)
+    ax.set_xticks(range(len(areas)), ticks, fontsize=9, **LITERAL)
     legend_beside(ax, handles, list(series), look)
     dress(ax, look, grid="y")
     ax.set(ylabel="AP", ylim=(0, 1.08), yticks=np.linspace(0, 1, 6))
@@ -154,8 +154,8 @@ def class_ap_figure(
         words.append(f"AP at IoU {thresholds[0]:g}")
     _columns(ax, [(number(value), f"{n:,}") for value, n in zip(found.tolist(), objects, strict=True)], size, look)
     names = [shorten(curves.categories.names[row]) for row in rows]
-    ax.set_yticks(range(len(rows)), names, fontsize=size, parse_math=False)
-    legend_beside(ax, handles, words, look, loc="upper left", bbox_to_anchor=(0, -0.7 / ax.bbox.height * 72), ncols=2)
+    ax.set_yticks(range(len(rows)), names, fontsize=size, **LITERAL)
+    legend_beside(ax, handles, words, look, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.1, ncols=2)
     dress(ax, look, grid="x")
     what = "AP, mean over IoU thresholds" if iou is None else f"AP at IoU {iou:g}"
     ax.set(xlim=(0, 1), ylim=(max(len(rows), 1) - 0.4, -0.6), xlabel=what if area == "all" else f"{what} ({area})")

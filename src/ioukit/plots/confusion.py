@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ioukit._optional import import_extra
-from ioukit.plots._drawing import axes_for, dress, shorten, theme_of
+from ioukit.plots._drawing import LITERAL, axes_for, dress, shorten, theme_of
 from ioukit.plots._reading import chosen
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def confusion_figure(
     else:
         _bar(ax, mesh, "share" if normalize else "objects and detections", theme)
     crowded = max(map(len, names)) * 0.6 * letters > 0.75 * 72 * side / size
-    ax.set_xticks(range(size), names, fontsize=letters, rotation=90 if crowded else 0, parse_math=False)
-    ax.set_yticks(range(size), names, fontsize=letters, parse_math=False)
+    ax.set_xticks(range(size), names, fontsize=letters, rotation=90 if crowded else 0, **LITERAL)
+    ax.set_yticks(range(size), names, fontsize=letters, **LITERAL)
     dress(ax, look)
     ax.tick_params(length=0)
     ax.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")

@@ -134,22 +134,19 @@ def _lines(
     size = {"ms": 3.5, **style}
     few = len(rows) <= len(look.styles)
     handles, words = [], []
-    (line,) = ax.plot(x, mean, color=look.ink, lw=2.4, zorder=4, gid="mean", **size)
-    handles.append(line)
-    words.append(_mean_in_words(numbers))
+    if len(rows) != 1:  # the mean of one class is that class
+        handles += ax.plot(x, mean, color=look.ink, lw=2.4, zorder=4, gid="mean", **size)
+        words.append(_mean_in_words(numbers))
+    thin = []
     for k, (row, name) in enumerate(zip(rows, names, strict=True)):
         if few:
             colour, dashes = look.styles[k]
-            (line,) = ax.plot(x, values[:, k], color=colour, ls=dashes, lw=1.6, zorder=3, gid=f"class {row}", **size)
-            handles.append(line)
+            handles += ax.plot(x, values[:, k], color=colour, ls=dashes, lw=1.6, zorder=3, gid=f"class {row}", **size)
             words.append(f"{shorten(name)}: AP {number(float(numbers[k]))}")
         elif not np.isnan(values[:, k]).all():
-            (line,) = ax.plot(x, values[:, k], color=look.many, lw=0.7, alpha=0.55, zorder=2, gid=f"class {row}")
-    if len(rows) == 1:  # the mean of one class is that class
-        ax.lines[0].remove()
-        handles, words = handles[1:], words[1:]
-    elif not few and len(ax.lines) > 1:
-        handles.append(ax.lines[-1])
+            thin += ax.plot(x, values[:, k], color=look.many, lw=0.7, alpha=0.55, zorder=2, gid=f"class {row}")
+    if thin:
+        handles.append(thin[0])
         words.append("a class")
     legend_beside(ax, handles, words, look)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit._checks import check_positive
 from ioukit._optional import import_extra
-from ioukit.plots._drawing import axes_for, dress, legend_beside, theme_of
+from ioukit.plots._drawing import axes_for, dress, legend_beside, theme_of, tint
 from ioukit.plots._reading import chosen, position_of_area, position_of_iou, score_limits, table_of
 
 if TYPE_CHECKING:
@@ -70,7 +70,13 @@ def score_histogram_figure(
         counts, _ = np.histogram(np.clip(scores, edges[0], edges[-1]), edges)
         heights = np.log10(1 + counts) if log else counts.astype(np.float64)
         tallest[name] = float(heights.max(initial=0))
-        style: dict[str, Any] = {"fc": (colour, 0.55), "ec": colour, "lw": 1.0, "hatch": hatch, "fill": True}
+        style: dict[str, Any] = {
+            "fc": tint(colour, 0.55, look.paper),
+            "ec": colour,
+            "lw": 1.0,
+            "hatch": hatch,
+            "fill": True,
+        }
         handles.append(ax.stairs(sign * heights, edges, gid=name, **style))
         words.append(f"{'true' if sign > 0 else 'false'} positives: {len(scores):,}")
     ax.axhline(0, color=look.soft, lw=0.9)
@@ -126,7 +132,13 @@ def iou_histogram_figure(
     edges = np.linspace(min(iou, 1 - 1e-6), 1, int(bins) + 1)
     counts, _ = np.histogram(np.clip(values, edges[0], 1), edges)
     ax = axes_for(ax, needed_by="iou_histogram_figure", figsize=(5.2, 3.4), paper=look.paper)
-    style: dict[str, Any] = {"fc": (look.good, 0.55), "ec": look.good, "lw": 1.0, "hatch": "//", "fill": True}
+    style: dict[str, Any] = {
+        "fc": tint(look.good, 0.55, look.paper),
+        "ec": look.good,
+        "lw": 1.0,
+        "hatch": "//",
+        "fill": True,
+    }
     ax.stairs(counts, edges, gid="matches", **style)
     words = f"{len(values):,} true positives"
     if len(values):

@@ -79,7 +79,7 @@ def worst_images_figure(
     figure: Figure = module.Figure(
         figsize=(max(PANEL * across, 5.0), 0.85 * PANEL * down + 0.5), layout="constrained", facecolor=look.paper
     )
-    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)  # type: ignore[union-attr]
+    figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
     panels = figure.subplots(down, across, squeeze=False).ravel()
     shown = False
     for ax, at in zip(panels, worst, strict=False):
