@@ -45,7 +45,8 @@ class ErrorKinds:
     """Mean AP at ``t_f`` over the classes that have an object, within [0, 1]; NaN where none has."""
     delta_ap: Mapping[str, float]
     """What AP would rise by if all errors of a kind were mended, and no others: one number for each of :data:`KINDS`,
-    and for all ``"false_positive"`` and all ``"false_negative"`` detections and objects. They do not add up."""
+    and for all ``"false_positive"`` and all ``"false_negative"`` detections and objects. They do not add up. NaN where
+    AP is, or where mending leaves neither object nor detection."""
     counts: Mapping[str, int]
     """How many errors of each of :data:`KINDS` there are."""
     detection_kind: npt.NDArray[np.int8]
