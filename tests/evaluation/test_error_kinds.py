@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evaluation.small_scene import DT, GT
-from ioukit import COCO, evaluate
+from ioukit import COCO, Detections, Evaluation, GroundTruth, evaluate
 from ioukit.evaluation import KINDS, error_kinds, match
 
 
@@ -42,6 +42,42 @@ def test_it_pickles() -> None:
         assert again.delta_ap == errors.delta_ap
         assert again.counts == errors.counts
         assert repr(again) == repr(errors)
+
+
+def test_without_classes_there_is_no_wrong_one() -> None:
+    evaluation = evaluate(GT, DT, COCO.replace(class_agnostic=True))
+    errors = evaluation.error_kinds()
+    place, right = KINDS.index("localisation"), -1
+    assert errors.detection_kind[[4, 5]].tolist() == [right, place]  # 3/7 of an object found by another
+    assert errors.counts["classification"] == errors.counts["both"] == 0
+    assert (errors.counts["missed"], errors.missed[3]) == (1, True)
+    assert errors.ap == evaluation.summary["AP50"]
+    assert errors.delta_ap["missed"] == pytest.approx(_without_missed(evaluation, [0, 1, 2, 4, 5]) - errors.ap)
+
+
+def _without_missed(evaluation: Evaluation, rows: list[int]) -> float:
+    gt = evaluation.ground_truth
+    assert gt is not None
+    fewer = GroundTruth.from_arrays(
+        image_ids=gt.image_ids[rows],
+        category_ids=gt.category_ids[rows],
+        boxes=gt.boxes[rows],
+        crowd=gt.crowd[rows],
+        images=gt.images.ids,
+        categories=gt.categories.ids,
+    )
+    return evaluate(fewer, DT, evaluation.protocol).summary["AP50"]
+
+
+def test_a_threshold_of_one() -> None:
+    """COCO's matching asks for no more than 1 - 1e-10: a copy is a duplicate, not badly placed."""
+    box = [0.0, 0.0, 10.0, 10.0]
+    ground_truth = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[box])
+    detections = Detections.from_arrays(
+        image_ids=[1] * 3, category_ids=[1] * 3, boxes=[box, box, [0.0, 0.0, 10.0, 9.9]], scores=[0.9, 0.8, 0.7]
+    )
+    errors = evaluate(ground_truth, detections, COCO.replace(iou_thresholds=[1.0])).error_kinds(iou_threshold=1.0)
+    assert errors.detection_kind.tolist() == [-1, KINDS.index("duplicate"), KINDS.index("localisation")]
 
 
 @pytest.mark.parametrize(

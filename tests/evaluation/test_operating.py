@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evaluation.small_scene import DT, GT
-from ioukit import evaluate
+from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import match, score_curves
 
 
@@ -56,3 +56,18 @@ def test_curves_are_frozen() -> None:
         curve.f1[0] = 1
     assert "best F1" in repr(curve)
     assert curve.f1.dtype == np.float64
+
+
+def test_of_equal_f1_the_highest_score_is_best() -> None:
+    """One of two objects found by the first detection: 2 / 3; both found by five: 4 / 7; by four: 4 / 6."""
+    boxes = [[0, 0, 9, 9], [20, 0, 9, 9]]
+    ground_truth = GroundTruth.from_arrays(image_ids=[1, 1], category_ids=[1, 1], boxes=boxes)
+    detections = Detections.from_arrays(
+        image_ids=[1] * 5,
+        category_ids=[1] * 5,
+        boxes=[boxes[0], [50, 0, 9, 9], [60, 0, 9, 9], boxes[1], [70, 0, 9, 9]],
+        scores=[0.9, 0.8, 0.7, 0.6, 0.5],
+    )
+    curve = score_curves(match(ground_truth, detections)).overall
+    assert curve.f1[0] == curve.f1[3] == curve.f1.max()
+    assert curve.best.score == 0.9

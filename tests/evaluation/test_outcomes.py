@@ -7,7 +7,7 @@ import math
 import pytest
 
 from evaluation.small_scene import DT, GT
-from ioukit import evaluate
+from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import Outcome, match, outcomes
 
 TP, FP, FN = Outcome.TRUE_POSITIVE, Outcome.FALSE_POSITIVE, Outcome.FALSE_NEGATIVE
@@ -44,3 +44,17 @@ def test_data_that_is_not_the_tables_is_refused() -> None:
         outcomes(table, GT, type(DT).from_arrays(image_ids=[], category_ids=[], boxes=[], scores=[]))
     with pytest.raises(ValueError, match="score_threshold must be a number, got nan"):
         outcomes(table, GT, DT, score_threshold=math.nan)
+
+
+def test_a_crowd_has_its_best_detection() -> None:
+    crowd = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 90, 90]], crowd=[True])
+    detections = Detections.from_arrays(
+        image_ids=[1] * 3,
+        category_ids=[1] * 3,
+        boxes=[[0, 0, 9, 9], [20, 0, 9, 9], [40, 0, 9, 9]],
+        scores=[0.5, 0.9, 0.7],
+    )
+    became = evaluate(crowd, detections).outcomes()
+    assert became.matched_ground_truth.tolist() == [0, 0, 0]
+    assert became.matched_detection.tolist() == [1]
+    assert became.ground_truth.tolist() == [IGNORED]

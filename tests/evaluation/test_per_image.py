@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evaluation.small_scene import DT, GT
-from ioukit import evaluate
+from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import match, outcomes, per_image
 
 
@@ -35,3 +35,16 @@ def test_outcomes_of_another_table_are_refused() -> None:
     empty = type(DT).from_arrays(image_ids=[], category_ids=[], boxes=[], scores=[])
     with pytest.raises(ValueError, match="expected the outcomes of this table, got those of another"):
         per_image(became, match(GT, empty), GT, empty)
+
+
+def test_of_equally_many_errors_the_lower_f1_then_the_lower_id_is_worse() -> None:
+    box = [0, 0, 9, 9]
+    ground_truth = GroundTruth.from_arrays(
+        image_ids=[1, 1, 2, 3, 3], category_ids=[1] * 5, boxes=[box, [50, 0, 9, 9], box, box, [50, 0, 9, 9]]
+    )
+    detections = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[box], scores=[0.9])
+    images = evaluate(ground_truth, detections).per_image()
+    assert (images.false_positives + images.false_negatives).tolist() == [1, 1, 2]
+    assert images.worst(3).tolist() == [2, 1, 0]
+    nothing = Detections.from_arrays(image_ids=[], category_ids=[], boxes=[], scores=[])
+    assert evaluate(ground_truth, nothing).per_image().worst(3).tolist() == [0, 2, 1]

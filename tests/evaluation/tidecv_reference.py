@@ -98,7 +98,7 @@ def run_tidecv(
         _NAMES[kind.__name__]: run.fix_errors(lambda error, kind=kind: isinstance(error, kind))
         for kind in TIDE._error_types
     }
-    names = _NAMES | {"FalsePositiveError": "false_positive", "FalseNegativeError": "false_negative"}
+    labels = _NAMES | {"FalsePositiveError": "false_positive", "FalseNegativeError": "false_negative"}
     try:
         own = {**run.fix_main_errors(), **run.fix_special_errors()}
     except ZeroDivisionError:  # nothing is left, neither object nor detection
@@ -112,7 +112,7 @@ def run_tidecv(
         detection_kind=kinds,
         missed=missed,
         ap=run.ap / 100,
-        delta_ap={names[kind.__name__]: value / 100 for kind, value in own.items()},
+        delta_ap={labels[kind.__name__]: value / 100 for kind, value in own.items()},
         class_ap=class_ap,
         class_delta_ap=delta,
     )

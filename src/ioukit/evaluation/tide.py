@@ -45,7 +45,8 @@ class ErrorKinds:
     """Mean AP at ``t_f`` over the classes that have an object, within [0, 1]; NaN where none has."""
     delta_ap: Mapping[str, float]
     """What AP would rise by if all errors of a kind were mended, and no others: one number for each of :data:`KINDS`,
-    and for all ``"false_positive"`` and all ``"false_negative"`` detections and objects. They do not add up."""
+    and for all ``"false_positive"`` and all ``"false_negative"`` detections and objects. They do not add up. NaN where
+    AP is, or where mending leaves neither object nor detection."""
     counts: Mapping[str, int]
     """How many errors of each of :data:`KINDS` there are."""
     detection_kind: npt.NDArray[np.int8]
@@ -259,6 +260,7 @@ def _overlaps(
     image = scene.image[row]
     gt_boxes = np.ascontiguousarray(ground_truth.boxes[annotation])
     dt_boxes = np.ascontiguousarray(detections.boxes[scene.detection[row]])
+    no_crowd = np.zeros(len(row), np.bool_)
     images = np.unique(image)
     dt_ends = np.searchsorted(image, images, side="right").tolist()
     gt_image = scene.gt_image[annotation]
@@ -269,11 +271,11 @@ def _overlaps(
     for end, gt_start, gt_end in zip(dt_ends, gt_starts, gt_ends, strict=True):
         count = gt_end - gt_start
         if count:
-            crowd = np.zeros(count, np.bool_)
             step = max(_AT_ONCE // count, 1)
             for first in range(start, end, step):
                 last = min(first + step, end)
-                iou = _core.coco_box_iou(gt_boxes[gt_start:gt_end], dt_boxes[first:last], crowd).T
+                # Without crowds it does not matter which boxes come first.
+                iou = _core.coco_box_iou(dt_boxes[first:last], gt_boxes[gt_start:gt_end], no_crowd[first:last])
                 errors, objects_ = np.nonzero(iou >= least)
                 parts.append((errors + first, objects_ + gt_start, iou[errors, objects_]))
         start = end
