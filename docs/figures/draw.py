@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from functools import cache, partial
@@ -97,6 +98,34 @@ def regression_simulation() -> Figure:
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False)
     figure.axes[0].set_ylabel("total L1 error, millions")
+    return figure
+
+
+def detector_training() -> Figure:
+    """From the log of the command in docs/detector.md."""
+    with open(Path(__file__).parents[1] / "detector_training.csv", encoding="utf-8", newline="") as file:
+        rows = [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
+    return plots.training_figure(rows)
+
+
+def detector_ablation() -> Figure:
+    """From the runs that ``benchmarks/ablation_detector.py`` kept: a mark a seed, a bar at their mean."""
+    found = json.loads((Path(__file__).parents[1] / "detector_ablation.json").read_text(encoding="utf-8"))["runs"]
+    names = {"iou": "IoU", "giou": "GIoU", "diou": "DIoU", "ciou": "CIoU", "eiou": "EIoU"}
+    heads = {"free": "free head", "anchor": "anchor head"}
+    kinds = list(dict.fromkeys((run["head"], run["loss"]) for run in found))
+    kinds.sort(key=lambda kind: (list(heads).index(kind[0]), list(names).index(kind[1])))
+    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    for ax, key in zip(figure.subplots(1, 2, sharey=True), ("AP", "AP75"), strict=True):
+        for place, kind in enumerate(kinds):
+            values = [run[key] for run in found if (run["head"], run["loss"]) == kind]
+            ax.plot(values, [place] * len(values), "o", mfc="none", mec="#0072B2", ms=6)
+            ax.plot([np.mean(values)] * 2, [place - 0.3, place + 0.3], color="black", lw=2)
+        ax.set(xlabel=key, xlim=(0, None), yticks=range(len(kinds)))
+        ax.set_yticklabels([f"{names[loss]}, {heads[head]}" for head, loss in kinds])
+        ax.yaxis.set_inverted(True)
+        ax.grid(axis="x", color="0.9", lw=0.6)
+        ax.spines[["top", "right"]].set_visible(False)
     return figure
 
 
@@ -222,6 +251,8 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "variants": variants,
     "grid": grid,
     "regression_simulation": regression_simulation,
+    "detector_training": detector_training,
+    "detector_ablation": detector_ablation,
     "assignment": assignment,
     "suppression": suppression,
     **{f"evaluation_{name}": partial(lambda draw: draw(coco()).figure, one) for name, one in EVALUATIONS.items()},

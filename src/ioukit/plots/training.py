@@ -48,7 +48,7 @@ def training_figure(log: Sequence[Mapping[str, float]]) -> Figure:
     for number, name in enumerate(names):
         colour, line = (BLACK, "-") if name == "total" else STYLES[(number - 1) % len(STYLES)]
         left.plot(epochs, [row.get(name, np.nan) for row in log], color=colour, ls=line, lw=1.6, label=name, gid=name)
-    left.set(xlabel="epoch", ylabel="loss", ylim=(0, None))
+    left.set(xlabel="epoch", ylabel="loss", yscale="log")  # the first epoch would flatten all others
     for name, (colour, line) in JUDGED.items():
         judged = [(row["epoch"], row[name]) for row in log if name in row]
         if judged:
