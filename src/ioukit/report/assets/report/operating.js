@@ -10,7 +10,7 @@ function makeCurves() {
     const tp = rows[row].tp[position];
     const fp = rows[row].fp[position];
     return { score: source.scores[position], tp, fp, fn: n - tp,
-      precision: tp + fp ? tp / (tp + fp) : NaN, recall: n ? tp / n : NaN, f1: n ? (2 * tp) / (tp + fp + n) : NaN };
+      precision: tp + fp ? tp / (tp + fp) : NaN, recall: n ? tp / n : NaN, f1: tp + fp + n ? (2 * tp) / (tp + fp + n) : NaN };
   };
   return { ...source, rows, point };
 }
@@ -67,7 +67,7 @@ function startOperating() {
     byId("best").disabled = !(CURVES.rows[chosen.row].best >= 0) || chosen.position === CURVES.rows[chosen.row].best;
     const { n } = CURVES.rows[chosen.row];
     byId("now-words").replaceChildren(
-      n === 0 ? html("span", {}, named(rowName(chosen.row)), " has no object to find: recall and F1 are undefined.")
+      n === 0 ? html("span", {}, named(rowName(chosen.row)), " has no object to find, so there is no recall.")
         : html("span", {}, named(rowName(chosen.row)), `: of ${plural(n, "object")} ${whole(now.tp)} ${now.tp === 1 ? "is" : "are"} found; `
           + `of ${plural(now.tp + now.fp, "detection")} ${whole(now.fp)} ${now.fp === 1 ? "is" : "are"} false.`));
   }

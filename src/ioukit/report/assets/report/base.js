@@ -1,5 +1,5 @@
 // What every part uses: the data, elements, numbers. Text goes into the page as text alone: nothing here parses HTML.
-const DATA = JSON.parse(document.getElementById("report-data").textContent);
+const DATA = JSON.parse(document.getElementById("data").textContent);
 const SVG = "http://www.w3.org/2000/svg";
 
 const byId = (id) => document.getElementById(id);

@@ -1,18 +1,20 @@
 // Images with their boxes: a gallery of the worst, and one at a time, large.
 
-const KINDS = ["gt", "tp", "fp", "fn", "ignored"];
+// Objects found, true and false positives, objects missed, objects and detections that do not count.
+const KINDS = ["gt", "tp", "fp", "fn", "ignored", "ignored"];
+const SCORED = [1, 2, 5];
 
 function imageWords(image) {
   return `${whole(image.fp)} false, ${whole(image.fn)} missed, ${whole(image.tp)} found`;
 }
 
-// Boxes lie in the data as one row of numbers each: kind, class, score in thousandths (-1: none), x, y, width, height in
+// Boxes lie in the data as one row of numbers each: kind, class, score in thousandths, x, y, width, height in
 // tenths of a pixel.
 function boxesOf(image) {
   const boxes = [];
   for (let k = 0; k < image.boxes.length; k += 7) {
     const [kind, label, points, x, y, w, h] = image.boxes.slice(k, k + 7);
-    boxes.push({ kind: KINDS[kind], label: DATA.names[label], score: points < 0 ? null : points / 1000,
+    boxes.push({ kind: KINDS[kind], label: DATA.names[label], score: SCORED.includes(kind) ? points / 1000 : null,
       x: x / 10, y: y / 10, w: w / 10, h: h / 10 });
   }
   return boxes;
@@ -70,8 +72,8 @@ function labelSpot(box, text, size, image, taken) {
 // Checkboxes that hide a kind of box in everything within `scope`.
 function overlaySwitches(holder, scope, labelsShown) {
   const present = new Set(DATA.images.flatMap((image) => (image.boxes || []).filter((_, k) => k % 7 === 0)));
-  const options = [["tp", "found (TP)"], ["fp", "false (FP)"], ["fn", "missed (FN)"], ["gt", "ground truth"]];
-  if (present.has(4)) options.push(["ignored", "ignored"]);
+  const options = [["tp", "found (TP)"], ["fp", "false (FP)"], ["fn", "missed (FN)"], ["gt", "objects found"]];
+  if (present.has(4) || present.has(5)) options.push(["ignored", "ignored"]);
   for (const [kind, text] of options) {
     holder.append(html("label", { class: "check" },
       html("input", { type: "checkbox", value: kind, checked: kind !== "gt",
