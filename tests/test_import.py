@@ -70,7 +70,9 @@ def test_nothing_is_loaded_that_nobody_asked_for() -> None:
     assert not {"ioukit.boxes.polygons", "ioukit.evaluation", "ioukit.postprocess.tiles"} & asked
 
 
-@pytest.mark.parametrize("package", ["ioukit", "ioukit.boxes", "ioukit.overlap", "ioukit.postprocess"])
+@pytest.mark.parametrize(
+    "package", ["ioukit", "ioukit.boxes", "ioukit.evaluation", "ioukit.overlap", "ioukit.postprocess"]
+)
 def test_stubs_name_what_is_there(package: str) -> None:
     module = importlib.import_module(package)
     stub = ast.parse((Path(str(module.__file__)).with_suffix(".pyi")).read_text(encoding="utf-8"))
