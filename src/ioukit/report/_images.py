@@ -55,7 +55,7 @@ def matrix_cells(confusion: ConfusionMatrix) -> list[dict[str, Any]]:
     order = np.lexsort((image, -times, cells))
     cells, image, times = cells[order], image[order], times[order]
     starts = np.flatnonzero(np.diff(cells, prepend=-1))
-    ends = np.append(starts[1:], len(cells))
+    ends = np.append(starts, len(cells))[1:]
     return [
         {
             "true": int(cells[start]) // size,
@@ -95,7 +95,7 @@ def pictures(
     order = list(dict.fromkeys([*gallery, *(image for cell in mistakes_first for image, _ in cell["images"])]))
     place = {image: k for k, image in enumerate(order)}
     boxes = _boxes(table, ground_truth, detections, outcomes)
-    listed = np.searchsorted(ground_truth.images.ids, table.image_ids[order]).tolist()
+    listed = np.searchsorted(ground_truth.images.ids, table.image_ids[np.array(order, np.int64)]).tolist()
     images: list[dict[str, Any]] = []
     notes: list[str] = []
     room, missing = _MOST_BOXES, []

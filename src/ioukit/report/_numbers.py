@@ -15,10 +15,12 @@ from ioukit.evaluation.summary import is_asked_for, measures
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ioukit.evaluation import ErrorKinds, Evaluation, OperatingPoint, ScoreCurves
+    from ioukit.evaluation import AreaRange, ErrorKinds, Evaluation, OperatingPoint, ScoreCurves
     from ioukit.evaluation.summary import Measure
 
 __all__ = ["Bar", "Cell", "Tile", "by_iou", "class_table", "coco_rows", "error_rows", "headline", "lead", "size_rows"]
+
+_LARGEST = 1e10  # where COCO's ranges "all" and "large" end
 
 KIND_WORDS = {
     "classification": ("Wrong class", "The box fits an object of another class."),
@@ -59,7 +61,6 @@ class Bar:
     numbers: tuple[str, ...]
     share: float
     """Length of the bar, within [0, 1]."""
-    style: str = ""
 
 
 def text(value: float, digits: int = 3) -> str:
@@ -87,7 +88,10 @@ def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds
     if not loss > 0:  # NaN too
         return sentence
     name, _ = KIND_WORDS[kind]
-    return f"{sentence} The error that costs most is “{name.lower()}”: without it AP would be {loss:.3f} higher."
+    return (
+        f"{sentence} The error that costs most is “{name.lower()}”: without it AP at IoU {errors.iou_threshold:.2f} "
+        f"would be {loss:.3f} higher."
+    )
 
 
 def headline(evaluation: Evaluation, curves: ScoreCurves, best: OperatingPoint) -> list[Tile]:
@@ -160,12 +164,8 @@ def size_rows(evaluation: Evaluation) -> list[Bar]:
         ap = found.get((area.label, "AP"), evaluation.summary["AP"] if area.label == "all" else math.nan)
         ar = found.get((area.label, "AR"), math.nan)
         objects = int(evaluation.matches.num_ground_truth[:, k].sum())
-        words = f"{_side(area.low)} to {_side(area.high)}" if area.low > 0 else f"below {_side(area.high)}"
-        words = f"from {_side(area.low)}" if area.high >= 1e10 else words
-        if area.low <= 0 and area.high >= 1e10:
-            words = "every size"
         share = 0.0 if math.isnan(ap) else ap
-        rows.append(Bar(printable(area.label), words, (text(ap), text(ar), f"{objects:,}"), share))
+        rows.append(Bar(printable(area.label), _limits(area), (text(ap), text(ar), f"{objects:,}"), share))
     return rows
 
 
@@ -178,8 +178,7 @@ def error_rows(errors: ErrorKinds) -> list[Bar]:
     for kind in order:
         name, words = KIND_WORDS[kind]
         share = losses[kind] / most if most > 0 and losses[kind] > 0 else 0.0
-        style = "missed" if kind == "missed" else ""
-        rows.append(Bar(name, words, (f"{errors.counts[kind]:,}", text(losses[kind], 4)), share, style))
+        rows.append(Bar(name, words, (f"{errors.counts[kind]:,}", text(losses[kind], 4)), share))
     return rows
 
 
@@ -203,7 +202,7 @@ def by_iou(evaluation: Evaluation) -> dict[str, Any]:
 def settings(evaluation: Evaluation, versions: Mapping[str, str]) -> list[tuple[str, str]]:
     """How the numbers were made."""
     protocol = evaluation.protocol
-    areas = ", ".join(f"{printable(area.label)} {area.low:g} to {area.high:g}" for area in protocol.area_ranges)
+    areas = "; ".join(f"{printable(area.label)}: {_limits(area)}" for area in protocol.area_ranges)
     rows = [
         ("Protocol", printable(protocol.name)),
         ("IoU thresholds", ", ".join(f"{threshold:.4g}" for threshold in protocol.iou_thresholds)),
@@ -234,6 +233,12 @@ def _value(value: float) -> str:
 
 def _cell(value: float, *, bar: bool = False) -> Cell:
     return Cell("–", None, bar) if math.isnan(value) else Cell(f"{value:.3f}", value, bar)
+
+
+def _limits(area: AreaRange) -> str:
+    if area.high >= _LARGEST:
+        return "every size" if area.low <= 0 else f"from {_side(area.low)}"
+    return f"below {_side(area.high)}" if area.low <= 0 else f"{_side(area.low)} to {_side(area.high)}"
 
 
 def _side(area: float) -> str:

@@ -172,14 +172,27 @@ def report_data(
             missing["images"] = (
                 "There is no image." if not len(table.image_ids) else "No image has an error at this score."
             )
-        names = [printable(name) or f"class {number}" for number, name in zip(confusion.categories.ids.tolist(), confusion.categories.names, strict=True)]
+        names = [
+            printable(name) or f"class {number}"
+            for number, name in zip(confusion.categories.ids.tolist(), confusion.categories.names, strict=True)
+        ]
         for cell in cells:
             cell["images"] = [[shown.place[image], times] for image, times in cell["images"]]
         drawn["matrix"] = {"classes": names, "cells": cells}
         if not cells:
             drawn["matrix"] = None
             missing["matrix"] = "There is neither an object nor a detection to count."
-        errors = error_kinds(table, ground_truth, detections, iou_threshold=iou)
+        if "all" in labels:
+            errors = error_kinds(
+                table,
+                ground_truth,
+                detections,
+                iou_threshold=iou,
+                background_threshold=min(0.1, iou),
+                threads=threads,
+            )
+        else:
+            missing["errors"] = "The protocol has no area range “all”, which the kinds of errors need."
 
     columns, rows = _numbers.class_table(evaluation, curves)
     files = tuple(_input_file(role, path) for role, path in input_paths(evaluation))
@@ -191,7 +204,10 @@ def report_data(
         "System": f"{platform.system()} {platform.machine()}",
     }
     shown_settings = _numbers.settings(evaluation, versions)
-    at = ("Curves, matrix, errors, images", f"IoU {iou:.4g}, area “{printable(area)}”, score {_numbers._score(score_threshold)} or more")
+    at = (
+        "Curves, matrix, images",
+        f"IoU {iou:.4g}, area “{printable(area)}”, score {_numbers._score(score_threshold)} or more",
+    )
     counts = evaluation.counts
     objects = int(table.num_ground_truth[:, labels.index(area)].sum())
     facts = [("images", counts["images"]), ("classes", counts["categories"]), ("objects", objects)]
@@ -201,7 +217,10 @@ def report_data(
         title=printable(title if title is not None else by_role.get("Detections", "Evaluation")),
         against=by_role.get("Ground truth", ""),
         created=f"{now:%Y-%m-%d %H:%M}" + (f" {now:%Z}" if now.tzinfo is not None else ""),
-        facts=tuple((name if number != 1 else {"classes": "class"}.get(name, name[:-1]), f"{number:,}") for name, number in facts),
+        facts=tuple(
+            (name if number != 1 else {"classes": "class"}.get(name, name[:-1]), f"{number:,}")
+            for name, number in facts
+        ),
         lead=_numbers.lead(evaluation, best, errors),
         headline=tuple(_numbers.headline(evaluation, curves, best)),
         coco=tuple(_numbers.coco_rows(evaluation)),
@@ -213,7 +232,7 @@ def report_data(
         iou=f"{iou:.2f}",
         score=_numbers._score(score_threshold),
         notes=tuple(notes),
-        settings=(*shown_settings[:-len(versions)], at, *shown_settings[-len(versions):]),
+        settings=(*shown_settings[: -len(versions)], at, *shown_settings[-len(versions) :]),
         files=files,
         missing=missing,
         drawn=drawn,

@@ -61,7 +61,7 @@ function startMatrix() {
     }
     const table = html("table", { role: "grid", "aria-label": "Confusion matrix: rows are true classes, columns predicted ones",
       "aria-describedby": "matrix-help" });
-    const head = html("tr", { role: "row" }, html("th", { role: "columnheader", scope: "col", class: "corner" }, "true ↓  predicted →"));
+    const head = html("tr", { role: "row" }, html("th", { role: "columnheader", scope: "col", class: "corner" }, "predicted →", html("br"), "true ↓"));
     for (const b of shown) {
       head.append(html("th", { role: "columnheader", scope: "col", class: b === count && "edge", title: predictedName(b) },
         html("span", {}, predictedName(b))));
@@ -85,6 +85,7 @@ function startMatrix() {
     table.append(body);
     holder.replaceChildren(table);
     holder.classList.toggle("few", shown.length <= 9);
+    holder.classList.toggle("some", shown.length > 9 && shown.length <= 15);
     const chosenCell = state.cell && holder.querySelector(`td[data-true="${state.cell[0]}"][data-predicted="${state.cell[1]}"]`);
     if (chosenCell) chosenCell.setAttribute("aria-selected", "true");
     (chosenCell || holder.querySelector("td")).tabIndex = 0;
