@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,7 +157,7 @@ def _boxes(
     together = np.concatenate(parts)
     together = together[np.argsort(together[:, 0], kind="stable")]
     ends = np.searchsorted(together[:, 0], np.arange(len(table.image_ids) + 1))
-    return [together[start:end, 1:] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+    return [together[start:end, 1:] for start, end in itertools.pairwise(ends.tolist())]
 
 
 def _size(size: npt.NDArray[np.float64] | tuple[int, int], boxes: Positions) -> tuple[float, float]:

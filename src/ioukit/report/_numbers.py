@@ -13,14 +13,28 @@ from ioukit._output import printable
 from ioukit.evaluation.summary import is_asked_for, measures
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ioukit.evaluation import AreaRange, ErrorKinds, Evaluation, OperatingPoint, ScoreCurves
     from ioukit.evaluation.summary import Measure
 
-__all__ = ["Bar", "Cell", "Tile", "by_iou", "class_table", "coco_rows", "error_rows", "headline", "lead", "size_rows"]
+__all__ = [
+    "Bar",
+    "Cell",
+    "Tile",
+    "by_iou",
+    "class_table",
+    "coco_rows",
+    "error_rows",
+    "headline",
+    "lead",
+    "score_text",
+    "settings",
+    "size_rows",
+    "text",
+]
 
 _LARGEST = 1e10  # where COCO's ranges "all" and "large" end
+
+_UNDEFINED = "\N{EN DASH}"
 
 KIND_WORDS = {
     "classification": ("Wrong class", "The box fits an object of another class."),
@@ -65,7 +79,7 @@ class Bar:
 
 def text(value: float, digits: int = 3) -> str:
     """The number, or a dash where it is undefined."""
-    return "–" if math.isnan(value) else f"{value:.{digits}f}"
+    return _UNDEFINED if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds | None) -> str:
@@ -79,8 +93,8 @@ def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds
     if best is None or math.isnan(best.score):
         return f"None of the {_count(found, 'detection')} finds any of the {_count(objects, 'object')}."
     sentence = (
-        f"Counting detections with a score of {_score(best.score)} or more, the detector finds {best.recall:.1%} of the "
-        f"objects, and {best.precision:.1%} of its detections are right."
+        f"Counting detections with a score of {score_text(best.score)} or more, the detector finds {best.recall:.1%} of "
+        f"the objects, and {best.precision:.1%} of its detections are right."
     )
     if errors is None:
         return sentence
@@ -106,7 +120,7 @@ def headline(evaluation: Evaluation, curves: ScoreCurves, best: OperatingPoint) 
         "AP": f"Average precision, the mean over {_count(classes, 'class', 'classes')} and {over}. 1 is perfect.",
         "AP50": "AP where a box need only overlap its object by half (IoU 0.50): are objects found at all?",
         "AP75": "AP where it must overlap by three quarters (IoU 0.75): are the boxes tight?",
-        f"AR{last}": f"Average recall with at most {_count(last, 'detection')} a class and image: how much could be found?",
+        f"AR{last}": f"Average recall with {_count(last, 'detection')} a class and image: how much could be found?",
     }
     asked = {measure.key for measure in measures(protocol) if is_asked_for(protocol, measure)}
     tiles = [Tile(key, _value(summary[key]), words) for key, words in meanings.items() if key in asked]
@@ -114,7 +128,7 @@ def headline(evaluation: Evaluation, curves: ScoreCurves, best: OperatingPoint) 
         return [*tiles, Tile("Best F1", _value(best.f1), "The balance of precision and recall where it is best.")]
     words = (
         f"The balance of precision and recall where it is best: all classes together, IoU {curves.iou:.2f}, "
-        f"score {_score(best.score)} or more."
+        f"score {score_text(best.score)} or more."
     )
     return [*tiles, Tile("Best F1", _value(best.f1), words)]
 
@@ -144,7 +158,7 @@ def class_table(evaluation: Evaluation, curves: ScoreCurves) -> tuple[list[str],
     for result, curve in zip(evaluation.per_class, curves.per_class, strict=True):
         best = curve.best
         cells = [_cell(result.summary[key], bar=key == "AP") for key in keys]
-        score = Cell("–", None) if math.isnan(best.score) else Cell(_score(best.score), best.score)
+        score = Cell(_UNDEFINED, None) if math.isnan(best.score) else Cell(score_text(best.score), best.score)
         cells += [_cell(best.f1), score]
         cells += [Cell(f"{number:,}", number) for number in (result.num_ground_truth, result.num_detections)]
         rows.append((printable(result.name) or f"class {result.id}", cells))
@@ -199,7 +213,7 @@ def by_iou(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def settings(evaluation: Evaluation, versions: Mapping[str, str]) -> list[tuple[str, str]]:
+def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
     """How the numbers were made."""
     protocol = evaluation.protocol
     areas = "; ".join(f"{printable(area.label)}: {_limits(area)}" for area in protocol.area_ranges)
@@ -212,14 +226,14 @@ def settings(evaluation: Evaluation, versions: Mapping[str, str]) -> list[tuple[
     ]
     if protocol.class_agnostic:
         rows.append(("Classes", "a detection may match an object of any class"))
-    return [*rows, *versions.items()]
+    return rows
 
 
 def _count(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def _score(value: float) -> str:
+def score_text(value: float) -> str:
     """As the page's program writes scores."""
     size = abs(value)
     if size != 0 and (size < 1e-3 or size >= 1e6):
@@ -232,7 +246,7 @@ def _value(value: float) -> str:
 
 
 def _cell(value: float, *, bar: bool = False) -> Cell:
-    return Cell("–", None, bar) if math.isnan(value) else Cell(f"{value:.3f}", value, bar)
+    return Cell(_UNDEFINED, None, bar) if math.isnan(value) else Cell(f"{value:.3f}", value, bar)
 
 
 def _limits(area: AreaRange) -> str:

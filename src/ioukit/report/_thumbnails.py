@@ -46,7 +46,7 @@ def thumbnail(folder: Path, name: str) -> Thumbnail | str:
         small.thumbnail((_SIDE, _SIDE))
         file = io.BytesIO()
         small.save(file, "JPEG", quality=_QUALITY, optimize=True)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return f"cannot be read: {type(error).__name__}"
     return "data:image/jpeg;base64," + base64.b64encode(file.getvalue()).decode("ascii"), size
 

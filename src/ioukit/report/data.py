@@ -22,7 +22,8 @@ from ioukit.report._images import matrix_cells, pictures
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ioukit.evaluation import ErrorKinds, Evaluation
+    from ioukit.datasets import Categories, Detections, GroundTruth
+    from ioukit.evaluation import ErrorKinds, Evaluation, ScoreCurves
     from ioukit.evaluation.summary import Measure
 
 __all__ = ["InputFile", "ReportData", "input_paths", "report_data"]
@@ -60,7 +61,7 @@ class ReportData:
     class_rows: tuple[tuple[str, list[_numbers.Cell]], ...]
     sizes: tuple[_numbers.Bar, ...]
     errors: tuple[_numbers.Bar, ...]
-    """Empty where the data was not kept."""
+    """Empty where they cannot be told."""
     error_ap: str
     """The AP that the errors are measured at."""
     iou: str
@@ -74,6 +75,15 @@ class ReportData:
     """Part of the page, and why it is not there."""
     drawn: Mapping[str, Any] = field(repr=False)
     """What the page's program draws: numbers, names and lists, nothing else."""
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Where curves, matrix and images look."""
+
+    iou: float
+    area: str
+    score: float
 
 
 def input_paths(evaluation: Evaluation) -> list[tuple[str, Path]]:
@@ -94,38 +104,79 @@ def report_data(
     created: datetime.datetime | None = None,
     threads: int | None = None,
 ) -> ReportData:
-    """Gather what a report shows.
-
-    Args:
-        evaluation: The result to report.
-        images: Folder of the photographs, for the worst images; outlines alone if ``None``.
-        title: The heading; the name of the detections' file if ``None``.
-        iou: IoU threshold of curves, matrix, errors and images, one of the protocol's; 0.5 where the protocol has it
-            and else its lowest if ``None``.
-        score_threshold: Detections with this score or a higher one count in the matrix and on the images, and the
-            slider begins there; the score of the best F1 of all classes together if ``None``.
-        worst: How many images to show, most errors first.
-        created: The time of the report; now if ``None``.
-        threads: How many threads; all cores if ``None``.
-
-    Raises:
-        ValueError: If the protocol has no such IoU threshold, or ``worst`` is negative.
-    """
+    """Gather what a report shows; the arguments are those of :meth:`Evaluation.report`."""
     table, protocol = evaluation.matches, evaluation.protocol
     if worst < 0:
         raise ValueError(f"worst must not be negative, got {worst}")
+    if score_threshold is not None and math.isnan(score_threshold):
+        raise ValueError("score_threshold must be a number, got nan")
     if iou is None:
         iou = 0.5 if 0.5 in protocol.iou_thresholds else protocol.iou_thresholds[0]
-    labels = [area.label for area in protocol.area_ranges]
-    area = "all" if "all" in labels else labels[0]
+    area = "all" if "all" in table.area_labels else table.area_labels[0]
     curves = score_curves(table, iou=iou, area=area)
     best = curves.overall.best
     if score_threshold is None:
         # Where nothing is found every detection is shown: all of them are errors.
         lowest = float(table.score.min()) if len(table) else 0.0
         score_threshold = lowest if math.isnan(best.score) else best.score
+    point = _Point(curves.iou, area, score_threshold)
 
-    notes, missing = [printable(note) for note in evaluation.notes], {}
+    drawn, missing = _curves(evaluation, curves, point)
+    errors: ErrorKinds | None = None
+    notes = [printable(note) for note in evaluation.notes]
+    if evaluation.ground_truth is None or evaluation.detections is None:
+        reason = "The evaluation does not hold the boxes that it was made of, so this cannot be shown."
+        missing.update(matrix=reason, errors=reason, images=reason)
+    else:
+        data = evaluation.ground_truth, evaluation.detections
+        more, missing_here, more_notes = _boxes(evaluation, *data, point, folder=images, worst=worst, threads=threads)
+        drawn.update(more)
+        missing.update(missing_here)
+        notes += more_notes
+        if "all" in table.area_labels:
+            background = min(0.1, point.iou)
+            errors = error_kinds(
+                table, *data, iou_threshold=point.iou, background_threshold=background, threads=threads
+            )
+        else:
+            missing["errors"] = "The protocol has no area range “all”, which the kinds of errors need."
+
+    columns, rows = _numbers.class_table(evaluation, curves)
+    files = tuple(_input_file(role, path) for role, path in input_paths(evaluation))
+    by_role = {file.role: file.name for file in files}
+    now = created or datetime.datetime.now(datetime.timezone.utc)
+    score = _numbers.score_text(score_threshold)
+    return ReportData(
+        title=printable(title if title is not None else by_role.get("Detections", "Evaluation")),
+        against=by_role.get("Ground truth", ""),
+        created=f"{now:%Y-%m-%d %H:%M}" + (f" {now:%Z}" if now.tzinfo is not None else ""),
+        facts=tuple(_facts(evaluation, curves)),
+        lead=_numbers.lead(evaluation, best, errors),
+        headline=tuple(_numbers.headline(evaluation, curves, best)),
+        coco=tuple(_numbers.coco_rows(evaluation)),
+        class_columns=tuple(columns),
+        class_rows=tuple(rows),
+        sizes=tuple(_numbers.size_rows(evaluation)),
+        errors=() if errors is None else tuple(_numbers.error_rows(errors)),
+        error_ap="" if errors is None else _numbers.text(errors.ap),
+        iou=f"{point.iou:.2f}",
+        score=score,
+        notes=tuple(notes),
+        settings=(
+            *_numbers.settings(evaluation),
+            ("Curves, matrix, images", f"IoU {point.iou:.4g}, area “{printable(area)}”, score {score} or more"),
+            ("ioukit", _core.__version__),
+            ("Python, NumPy", f"{platform.python_version()}, {np.__version__}"),
+            ("System", f"{platform.system()} {platform.machine()}"),
+        ),
+        files=files,
+        missing=missing,
+        drawn=drawn,
+    )
+
+
+def _curves(evaluation: Evaluation, curves: ScoreCurves, point: _Point) -> tuple[dict[str, Any], dict[str, str]]:
+    """What the page draws of curves, and why it does not."""
     drawn: dict[str, Any] = {
         "classes": [printable(result.name) or f"class {result.id}" for result in evaluation.per_class],
         "names": [],
@@ -135,108 +186,72 @@ def report_data(
         "images": [],
         "worst": [],
     }
-    if drawn["curves"] is not None:
-        scores = np.array(drawn["curves"]["scores"])
-        drawn["curves"]["start"] = int(max(np.searchsorted(-scores, -score_threshold, side="right") - 1, 0))
-    else:
-        missing["curves"] = "There is no detection that counts, so there is no curve."
-    if not table.num_ground_truth[:, labels.index(area)].any():
-        drawn["curves"], drawn["byIou"] = None, None
-        missing["curves"] = missing["iou"] = "There is no object to find: precision and recall are undefined."
+    if not curves.overall.num_ground_truth:
+        drawn["curves"] = drawn["byIou"] = None
+        reason = "There is no object to find: precision and recall are undefined."
+        return drawn, {"curves": reason, "iou": reason}
+    if drawn["curves"] is None:
+        return drawn, {"curves": "There is no detection that counts, so there is no curve."}
+    scores = np.array(drawn["curves"]["scores"])
+    drawn["curves"]["start"] = int(max(np.searchsorted(-scores, -point.score, side="right") - 1, 0))
+    return drawn, {}
 
-    errors: ErrorKinds | None = None
-    ground_truth, detections = evaluation.ground_truth, evaluation.detections
-    if ground_truth is None or detections is None:
-        reason = "The evaluation does not hold the boxes that it was made of, so this cannot be shown."
-        missing.update(matrix=reason, errors=reason, images=reason)
-    else:
-        drawn["names"] = [
-            printable(name) or f"class {number}"
-            for number, name in zip(ground_truth.categories.ids.tolist(), ground_truth.categories.names, strict=True)
-        ]
-        confusion = confusion_matrix(
-            ground_truth,
-            detections,
-            iou_threshold=iou,
-            score_threshold=score_threshold,
-            categories=table.category_ids.tolist(),
-            images=table.image_ids,
-            threads=threads,
-        )
-        cells = matrix_cells(confusion)
-        became = outcomes(table, ground_truth, detections, iou=iou, area=area, score_threshold=score_threshold)
-        shown = pictures(table, ground_truth, detections, became, cells, folder=images, worst=worst)
-        notes += shown.notes
-        drawn["images"], drawn["worst"] = shown.images, shown.worst
-        if not shown.worst:
-            missing["images"] = (
-                "There is no image." if not len(table.image_ids) else "No image has an error at this score."
-            )
-        names = [
-            printable(name) or f"class {number}"
-            for number, name in zip(confusion.categories.ids.tolist(), confusion.categories.names, strict=True)
-        ]
-        for cell in cells:
-            cell["images"] = [[shown.place[image], times] for image, times in cell["images"]]
-        drawn["matrix"] = {"classes": names, "cells": cells}
-        if not cells:
-            drawn["matrix"] = None
-            missing["matrix"] = "There is neither an object nor a detection to count."
-        if "all" in labels:
-            errors = error_kinds(
-                table,
-                ground_truth,
-                detections,
-                iou_threshold=iou,
-                background_threshold=min(0.1, iou),
-                threads=threads,
-            )
-        else:
-            missing["errors"] = "The protocol has no area range “all”, which the kinds of errors need."
 
-    columns, rows = _numbers.class_table(evaluation, curves)
-    files = tuple(_input_file(role, path) for role, path in input_paths(evaluation))
-    by_role = {file.role: file.name for file in files}
-    now = created or datetime.datetime.now(datetime.timezone.utc)
-    versions = {
-        "ioukit": _core.__version__,
-        "Python, NumPy": f"{platform.python_version()}, {np.__version__}",
-        "System": f"{platform.system()} {platform.machine()}",
+def _boxes(
+    evaluation: Evaluation,
+    ground_truth: GroundTruth,
+    detections: Detections,
+    point: _Point,
+    *,
+    folder: Path | None,
+    worst: int,
+    threads: int | None,
+) -> tuple[dict[str, Any], dict[str, str], list[str]]:
+    """What the page draws of the matrix and of images, why it does not, and notes."""
+    table = evaluation.matches
+    confusion = confusion_matrix(
+        ground_truth,
+        detections,
+        iou_threshold=point.iou,
+        score_threshold=point.score,
+        categories=table.category_ids.tolist(),
+        images=table.image_ids,
+        threads=threads,
+    )
+    cells = matrix_cells(confusion)
+    became = outcomes(table, ground_truth, detections, iou=point.iou, area=point.area, score_threshold=point.score)
+    shown = pictures(table, ground_truth, detections, became, cells, folder=folder, worst=worst)
+    for cell in cells:
+        cell["images"] = [[shown.place[image], times] for image, times in cell["images"]]
+    drawn = {
+        "names": _names(ground_truth.categories),
+        "matrix": {"classes": _names(confusion.categories), "cells": cells} if cells else None,
+        "images": shown.images,
+        "worst": shown.worst,
     }
-    shown_settings = _numbers.settings(evaluation, versions)
-    at = (
-        "Curves, matrix, images",
-        f"IoU {iou:.4g}, area “{printable(area)}”, score {_numbers._score(score_threshold)} or more",
-    )
+    missing = {}
+    if not cells:
+        missing["matrix"] = "There is neither an object nor a detection to count."
+    if not shown.worst:
+        missing["images"] = "No image has an error at this score." if len(table.image_ids) else "There is no image."
+    return drawn, missing, shown.notes
+
+
+def _names(categories: Categories) -> list[str]:
+    listed = zip(categories.ids.tolist(), categories.names, strict=True)
+    return [printable(name) or f"class {number}" for number, name in listed]
+
+
+def _facts(evaluation: Evaluation, curves: ScoreCurves) -> list[tuple[str, str]]:
     counts = evaluation.counts
-    objects = int(table.num_ground_truth[:, labels.index(area)].sum())
-    facts = [("images", counts["images"]), ("classes", counts["categories"]), ("objects", objects)]
-    facts += [("crowds", counts["crowds"])] if counts["crowds"] else []
-    facts += [("detections", counts["detections"])]
-    return ReportData(
-        title=printable(title if title is not None else by_role.get("Detections", "Evaluation")),
-        against=by_role.get("Ground truth", ""),
-        created=f"{now:%Y-%m-%d %H:%M}" + (f" {now:%Z}" if now.tzinfo is not None else ""),
-        facts=tuple(
-            (name if number != 1 else {"classes": "class"}.get(name, name[:-1]), f"{number:,}")
-            for name, number in facts
-        ),
-        lead=_numbers.lead(evaluation, best, errors),
-        headline=tuple(_numbers.headline(evaluation, curves, best)),
-        coco=tuple(_numbers.coco_rows(evaluation)),
-        class_columns=tuple(columns),
-        class_rows=tuple(rows),
-        sizes=tuple(_numbers.size_rows(evaluation)),
-        errors=() if errors is None else tuple(_numbers.error_rows(errors)),
-        error_ap="" if errors is None else _numbers.text(errors.ap),
-        iou=f"{iou:.2f}",
-        score=_numbers._score(score_threshold),
-        notes=tuple(notes),
-        settings=(*shown_settings[: -len(versions)], at, *shown_settings[-len(versions) :]),
-        files=files,
-        missing=missing,
-        drawn=drawn,
-    )
+    facts = [
+        ("image", "images", counts["images"]),
+        ("class", "classes", counts["categories"]),
+        ("object", "objects", curves.overall.num_ground_truth),
+        ("crowd", "crowds", counts["crowds"]),
+        ("detection", "detections", counts["detections"]),
+    ]
+    return [(one if count == 1 else many, f"{count:,}") for one, many, count in facts if count or one != "crowd"]
 
 
 def _input_file(role: str, path: Path) -> InputFile:

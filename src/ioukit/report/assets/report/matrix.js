@@ -2,6 +2,9 @@
 
 const MOST_CONFUSED = 20;
 
+// Short, since there are many: the exact number is in the words of the cell.
+const short = (count) => (count < 1e4 ? String(count) : count < 1e6 ? `${Math.round(count / 1e3)}k` : `${(count / 1e6).toFixed(1)}M`);
+
 function startMatrix() {
   const source = DATA.matrix;
   if (!source) return;
@@ -73,9 +76,9 @@ function startMatrix() {
         html("th", { role: "rowheader", scope: "row", title: truthName(a) }, named(a === count ? "background" : truthName(a))));
       for (const b of shown) {
         const number = value(a, b);
-        const text = !number ? "" : state.values === "counts" ? whole(number) : number.toFixed(2);
+        const text = !number ? "" : state.values === "counts" ? short(number) : number.toFixed(2);
         const td = html("td", { role: "gridcell", tabindex: -1, class: `${shade(number, a === b ? mostRight : mostWrong, a === b)}${b === count ? " edge" : ""}`,
-          "aria-label": `${truthName(a)}, predicted ${predictedName(b)}: ${text || "0"}`, "aria-selected": "false" }, text);
+          "aria-label": `${truthName(a)}, predicted ${predictedName(b)}: ${state.values === "counts" ? whole(number) : text || "0"}`, "aria-selected": "false" }, text);
         td.dataset.true = a;
         td.dataset.predicted = b;
         row.append(td);
@@ -90,7 +93,7 @@ function startMatrix() {
     if (chosenCell) chosenCell.setAttribute("aria-selected", "true");
     (chosenCell || holder.querySelector("td")).tabIndex = 0;
     byId("matrix-said").textContent = state.scope === "confused"
-      ? `${whole(worst.length)} of ${whole(count)} classes: those most often confused with another. Shares are of all.` : "";
+      ? `${whole(worst.length)} of ${whole(count)} classes: those most often confused with another. Shares count the others too.` : "";
   }
 
   function open(td) {

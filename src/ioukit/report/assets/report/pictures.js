@@ -20,7 +20,8 @@ function boxesOf(image) {
   return boxes;
 }
 
-function picture(image, letters) {
+// letters: their size in units of the image.
+function picture(image, size) {
   const { w, h } = image;
   const drawing = svg("svg", { class: image.thumb ? "picture photo" : "picture", viewBox: `0 0 ${w} ${h}`, role: "img",
     preserveAspectRatio: "xMidYMid meet", "aria-label": `${image.name}: ${imageWords(image)}` });
@@ -28,7 +29,6 @@ function picture(image, letters) {
   else drawing.append(svg("rect", { class: "frame", width: w, height: h }));
   const labels = svg("g", { class: "labels" });
   const taken = [];
-  const size = (letters * w) / 1000;
   const boxes = boxesOf(image);
   // What is wrong lies on top.
   for (const kind of ["ignored", "gt", "tp", "fn", "fp"]) {
@@ -43,9 +43,10 @@ function picture(image, letters) {
       const spot = labelSpot(box, text, size, image, taken);
       if (spot) {
         taken.push(spot);
-        words.append(svg("rect", { class: "label-back", x: spot.x, y: spot.y, width: spot.w, height: spot.h, rx: size * 0.15 }),
-          svg("text", { class: "label", x: spot.x + size * 0.25, y: spot.y + size * 0.95, "font-size": size,
-            textLength: text.length > 3 ? (spot.w - size * 0.5).toFixed(1) : null, lengthAdjust: "spacingAndGlyphs" }, text));
+        words.append(svg("rect", { class: "label-back", x: spot.x, y: spot.y, width: spot.w, height: spot.h }),
+          svg("rect", { class: "label-mark", x: spot.x, y: spot.y, width: size * 0.22, height: spot.h }),
+          svg("text", { class: "label", x: spot.x + size * 0.45, y: spot.y + size * 0.95, "font-size": size,
+            textLength: text.length > 3 ? (spot.w - size * 0.7).toFixed(1) : null, lengthAdjust: "spacingAndGlyphs" }, text));
       }
     }
     drawing.append(group);
@@ -57,7 +58,7 @@ function picture(image, letters) {
 
 // Above the box, in its corner or below it, within the image and clear of other labels; nowhere if all is taken.
 function labelSpot(box, text, size, image, taken) {
-  const w = Math.min(image.w, size * (0.54 * text.length + 0.5));
+  const w = Math.min(image.w, size * (0.54 * text.length + 0.7));
   const h = size * 1.3;
   const x = Math.max(0, Math.min(box.x, image.w - w));
   for (const y of [box.y - h, box.y, box.y + box.h - h, box.y + box.h]) {
@@ -108,7 +109,9 @@ function startViewer() {
     byId("viewer-title").replaceChildren(named(image.name));
     byId("viewer-words").textContent = `${imageWords(image)}${Number.isFinite(image.f1) ? `, F1 ${image.f1.toFixed(3)}` : ""}`
       + ` (${state.at + 1} of ${state.list.length})`;
-    stage.replaceChildren(picture(image, 22));
+    // As many units as make 13 pixels of the screen, at the width or height that the image will have.
+    const across = stage.clientWidth || 800;
+    stage.replaceChildren(picture(image, 13 / Math.min(across / image.w, (window.innerHeight * 0.7) / image.h)));
     byId("viewer-before").disabled = state.at === 0;
     byId("viewer-next").disabled = state.at === state.list.length - 1;
   }
@@ -121,8 +124,8 @@ function startViewer() {
   viewer = (position, list) => {
     state.list = list.filter((other) => DATA.images[other].boxes);
     state.at = state.list.indexOf(position);
-    show();
     dialog.showModal();
+    show();
   };
   byId("viewer-before").addEventListener("click", () => move(-1));
   byId("viewer-next").addEventListener("click", () => move(1));
@@ -144,7 +147,7 @@ function startGallery() {
     const image = DATA.images[position];
     return html("figure", { class: "card" },
       html("button", { type: "button", "aria-label": `Show ${image.name} large: ${imageWords(image)}`,
-        onclick: () => viewer(position, DATA.worst) }, picture(image, 42)),
+        onclick: () => viewer(position, DATA.worst) }, picture(image, 11 / Math.min(330 / image.w, 248 / image.h))),
       html("figcaption", {}, html("span", { class: "title" }, named(image.name)),
         html("span", { class: "counts" }, imageWords(image))));
   }));
