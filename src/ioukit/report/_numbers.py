@@ -93,8 +93,8 @@ def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds
     if best is None or math.isnan(best.score):
         return f"None of the {_count(found, 'detection')} finds any of the {_count(objects, 'object')}."
     sentence = (
-        f"Counting detections with a score of {score_text(best.score)} or more, the detector finds {best.recall:.1%} of "
-        f"the objects, and {best.precision:.1%} of its detections are right."
+        f"Counting detections with a score of {score_text(best.score)} or more, the detector finds {best.recall:.1%} "
+        f"of the objects, and {best.precision:.1%} of its detections are right."
     )
     if errors is None:
         return sentence
