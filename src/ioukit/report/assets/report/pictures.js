@@ -112,8 +112,12 @@ function startViewer() {
     // As many units as make 13 pixels of the screen, at the width or height that the image will have.
     const across = stage.clientWidth || 800;
     stage.replaceChildren(picture(image, 13 / Math.min(across / image.w, (window.innerHeight * 0.7) / image.h)));
-    byId("viewer-before").disabled = state.at === 0;
-    byId("viewer-next").disabled = state.at === state.list.length - 1;
+    const ends = { "viewer-before": state.at === 0, "viewer-next": state.at === state.list.length - 1 };
+    for (const [id, end] of Object.entries(ends)) {
+      // A button that is switched off loses the focus, and with it the keys.
+      if (end && document.activeElement === byId(id)) byId("viewer-close").focus();
+      byId(id).disabled = end;
+    }
   }
   const move = (step) => {
     const next = state.at + step;
