@@ -30,6 +30,7 @@ __all__ = [
     "settings",
     "size_rows",
     "text",
+    "value_text",
 ]
 
 _LARGEST = 1e10  # where COCO's ranges "all" and "large" end
@@ -123,14 +124,14 @@ def headline(evaluation: Evaluation, curves: ScoreCurves, best: OperatingPoint) 
         f"AR{last}": f"Average recall with {_count(last, 'detection')} a class and image: how much could be found?",
     }
     asked = {measure.key for measure in measures(protocol) if is_asked_for(protocol, measure)}
-    tiles = [Tile(key, _value(summary[key]), words) for key, words in meanings.items() if key in asked]
+    tiles = [Tile(key, value_text(summary[key]), words) for key, words in meanings.items() if key in asked]
     if math.isnan(best.score):
-        return [*tiles, Tile("Best F1", _value(best.f1), "The balance of precision and recall where it is best.")]
+        return [*tiles, Tile("Best F1", value_text(best.f1), "The balance of precision and recall where it is best.")]
     words = (
         f"The balance of precision and recall where it is best: all classes together, IoU {curves.iou:.2f}, "
         f"score {score_text(best.score)} or more."
     )
-    return [*tiles, Tile("Best F1", _value(best.f1), words)]
+    return [*tiles, Tile("Best F1", value_text(best.f1), words)]
 
 
 def coco_rows(evaluation: Evaluation) -> list[tuple[Measure, str, str]]:
@@ -241,7 +242,7 @@ def score_text(value: float) -> str:
     return f"{value:.{1 if size >= 100 else 2 if size >= 10 else 4}f}"
 
 
-def _value(value: float) -> str:
+def value_text(value: float) -> str:
     return "undefined" if math.isnan(value) else f"{value:.3f}"
 
 

@@ -67,7 +67,7 @@ class ReportData:
     iou: str
     """The IoU threshold of curves, matrix, errors and images."""
     score: str
-    """The score threshold of matrix and images."""
+    """The score threshold of matrix and images, in words."""
     notes: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
     files: tuple[InputFile, ...]
@@ -145,7 +145,7 @@ def report_data(
     files = tuple(_input_file(role, path) for role, path in input_paths(evaluation))
     by_role = {file.role: file.name for file in files}
     now = created or datetime.datetime.now(datetime.timezone.utc)
-    score = _numbers.score_text(score_threshold)
+    score = f"at score {_numbers.score_text(point.score)} or more" if len(table) else "at any score"
     return ReportData(
         title=printable(title if title is not None else by_role.get("Detections", "Evaluation")),
         against=by_role.get("Ground truth", ""),
@@ -158,13 +158,13 @@ def report_data(
         class_rows=tuple(rows),
         sizes=tuple(_numbers.size_rows(evaluation)),
         errors=() if errors is None else tuple(_numbers.error_rows(errors)),
-        error_ap="" if errors is None else _numbers.text(errors.ap),
+        error_ap="" if errors is None else _numbers.value_text(errors.ap),
         iou=f"{point.iou:.2f}",
         score=score,
         notes=tuple(notes),
         settings=(
             *_numbers.settings(evaluation),
-            ("Curves, matrix, images", f"IoU {point.iou:.4g}, area “{printable(area)}”, score {score} or more"),
+            ("Curves, matrix, images", f"IoU {point.iou:.4g}, area “{printable(area)}”, {score}"),
             ("ioukit", _core.__version__),
             ("Python, NumPy", f"{platform.python_version()}, {np.__version__}"),
             ("System", f"{platform.system()} {platform.machine()}"),

@@ -102,6 +102,7 @@ function startMatrix() {
     for (const other of holder.querySelectorAll('td[aria-selected="true"]')) other.setAttribute("aria-selected", "false");
     td.setAttribute("aria-selected", "true");
     const cell = at(truth, predicted);
+    panel.classList.remove("screen-only"); // there is something to print now
     panel.replaceChildren(html("h3", {}, sentence(cell, truth, predicted)));
     if (!cell) {
       panel.append(html("p", { class: "soft small" }, "No image to show."));
