@@ -56,17 +56,18 @@ def matrix_cells(confusion: ConfusionMatrix) -> list[dict[str, Any]]:
     order = np.lexsort((image, -times, cells))
     cells, image, times = cells[order], image[order], times[order]
     starts = np.flatnonzero(np.diff(cells, prepend=-1))
-    ends = np.append(starts, len(cells))[1:]
-    return [
-        {
-            "true": int(cells[start]) // size,
-            "predicted": int(cells[start]) % size,
-            "count": int(times[start:end].sum()),
-            "total": int(end - start),
-            "images": np.stack([image, times], axis=1)[start : min(end, start + _MOST_IMAGES_OF_A_CELL)].tolist(),
-        }
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    totals = np.diff(np.append(starts, len(cells)))
+    true, predicted = np.divmod(cells[starts], size)
+    rows = np.column_stack([image, times])
+    # Millions of rows may end in few that are listed.
+    listed = [
+        rows[start : start + min(total, _MOST_IMAGES_OF_A_CELL)].tolist()
+        for start, total in zip(starts.tolist(), totals.tolist(), strict=True)
     ]
+    counts = np.add.reduceat(times, starts) if len(starts) else times
+    columns = (true.tolist(), predicted.tolist(), counts.tolist(), totals.tolist(), listed)
+    names = ("true", "predicted", "count", "total", "images")
+    return [dict(zip(names, cell, strict=True)) for cell in zip(*columns, strict=True)]
 
 
 def pictures(

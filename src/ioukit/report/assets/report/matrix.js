@@ -1,6 +1,7 @@
 // The confusion matrix: a grid that arrow keys walk through; a cell that is chosen lists its images.
 
 const MOST_CONFUSED = 20;
+const MOST_SHOWN = 150; // 23,000 cells: what a browser lays out without a wait
 
 // Short, since there are many: the exact number is in the words of the cell.
 const short = (count) => (count < 1e4 ? String(count) : count < 1e6 ? `${Math.round(count / 1e3)}k` : `${(count / 1e6).toFixed(1)}M`);
@@ -24,10 +25,12 @@ function startMatrix() {
       confused[cell.predicted] += cell.count;
     }
   }
-  const everything = Array.from({ length: count }, (_, k) => k);
-  const worst = [...everything].sort((a, b) => confused[b] - confused[a] || a - b).slice(0, MOST_CONFUSED)
-    .filter((k) => confused[k] > 0).sort((a, b) => a - b);
+  const ranked = Array.from({ length: count }, (_, k) => k)
+    .sort((a, b) => confused[b] - confused[a] || trueSums[b] - trueSums[a] || a - b);
+  const everything = ranked.slice(0, MOST_SHOWN).sort((a, b) => a - b);
+  const worst = ranked.slice(0, MOST_CONFUSED).filter((k) => confused[k] > 0).sort((a, b) => a - b);
   const state = { values: "counts", scope: count > MOST_CONFUSED && worst.length ? "confused" : "all", cell: null };
+  if (count > MOST_SHOWN) byId("matrix-scope").lastElementChild.textContent = `${MOST_SHOWN} classes`;
   byId("matrix-scope").hidden = count <= MOST_CONFUSED || !worst.length;
 
   const truthName = (k) => (k === count ? "nothing (background)" : source.classes[k]);
@@ -92,8 +95,8 @@ function startMatrix() {
     const chosenCell = state.cell && holder.querySelector(`td[data-true="${state.cell[0]}"][data-predicted="${state.cell[1]}"]`);
     if (chosenCell) chosenCell.setAttribute("aria-selected", "true");
     (chosenCell || holder.querySelector("td")).tabIndex = 0;
-    byId("matrix-said").textContent = state.scope === "confused"
-      ? `${whole(worst.length)} of ${whole(count)} classes: those most often confused with another. Shares count the others too.` : "";
+    byId("matrix-said").textContent = shown.length - 1 < count
+      ? `${whole(shown.length - 1)} of ${whole(count)} classes: those most often confused with another. Shares count the others too.` : "";
   }
 
   function open(td) {
