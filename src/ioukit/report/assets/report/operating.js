@@ -58,7 +58,8 @@ function startOperating() {
   function numbers() {
     const now = points[chosen.position];
     slider.value = String(across(chosen.position));
-    slider.setAttribute("aria-valuetext", `score ${score(now.score)}`);
+    slider.setAttribute("aria-valuetext", `score ${score(now.score)}: precision ${spoken(now.precision)}, `
+      + `recall ${spoken(now.recall)}, F1 ${spoken(now.f1)}`);
     slider.dataset.score = String(now.score);
     byId("score-now").textContent = score(now.score);
     const shown = { precision: fixed(now.precision, 4), recall: fixed(now.recall, 4), f1: fixed(now.f1, 4),
