@@ -36,7 +36,8 @@ def test_committed_figures_are_up_to_date(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("anchors.md", 1), ("assignment.md", 1), ("diagnose.md", 5), ("overlap.md", 2)]
+    ("name", "count"),
+    [("anchors.md", 1), ("assignment.md", 1), ("diagnose.md", 5), ("errors.md", 5), ("overlap.md", 2)],
 )
 def test_the_programs_of_the_page_print_what_it_says(name: str, count: int) -> None:
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")

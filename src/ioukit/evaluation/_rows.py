@@ -52,8 +52,9 @@ def objects(table: MatchTable, ground_truth: GroundTruth, area: str) -> tuple[np
 
 def quotient(numerator: npt.NDArray[Any], denominator: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Their quotient, NaN where the denominator is 0."""
-    out = np.full(np.broadcast(numerator, denominator).shape, np.nan)
-    return np.divide(numerator, denominator, out=out, where=denominator != 0)
+    out: npt.NDArray[np.float64] = np.full(np.broadcast(numerator, denominator).shape, np.nan)
+    np.divide(numerator, denominator, out=out, where=denominator != 0)
+    return out
 
 
 def frozen(**arrays: npt.NDArray[Any]) -> dict[str, Any]:

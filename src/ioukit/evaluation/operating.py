@@ -158,13 +158,15 @@ def score_curves(table: MatchTable, *, iou: float = 0.5, area: str = "all") -> S
     category, score = table.category[counted], table.score[counted]
     found = table.is_true_positive(iou, area)[counted]
     to_find = table.num_ground_truth[:, table.area_labels.index(area)].astype(np.int64)
-    order = np.lexsort((-score, category))
-    ends = np.searchsorted(category[order], np.arange(len(table.categories) + 1)).tolist()
+    pooled = np.argsort(-score, kind="stable")
+    if len(table.categories) <= np.iinfo(np.uint16).max:
+        category = category.astype(np.uint16)  # which NumPy sorts digit by digit
+    order = pooled[np.argsort(category[pooled], kind="stable")]
+    ends = np.cumsum([0, *np.bincount(category, minlength=len(table.categories))]).tolist()
     per_class = []
     for k, objects in enumerate(to_find.tolist()):
         rows = order[ends[k] : ends[k + 1]]
         per_class.append(_curve(score[rows], found[rows], objects))
-    pooled = np.argsort(-score, kind="stable")
     overall = _curve(score[pooled], found[pooled], int(to_find.sum()))
     return ScoreCurves(table.categories, iou, area, overall, tuple(per_class))
 
