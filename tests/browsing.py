@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.resources
+import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import ConsoleMessage, Page, Request
 
-__all__ = ["OpenPage", "serious_violations", "watch"]
+__all__ = ["OpenPage", "serious_violations", "until", "watch"]
 
 
 class OpenPage(Protocol):
@@ -39,6 +40,17 @@ def watch(page: Page, url: str) -> list[str]:
     page.on("console", on_console)
     page.on("pageerror", lambda error: complaints.append(f"page error: {error}"))
     return complaints
+
+
+def until(page: Page, expression: str, *, seconds: float = 20) -> None:
+    """Waits for an expression of JavaScript to become true.
+
+    Playwright's `wait_for_function` evaluates inside of the page again and again, which the pages' policy forbids.
+    """
+    end = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, f"not true after {seconds:g} s: {expression}"
+        page.wait_for_timeout(50)
 
 
 def serious_violations(page: Page) -> list[str]:

@@ -18,6 +18,7 @@ HEAVY = {
     "concurrent.futures.process",
     "hypothesis",
     "jax",
+    "jinja2",
     "matplotlib",
     "multiprocessing.pool",
     "numpy.testing",

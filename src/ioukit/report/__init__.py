@@ -1,3 +1,5 @@
 """Pages to look at: one self-contained HTML file each."""
 
-__all__: list[str] = []
+from ioukit.report.playground import playground_page
+
+__all__ = ["playground_page"]
