@@ -219,11 +219,12 @@ def test_the_matrix_shows_shares_and_all_classes_or_the_confused(
 
 
 def visible(page: Page, scope: str, kind: str) -> int:
-    return page.evaluate(
+    shown: int = page.evaluate(
         """([scope, kind]) => [...document.querySelectorAll(`${scope} svg.picture > g.k-${kind} .box`)]
         .filter((box) => getComputedStyle(box.parentElement).display !== "none").length""",
         [scope, kind],
     )
+    return shown
 
 
 def test_overlays_can_be_switched(open_page: OpenPage, written: dict[str, tuple[Evaluation, Path]]) -> None:

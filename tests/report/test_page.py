@@ -153,7 +153,11 @@ def test_an_input_is_not_overwritten(tmp_path: Path) -> None:
         evaluation.report(tmp_path / "no" / "report.html")
     with pytest.raises(ValueError, match="images must be a folder, got"):
         evaluation.report(tmp_path / "report.html", next(iter(before)))
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    photograph = tmp_path / "photograph.jpg"
+    photograph.write_bytes(b"pixels")
+    with pytest.raises(ValueError, match="is in the folder of the images and would be overwritten"):
+        evaluation.report(photograph, tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == {**before, photograph: b"pixels"}
 
 
 def test_without_jinja2_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

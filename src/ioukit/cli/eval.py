@@ -164,7 +164,9 @@ def _check_report(report: Path | None, images: Path | None, inputs: list[Path], 
     if report is None:
         return
     with bad_value("--report"):
-        check_output(report, inputs)
+        from ioukit.report.writer import check_report  # noqa: PLC0415 - for those who want a report
+
+        check_report(report, inputs, images)
         if json_file is not None and os.path.realpath(report) == os.path.realpath(json_file):
             raise ValueError(f"{report} is the file of --json too")
     with missing_extra():
