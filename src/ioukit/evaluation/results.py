@@ -216,8 +216,8 @@ class Evaluation:
 
         Raises:
             ValueError: If ``path`` is a folder, lies in none, or is a file that the evaluation was read from or one
-                among the images; if ``images`` is no folder, the protocol has no such IoU threshold, ``score_threshold`` is NaN or ``worst``
-                is negative.
+                among the images; if ``images`` is no folder, the protocol has no such IoU threshold,
+                ``score_threshold`` is NaN or ``worst`` is negative.
             ModuleNotFoundError: If Jinja2, or for photographs Pillow, is not installed.
             OSError: If the file cannot be written.
         """
