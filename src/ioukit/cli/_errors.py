@@ -13,7 +13,7 @@ from ioukit.cli._output import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["bad_input", "bad_value"]
+__all__ = ["bad_input", "bad_value", "missing_extra"]
 
 
 @contextlib.contextmanager
@@ -32,4 +32,14 @@ def bad_input() -> Iterator[None]:
         yield
     except (ioukit.DatasetError, OSError) as error:
         typer.echo(f"Error: {printable(str(error))}", err=True)
+        raise typer.Exit(2) from None
+
+
+@contextlib.contextmanager
+def missing_extra() -> Iterator[None]:
+    """Turns a package that is not installed into one message, which says how to install it, and exit code 2."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None

@@ -1,5 +1,6 @@
 """`ioukit eval`: COCO's numbers for two files."""
 
+import os
 import time
 from collections.abc import Callable
 from enum import Enum
@@ -9,9 +10,10 @@ from typing import Annotated, Any
 import typer
 
 import ioukit
+from ioukit._optional import import_extra
 from ioukit.cli._analysis import analyse, analysis_table, to_json
 from ioukit.cli._class_table import class_table
-from ioukit.cli._errors import bad_input, bad_value
+from ioukit.cli._errors import bad_input, bad_value, missing_extra
 from ioukit.cli._options import parse_areas, parse_classes, parse_max_dets, parse_thresholds
 from ioukit.cli._output import check_output, print_result, write_whole
 from ioukit.cli._talk import Talk
@@ -26,6 +28,7 @@ Examples:
   ioukit eval instances_val2017.json detections.json
   ioukit eval gt.json dt.json --json | jq .summary.AP
   ioukit eval gt.json dt.json --json result.json --per-class
+  ioukit eval gt.json dt.json --report report.html --images val2017/
   ioukit eval gt.json dt.json --errors
   ioukit eval gt.json dt.json --classes person,car --areas tiny:0:256,other:256:inf
 """
@@ -54,6 +57,13 @@ def eval_files(
             help="Print one JSON object instead of the tables; with FILE, write it there and print the tables.",
         ),
     ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write one HTML page to look at: curves, errors, worst images."),
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With --report: folder of the images, to show the worst.")
+    ] = None,
     per_class: Annotated[
         bool, typer.Option("--per-class", help="Show every class, not the best and worst five.")
     ] = False,
@@ -105,6 +115,8 @@ def eval_files(
         with bad_value("--json"):
             check_output(json_file, [ground_truth, detections])
 
+    _check_report(report, images, [ground_truth, detections], json_file)
+
     protocol = _protocol(iou_thresholds, max_dets, areas, class_agnostic=class_agnostic)
 
     long = sum(path.stat().st_size for path in (ground_truth, detections) if path.is_file()) > _LONG_WORK
@@ -130,12 +142,37 @@ def eval_files(
         with bad_input():
             write_whole(json_file, to_json(evaluation, analysis) + "\n")
         talk.say(f"wrote {json_file}")
+    if report is not None:
+        with bad_input(), talk.busy("writing the report", long=long):
+            evaluation.report(report, images, threads=threads)
+        talk.say(f"wrote {report}")
     end = time.perf_counter()
     talk.say(f"done {len(evaluation.per_class):,} classes  {end - read:.2f} s  {end - start:.2f} s in all")
     if json and json_file is None:
         print_result(to_json(evaluation, analysis))
     else:
         print_result(_tables(evaluation, analysis, every=per_class))
+
+
+def _check_report(report: Path | None, images: Path | None, inputs: list[Path], json_file: Path | None) -> None:
+    """Refuses before the work what could not be written after it."""
+    if images is not None:
+        if report is None:
+            raise typer.BadParameter("--images needs --report: it is the report that shows images")
+        if not images.is_dir():
+            raise typer.BadParameter(f"expected a folder, got {str(images)!r}", param_hint="--images")
+    if report is None:
+        return
+    with bad_value("--report"):
+        from ioukit.report.writer import check_report  # noqa: PLC0415 - for those who want a report
+
+        check_report(report, inputs, images)
+        if json_file is not None and os.path.realpath(report) == os.path.realpath(json_file):
+            raise ValueError(f"{report} is the file of --json too")
+    with missing_extra():
+        import_extra("jinja2", extra="report", needed_by="--report")
+        if images is not None:
+            import_extra("PIL", extra="report", needed_by="--images")
 
 
 def _protocol(

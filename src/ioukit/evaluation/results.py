@@ -21,6 +21,9 @@ from ioukit.evaluation.protocol import Protocol
 from ioukit.evaluation.summary import summarise, summarise_classes, table
 
 if TYPE_CHECKING:
+    import datetime
+    import os
+
     from ioukit.evaluation.confusion import ConfusionMatrix
     from ioukit.evaluation.operating import ScoreCurves
     from ioukit.evaluation.outcome import Outcomes
@@ -180,6 +183,55 @@ class Evaluation:
             iou_threshold=iou_threshold,
             background_threshold=background_threshold,
             max_dets_per_image=max_dets_per_image,
+            threads=threads,
+        )
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        images: str | os.PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        iou: float | None = None,
+        score_threshold: float | None = None,
+        worst: int = 24,
+        created: datetime.datetime | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """Write one HTML file that shows how good the detector is, where it fails, and on which images.
+
+        The file is whole in itself: it needs no server and no network. Needs the extra ``report``.
+
+        Args:
+            path: The file to write, whole or not at all.
+            images: Folder of the photographs, from which the worst images get thumbnails; outlines alone if ``None``.
+            title: The heading; the name of the file that the detections came from if ``None``.
+            iou: IoU threshold of curves, confusion matrix, errors and images, one of the protocol's; 0.5 where the
+                protocol has it and else its lowest if ``None``.
+            score_threshold: Detections with this score or a higher one count in the matrix and on the images; the score
+                of the best F1 of all classes together if ``None``.
+            worst: How many images to show, most errors first.
+            created: The time that the report bears; now if ``None``.
+            threads: How many threads; all cores if ``None``.
+
+        Raises:
+            ValueError: If ``path`` is a folder, lies in none, or is a file that the evaluation was read from or one
+                among the images; if ``images`` is no folder, the protocol has no such IoU threshold,
+                ``score_threshold`` is NaN or ``worst`` is negative.
+            ModuleNotFoundError: If Jinja2, or for photographs Pillow, is not installed.
+            OSError: If the file cannot be written.
+        """
+        from ioukit.report.writer import write_report  # noqa: PLC0415 - the layers above are not loaded by evaluating
+
+        write_report(
+            self,
+            path,
+            images,
+            title=title,
+            iou=iou,
+            score_threshold=score_threshold,
+            worst=worst,
+            created=created,
             threads=threads,
         )
 

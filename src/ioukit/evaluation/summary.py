@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.protocol import Protocol
 
-__all__ = ["Measure", "measures", "summarise"]
+__all__ = ["Measure", "is_asked_for", "measures", "summarise"]
 
 SIZES = {"small": "s", "medium": "m", "large": "l"}
 """The suffixes that COCO's area ranges have in AP and AR."""
@@ -96,7 +96,7 @@ def table(protocol: Protocol, summary: Mapping[str, float]) -> str:
     """The lines that pycocotools prints, -1.000 where a number is undefined."""
     lines = []
     for measure in measures(protocol):
-        if np.isnan(summary[measure.key]) and not _is_asked_for(protocol, measure):
+        if np.isnan(summary[measure.key]) and not is_asked_for(protocol, measure):
             continue
         first, last = protocol.iou_thresholds[0], protocol.iou_thresholds[-1]
         iou = f"{first:0.2f}:{last:0.2f}" if measure.iou is None else f"{measure.iou:0.2f}"
@@ -109,7 +109,7 @@ def table(protocol: Protocol, summary: Mapping[str, float]) -> str:
     return "\n".join(lines)
 
 
-def _is_asked_for(protocol: Protocol, measure: Measure) -> bool:
+def is_asked_for(protocol: Protocol, measure: Measure) -> bool:
     """Whether the protocol has the threshold, cap and area range that the measure needs."""
     return (
         (measure.iou is None or measure.iou in protocol.iou_thresholds)

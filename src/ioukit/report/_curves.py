@@ -1,0 +1,62 @@
+"""The positions of the score slider: few enough for a page, with the exact counts at each."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from ioukit.evaluation import ScoreCurve, ScoreCurves
+
+__all__ = ["MOST_POSITIONS", "slider", "slider_scores"]
+
+MOST_POSITIONS = 512
+"""A slider is no longer than that many pixels, nor is a chart."""
+
+
+def slider_scores(curves: ScoreCurves) -> npt.NDArray[np.float64]:
+    """(P,) falling scores that detections have, at most :data:`MOST_POSITIONS`.
+
+    All of them where they are so few. Otherwise the first and the last, the best of all classes together and of the
+    classes with most objects, and of the rest half evenly by score and half evenly by rank: scores crowd near 0.
+    """
+    scores = curves.overall.scores
+    if len(scores) <= MOST_POSITIONS:
+        return scores
+    by_objects = sorted(curves.per_class, key=lambda curve: -curve.num_ground_truth)[: MOST_POSITIONS // 2]
+    best = [curve.best.score for curve in (curves.overall, *by_objects)]
+    chosen = {float(scores[0]), float(scores[-1]), *(score for score in best if not math.isnan(score))}
+    rising = scores[::-1]
+    even = math.ceil((MOST_POSITIONS - len(chosen)) / 2)
+    by_rank = scores[np.linspace(0, len(scores) - 1, even).round().astype(np.int64)]
+    wanted = np.linspace(scores[-1], scores[0], even)
+    by_score = rising[np.minimum(np.searchsorted(rising, wanted), len(rising) - 1)]
+    more = np.stack([by_score, by_rank], axis=1).ravel().tolist()
+    for score in more:
+        if len(chosen) == MOST_POSITIONS:
+            break
+        chosen.add(score)
+    return np.array(sorted(chosen, reverse=True))
+
+
+def slider(curves: ScoreCurves) -> dict[str, Any] | None:
+    """What the page needs for its curves, the counts as steps from one score to the next; ``None`` without a score."""
+    scores = slider_scores(curves)
+    if not len(scores):
+        return None
+    rows = [_row(curve, scores) for curve in (curves.overall, *curves.per_class)]
+    return {"iou": curves.iou, "scores": scores.tolist(), "rows": rows, "start": max(rows[0]["best"], 0)}
+
+
+def _row(curve: ScoreCurve, scores: npt.NDArray[np.float64]) -> dict[str, Any]:
+    last = np.searchsorted(-curve.scores, -scores, side="right")  # how many scores of the curve are no lower
+    tp, fp = (np.append(0, counts)[last] for counts in (curve.true_positives, curve.false_positives))
+    objects = curve.num_ground_truth
+    best = -1
+    if tp[-1]:
+        # Where the class's own best score is no position (of very many classes), the best of the positions.
+        best = int(np.argmax(2 * tp / np.maximum(tp + fp + objects, 1)))
+    return {"n": objects, "tp": np.diff(tp, prepend=0).tolist(), "fp": np.diff(fp, prepend=0).tolist(), "best": best}

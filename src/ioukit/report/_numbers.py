@@ -1,0 +1,265 @@
+"""The numbers of the report with the words that explain them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._output import printable
+from ioukit.evaluation.summary import is_asked_for, measures
+
+if TYPE_CHECKING:
+    from ioukit.evaluation import AreaRange, ErrorKinds, Evaluation, OperatingPoint, ScoreCurves
+    from ioukit.evaluation.summary import Measure
+
+__all__ = [
+    "Bar",
+    "Cell",
+    "Tile",
+    "by_iou",
+    "class_table",
+    "coco_rows",
+    "error_rows",
+    "headline",
+    "lead",
+    "score_text",
+    "settings",
+    "size_rows",
+    "text",
+    "value_text",
+]
+
+_LARGEST = 1e10  # where COCO's ranges "all" and "large" end
+
+_UNDEFINED = "\N{EN DASH}"
+
+KIND_WORDS = {
+    "classification": ("Wrong class", "The box fits an object of another class."),
+    "localisation": ("Wrong place", "The class is right, the box overlaps its object too little."),
+    "both": ("Wrong class and place", "The box overlaps an object of another class, and too little."),
+    "duplicate": ("Duplicate", "The box fits an object that a better detection has found already."),
+    "background": ("Nothing there", "The box is where no object is."),
+    "missed": ("Missed", "An object that no detection found, not even a wrong one."),
+}
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A number of the headline."""
+
+    name: str
+    value: str
+    """``"undefined"`` where it is."""
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number of a table."""
+
+    text: str
+    value: float | None
+    """What the table is sorted by; ``None`` where the number is undefined."""
+    bar: bool = False
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A row of a table that has a bar."""
+
+    name: str
+    words: str
+    numbers: tuple[str, ...]
+    share: float
+    """Length of the bar, within [0, 1]."""
+
+
+def text(value: float, digits: int = 3) -> str:
+    """The number, or a dash where it is undefined."""
+    return _UNDEFINED if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds | None) -> str:
+    """What the report comes to, in two sentences."""
+    objects = int(evaluation.matches.num_ground_truth[:, 0].sum())
+    found = len(evaluation.matches)
+    if not objects:
+        return "There is no object to find, so precision, recall and everything made of them is undefined."
+    if not found:
+        return f"There is no detection: none of the {_count(objects, 'object')} was found."
+    if best is None or math.isnan(best.score):
+        return f"None of the {_count(found, 'detection')} finds any of the {_count(objects, 'object')}."
+    sentence = (
+        f"Counting detections with a score of {score_text(best.score)} or more, the detector finds {best.recall:.1%} "
+        f"of the objects, and {best.precision:.1%} of its detections are right."
+    )
+    if errors is None:
+        return sentence
+    kind, loss = max(((kind, errors.delta_ap[kind]) for kind in KIND_WORDS), key=lambda pair: pair[1])
+    if not loss > 0:  # NaN too
+        return sentence
+    name, _ = KIND_WORDS[kind]
+    return (
+        f"{sentence} The error that costs most is “{name.lower()}”: without it AP at IoU {errors.iou_threshold:.2f} "
+        f"would be {loss:.3f} higher."
+    )
+
+
+def headline(evaluation: Evaluation, curves: ScoreCurves, best: OperatingPoint) -> list[Tile]:
+    """The numbers to read first, each with a sentence."""
+    protocol, summary = evaluation.protocol, evaluation.summary
+    thresholds, classes = protocol.iou_thresholds, len(evaluation.per_class)
+    over = f"{len(thresholds)} IoU thresholds from {thresholds[0]:.2f} to {thresholds[-1]:.2f}"
+    if len(thresholds) == 1:
+        over = f"IoU {thresholds[0]:.2f}"
+    last = protocol.max_dets[-1]
+    meanings = {
+        "AP": f"Average precision, the mean over {_count(classes, 'class', 'classes')} and {over}. 1 is perfect.",
+        "AP50": "AP where a box need only overlap its object by half (IoU 0.50): are objects found at all?",
+        "AP75": "AP where it must overlap by three quarters (IoU 0.75): are the boxes tight?",
+        f"AR{last}": f"Average recall with {_count(last, 'detection')} a class and image: how much could be found?",
+    }
+    asked = {measure.key for measure in measures(protocol) if is_asked_for(protocol, measure)}
+    tiles = [Tile(key, value_text(summary[key]), words) for key, words in meanings.items() if key in asked]
+    if math.isnan(best.score):
+        return [*tiles, Tile("Best F1", value_text(best.f1), "The balance of precision and recall where it is best.")]
+    words = (
+        f"The balance of precision and recall where it is best: all classes together, IoU {curves.iou:.2f}, "
+        f"score {score_text(best.score)} or more."
+    )
+    return [*tiles, Tile("Best F1", value_text(best.f1), words)]
+
+
+def coco_rows(evaluation: Evaluation) -> list[tuple[Measure, str, str]]:
+    """The numbers of COCO's table that the protocol asks for: the measure, its IoU in words, its value."""
+    protocol = evaluation.protocol
+    first, last = protocol.iou_thresholds[0], protocol.iou_thresholds[-1]
+    rows = []
+    for measure in measures(protocol):
+        if is_asked_for(protocol, measure):
+            iou = measure.iou if measure.iou is not None else first if first == last else None
+            words = f"{first:.2f} to {last:.2f}" if iou is None else f"{iou:.2f}"
+            rows.append((measure, words, text(evaluation.summary[measure.key])))
+    return rows
+
+
+def class_table(evaluation: Evaluation, curves: ScoreCurves) -> tuple[list[str], list[tuple[str, list[Cell]]]]:
+    """The columns, and for each class its name and cells."""
+    protocol = evaluation.protocol
+    keys = [
+        measure.key
+        for measure in measures(protocol)
+        if is_asked_for(protocol, measure) and (measure.kind == "AP" or measure.key == f"AR{protocol.max_dets[-1]}")
+    ]
+    rows = []
+    for result, curve in zip(evaluation.per_class, curves.per_class, strict=True):
+        best = curve.best
+        cells = [_cell(result.summary[key], bar=key == "AP") for key in keys]
+        score = Cell(_UNDEFINED, None) if math.isnan(best.score) else Cell(score_text(best.score), best.score)
+        cells += [_cell(best.f1), score]
+        cells += [Cell(f"{number:,}", number) for number in (result.num_ground_truth, result.num_detections)]
+        rows.append((printable(result.name) or f"class {result.id}", cells))
+    return [*keys, "best F1", "at score", "objects", "detections"], rows
+
+
+def size_rows(evaluation: Evaluation) -> list[Bar]:
+    """AP, AR and objects of every area range, ``all`` first."""
+    protocol = evaluation.protocol
+    found = {
+        (measure.area, measure.kind): evaluation.summary[measure.key]
+        for measure in measures(protocol)
+        if measure.iou is None and measure.max_dets == protocol.max_dets[-1] and is_asked_for(protocol, measure)
+    }
+    rows = []
+    for k, area in enumerate(protocol.area_ranges):
+        ap = found.get((area.label, "AP"), evaluation.summary["AP"] if area.label == "all" else math.nan)
+        ar = found.get((area.label, "AR"), math.nan)
+        objects = int(evaluation.matches.num_ground_truth[:, k].sum())
+        share = 0.0 if math.isnan(ap) else ap
+        rows.append(Bar(printable(area.label), _limits(area), (text(ap), text(ar), f"{objects:,}"), share))
+    return rows
+
+
+def error_rows(errors: ErrorKinds) -> list[Bar]:
+    """The kinds of error, the costliest first."""
+    losses = {kind: errors.delta_ap[kind] for kind in KIND_WORDS}
+    most = max((loss for loss in losses.values() if not math.isnan(loss)), default=0.0)
+    order = sorted(losses, key=lambda kind: (math.isnan(losses[kind]), -losses[kind]))
+    rows = []
+    for kind in order:
+        name, words = KIND_WORDS[kind]
+        share = losses[kind] / most if most > 0 and losses[kind] > 0 else 0.0
+        rows.append(Bar(name, words, (f"{errors.counts[kind]:,}", text(losses[kind], 4)), share))
+    return rows
+
+
+def by_iou(evaluation: Evaluation) -> dict[str, Any]:
+    """AP at each IoU threshold, of each class and of their mean, ``None`` where undefined."""
+    protocol = evaluation.protocol
+    labels = [area.label for area in protocol.area_ranges]
+    area = labels.index("all") if "all" in labels else 0
+    cap = protocol.max_dets.index(100) if 100 in protocol.max_dets else -1
+    ap = evaluation.precision[:, :, :, area, cap].mean(axis=1)  # (T, K)
+    defined = ~np.isnan(ap)
+    count = defined.sum(axis=1)
+    mean = np.where(count > 0, np.where(defined, ap, 0).sum(axis=1) / np.maximum(count, 1), np.nan)
+    return {
+        "thresholds": list(protocol.iou_thresholds),
+        "mean": _rounded(mean),
+        "classes": [_rounded(column) for column in ap.T],
+    }
+
+
+def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """How the numbers were made."""
+    protocol = evaluation.protocol
+    areas = "; ".join(f"{printable(area.label)}: {_limits(area)}" for area in protocol.area_ranges)
+    rows = [
+        ("Protocol", printable(protocol.name)),
+        ("IoU thresholds", ", ".join(f"{threshold:.4g}" for threshold in protocol.iou_thresholds)),
+        ("Recalls", f"{len(protocol.recall_thresholds)}"),
+        ("Detections a class and image", ", ".join(map(str, protocol.max_dets))),
+        ("Areas in square pixels", areas),
+    ]
+    if protocol.class_agnostic:
+        rows.append(("Classes", "a detection may match an object of any class"))
+    return rows
+
+
+def _count(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def score_text(value: float) -> str:
+    """As the page's program writes scores."""
+    size = abs(value)
+    if size != 0 and (size < 1e-3 or size >= 1e6):
+        return f"{value:.2e}"
+    return f"{value:.{1 if size >= 100 else 2 if size >= 10 else 4}f}"
+
+
+def value_text(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:.3f}"
+
+
+def _cell(value: float, *, bar: bool = False) -> Cell:
+    return Cell(_UNDEFINED, None, bar) if math.isnan(value) else Cell(f"{value:.3f}", value, bar)
+
+
+def _limits(area: AreaRange) -> str:
+    if area.high >= _LARGEST:
+        return "every size" if area.low <= 0 else f"from {_side(area.low)}"
+    return f"below {_side(area.high)}" if area.low <= 0 else f"{_side(area.low)} to {_side(area.high)}"
+
+
+def _side(area: float) -> str:
+    side = math.sqrt(max(area, 0.0))
+    return f"{side:.0f}²" if side.is_integer() else f"{area:g}"
+
+
+def _rounded(values: npt.NDArray[np.float64]) -> list[float | None]:
+    return [None if math.isnan(value) else round(value, 5) for value in values.tolist()]

@@ -1,0 +1,167 @@
+// The confusion matrix: a grid that arrow keys walk through; a cell that is chosen lists its images.
+
+const MOST_CONFUSED = 20;
+const MOST_SHOWN = 150; // 23,000 cells: what a browser lays out without a wait
+
+// Short, since there are many: the exact number is in the words of the cell.
+const short = (count) => (count < 1e4 ? String(count) : count < 1e6 ? `${Math.round(count / 1e3)}k` : `${(count / 1e6).toFixed(1)}M`);
+
+function startMatrix() {
+  const source = DATA.matrix;
+  if (!source) return;
+  const holder = byId("matrix");
+  const panel = byId("cell-images");
+  const count = source.classes.length;
+  const cells = new Map(source.cells.map((cell) => [cell.true * (count + 1) + cell.predicted, cell]));
+  const at = (truth, predicted) => cells.get(truth * (count + 1) + predicted);
+  const trueSums = new Array(count + 1).fill(0);
+  const predictedSums = new Array(count + 1).fill(0);
+  const confused = new Array(count).fill(0);
+  for (const cell of source.cells) {
+    trueSums[cell.true] += cell.count;
+    predictedSums[cell.predicted] += cell.count;
+    if (cell.true !== cell.predicted && cell.true < count && cell.predicted < count) {
+      confused[cell.true] += cell.count;
+      confused[cell.predicted] += cell.count;
+    }
+  }
+  const ranked = Array.from({ length: count }, (_, k) => k)
+    .sort((a, b) => confused[b] - confused[a] || trueSums[b] - trueSums[a] || a - b);
+  const everything = ranked.slice(0, MOST_SHOWN).sort((a, b) => a - b);
+  const worst = ranked.slice(0, MOST_CONFUSED).filter((k) => confused[k] > 0).sort((a, b) => a - b);
+  const state = { values: "counts", scope: count > MOST_CONFUSED && worst.length ? "confused" : "all", cell: null };
+  if (count > MOST_SHOWN) byId("matrix-scope").lastElementChild.textContent = `${MOST_SHOWN} classes`;
+  byId("matrix-scope").hidden = count <= MOST_CONFUSED || !worst.length;
+
+  const truthName = (k) => (k === count ? "nothing (background)" : source.classes[k]);
+  const predictedName = (k) => (k === count ? "missed" : source.classes[k]);
+  const sentence = (cell, truth, predicted) => {
+    const times = plural(cell ? cell.count : 0, "time");
+    if (truth === predicted) return [named(truthName(truth)), ` found as such: ${times}`];
+    if (predicted === count) return [named(truthName(truth)), ` missed: ${times}`];
+    if (truth === count) return [named(predictedName(predicted)), ` seen where nothing is: ${times}`];
+    return [named(truthName(truth)), " taken for ", named(predictedName(predicted)), `: ${times}`];
+  };
+
+  function shade(value, most, right) {
+    if (!value) return "h0";
+    // Steps of the root: a few mistakes among many hits are to be seen.
+    const step = Math.min(6, Math.max(1, Math.ceil(6 * Math.sqrt(value / most))));
+    return `${right ? "h" : "w"}${step}`;
+  }
+
+  function draw() {
+    const shown = [...(state.scope === "confused" ? worst : everything), count];
+    const value = (truth, predicted) => {
+      const cell = at(truth, predicted);
+      if (!cell) return 0;
+      if (state.values === "counts") return cell.count;
+      return cell.count / (state.values === "truth" ? trueSums[truth] : predictedSums[predicted]);
+    };
+    let mostRight = 0, mostWrong = 0;
+    for (const a of shown) {
+      for (const b of shown) {
+        if (a === b) mostRight = Math.max(mostRight, value(a, b));
+        else mostWrong = Math.max(mostWrong, value(a, b));
+      }
+    }
+    const table = html("table", { role: "grid", "aria-label": "Confusion matrix: rows are true classes, columns predicted ones",
+      "aria-describedby": "matrix-help" });
+    const head = html("tr", { role: "row" }, html("th", { role: "columnheader", scope: "col", class: "corner" }, "predicted →", html("br"), "true ↓"));
+    for (const b of shown) {
+      head.append(html("th", { role: "columnheader", scope: "col", class: b === count && "edge", title: predictedName(b) },
+        html("span", {}, predictedName(b))));
+    }
+    table.append(html("thead", { role: "rowgroup" }, head));
+    const body = html("tbody", { role: "rowgroup" });
+    for (const a of shown) {
+      const row = html("tr", { role: "row", class: a === count && "edge-row" },
+        html("th", { role: "rowheader", scope: "row", title: truthName(a) }, named(a === count ? "background" : truthName(a))));
+      for (const b of shown) {
+        const number = value(a, b);
+        const text = !number ? "" : state.values === "counts" ? short(number) : number.toFixed(2);
+        const td = html("td", { role: "gridcell", tabindex: -1, class: `${shade(number, a === b ? mostRight : mostWrong, a === b)}${b === count ? " edge" : ""}`,
+          "aria-label": `${truthName(a)}, predicted ${predictedName(b)}: ${state.values === "counts" ? whole(number) : text || "0"}`, "aria-selected": "false" }, text);
+        td.dataset.true = a;
+        td.dataset.predicted = b;
+        row.append(td);
+      }
+      body.append(row);
+    }
+    table.append(body);
+    holder.replaceChildren(table);
+    holder.classList.toggle("few", shown.length <= 9);
+    holder.classList.toggle("some", shown.length > 9 && shown.length <= 15);
+    const chosenCell = state.cell && holder.querySelector(`td[data-true="${state.cell[0]}"][data-predicted="${state.cell[1]}"]`);
+    if (chosenCell) chosenCell.setAttribute("aria-selected", "true");
+    (chosenCell || holder.querySelector("td")).tabIndex = 0;
+    byId("matrix-said").textContent = shown.length - 1 < count
+      ? `${whole(shown.length - 1)} of ${whole(count)} classes: those most often confused with another. Shares count the others too.` : "";
+  }
+
+  function open(td) {
+    const truth = Number(td.dataset.true), predicted = Number(td.dataset.predicted);
+    state.cell = [truth, predicted];
+    for (const other of holder.querySelectorAll('td[aria-selected="true"]')) other.setAttribute("aria-selected", "false");
+    td.setAttribute("aria-selected", "true");
+    const cell = at(truth, predicted);
+    panel.classList.remove("screen-only"); // there is something to print now
+    panel.replaceChildren(html("h3", {}, sentence(cell, truth, predicted)));
+    if (!cell) {
+      panel.append(html("p", { class: "soft small" }, "No image to show."));
+      return;
+    }
+    const list = cell.images.map(([image]) => image);
+    const more = cell.total - list.length;
+    panel.append(
+      html("p", { class: "soft small" }, `On ${plural(cell.total, "image")}${more ? `; the ${whole(list.length)} with the most:` : ":"}`),
+      html("ul", { role: "list" }, cell.images.map(([image, times]) => html("li", {}, imageButton(image, list,
+        times > 1 ? `${whole(times)} ×` : "")))));
+  }
+
+  const walk = (td, event) => {
+    const row = td.parentElement;
+    const rows = [...row.parentElement.rows];
+    const r = rows.indexOf(row), c = td.cellIndex, last = row.cells.length - 1;
+    switch (event.key) {
+      case "ArrowRight": return row.cells[Math.min(last, c + 1)];
+      case "ArrowLeft": return row.cells[Math.max(1, c - 1)];
+      case "ArrowDown": return rows[Math.min(rows.length - 1, r + 1)].cells[c];
+      case "ArrowUp": return rows[Math.max(0, r - 1)].cells[c];
+      case "Home": return (event.ctrlKey ? rows[0] : row).cells[1];
+      case "End": return (event.ctrlKey ? rows[rows.length - 1] : row).cells[last];
+      default: return null;
+    }
+  };
+  function focusCell(td) {
+    for (const other of holder.querySelectorAll('td[tabindex="0"]')) other.tabIndex = -1;
+    td.tabIndex = 0;
+    td.focus();
+  }
+  holder.addEventListener("keydown", (event) => {
+    const td = event.target.closest("td");
+    if (!td) return;
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      open(td);
+      return;
+    }
+    const next = walk(td, event);
+    if (next) {
+      event.preventDefault();
+      focusCell(next);
+    }
+  });
+  holder.addEventListener("click", (event) => {
+    const td = event.target.closest("td");
+    if (!td) return;
+    focusCell(td);
+    open(td);
+  });
+  choice(byId("matrix-values"), (value) => { state.values = value; draw(); });
+  choice(byId("matrix-scope"), (value) => { state.scope = value; draw(); });
+  for (const button of byId("matrix-scope").querySelectorAll("button")) {
+    button.setAttribute("aria-pressed", String(button.value === state.scope));
+  }
+  draw();
+}

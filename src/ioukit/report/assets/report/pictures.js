@@ -1,0 +1,158 @@
+// Images with their boxes: a gallery of the worst, and one at a time, large.
+
+// Objects found, true and false positives, objects missed, objects and detections that do not count.
+const KINDS = ["gt", "tp", "fp", "fn", "ignored", "ignored"];
+const SCORED = [1, 2, 5];
+
+function imageWords(image) {
+  return `${whole(image.fp)} false, ${whole(image.fn)} missed, ${whole(image.tp)} found`;
+}
+
+// Boxes lie in the data as one row of numbers each: kind, class, score in thousandths, x, y, width, height in
+// tenths of a pixel.
+function boxesOf(image) {
+  const boxes = [];
+  for (let k = 0; k < image.boxes.length; k += 7) {
+    const [kind, label, points, x, y, w, h] = image.boxes.slice(k, k + 7);
+    boxes.push({ kind: KINDS[kind], label: DATA.names[label], score: SCORED.includes(kind) ? points / 1000 : null,
+      x: x / 10, y: y / 10, w: w / 10, h: h / 10 });
+  }
+  return boxes;
+}
+
+// letters: their size in units of the image.
+function picture(image, size) {
+  const { w, h } = image;
+  const drawing = svg("svg", { class: image.thumb ? "picture photo" : "picture", viewBox: `0 0 ${w} ${h}`, role: "img",
+    preserveAspectRatio: "xMidYMid meet", "aria-label": `${image.name}: ${imageWords(image)}` });
+  if (image.thumb) drawing.append(svg("image", { href: image.thumb, width: w, height: h, preserveAspectRatio: "none" }));
+  else drawing.append(svg("rect", { class: "frame", width: w, height: h }));
+  const labels = svg("g", { class: "labels" });
+  const taken = [];
+  const boxes = boxesOf(image);
+  // What is wrong lies on top.
+  for (const kind of ["ignored", "gt", "tp", "fn", "fp"]) {
+    const group = svg("g", { class: `k-${kind}` });
+    const words = svg("g", { class: `k-${kind}` });
+    for (const box of boxes) {
+      if (box.kind !== kind) continue;
+      const place = { x: box.x, y: box.y, width: box.w, height: box.h };
+      if (image.thumb) group.append(svg("rect", { class: "halo", ...place }));
+      group.append(svg("rect", { class: "box", ...place }));
+      const text = `${kind === "fn" ? "missed " : ""}${box.label}${box.score === null ? "" : ` ${box.score.toFixed(2)}`}`;
+      const spot = labelSpot(box, text, size, image, taken);
+      if (spot) {
+        taken.push(spot);
+        words.append(svg("rect", { class: "label-back", x: spot.x, y: spot.y, width: spot.w, height: spot.h }),
+          svg("rect", { class: "label-mark", x: spot.x, y: spot.y, width: size * 0.22, height: spot.h }),
+          svg("text", { class: "label", x: spot.x + size * 0.45, y: spot.y + size * 0.95, "font-size": size,
+            textLength: text.length > 3 ? (spot.w - size * 0.7).toFixed(1) : null, lengthAdjust: "spacingAndGlyphs" }, text));
+      }
+    }
+    drawing.append(group);
+    labels.append(words);
+  }
+  drawing.append(labels);
+  return drawing;
+}
+
+// Above the box, in its corner or below it, within the image and clear of other labels; nowhere if all is taken.
+function labelSpot(box, text, size, image, taken) {
+  const w = Math.min(image.w, size * (0.54 * text.length + 0.7));
+  const h = size * 1.3;
+  const x = Math.max(0, Math.min(box.x, image.w - w));
+  for (const y of [box.y - h, box.y, box.y + box.h - h, box.y + box.h]) {
+    if (y < 0 || y + h > image.h) continue;
+    if (!taken.some((other) => x < other.x + other.w && other.x < x + w && y < other.y + other.h && other.y < y + h)) {
+      return { x, y, w, h };
+    }
+  }
+  return null;
+}
+
+// Checkboxes that hide a kind of box in everything within `scope`.
+function overlaySwitches(holder, scope, labelsShown) {
+  const present = new Set(DATA.images.flatMap((image) => (image.boxes || []).filter((_, k) => k % 7 === 0)));
+  const options = [["tp", "found (TP)"], ["fp", "false (FP)"], ["fn", "missed (FN)"], ["gt", "objects found"]];
+  if (present.has(4) || present.has(5)) options.push(["ignored", "ignored"]);
+  for (const [kind, text] of options) {
+    holder.append(html("label", { class: "check" },
+      html("input", { type: "checkbox", value: kind, checked: kind !== "gt",
+        onchange: (event) => scope.classList.toggle(`hide-${kind}`, !event.target.checked) }),
+      svg("svg", { class: `key k-${kind}`, viewBox: "0 0 26 14", "aria-hidden": "true" },
+        svg("rect", { class: "box", x: 1.5, y: 1.5, width: 23, height: 11, "stroke-width": 2 })), text));
+  }
+  scope.classList.add("hide-gt");
+  scope.classList.toggle("hide-labels", !labelsShown);
+  holder.append(html("label", { class: "check" },
+    html("input", { type: "checkbox", value: "labels", checked: labelsShown,
+      onchange: (event) => scope.classList.toggle("hide-labels", !event.target.checked) }), "labels"));
+}
+
+let viewer = null;
+
+function imageButton(position, list, times) {
+  const image = DATA.images[position];
+  const words = [named(image.name), times ? html("span", { class: "times" }, times) : null];
+  if (!image.boxes) return html("span", {}, words);
+  return html("button", { type: "button", onclick: () => viewer(position, list) }, words);
+}
+
+function startViewer() {
+  const dialog = byId("viewer");
+  if (!dialog) return;
+  const stage = byId("viewer-stage");
+  overlaySwitches(byId("viewer-overlays"), stage, true);
+  const state = { list: [], at: 0 };
+  function show() {
+    const image = DATA.images[state.list[state.at]];
+    byId("viewer-title").replaceChildren(named(image.name));
+    byId("viewer-words").textContent = `${imageWords(image)}${Number.isFinite(image.f1) ? `, F1 ${image.f1.toFixed(3)}` : ""}`
+      + ` (${state.at + 1} of ${state.list.length})`;
+    // As many units as make 13 pixels of the screen, at the width or height that the image will have.
+    const across = stage.clientWidth || 800;
+    stage.replaceChildren(picture(image, 13 / Math.min(across / image.w, (window.innerHeight * 0.7) / image.h)));
+    const ends = { "viewer-before": state.at === 0, "viewer-next": state.at === state.list.length - 1 };
+    for (const [id, end] of Object.entries(ends)) {
+      // A button that is switched off loses the focus, and with it the keys.
+      if (end && document.activeElement === byId(id)) byId("viewer-close").focus();
+      byId(id).disabled = end;
+    }
+  }
+  const move = (step) => {
+    const next = state.at + step;
+    if (next < 0 || next >= state.list.length) return;
+    state.at = next;
+    show();
+  };
+  viewer = (position, list) => {
+    state.list = list.filter((other) => DATA.images[other].boxes);
+    state.at = state.list.indexOf(position);
+    dialog.showModal();
+    show();
+  };
+  byId("viewer-before").addEventListener("click", () => move(-1));
+  byId("viewer-next").addEventListener("click", () => move(1));
+  byId("viewer-close").addEventListener("click", () => dialog.close());
+  dialog.addEventListener("keydown", (event) => {
+    if (event.target.matches("input")) return;
+    if (event.key === "ArrowLeft") move(-1);
+    if (event.key === "ArrowRight") move(1);
+  });
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+}
+
+function startGallery() {
+  const gallery = byId("gallery");
+  if (!gallery) return;
+  overlaySwitches(byId("overlays"), gallery, false);
+  gallery.classList.toggle("single", DATA.worst.length === 1);
+  gallery.append(...DATA.worst.map((position) => {
+    const image = DATA.images[position];
+    return html("figure", { class: "card" },
+      html("button", { type: "button", "aria-label": `Show ${image.name} large: ${imageWords(image)}`,
+        onclick: () => viewer(position, DATA.worst) }, picture(image, 11 / Math.min(330 / image.w, 248 / image.h))),
+      html("figcaption", {}, html("span", { class: "title" }, named(image.name)),
+        html("span", { class: "counts" }, imageWords(image))));
+  }));
+}

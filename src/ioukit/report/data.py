@@ -1,0 +1,262 @@
+"""Everything that the page shows, before it is a page."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import math
+import platform
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit import _core
+from ioukit._output import printable
+from ioukit.evaluation import confusion_matrix, error_kinds, outcomes, score_curves
+from ioukit.report import _numbers
+from ioukit.report._curves import slider
+from ioukit.report._images import matrix_cells, pictures
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ioukit.datasets import Categories, Detections, GroundTruth
+    from ioukit.evaluation import ErrorKinds, Evaluation, ScoreCurves
+    from ioukit.evaluation.summary import Measure
+
+__all__ = ["InputFile", "ReportData", "input_paths", "report_data"]
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file that the numbers came from."""
+
+    role: str
+    name: str
+    """Without its folder, which concerns nobody the report is sent to."""
+    size: int
+    """Bytes."""
+    sha256: str
+    """Of its bytes at the time of the report, in hexadecimal digits."""
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """What the page shows. Text is as it will be read: what cannot be seen is written as an escape."""
+
+    title: str
+    against: str
+    """What the detections were judged by."""
+    created: str
+    facts: tuple[tuple[str, str], ...]
+    """What there was, and how much of it."""
+    lead: str
+    """What it comes to."""
+    headline: tuple[_numbers.Tile, ...]
+    coco: tuple[tuple[Measure, str, str], ...]
+    """Measure, IoU, value."""
+    class_columns: tuple[str, ...]
+    class_rows: tuple[tuple[str, list[_numbers.Cell]], ...]
+    sizes: tuple[_numbers.Bar, ...]
+    errors: tuple[_numbers.Bar, ...]
+    """Empty where they cannot be told."""
+    error_ap: str
+    """The AP that the errors are measured at."""
+    iou: str
+    """The IoU threshold of curves, matrix, errors and images."""
+    score: str
+    """The score threshold of matrix and images, in words."""
+    notes: tuple[str, ...]
+    settings: tuple[tuple[str, str], ...]
+    files: tuple[InputFile, ...]
+    missing: Mapping[str, str]
+    """Part of the page, and why it is not there."""
+    drawn: Mapping[str, Any] = field(repr=False)
+    """What the page's program draws: numbers, names and lists, nothing else."""
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Where curves, matrix and images look."""
+
+    iou: float
+    area: str
+    score: float
+
+
+def input_paths(evaluation: Evaluation) -> list[tuple[str, Path]]:
+    """The files that the evaluation was read from, as far as it was."""
+    sources = (("Ground truth", evaluation.ground_truth), ("Detections", evaluation.detections))
+    paths = [(role, Path(source.source)) for role, source in sources if source is not None]
+    return [(role, path) for role, path in paths if path.is_file()]
+
+
+def report_data(
+    evaluation: Evaluation,
+    *,
+    images: Path | None = None,
+    title: str | None = None,
+    iou: float | None = None,
+    score_threshold: float | None = None,
+    worst: int = 24,
+    created: datetime.datetime | None = None,
+    threads: int | None = None,
+) -> ReportData:
+    """Gather what a report shows; the arguments are those of :meth:`Evaluation.report`."""
+    table, protocol = evaluation.matches, evaluation.protocol
+    if worst < 0:
+        raise ValueError(f"worst must not be negative, got {worst}")
+    if score_threshold is not None and math.isnan(score_threshold):
+        raise ValueError("score_threshold must be a number, got nan")
+    if iou is None:
+        iou = 0.5 if 0.5 in protocol.iou_thresholds else protocol.iou_thresholds[0]
+    area = "all" if "all" in table.area_labels else table.area_labels[0]
+    curves = score_curves(table, iou=iou, area=area)
+    best = curves.overall.best
+    if score_threshold is None:
+        # Where nothing is found every detection is shown: all of them are errors.
+        lowest = float(table.score.min()) if len(table) else 0.0
+        score_threshold = lowest if math.isnan(best.score) else best.score
+    point = _Point(curves.iou, area, score_threshold)
+
+    drawn, missing = _curves(evaluation, curves, point)
+    errors: ErrorKinds | None = None
+    notes = [printable(note) for note in evaluation.notes]
+    if evaluation.ground_truth is None or evaluation.detections is None:
+        reason = "The evaluation does not hold the boxes that it was made of, so this cannot be shown."
+        missing.update(matrix=reason, errors=reason, images=reason)
+    else:
+        data = evaluation.ground_truth, evaluation.detections
+        more, missing_here, more_notes = _boxes(evaluation, *data, point, folder=images, worst=worst, threads=threads)
+        drawn.update(more)
+        missing.update(missing_here)
+        notes += more_notes
+        if "all" in table.area_labels:
+            background = min(0.1, point.iou)
+            errors = error_kinds(
+                table, *data, iou_threshold=point.iou, background_threshold=background, threads=threads
+            )
+        else:
+            missing["errors"] = "The protocol has no area range “all”, which the kinds of errors need."
+
+    columns, rows = _numbers.class_table(evaluation, curves)
+    files = tuple(_input_file(role, path) for role, path in input_paths(evaluation))
+    by_role = {file.role: file.name for file in files}
+    now = created or datetime.datetime.now(datetime.timezone.utc)
+    score = f"at score {_numbers.score_text(point.score)} or more" if len(table) else "at any score"
+    return ReportData(
+        title=printable(title if title is not None else by_role.get("Detections", "Evaluation")),
+        against=by_role.get("Ground truth", ""),
+        created=f"{now:%Y-%m-%d %H:%M}" + (f" {now:%Z}" if now.tzinfo is not None else ""),
+        facts=tuple(_facts(evaluation, curves)),
+        lead=_numbers.lead(evaluation, best, errors),
+        headline=tuple(_numbers.headline(evaluation, curves, best)),
+        coco=tuple(_numbers.coco_rows(evaluation)),
+        class_columns=tuple(columns),
+        class_rows=tuple(rows),
+        sizes=tuple(_numbers.size_rows(evaluation)),
+        errors=() if errors is None else tuple(_numbers.error_rows(errors)),
+        error_ap="" if errors is None else _numbers.value_text(errors.ap),
+        iou=f"{point.iou:.2f}",
+        score=score,
+        notes=tuple(notes),
+        settings=(
+            *_numbers.settings(evaluation),
+            ("Curves, matrix, images", f"IoU {point.iou:.4g}, area “{printable(area)}”, {score}"),
+            ("ioukit", _core.__version__),
+            ("Python, NumPy", f"{platform.python_version()}, {np.__version__}"),
+            ("System", f"{platform.system()} {platform.machine()}"),
+        ),
+        files=files,
+        missing=missing,
+        drawn=drawn,
+    )
+
+
+def _curves(evaluation: Evaluation, curves: ScoreCurves, point: _Point) -> tuple[dict[str, Any], dict[str, str]]:
+    """What the page draws of curves, and why it does not."""
+    drawn: dict[str, Any] = {
+        "classes": [printable(result.name) or f"class {result.id}" for result in evaluation.per_class],
+        "names": [],
+        "curves": slider(curves),
+        "byIou": _numbers.by_iou(evaluation),
+        "matrix": None,
+        "images": [],
+        "worst": [],
+    }
+    if not curves.overall.num_ground_truth:
+        drawn["curves"] = drawn["byIou"] = None
+        reason = "There is no object to find: precision and recall are undefined."
+        return drawn, {"curves": reason, "iou": reason}
+    if drawn["curves"] is None:
+        return drawn, {"curves": "There is no detection that counts, so there is no curve."}
+    scores = np.array(drawn["curves"]["scores"])
+    drawn["curves"]["start"] = int(max(np.searchsorted(-scores, -point.score, side="right") - 1, 0))
+    return drawn, {}
+
+
+def _boxes(
+    evaluation: Evaluation,
+    ground_truth: GroundTruth,
+    detections: Detections,
+    point: _Point,
+    *,
+    folder: Path | None,
+    worst: int,
+    threads: int | None,
+) -> tuple[dict[str, Any], dict[str, str], list[str]]:
+    """What the page draws of the matrix and of images, why it does not, and notes."""
+    table = evaluation.matches
+    confusion = confusion_matrix(
+        ground_truth,
+        detections,
+        iou_threshold=point.iou,
+        score_threshold=point.score,
+        categories=table.category_ids.tolist(),
+        images=table.image_ids,
+        threads=threads,
+    )
+    cells = matrix_cells(confusion)
+    became = outcomes(table, ground_truth, detections, iou=point.iou, area=point.area, score_threshold=point.score)
+    shown = pictures(table, ground_truth, detections, became, cells, folder=folder, worst=worst)
+    for cell in cells:
+        cell["images"] = [[shown.place[image], times] for image, times in cell["images"]]
+    drawn = {
+        "names": _names(ground_truth.categories),
+        "matrix": {"classes": _names(confusion.categories), "cells": cells} if cells else None,
+        "images": shown.images,
+        "worst": shown.worst,
+    }
+    missing = {}
+    if not cells:
+        missing["matrix"] = "There is neither an object nor a detection to count."
+    if not shown.worst:
+        missing["images"] = "No image has an error at this score." if len(table.image_ids) else "There is no image."
+    return drawn, missing, shown.notes
+
+
+def _names(categories: Categories) -> list[str]:
+    listed = zip(categories.ids.tolist(), categories.names, strict=True)
+    return [printable(name) or f"class {number}" for number, name in listed]
+
+
+def _facts(evaluation: Evaluation, curves: ScoreCurves) -> list[tuple[str, str]]:
+    counts = evaluation.counts
+    facts = [
+        ("image", "images", counts["images"]),
+        ("class", "classes", counts["categories"]),
+        ("object", "objects", curves.overall.num_ground_truth),
+        ("crowd", "crowds", counts["crowds"]),
+        ("detection", "detections", counts["detections"]),
+    ]
+    return [(one if count == 1 else many, f"{count:,}") for one, many, count in facts if count or one != "crowd"]
+
+
+def _input_file(role: str, path: Path) -> InputFile:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return InputFile(role, printable(path.name), path.stat().st_size, digest.hexdigest())

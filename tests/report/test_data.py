@@ -1,0 +1,324 @@
+"""What a report shows is what the evaluation says."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import io
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ioukit import COCO, Detections, GroundTruth, evaluate
+from ioukit.evaluation import Outcome, score_curves
+from ioukit.report._curves import MOST_POSITIONS, slider_scores
+from ioukit.report._thumbnails import thumbnail
+from ioukit.report.data import report_data
+from report_cases import CASES, coco, drawn, photographed
+
+image_module = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'ioukit[report]'")
+
+
+def totals(steps: list[int]) -> list[int]:
+    return list(itertools.accumulate(steps))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_case_can_be_shown_and_sent(case: str) -> None:
+    data = report_data(CASES[case]())
+    assert json.loads(json.dumps(data.drawn, allow_nan=False)) == data.drawn
+    assert data.lead.endswith(".")
+    for part in ("curves", "matrix", "images"):
+        assert bool(data.drawn["worst" if part == "images" else part]) != (part in data.missing), part
+
+
+@pytest.mark.parametrize("case", ["three classes", "80 classes", "crowds", "all wrong"])
+def test_every_position_of_the_slider_has_the_counts_of_the_curve_there(case: str) -> None:
+    evaluation = CASES[case]()
+    drawn_curves = report_data(evaluation).drawn["curves"]
+    curves = score_curves(evaluation.matches)
+    assert len(drawn_curves["rows"]) == 1 + len(curves.per_class)
+    for row, curve in zip(drawn_curves["rows"], (curves.overall, *curves.per_class), strict=True):
+        points = [curve.at(score) for score in drawn_curves["scores"]]
+        assert row["n"] == curve.num_ground_truth
+        assert totals(row["tp"]) == [point.true_positives for point in points]
+        assert totals(row["fp"]) == [point.false_positives for point in points]
+        if math.isnan(curve.best.score):
+            assert row["best"] == -1
+        else:
+            assert curve.at(drawn_curves["scores"][row["best"]]).f1 == curve.best.f1
+
+
+def test_a_long_slider_keeps_its_ends_and_every_best_score() -> None:
+    evaluation = coco()
+    curves = score_curves(evaluation.matches)
+    scores = slider_scores(curves)
+    assert 400 < len(scores) <= MOST_POSITIONS < len(curves.overall.scores)
+    assert (np.diff(scores) < 0).all()
+    assert np.isin(scores, curves.overall.scores).all()
+    assert (scores[0], scores[-1]) == (curves.overall.scores[0], curves.overall.scores[-1])
+    best = [curve.best.score for curve in (curves.overall, *curves.per_class)]
+    assert np.isin([score for score in best if not math.isnan(score)], scores).all()
+
+
+def test_the_slider_begins_where_matrix_and_images_are() -> None:
+    evaluation = drawn(200, ["cat", "dog"])
+    best = score_curves(evaluation.matches).overall.best
+    for threshold, expected in ((None, best.score), (0.5, 0.5)):
+        data = report_data(evaluation, score_threshold=threshold)
+        curves = data.drawn["curves"]
+        at = curves["scores"][curves["start"]]
+        assert at == min(score for score in curves["scores"] if score >= expected)
+        assert data.score == f"at score {expected:.4f} or more"
+
+
+def test_the_cells_hold_the_matrix_and_lead_to_its_images() -> None:
+    evaluation = photographed()
+    data = report_data(evaluation, score_threshold=0.3)
+    confusion = evaluation.confusion(score_threshold=0.3)
+    counts = np.zeros_like(confusion.counts)
+    names = evaluation.ground_truth.images.names if evaluation.ground_truth is not None else ()
+    for cell in data.drawn["matrix"]["cells"]:
+        truth, predicted = cell["true"], cell["predicted"]
+        counts[truth, predicted] = cell["count"]
+        rows = confusion.cell(truth, predicted)
+        listed = {data.drawn["images"][image]["name"]: times for image, times in cell["images"]}
+        expected = np.unique(confusion.image[rows], return_counts=True)
+        assert listed == {names[image]: times for image, times in zip(*(e.tolist() for e in expected), strict=True)}
+        assert cell["total"] == len(listed)
+        assert [times for _, times in cell["images"]] == sorted(listed.values(), reverse=True)
+    assert (counts == confusion.counts).all()
+
+
+def test_the_worst_images_come_first_with_all_their_boxes() -> None:
+    evaluation = photographed()
+    assert evaluation.ground_truth is not None
+    assert evaluation.detections is not None
+    data = report_data(evaluation, score_threshold=0.5, worst=4)
+    results = evaluation.per_image(score_threshold=0.5)
+    became = evaluation.outcomes(score_threshold=0.5)
+    worst = results.worst(4)
+    assert data.drawn["worst"] == list(range(len(worst)))
+    for position, image in enumerate(worst.tolist()):
+        shown = data.drawn["images"][position]
+        gt_rows = np.flatnonzero(evaluation.ground_truth.image_ids == results.image_ids[image])
+        dt_rows = np.flatnonzero(evaluation.detections.image_ids == results.image_ids[image])
+        assert (shown["tp"], shown["fp"], shown["fn"]) == (
+            results.true_positives[image],
+            results.false_positives[image],
+            results.false_negatives[image],
+        )
+        boxes = np.array(shown["boxes"]).reshape(-1, 7)
+        gt, dt = became.ground_truth[gt_rows], became.detections[dt_rows]
+        of = [
+            (gt == Outcome.TRUE_POSITIVE),
+            (dt == Outcome.TRUE_POSITIVE),
+            (dt == Outcome.FALSE_POSITIVE),
+            (gt == Outcome.FALSE_NEGATIVE),
+            (gt == Outcome.IGNORED),
+            (dt == Outcome.IGNORED),
+        ]
+        assert np.bincount(boxes[:, 0], minlength=6).tolist() == [int(kind.sum()) for kind in of]
+        false = boxes[boxes[:, 0] == 2]
+        expected = evaluation.detections.boxes[dt_rows[of[2]]]
+        assert np.abs(false[:, 3:] / 10 - expected).max() <= 0.05 + 1e-9
+        assert np.abs(false[:, 2] / 1000 - evaluation.detections.scores[dt_rows[of[2]]]).max() <= 0.0005 + 1e-9
+
+
+def test_ap_by_iou_and_by_size_are_those_of_the_evaluation() -> None:
+    evaluation = coco()
+    data = report_data(evaluation)
+    by_iou = data.drawn["byIou"]
+    assert by_iou["mean"][0] == pytest.approx(evaluation.summary["AP50"], abs=1e-5)
+    assert np.mean(by_iou["mean"]) == pytest.approx(evaluation.summary["AP"], abs=1e-5)
+    for values, result in zip(by_iou["classes"], evaluation.per_class, strict=True):
+        if math.isnan(result.summary["AP"]):
+            assert set(values) == {None}
+        else:
+            assert np.mean(values) == pytest.approx(result.summary["AP"], abs=1e-5)
+    small = {row.name: row for row in data.sizes}["small"]
+    assert small.words == "below 32²"
+    assert small.numbers[:2] == (f"{evaluation.summary['APs']:.3f}", f"{evaluation.summary['ARs']:.3f}")
+
+
+def test_the_tables_are_those_of_the_evaluation() -> None:
+    evaluation = coco()
+    data = report_data(evaluation)
+    assert {measure.key: value for measure, _, value in data.coco} == {
+        key: f"{value:.3f}" for key, value in evaluation.summary.items()
+    }
+    assert data.class_columns[0] == "AP"
+    curves = score_curves(evaluation.matches)
+    for (name, cells), result, curve in zip(data.class_rows, evaluation.per_class, curves.per_class, strict=True):
+        shown = dict(zip(data.class_columns, cells, strict=True))
+        assert name == result.name
+        for key in ("AP", "AP50", "APs", "AR100"):
+            number = result.summary[key]
+            assert shown[key].value == (None if math.isnan(number) else number)
+        assert shown["objects"].value == result.num_ground_truth
+        assert shown["detections"].value == result.num_detections
+        assert shown["at score"].value == (None if math.isnan(curve.best.score) else curve.best.score)
+    kinds = evaluation.error_kinds()
+    assert sorted(row.numbers[0] for row in data.errors) == sorted(f"{count:,}" for count in kinds.counts.values())
+    losses = [float(row.numbers[1]) for row in data.errors]
+    assert losses == sorted(losses, reverse=True)
+    assert data.errors[0].share == 1
+
+
+def test_a_protocol_of_ones_own() -> None:
+    protocol = COCO.replace(
+        iou_thresholds=[0.6], max_dets=[5], area_ranges={"all": (0, 1e10), "tiny": (0, 900)}, class_agnostic=True
+    )
+    base = photographed()
+    assert base.ground_truth is not None
+    assert base.detections is not None
+    evaluation = evaluate(base.ground_truth, base.detections, protocol)
+    data = report_data(evaluation)
+    assert data.iou == "0.60"
+    assert [measure.key for measure, _, _ in data.coco] == ["AP", "APtiny", "AR5", "ARtiny"]
+    assert len(data.drawn["classes"]) == 1
+    assert len(data.drawn["matrix"]["classes"]) == len(base.ground_truth.categories)
+    assert ("Classes", "a detection may match an object of any class") in data.settings
+    with pytest.raises(ValueError, match=r"no IoU threshold 0.5; there are 0.6"):
+        report_data(evaluation, iou=0.5)
+    odd = evaluate(base.ground_truth, base.detections, COCO.replace(area_ranges={"tiny": (0, 900)}))
+    data = report_data(odd)
+    assert "no area range “all”" in data.missing["errors"]
+    assert data.errors == ()
+
+
+def test_a_selection_is_kept() -> None:
+    base = coco()
+    assert base.ground_truth is not None
+    assert base.detections is not None
+    images = base.matches.image_ids[:10]
+    evaluation = evaluate(base.ground_truth, base.detections, categories=["person", "dog"], images=images)
+    data = report_data(evaluation)
+    assert data.drawn["matrix"]["classes"] == ["person", "dog"]
+    assert len(data.drawn["images"]) <= 10
+    labels = {data.drawn["names"][label] for image in data.drawn["images"] for label in image["boxes"][1::7]}
+    assert labels <= {"person", "dog"}
+
+
+def test_without_the_boxes_the_numbers_are_still_shown() -> None:
+    evaluation = dataclasses.replace(coco(), ground_truth=None, detections=None)
+    data = report_data(evaluation)
+    assert data.drawn["curves"] is not None
+    assert data.drawn["matrix"] is None
+    assert set(data.missing) == {"matrix", "errors", "images"}
+    assert "does not hold the boxes" in data.missing["matrix"]
+
+
+def test_files_have_names_and_hashes() -> None:
+    data = report_data(coco())
+    assert [(file.role, file.name) for file in data.files] == [
+        ("Ground truth", "ground_truth.json"),
+        ("Detections", "yolact.json"),
+    ]
+    evaluation = coco()
+    assert evaluation.detections is not None
+    content = Path(evaluation.detections.source).read_bytes()
+    assert data.files[1].sha256 == hashlib.sha256(content).hexdigest()
+    assert data.files[1].size == len(content)
+    assert (data.title, data.against) == ("yolact.json", "ground_truth.json")
+    assert report_data(drawn(5, ["a"])).files == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"worst": -1}, "worst must not be negative, got -1"),
+        ({"score_threshold": math.nan}, "score_threshold must be a number, got nan"),
+        ({"iou": 0.55}, "no IoU threshold 0.55; there are 0.5"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(change: dict[str, Any], match: str) -> None:
+    base = drawn(5, ["a"])
+    assert base.ground_truth is not None
+    assert base.detections is not None
+    evaluation = evaluate(base.ground_truth, base.detections, COCO.replace(iou_thresholds=[0.5]))
+    with pytest.raises(ValueError, match=match):
+        report_data(evaluation, **change)
+
+
+# ---- Photographs.
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    photographs = tmp_path / "photographs"
+    (photographs / "deeper").mkdir(parents=True)
+    image_module.new("RGB", (900, 600), "red").save(photographs / "red.jpg", exif=b"Exif\0\0secret")
+    image_module.new("RGBA", (30, 20), "blue").save(photographs / "deeper" / "blue.png")
+    image_module.new("RGB", (10, 10)).save(tmp_path / "outside.png")
+    (photographs / "text.jpg").write_text("no photograph")
+    (photographs / "leads_out.png").symlink_to(tmp_path / "outside.png")
+    return photographs
+
+
+def test_a_photograph_becomes_small_and_loses_what_is_not_pixels(folder: Path) -> None:
+    found = thumbnail(folder, "red.jpg")
+    assert not isinstance(found, str)
+    address, size = found
+    assert size == (900, 600)
+    content = base64.b64decode(address.removeprefix("data:image/jpeg;base64,"))
+    assert b"secret" not in content
+    assert image_module.open(io.BytesIO(content)).size == (720, 480)
+    for name in ("deeper/blue.png", "elsewhere/red.jpg"):  # the second by its last part
+        assert not isinstance(thumbnail(folder, name), str)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../outside.png",
+        "deeper/../../outside.png",
+        "leads_out.png",
+        "/etc/passwd",
+        "deeper",
+        "",
+        ".",
+        "missing.png",
+        "text.jpg",
+        "nul\0.png",
+        "lone\ud800.png",
+        "x" * 5000,
+    ],
+)
+def test_nothing_leads_out_of_the_folder_and_nothing_stops_the_report(folder: Path, name: str) -> None:
+    reason = thumbnail(folder, name)
+    assert isinstance(reason, str)
+    assert reason == "not in the folder" or reason.startswith("cannot be read")
+
+
+def test_an_image_that_unpacks_to_an_enormous_one_is_not_opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(image_module, "MAX_IMAGE_PIXELS", 1000)
+    assert thumbnail(folder, "red.jpg") == "cannot be read: DecompressionBombError"
+    monkeypatch.setattr(image_module, "MAX_IMAGE_PIXELS", 400_000)
+    assert thumbnail(folder, "red.jpg") == "cannot be read: DecompressionBombWarning"
+
+
+def test_missing_photographs_are_told(folder: Path) -> None:
+    gt = GroundTruth.from_coco(
+        {
+            "images": [{"id": 1, "file_name": "red.jpg"}, {"id": 2, "file_name": "../outside.png"}],
+            "categories": [{"id": 1, "name": "cat"}],
+            "annotations": [
+                {"id": k, "image_id": k, "category_id": 1, "bbox": [1, 2, 300, 400], "area": 9, "iscrowd": 0}
+                for k in (1, 2)
+            ],
+        }
+    )
+    dt = Detections.from_arrays(image_ids=[], category_ids=[], boxes=np.zeros((0, 4)), scores=[])
+    data = report_data(evaluate(gt, dt), images=folder)
+    assert data.notes[-1] == "1 of 2 photographs are missing: ../outside.png (not in the folder)"
+    first, second = data.drawn["images"]
+    # The size is that of the photograph, or what the boxes reach to, where the data set does not say.
+    assert (first["w"], first["h"], "thumb" in first) == (900, 600, True)
+    assert (second["w"], second["h"], "thumb" in second) == (301, 402, False)
