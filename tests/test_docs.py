@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -53,6 +54,12 @@ def test_the_program_about_masks_prints_what_the_page_says() -> None:
     (program,), (printed,) = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text"))
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == printed
+
+
+def test_the_walk_through_yolo_says_what_the_library_computes() -> None:
+    script = ROOT / "docs" / "make_iou_in_yolo.py"
+    page = runpy.run_path(str(script))["page"]
+    assert (ROOT / "docs" / "iou_in_yolo.md").read_text(encoding="utf-8") == page(), f"run python {script.name}"
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -57,8 +57,8 @@ def _scale(channels: int, side: int) -> list[tuple[int, int, int, int]]:
     return [*[(channels, 1, 1, side), (2 * channels, 3, 1, side)] * 3, (255, 1, 1, side)]
 
 
-# Filters, kernel, stride and side of the output of each convolution at 416 x 416, in the order in which they run: table 1
-# of the paper without its classifier, and from layer 75 on what Darknet prints for yolov3.cfg.
+# Filters, kernel, stride and side of the output of each convolution at 416 x 416, in the order in which they run: table
+# 1 of the paper without its classifier, and from layer 75 on what Darknet prints for yolov3.cfg.
 PUBLISHED = [
     (32, 3, 1, 416),
     *_stage(64, 1, 208), *_stage(128, 2, 104), *_stage(256, 8, 52), *_stage(512, 8, 26), *_stage(1024, 4, 13),

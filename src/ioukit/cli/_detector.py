@@ -69,11 +69,12 @@ def read_split(data: Path, images: Path | None, split: Literal["train", "val"], 
 
 
 def say_data(talk: Talk, name: str, data: Data) -> None:
-    """How much there is, and what was left out."""
+    """How much there is, and what was left out: how often, and the first of each kind by name."""
     objects = sum(len(record.labels) for record in data.records)
     talk.say(f"read {name:5}  {len(data):,} images  {objects:,} objects  {len(data.names)} classes")
     for kind, count in data.problems.items():
-        talk.say(f"note {name:5}  {count:,} x {kind}")
+        first = f": {printable(data.first[kind])}" if kind in data.first else ""
+        talk.say(f"note {name:5}  {count:,} x {kind}{first}")
 
 
 @contextlib.contextmanager
