@@ -1,6 +1,7 @@
 """Writes docs/iou_in_yolo.npz, what a trained network said of one image: `python docs/record_iou_in_yolo.py NETWORK`.
 
-The network was trained by what `docs/iou_in_yolo.md` says at its top. Needs PyTorch; all that is made of the file does not.
+The network was trained by what `docs/iou_in_yolo.md` says at its top. Needs PyTorch; all that is made of the file
+does not.
 """
 
 from __future__ import annotations

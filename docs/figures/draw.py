@@ -13,14 +13,14 @@ import numpy as np
 from matplotlib import patches
 from matplotlib.figure import Figure
 
-from ioukit import nms, pairwise_centre_distance, pairwise_iou, plots, soft_nms, weighted_boxes_fusion
+from ioukit import COCO, nms, pairwise_centre_distance, pairwise_iou, plots, soft_nms, weighted_boxes_fusion
 from ioukit.anchors import anchor_boxes, anchor_points
 from ioukit.assign import assign_atss, assign_max_iou, assign_simota
 from ioukit.overlap.variants import VARIANTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import make_iou_in_yolo as yolo  # noqa: E402  # beside the page that it writes
+import make_iou_in_yolo as yolo  # beside the page that it writes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,11 +150,11 @@ CLASS_STYLES = [
 
 def _photo(ax: Axes, *, faint: bool = True) -> None:
     """The scene of the page; faint, and a quarter of its pixels, where boxes are to be seen on it."""
-    pixels = yolo.walk().scene.pixels
+    pixels = yolo.walk().scene.pixels // 16 * 16 + 8  # fewer colours make a smaller file
     if faint:
         small = pixels.reshape(96, 2, 96, 2, 3).mean(axis=(1, 3))
-        pixels = (255 - (255 - small) * 0.45).astype(np.uint8)
-    ax.imshow(pixels, extent=(0, 192, 192, 0), zorder=-1)
+        pixels = (255 - (255 - small) * 0.45).astype(np.uint8) // 4 * 4
+    ax.imshow(pixels, interpolation="none", extent=(0, 192, 192, 0), zorder=-1)
     ax.set(xlim=(0, 192), ylim=(192, 0), xticks=[], yticks=[])
 
 
@@ -193,14 +193,19 @@ def yolo_anchors() -> Figure:
         ax.set(xlim=(-42, 42), ylim=(42, -42), aspect="equal", xticks=[], yticks=[])
         stride = yolo.STRIDES[best[g] // 3]
         ax.set_title(f"{w.names[g]}\nIoU {w.alike[g, best[g]]:.2f}, stride {stride}", fontsize=9)
-    figure.supxlabel("blue: the object; dashed: the anchor most like it; grey: the other eight", fontsize=8, color="0.3")
+    legend = "blue: the object; dashed: the anchor most like it; grey: the other eight"
+    figure.supxlabel(legend, fontsize=8, color="0.3")
     return figure
 
 
 def yolo_assignment() -> Figure:
     w = yolo.walk()
     points = (w.cells + 0.5) * w.strides
-    return plots.assignment_figure((192, 192), w.scene.boxes, points, {"YOLOv3": w.assignment}, labels=w.names)
+    figure = plots.assignment_figure((192, 192), w.scene.boxes, points, {"YOLOv3": w.assignment}, labels=w.names)
+    figure.set_size_inches(7.2, 6.4)  # the line below it is long
+    for marks in figure.axes[0].collections:
+        marks.set_rasterized(marks.get_gid() == "background")  # two thousand dots
+    return figure
 
 
 def yolo_candidates() -> Figure:
@@ -225,7 +230,7 @@ def yolo_survivors() -> Figure:
         colour, line = CLASS_STYLES[w.labels[k]]
         box = w.boxes[w.candidate[k]]
         _frame(ax, box, ec=colour, ls=line, lw=0.8 + 2 * w.scores[k], zorder=3)
-        if w.scores[k] >= 0.25:
+        if w.scores[k] >= 0.5:
             _plate(ax, box[0], box[1], f"{yolo.CLASSES[w.labels[k]]} {w.scores[k]:.2f}", colour)
     _class_legend(ax, w.labels[w.kept])
     ax.set_title(f"{len(w.kept)} of them survive", fontsize=10)
@@ -266,8 +271,8 @@ def yolo_precision_recall() -> Figure:
     w = yolo.walk()
     figure = Figure(figsize=(5, 3.4), layout="constrained")
     ax = figure.subplots()
-    for iou, line, mark in ((0.5, "-", "o"), (0.75, "--", "s"), (0.8, ":", "^")):
-        precision, recall = yolo.precision_recall(w, min(yolo.COCO.iou_thresholds, key=lambda t: abs(t - iou)))
+    for iou, line, mark in ((0.5, "-", "o"), (0.75, "--", "s"), (0.9, ":", "^")):
+        precision, recall = yolo.precision_recall(w, min(COCO.iou_thresholds, key=lambda t: abs(t - iou)))
         ax.plot(recall, precision, ls=line, marker=mark, ms=4, label=f"IoU {iou:g}")
     ax.set(xlabel="recall", ylabel="precision", xlim=(-0.02, 1.02), ylim=(-0.02, 1.05))
     ax.spines[["top", "right"]].set_visible(False)

@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ANCHORS = (
-    ((6.0, 6.0), (9.0, 8.0), (10.0, 13.0)), ((15.0, 13.0), (18.0, 20.0), (13.0, 24.0)),
-    ((26.0, 22.0), (27.0, 33.0), (40.0, 38.0)),
+    ((8.0, 8.0), (10.0, 10.0), (12.0, 14.0)), ((17.0, 16.0), (19.0, 23.0), (31.0, 19.0)),
+    ((26.0, 26.0), (22.0, 37.0), (36.0, 36.0)),
 )  # fmt: skip
 
 
 @pytest.mark.slow
 def test_a_minute_of_training_finds_shapes_it_has_not_seen(tmp_path: Path) -> None:
-    make_shapes(tmp_path / "shapes", images=160, val=0.25, seed=5, size=(64, 64), handwritten=False)
+    make_shapes(tmp_path / "shapes", images=120, val=0.2, seed=5, size=(96, 96), handwritten=False)
     learn, held_out = (read_yolo_data(tmp_path / "shapes" / "data.yaml", split) for split in ("train", "val"))  # type: ignore[arg-type]
     config = Config(
-        num_classes=len(CLASSES), image_size=(64, 64), width=0.125, depth=0.1, anchors=ANCHORS, names=CLASSES
+        num_classes=len(CLASSES), image_size=(96, 96), width=0.25, depth=0.2, anchors=ANCHORS, names=CLASSES
     )
     settings = Settings(
-        epochs=45, batch=8, lr=3e-3, warmup=1, ema=0.99, plain_epochs=45, judge_every=45, device="cpu",
-        augmentation=Augmentation(mosaic=0, scale=0.1, shift=0.05),
+        epochs=30, batch=12, lr=2e-3, warmup=1, ema=0.98, judge_every=30, device="cpu",
+        augmentation=Augmentation(mosaic=0, scale=0.1, shift=0.05, hue=0, saturation=0, brightness=0),
     )  # fmt: skip
     done = train(learn, held_out, config, tmp_path / "run", settings)
     losses = [epoch.losses["total"] for epoch in done.epochs]
-    assert losses[-1] < 0.5 * losses[0]
+    assert losses[-1] < 0.8 * losses[0]
 
     model = load_model(tmp_path / "run" / "last.safetensors", "cpu")
     # Where there is something: classes take longer than a minute.

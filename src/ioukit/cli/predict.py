@@ -38,7 +38,7 @@ def predict(
     max_dets: Annotated[int, typer.Option(min=1, metavar="N", help="Boxes an image, at most.")] = 100,
     batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images at once.")] = 8,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, ... [default: cuda if there is one]")] = None,
-    on_invalid: Annotated[str, typer.Option(help="An image that cannot be read: error, or skip and name it.")] = "error",
+    on_invalid: Annotated[str, typer.Option(help="An image that is none: error, or skip and name it.")] = "error",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")] = False,
 ) -> None:
     """Find objects in images: a line per box on stdout, and drawings or COCO results where they are asked for.

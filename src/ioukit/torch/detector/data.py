@@ -102,8 +102,8 @@ def read_yolo_data(
             image a line, relative to that file.
         split: Which.
         on_invalid: ``"error"`` stops at the first wrong input, ``"skip"`` leaves it out and counts it: an image that is
-            missing (listed, or with labels of its own, but not there) or cannot be opened, a label out of range, a line that is not five numbers, a box outside of the
-            image.
+            missing (listed, or with labels of its own, but not there) or cannot be opened, a label out of range, a line
+            that is not five numbers, a box outside of the image.
 
     Raises:
         DatasetError: If an input is wrong; names file and line, what was expected and what came.
