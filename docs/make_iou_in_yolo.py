@@ -175,13 +175,15 @@ channels, a third of the depth), trained for {minutes} on 320 drawn images; this
 {commands}
 ```
 
-On those 80 it has an AP50 of 0.54: it is far from perfect, which is why there is something to see. Code that does each step in training is in
+On those 80 it has an AP50 of 0.54: it is far from perfect, which is why there is something to see. Code that does
+each step in training is in
 `src/ioukit/torch/detector`: `decoding.py`, `learning.py`, `predict.py`.
 """
 COMMANDS = """\
 ioukit make-shapes shapes --images 400 --seed 1 --size 192 --typeset
-ioukit train shapes/data.yaml -o first --epochs 24
-ioukit train shapes/data.yaml -o second --epochs 40 --mosaic 0.2 --weights first/last.safetensors
+ioukit train shapes/data.yaml -o first --head anchor --width 0.25 --depth 0.34 --epochs 24
+ioukit train shapes/data.yaml -o second --head anchor --width 0.25 --depth 0.34 --epochs 40 --mosaic 0.2 \\
+  --weights first/last.safetensors
 python docs/record_iou_in_yolo.py second/last.safetensors"""
 MINUTES = "64 epochs"
 

@@ -11,6 +11,7 @@ from torch.nn import functional
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
     from torch import Tensor
 
 __all__ = ["run_plainly", "write_plausible_weights"]
@@ -39,7 +40,7 @@ def write_plausible_weights(text: str, path: Path) -> None:
     rng = np.random.default_rng(7)
     net, *layers = layers_of(text)
     channels: list[int] = []
-    numbers: list[np.ndarray] = []  # type: ignore[type-arg]
+    numbers: list[NDArray[np.float64]] = []
     for number, layer in enumerate(layers):
         before = channels[-1] if channels else int(net["channels"])
         if layer["kind"] == "convolutional":
@@ -68,7 +69,9 @@ def run_plainly(text: str, path: Path, image: Tensor) -> list[Tensor]:
         place += count
         return numbers[place - count : place].reshape(shape)
 
-    x, outputs, found = image, [], []
+    x = image
+    outputs: list[Tensor] = []
+    found: list[Tensor] = []
     for number, layer in enumerate(layers_of(text)[1:]):
         kind, size, stride = layer["kind"], int(layer.get("size", 1)), int(layer.get("stride", 1))
         if kind == "convolutional":

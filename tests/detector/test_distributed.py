@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from PIL import Image
 from ioukit.datasets.shapes import CLASSES, draw_scene, make_shapes
 from ioukit.torch.detector.batches import NO_AUGMENTATION
 from ioukit.torch.detector.checkpoint import load_model
-from ioukit.torch.detector.data import read_yolo_data
+from ioukit.torch.detector.data import Data, read_yolo_data
 from ioukit.torch.detector.model import Config
 from ioukit.torch.detector.train import Settings, train
 
@@ -102,8 +102,8 @@ else:
 """
 
 
-def of(folder: Path, split: str):  # type: ignore[no-untyped-def]
-    return read_yolo_data(folder / "data.yaml", split)  # type: ignore[arg-type]
+def of(folder: Path, split: Literal["train", "val"]) -> Data:
+    return read_yolo_data(folder / "data.yaml", split)
 
 
 def settings_of(settings: Settings, **changes: object) -> Settings:

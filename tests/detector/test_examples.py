@@ -16,7 +16,7 @@ from paths import ROOT
 
 def test_photos_are_judged_on_what_is_larger_than_16_pixels_both_ways() -> None:
     example = runpy.run_path(str(ROOT / "examples" / "overfit_photos.py"))
-    boxes = [[0, 0, 100, 10], [0, 20, 20, 17], [0, 50, 16, 300], [50, 50, 16.5, 16.5]]
+    boxes: list[list[float]] = [[0, 0, 100, 10], [0, 20, 20, 17], [0, 50, 16, 300], [50, 50, 16.5, 16.5]]
     ones = np.ones(4, np.int64)
     truth = GroundTruth.from_arrays(image_ids=ones, category_ids=ones, boxes=boxes)
     # The thin ones are not found, and one of them is found badly: neither counts.
