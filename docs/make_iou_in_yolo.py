@@ -468,8 +468,11 @@ def page() -> str:
 
 def _wrapped(block: str) -> str:
     """A paragraph in lines of 120; tables, programs, titles and figures as they are."""
-    plain = not block.startswith(("|", "```", "#", "!"))
-    return textwrap.fill(block, 120, break_long_words=False, break_on_hyphens=False) if plain else block
+    if block.startswith(("|", "```", "#", "!")):
+        return block
+    for sign in "*+":  # at the beginning of a line it would be the mark of a list
+        block = block.replace(f" {sign} ", f"\0{sign}\0").replace(f" {sign}\n", f"\0{sign}\0")
+    return textwrap.fill(block, 120, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ def main() -> None:
     objects = sum(one.num_ground_truth for one in result.per_class)
     print(f"AP50 {result.summary['AP50']:.3f} on {objects} objects larger than {LARGER} pixels")
     for one in result.per_class:
-        if one.num_ground_truth and one.summary["AP50"] < 1:
+        if one.num_ground_truth and one.summary["AP50"] < 0.9995:
             print(f"  {one.name}: {one.summary['AP50']:.3f} on {one.num_ground_truth}")
 
 

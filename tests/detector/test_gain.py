@@ -48,7 +48,6 @@ def test_half_a_minute_of_training_learns_the_scenes_by_heart(tmp_path: Path) ->
         evaluate(learn.ground_truth, detections_of(model, learn)).summary["AP50"]
         for model in (YOLO(config).eval(), load_model(tmp_path / "run" / "last.safetensors", "cpu"))
     )
-    print(before, after, losses[0], losses[-1], done.epochs[-1].seconds)
     assert losses[-1] < 0.3 * losses[0]
     assert before < 0.1
-    assert after > 0.9
+    assert after > 0.8  # it is 0.96
