@@ -107,7 +107,7 @@ def of(folder: Path, split: Literal["train", "val"]) -> Data:
 
 
 def settings_of(settings: Settings, **changes: object) -> Settings:
-    return Settings(**{**settings.__dict__, **changes})  # type: ignore[arg-type]
+    return Settings(**{**settings.__dict__, **changes})
 
 
 def _torchrun(folder: Path, task: str) -> tuple[int, str]:
