@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-# A busy machine is no failure, so no example has a deadline.
-settings.register_profile("ioukit", deadline=None, max_examples=60)
+# A busy machine is no failure, so no example has a deadline and drawing them takes as long as it takes.
+settings.register_profile("ioukit", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ioukit")
 
 EIGHTH = 0.125

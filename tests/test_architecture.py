@@ -140,7 +140,7 @@ def test_a_broken_rule_is_named_with_its_line(file: str, line: str, says: str, t
     [
         ("boxes/formats.py", "import numpy as np\nfrom ioukit.errors import DatasetError\nfrom . import rotated"),
         ("errors.py", "from ioukit import typing"),
-        ("evaluation/evaluate.py", "from ioukit.datasets import GroundTruth\nfrom ioukit.evaluation.curves import f"),
+        ("evaluation/evaluating.py", "from ioukit.datasets import GroundTruth\nfrom ioukit.evaluation.curves import f"),
         ("torch/losses.py", "import torch\nfrom ioukit.assign import atss\nfrom ioukit.evaluation import evaluate"),
         ("cli/eval.py", "import ioukit\nimport typer\nfrom ioukit.cli._talk import Talk"),
         ("__init__.py", "from ioukit.evaluation import evaluate"),

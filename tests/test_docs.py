@@ -1,25 +1,40 @@
-"""The pages in docs: figures are those that their script draws, programs print what the page says."""
+"""The pages in docs: figures are what their script draws, programs print what the page says, links lead somewhere."""
 
 from __future__ import annotations
 
+import functools
 import re
 import runpy
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+import typer
 
+from command import run_fresh
+from ioukit import plots
+from ioukit.cli._app import app
+from pages import PAGES, Example, commands, examples, run_programs
 from paths import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-pytest.importorskip("matplotlib", reason="the figures need matplotlib: pip install 'ioukit[plots]'")
+    Answers = dict[Example, tuple[str, str | None, str | None]]
 
 FIGURES = ROOT / "docs" / "figures"
-PAGES = ["README.md", "ARCHITECTURE.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))]
+LINKED = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", *PAGES]
+OTHER_PAGES = {  # of figures
+    "assignment_figure", "grid_figure", "overlap_figure", "survivors_figure", "training_figure", "variant_figure",
+    "variants_figure",
+}  # fmt: skip
 REDRAW = "run `python docs/figures/draw.py`"
+EXAMPLES = [example for page in PAGES for example in examples(page)]
+PROGRAMS = [example for example in EXAMPLES if example.kind == "python"]
+COMMANDS = [example for example in EXAMPLES if example.kind == "sh" and commands(example.code)]
 
 
 def words(svg: Path) -> list[str]:
@@ -28,32 +43,46 @@ def words(svg: Path) -> list[str]:
 
 
 def test_committed_figures_are_up_to_date(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the figures need matplotlib: pip install 'ioukit[plots]'")
+    image = pytest.importorskip("PIL.Image", reason="the photographs need Pillow: pip install 'ioukit[shapes]'")
     subprocess.run([sys.executable, "-W", "error", FIGURES / "draw.py", tmp_path], check=True)
-    drawn, committed = (sorted(path.name for path in folder.glob("*.svg")) for folder in (tmp_path, FIGURES))
+    # Pictures of pages in a browser, which are PNG, come from photograph.py.
+    drawn, committed = (
+        sorted(path.name for path in folder.iterdir() if path.suffix in (".jpg", ".svg"))
+        for folder in (tmp_path, FIGURES)
+    )
     assert drawn == committed, REDRAW
     for name in drawn:
+        assert (FIGURES / name).stat().st_size < 200_000, f"{name} is too large for a page"
+        if name.endswith(".jpg"):  # other versions draw letters a little elsewhere
+            here, there = (np.asarray(image.open(folder / name), float) for folder in (tmp_path, FIGURES))
+            assert here.shape == there.shape, f"{name}: {REDRAW}"
+            assert np.abs(here - there).mean() < 8, f"{name}: {REDRAW}"
+            continue
         assert words(tmp_path / name), name
         assert words(tmp_path / name) == words(FIGURES / name), f"{name}: {REDRAW}"
 
 
-@pytest.mark.parametrize(
-    ("name", "count"), [("anchors.md", 1), ("assignment.md", 1), ("diagnose.md", 5), ("overlap.md", 2)]
-)
-def test_the_programs_of_the_page_print_what_it_says(name: str, count: int) -> None:
-    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    programs, printed = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text"))
-    assert len(programs) == len(printed) == count
-    ran = subprocess.run(
-        [sys.executable, "-c", "".join(programs)], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert ran.stdout == "".join(printed)
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Answers]:
+    """What the programs of a page answer, each page run once, in a folder of its own with the examples in it."""
+
+    @functools.cache
+    def run(page: str) -> Answers:
+        programs = [example for example in PROGRAMS if example.page == page]
+        folder = tmp_path_factory.mktemp("page")
+        return dict(zip(programs, run_programs([program.code for program in programs], folder), strict=True))
+
+    return run
 
 
-def test_the_program_about_masks_prints_what_the_page_says() -> None:
-    page = (ROOT / "docs" / "masks.md").read_text(encoding="utf-8")
-    (program,), (printed,) = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text"))
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout == printed
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+def test_a_program_prints_what_its_page_says(program: Example, answers: Callable[[str], Answers]) -> None:
+    printed, lacks, error = answers(program.page)[program]
+    if lacks:
+        pytest.skip(f"{program} needs {lacks}")
+    assert error is None, error
+    assert printed == (program.printed or "")
 
 
 def test_the_walk_through_yolo_says_what_the_library_computes() -> None:
@@ -62,7 +91,38 @@ def test_the_walk_through_yolo_says_what_the_library_computes() -> None:
     assert (ROOT / "docs" / "iou_in_yolo.md").read_text(encoding="utf-8") == page(), f"run python {script.name}"
 
 
-@pytest.mark.parametrize("page", PAGES)
+def test_the_page_about_figures_has_all_of_evaluations() -> None:
+    page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    assert [name for name in plots.__all__ if name not in page and name not in OTHER_PAGES] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=str)
+def test_a_command_exists_and_prints_what_its_page_says(command: Example, tmp_path: Path) -> None:
+    group = typer.main.get_group(app)
+    parent = group.make_context("ioukit", [], resilient_parsing=True)
+    lines = commands(command.code)
+    for line in lines:
+        name, found, rest = group.resolve_command(parent, line)
+        assert found is not None
+        found.make_context(name, rest, parent)  # refuses options that do not exist, and values of the wrong kind
+    if command.printed is not None:
+        (tmp_path / "examples").symlink_to(ROOT / "examples")
+        ran = [run_fresh(*line, cwd=tmp_path) for line in lines]
+        assert "".join(outcome.out if outcome.code == 0 else outcome.err for outcome in ran) == command.printed
+
+
+@pytest.mark.parametrize("sketch", [example for example in EXAMPLES if example.kind == "py"], ids=str)
+def test_a_sketch_compiles(sketch: Example) -> None:
+    compile(sketch.code, str(sketch), "exec")
+
+
+def test_examples_are_found() -> None:
+    assert len(PROGRAMS) >= 40
+    assert len(COMMANDS) >= 6
+    assert sum(program.printed is not None for program in PROGRAMS) >= 35
+
+
+@pytest.mark.parametrize("page", LINKED)
 def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8"))
@@ -71,6 +131,6 @@ def test_links_lead_somewhere(page: str) -> None:
 
 def test_the_tests_that_a_page_names_exist() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
-    named = {name for page in PAGES for name in re.findall(r"`(test_\w+)`", (ROOT / page).read_text(encoding="utf-8"))}
+    named = {name for page in LINKED for name in re.findall(r"`(test_\w+)`", (ROOT / page).read_text(encoding="utf-8"))}
     assert len(named) >= 10
     assert [name for name in sorted(named) if f"def {name}(" not in text] == []

@@ -12,14 +12,6 @@ from paths import ROOT, load
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_ten_lines_print_what_it_says() -> None:
-    program, printed = (re.search(rf"```{kind}\n(.*?)```", README, re.DOTALL) for kind in ("python", "text"))
-    assert program
-    assert printed
-    ran = subprocess.run([sys.executable, "-c", program[1]], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert ran.stdout == printed[1]
-
-
 def test_the_example_gives_the_numbers_of_pycocotools() -> None:
     (command,) = re.findall(r"^\.venv/bin/ioukit (.*)$", README, re.MULTILINE)
     ran = subprocess.run(

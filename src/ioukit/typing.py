@@ -19,6 +19,7 @@ BoxFormat: TypeAlias = Literal["xyxy", "xywh", "cxcywh"]
 """What the four numbers of a box are: two corners, corner and size, or centre and size."""
 
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
+"""A NumPy array of float16, float32 or float64."""
 
 Array: TypeAlias = Any
 """An array of the caller's library: NumPy, PyTorch, JAX, CuPy, or another of the array API."""

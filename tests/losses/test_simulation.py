@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -79,3 +80,8 @@ def test_committed_numbers_have_the_same_order() -> None:
     )
     assert published["iou"] > 2 * published["giou"] > 100 * max(published["diou"], published["ciou"])
     assert exact["iou"] > 50 * max(error for name, error in exact.items() if name != "iou")
+    page = (ROOT / "docs" / "which_loss.md").read_text(encoding="utf-8")
+    said = dict(re.findall(r"^\| (\w+) \| (\d\.\d{3}) \|$", page, re.MULTILINE))
+    assert {name.lower(): number for name, number in said.items()} == {
+        name: f"{error / found['cases']:.3f}" for name, error in exact.items()
+    }

@@ -133,6 +133,13 @@ class TestOverlap:
         assert len({shown[name].get_hatch() for name in ("TP", "FP", "FN")} - {None}) == 3
         assert shown["ground_truth"].get_linestyle() != shown["detection"].get_linestyle()
 
+    def test_hatches_are_seen_in_svg(self) -> None:
+        """There a transparent patch hides a hatch of its own colour."""
+        for patch in patches(overlap_figure(OBJECT, DETECTION)).values():
+            if patch.get_hatch():
+                assert np.asarray(patch.get_facecolor())[3] == 1
+                assert patch.get_facecolor() != patch.get_edgecolor()
+
     def test_formats_and_units(self) -> None:
         as_sizes = overlap_figure([2, 2, 6, 6], [4, 3, 6, 6], format="xywh")
         assert extent(patches(as_sizes)["TP"]) == [4, 3, 8, 8]

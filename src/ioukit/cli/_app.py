@@ -11,6 +11,7 @@ from ioukit.cli.make_shapes import EXAMPLES as SHAPES_EXAMPLES
 from ioukit.cli.make_shapes import make_shapes
 from ioukit.cli.nms import EXAMPLES as NMS_EXAMPLES
 from ioukit.cli.nms import filter_files
+from ioukit.cli.playground import playground
 from ioukit.cli.predict import EXAMPLES as PREDICT_EXAMPLES
 from ioukit.cli.predict import predict
 from ioukit.cli.train import EXAMPLES as TRAIN_EXAMPLES
@@ -35,6 +36,7 @@ app.command("eval", epilog=EXAMPLES)(eval_files)
 app.command("nms", epilog=NMS_EXAMPLES)(filter_files)
 app.command("doctor")(doctor)
 app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)
+app.command("playground")(playground)
 app.command("predict", epilog=PREDICT_EXAMPLES)(predict)
 app.command("train", epilog=TRAIN_EXAMPLES)(train)
 app.command("val", epilog=VAL_EXAMPLES)(val)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import ioukit
+from ioukit.cli._analysis import analyse, analysis_table, to_json
 from ioukit.cli._class_table import class_table
 from ioukit.cli._errors import bad_input, bad_value
 from ioukit.cli._options import parse_areas, parse_classes, parse_max_dets, parse_thresholds
@@ -25,6 +26,7 @@ Examples:
   ioukit eval instances_val2017.json detections.json
   ioukit eval gt.json dt.json --json | jq .summary.AP
   ioukit eval gt.json dt.json --json result.json --per-class
+  ioukit eval gt.json dt.json --errors
   ioukit eval gt.json dt.json --classes person,car --areas tiny:0:256,other:256:inf
 """
 
@@ -54,6 +56,13 @@ def eval_files(
     ] = False,
     per_class: Annotated[
         bool, typer.Option("--per-class", help="Show every class, not the best and worst five.")
+    ] = False,
+    errors: Annotated[
+        bool,
+        typer.Option(
+            "--errors",
+            help="Show also why AP is lost (the error kinds of TIDE) and the score of the best F1; JSON: `analysis`.",
+        ),
     ] = False,
     iou_thresholds: Annotated[
         list[str] | None,
@@ -115,17 +124,18 @@ def eval_files(
             gt.categories.positions(categories)
     with bad_input(), talk.busy("evaluating", long=long):
         evaluation = ioukit.evaluate(gt, dt, protocol, categories=categories, threads=threads)
+        analysis = analyse(evaluation, threads=threads) if errors else None
 
     if json_file is not None:
         with bad_input():
-            write_whole(json_file, evaluation.to_json() + "\n")
+            write_whole(json_file, to_json(evaluation, analysis) + "\n")
         talk.say(f"wrote {json_file}")
     end = time.perf_counter()
     talk.say(f"done {len(evaluation.per_class):,} classes  {end - read:.2f} s  {end - start:.2f} s in all")
     if json and json_file is None:
-        print_result(evaluation.to_json())
+        print_result(to_json(evaluation, analysis))
     else:
-        print_result(_tables(evaluation, every=per_class))
+        print_result(_tables(evaluation, analysis, every=per_class))
 
 
 def _protocol(
@@ -146,8 +156,10 @@ def _protocol(
         return ioukit.COCO.replace(**changes)
 
 
-def _tables(evaluation: ioukit.Evaluation, *, every: bool) -> str:
+def _tables(evaluation: ioukit.Evaluation, analysis: dict[str, Any] | None, *, every: bool) -> str:
     tables = [evaluation.table()]
     if evaluation.per_class:
         tables.append(class_table(evaluation.per_class, last_cap=evaluation.protocol.max_dets[-1], every=every))
+    if analysis is not None:
+        tables.append(analysis_table(analysis))
     return "\n\n".join(tables)

@@ -12,11 +12,14 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets import Categories, Detections, GroundTruth
-from ioukit.evaluation.protocol import COCO, Protocol
+from ioukit.evaluation.protocol import COCO, AreaRange, Protocol
 
 __all__ = ["MatchTable", "match"]
 
 BoolArray = npt.NDArray[np.bool_]
+
+# COCO's thresholds are not all the doubles that people write.
+_SAME_THRESHOLD = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,6 +66,9 @@ class MatchTable:
     """(P, A, B) thresholds at which they match."""
     sources: tuple[int, int]
     """How many rows the ground truth and the detections had that were matched."""
+    category_ids: npt.NDArray[np.int64]
+    """Ids of the categories that take part, rising; with a class-agnostic protocol the one in :attr:`categories` stands
+    for all of them."""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -88,17 +94,38 @@ class MatchTable:
         found[self.pair_row[at]] = self.pair_ground_truth[at]
         return found
 
-    def _bits(self, sets: npt.NDArray[np.uint8], iou: float, area: str) -> BoolArray:
-        thresholds, labels = (
-            self.protocol.iou_thresholds,
-            [area_range.label for area_range in self.protocol.area_ranges],
-        )
-        if iou not in thresholds:
-            raise ValueError(f"no IoU threshold {iou}; there are {', '.join(map(str, thresholds))}")
+    @property
+    def area_labels(self) -> list[str]:
+        """(A,) labels of the area ranges."""
+        return [area_range.label for area_range in self.protocol.area_ranges]
+
+    def area_range(self, area: str) -> AreaRange:
+        """The area range of a label.
+
+        Raises:
+            ValueError: If the protocol has none of that label.
+        """
+        labels = self.area_labels
         if area not in labels:
             raise ValueError(f"no area range {area!r}; there are {', '.join(labels)}")
-        byte, bit = divmod(thresholds.index(iou), 8)
-        return (sets[:, labels.index(area), byte] >> bit & 1).astype(np.bool_)
+        return self.protocol.area_ranges[labels.index(area)]
+
+    def iou_threshold(self, iou: float) -> float:
+        """The protocol's threshold that is meant: 0.9 finds COCO's 0.8999999999999999.
+
+        Raises:
+            ValueError: If the protocol has none within 1e-9 of it.
+        """
+        thresholds = self.protocol.iou_thresholds
+        nearest = min(thresholds, key=lambda threshold: abs(threshold - iou))
+        if not abs(nearest - iou) <= _SAME_THRESHOLD:  # nor NaN
+            raise ValueError(f"no IoU threshold {iou}; there are {', '.join(map(str, thresholds))}")
+        return nearest
+
+    def _bits(self, sets: npt.NDArray[np.uint8], iou: float, area: str) -> BoolArray:
+        byte, bit = divmod(self.protocol.iou_thresholds.index(self.iou_threshold(iou)), 8)
+        at = self.protocol.area_ranges.index(self.area_range(area))
+        return (sets[:, at, byte] >> bit & 1).astype(np.bool_)
 
     def __add__(self, other: MatchTable) -> MatchTable:
         if not isinstance(other, MatchTable):
@@ -122,7 +149,7 @@ class MatchTable:
         for table in tables[1:]:
             if table.protocol != first.protocol:
                 raise ValueError(f"tables of different protocols do not add up: {first.protocol}, {table.protocol}")
-            if table.categories.ids.tolist() != first.categories.ids.tolist():
+            if table.category_ids.tolist() != first.category_ids.tolist():
                 raise ValueError(
                     "tables of different categories do not add up: match all of them with the same categories"
                 )
@@ -166,6 +193,7 @@ class MatchTable:
             pair_iou=joined("pair_iou")[pair_order],
             pair_matched=joined("pair_matched")[pair_order],
             sources=(int(gt_starts[-1]), int(dt_starts[-1])),
+            category_ids=first.category_ids,
         )
 
 
@@ -235,6 +263,7 @@ def match(
         categories=evaluated,
         image_ids=ground_truth.images.ids[chosen_images],
         sources=(len(ground_truth), len(detections)),
+        category_ids=ground_truth.categories.ids[chosen_categories],
         **columns,
     )
 

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.matching import MatchTable
 from ioukit.evaluation.protocol import Protocol
 from ioukit.evaluation.summary import summarise, summarise_classes, table
+
+if TYPE_CHECKING:
+    from ioukit.evaluation.confusion import ConfusionMatrix
+    from ioukit.evaluation.operating import ScoreCurves
+    from ioukit.evaluation.outcome import Outcomes
+    from ioukit.evaluation.single_images import ImageResults
+    from ioukit.evaluation.tide import ErrorKinds
 
 __all__ = ["ClassResult", "Evaluation"]
 
@@ -50,6 +59,10 @@ class Evaluation:
     ``dropped`` before."""
     notes: tuple[str, ...] = ()
     """What a user should know about the data."""
+    ground_truth: GroundTruth | None = None
+    """What was evaluated against; ``None`` where only the match table was kept."""
+    detections: Detections | None = None
+    """What was evaluated; ``None`` where only the match table was kept."""
 
     @property
     def protocol(self) -> Protocol:
@@ -93,6 +106,93 @@ class Evaluation:
             strict=True,
         )
         return tuple(ClassResult(*row) for row in rows)
+
+    def score_curves(self, *, iou: float = 0.5, area: str = "all") -> ScoreCurves:
+        """Precision, recall and F1 against score, see :func:`ioukit.evaluation.score_curves`."""
+        from ioukit.evaluation.operating import score_curves  # noqa: PLC0415 - who evaluates need not pay for it
+
+        return score_curves(self.matches, iou=iou, area=area)
+
+    def outcomes(self, *, iou: float = 0.5, area: str = "all", score_threshold: float = -math.inf) -> Outcomes:
+        """What became of every detection and object, see :func:`ioukit.evaluation.outcomes`.
+
+        Raises:
+            ValueError: If the evaluation does not hold its data, or as the function does.
+        """
+        from ioukit.evaluation.outcome import outcomes  # noqa: PLC0415 - as above
+
+        return outcomes(self.matches, *self._data(), iou=iou, area=area, score_threshold=score_threshold)
+
+    def per_image(self, *, iou: float = 0.5, area: str = "all", score_threshold: float = -math.inf) -> ImageResults:
+        """Counts and scores of every image, see :func:`ioukit.evaluation.per_image`.
+
+        Raises:
+            ValueError: If the evaluation does not hold its data, or as :meth:`outcomes` does.
+        """
+        from ioukit.evaluation.single_images import per_image  # noqa: PLC0415 - as above
+
+        became = self.outcomes(iou=iou, area=area, score_threshold=score_threshold)
+        return per_image(became, self.matches, *self._data())
+
+    def confusion(
+        self,
+        *,
+        iou_threshold: float = 0.5,
+        score_threshold: float = 0.25,
+        max_dets: int | None = None,
+        threads: int | None = None,
+    ) -> ConfusionMatrix:
+        """Which class is taken for which among those evaluated, see :func:`ioukit.evaluation.confusion_matrix`.
+
+        Raises:
+            ValueError: If the evaluation does not hold its data, or as the function does.
+        """
+        from ioukit.evaluation.confusion import confusion_matrix  # noqa: PLC0415 - as above
+
+        return confusion_matrix(
+            *self._data(),
+            iou_threshold=iou_threshold,
+            score_threshold=score_threshold,
+            max_dets=max_dets,
+            categories=self.matches.category_ids.tolist(),
+            images=self.matches.image_ids,
+            threads=threads,
+        )
+
+    def error_kinds(
+        self,
+        *,
+        iou_threshold: float = 0.5,
+        background_threshold: float = 0.1,
+        max_dets_per_image: int | None = None,
+        threads: int | None = None,
+    ) -> ErrorKinds:
+        """The kinds of errors and what each costs, see :func:`ioukit.evaluation.error_kinds`.
+
+        Raises:
+            ValueError: If the evaluation does not hold its data, or as the function does.
+        """
+        from ioukit.evaluation.tide import error_kinds  # noqa: PLC0415 - as above
+
+        return error_kinds(
+            self.matches,
+            *self._data(),
+            iou_threshold=iou_threshold,
+            background_threshold=background_threshold,
+            max_dets_per_image=max_dets_per_image,
+            threads=threads,
+        )
+
+    def _data(self) -> tuple[GroundTruth, Detections]:
+        if self.ground_truth is None or self.detections is None:
+            raise ValueError(
+                "this evaluation holds its match table alone, not the ground truth and detections that this needs"
+            )
+        return self.ground_truth, self.detections
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What to pickle: the fields, not what was computed from them."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def table(self) -> str:
         """The lines that pycocotools prints, -1.000 where a number is undefined."""

@@ -1,22 +1,40 @@
-"""Pictures of overlap. Axes in, axes out: no pyplot, no rcParams, no title on a figure that the caller owns.
+"""Pictures of overlap and of evaluations. Axes in, axes out: no pyplot, no rcParams, no title on what the caller owns.
 
 Without ``ax`` a figure of its own is made; ``ax.figure`` is it, and a notebook shows that. matplotlib is imported when
-a picture is drawn: ``pip install 'ioukit[plots]'``.
+a picture is drawn: ``pip install 'ioukit[plots]'``. The figures of evaluations take ``theme="dark"``.
 """
 
 from ioukit.plots.assignment import assignment_figure
+from ioukit.plots.bars import ap_by_size_figure, class_ap_figure, error_kinds_figure
+from ioukit.plots.boxes import boxes_figure
+from ioukit.plots.confusion import confusion_figure
+from ioukit.plots.curves import ap_by_iou_figure, precision_recall_figure
 from ioukit.plots.grid import grid_figure
+from ioukit.plots.histograms import iou_histogram_figure, score_histogram_figure
+from ioukit.plots.operating import score_curves_figure
 from ioukit.plots.overlap import overlap_figure
 from ioukit.plots.survivors import survivors_figure
 from ioukit.plots.training import training_figure
 from ioukit.plots.variants import variant_figure, variants_figure
+from ioukit.plots.worst_images import worst_images_figure
 
 __all__ = [
+    "ap_by_iou_figure",
+    "ap_by_size_figure",
     "assignment_figure",
+    "boxes_figure",
+    "class_ap_figure",
+    "confusion_figure",
+    "error_kinds_figure",
     "grid_figure",
+    "iou_histogram_figure",
     "overlap_figure",
+    "precision_recall_figure",
+    "score_curves_figure",
+    "score_histogram_figure",
     "survivors_figure",
     "training_figure",
     "variant_figure",
     "variants_figure",
+    "worst_images_figure",
 ]

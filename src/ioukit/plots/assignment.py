@@ -156,8 +156,8 @@ def _panel(
     bare = set(assignment.unassigned.tolist())
     for number, corners in enumerate(boxes.numpy()):
         colour, line, marker = STYLES[number % len(STYLES)]
-        hatch: dict[str, Any] = {"fc": (colour, 0.08), "hatch": "//"} if number in bare else {"fill": False}
-        rings(ax, [corners], gid=f"object {number}", ec=colour, ls=line, lw=1.8, zorder=3, **hatch)
+        hatch = "//" if number in bare else None
+        rings(ax, [corners], gid=f"object {number}", fill=False, ec=colour, ls=line, lw=1.8, zorder=3, hatch=hatch)
         own = marks[np.unique(pairs[pairs[:, 0] == number, 1])]
         if len(own):
             style: dict[str, Any] = {"marker": marker, "color": colour, "edgecolors": "white", "linewidths": 0.6}

@@ -15,7 +15,7 @@ from ioukit.overlap import (
     elementwise_ioa,
     elementwise_iou,
 )
-from ioukit.plots._drawing import BLACK, BLUE, GREEN, ORANGE, WHITE_EDGE, as_boxes, axes_for, rings
+from ioukit.plots._drawing import BLACK, BLUE, GREEN, ORANGE, WHITE_EDGE, as_boxes, axes_for, rings, tint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,7 +112,7 @@ def overlap_figure(
         fill, strength, hatch, words = REGIONS[name]
         label = f"{name} ({words}): {areas[name]:.4g}"
         # No line: the boxes have theirs.
-        style = {"fc": (fill, strength), "ec": fill, "lw": 0, "hatch": hatch, "zorder": 1}
+        style = {"fc": tint(fill, strength), "ec": fill, "lw": 0, "hatch": hatch, "zorder": 1}
         handles.append(rings(ax, outlines, gid=name, label=label, **style))
         _name(ax, name, outer, None if name == "TP" else inner)
     ax.text(0.02, 0.98, "TN", transform=ax.transAxes, ha="left", va="top", fontsize=10)

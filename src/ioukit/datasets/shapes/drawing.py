@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["CLASSES", "Scene", "check_size", "draw_scene"]
 
 CLASSES = ("circle", "ellipse", "triangle", "square", "pentagon", "star", "digit")
+"""Names of the classes; a label is a position here."""
 
 _OUTLINES = {
     "circle": disc(),

@@ -58,4 +58,4 @@ def evaluate(
         "dropped": ground_truth.dropped + detections.dropped,
     }
     notes = (*ground_truth.notes, *detections.notes)
-    return Evaluation(table, accumulate(table, threads=threads), counts, notes)
+    return Evaluation(table, accumulate(table, threads=threads), counts, notes, ground_truth, detections)

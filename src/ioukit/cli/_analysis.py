@@ -1,0 +1,76 @@
+"""`ioukit eval --errors`: why AP is lost, and at which score the detector works best."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ioukit.evaluation import Evaluation, OperatingPoint
+
+__all__ = ["analyse", "analysis_table", "to_json"]
+
+_IOU, _BACKGROUND = 0.5, 0.1  # TIDE's own
+
+
+def analyse(evaluation: Evaluation, *, threads: int | None) -> dict[str, Any]:
+    """The kinds of errors and the points of best F1 in plain Python values, ``None`` where a number is undefined.
+
+    At IoU 0.5, or at the lowest threshold of a protocol without it.
+    """
+    thresholds = evaluation.protocol.iou_thresholds
+    iou = _IOU if _IOU in thresholds else thresholds[0]
+    errors = evaluation.error_kinds(iou_threshold=iou, background_threshold=min(_BACKGROUND, iou), threads=threads)
+    curves = evaluation.score_curves(iou=iou)
+    classes = zip(curves.categories.ids.tolist(), curves.categories.names, curves.per_class, strict=True)
+    return {
+        "iou_threshold": iou,
+        "background_threshold": errors.background_threshold,
+        "ap": _defined(errors.ap),
+        "errors": {
+            kind: {"count": errors.counts.get(kind), "delta_ap": _defined(delta)}
+            for kind, delta in errors.delta_ap.items()
+        },
+        "best_f1": _point(curves.overall.best),
+        "best_f1_per_class": [{"id": number, "name": name, **_point(curve.best)} for number, name, curve in classes],
+    }
+
+
+def analysis_table(analysis: dict[str, Any]) -> str:
+    """A line for each kind of error, the costliest first, and one for the best F1."""
+    kinds = sorted(analysis["errors"].items(), key=lambda item: -(item[1]["delta_ap"] or 0))
+    single = [(kind, found) for kind, found in kinds if found["count"] is not None]
+    whole = [(f"every {kind.replace('_', ' ')}", found) for kind, found in kinds if found["count"] is None]
+    rows = [("error", "count", "dAP")]
+    for kind, found in [*single, *whole]:
+        count = "" if found["count"] is None else f"{found['count']:,}"
+        rows.append((kind, count, _number(found["delta_ap"])))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [f"{kind:{widths[0]}}  {count:>{widths[1]}}  {delta:>{widths[2]}}" for kind, count, delta in rows]
+    best = analysis["best_f1"]
+    lines.append(
+        f"best F1 {_number(best['f1'])} at score {_number(best['score'])}: precision {_number(best['precision'])}, "
+        f"recall {_number(best['recall'])}"
+    )
+    return "\n".join([f"at IoU {analysis['iou_threshold']:.2f}, AP {_number(analysis['ap'])}", *lines])
+
+
+def to_json(evaluation: Evaluation, analysis: dict[str, Any] | None) -> str:
+    """The evaluation as one JSON object, with the analysis under its name if there is one."""
+    if analysis is None:
+        return evaluation.to_json()
+    return json.dumps({**evaluation.to_dict(), "analysis": analysis}, allow_nan=False)
+
+
+def _point(point: OperatingPoint) -> dict[str, Any]:
+    return {name: _defined(value) for name, value in dataclasses.asdict(point).items()}
+
+
+def _defined(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

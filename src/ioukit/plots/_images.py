@@ -1,0 +1,72 @@
+"""Images to draw boxes on, from files and arrays."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ioukit._optional import import_extra
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ioukit.datasets import GroundTruth
+
+__all__ = ["ImageLike", "found_in", "frame_of", "pixels_of"]
+
+ImageLike: TypeAlias = "str | os.PathLike[str] | NDArray[Any]"
+"""A file, or an array of (height, width), (height, width, 3) or (height, width, 4), uint8 or floats from 0 to 1."""
+
+
+def pixels_of(image: Any, *, needed_by: str, longest: int | None = None) -> NDArray[Any]:
+    """The pixels of an image as matplotlib takes them.
+
+    Args:
+        image: See ``ImageLike``. Files are read as they lie, as COCO's boxes are meant: a note of how the camera was
+            held (Exif) does not turn them.
+        needed_by: The public function that cannot do without.
+        longest: Make the longer side of a file no longer than this, in pixels.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If an array has another shape.
+    """
+    if isinstance(image, (str, os.PathLike)):
+        pil = import_extra("PIL.Image", extra="plots", needed_by=needed_by)
+        with pil.open(image) as opened:
+            if longest is not None:
+                opened.draft("RGB", (longest, longest))  # a JPEG is read at a half, a quarter, ... of its size
+            whole = opened.convert("RGB")
+            if longest is not None:
+                whole.thumbnail((longest, longest))
+        pixels: NDArray[Any] = np.asarray(whole)
+        return pixels
+    array = np.asarray(image)
+    if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (3, 4)) or not array.size:
+        raise ValueError(f"image must be a path or of shape (H, W), (H, W, 3) or (H, W, 4), got {array.shape}")
+    # Grey is not stretched from its darkest to its brightest pixel, as matplotlib does with a matrix.
+    return np.stack([array] * 3, axis=-1) if array.ndim == 2 else array
+
+
+def frame_of(ground_truth: GroundTruth, position: int, pixels: NDArray[Any] | None, boxes: NDArray[Any]) -> Any:
+    """(width, height) in which the boxes of an image are: of the data set, else of the file, else around the boxes."""
+    width, height = ground_truth.images.sizes[position].tolist()
+    if width > 0 and height > 0:  # NaN where the data set does not say
+        return width, height
+    if pixels is not None:
+        return float(pixels.shape[1]), float(pixels.shape[0])
+    if not len(boxes):
+        return 1.0, 1.0
+    width, height = boxes[:, 2:].max(axis=0).tolist()
+    return max(width, 1.0), max(height, 1.0)
+
+
+def found_in(folder: Path, name: str) -> Path | None:
+    """The file of that name in a folder, not outside of it: names come from the data."""
+    path = (folder / name).resolve()
+    if not name or not path.is_relative_to(folder.resolve()) or not path.is_file():
+        return None
+    return path

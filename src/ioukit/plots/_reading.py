@@ -1,0 +1,88 @@
+"""What the figures of an evaluation read from it: a threshold, a range of sizes, the classes asked for."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ioukit.datasets import Categories
+    from ioukit.evaluation import Curves, Evaluation, MatchTable, Protocol
+    from ioukit.typing import FloatArray
+
+__all__ = [
+    "chosen",
+    "curves_of",
+    "mean_defined",
+    "number",
+    "position_of_area",
+    "position_of_iou",
+    "score_limits",
+    "table_of",
+]
+
+
+def curves_of(evaluation: Evaluation | Curves) -> Curves:
+    """The curves of an evaluation, or curves as they are."""
+    from ioukit.evaluation import Curves  # noqa: PLC0415 - ioukit.plots is quick to import
+
+    return evaluation if isinstance(evaluation, Curves) else evaluation.curves
+
+
+def table_of(evaluation: Evaluation | MatchTable) -> MatchTable:
+    """The match table of an evaluation, or a table as it is."""
+    from ioukit.evaluation import MatchTable  # noqa: PLC0415 - as above
+
+    return evaluation if isinstance(evaluation, MatchTable) else evaluation.matches
+
+
+def position_of_iou(protocol: Protocol, iou: float) -> int:
+    """Which threshold it is, to nine digits: who computes 0.1 + 0.2 means 0.3."""
+    for position, threshold in enumerate(protocol.iou_thresholds):
+        if math.isclose(threshold, iou, abs_tol=1e-9):
+            return position
+    raise ValueError(f"no IoU threshold {iou}; there are {', '.join(map(str, protocol.iou_thresholds))}")
+
+
+def position_of_area(protocol: Protocol, area: str) -> int:
+    """Which range of sizes has that label."""
+    labels = [area_range.label for area_range in protocol.area_ranges]
+    if area not in labels:
+        raise ValueError(f"no area range {area!r}; there are {', '.join(labels)}")
+    return labels.index(area)
+
+
+def chosen(categories: Categories, classes: Sequence[int | str] | None) -> NDArray[np.intp]:
+    """Positions of classes by id or name, each once, in the order asked for; all of them for ``None``."""
+    if classes is None:
+        return np.arange(len(categories))
+    return np.array(list(dict.fromkeys(categories.positions(classes))), np.intp)
+
+
+def mean_defined(values: FloatArray, axis: int) -> FloatArray:
+    """The mean over what is not NaN; NaN where nothing is left, without a warning."""
+    defined = ~np.isnan(values)
+    count = defined.sum(axis=axis)
+    total = np.where(defined, values, 0.0).sum(axis=axis)
+    found: FloatArray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return found
+
+
+def number(value: float, digits: int = 3) -> str:
+    """How a figure writes it: a dash where it is undefined."""
+    return "\N{EN DASH}" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def score_limits(scores: FloatArray) -> tuple[float, float]:
+    """Where an axis of scores begins and ends: at 0 and 1, as long as the scores lie within."""
+    finite = scores[np.isfinite(scores)].astype(np.float64)
+    low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
+    if not finite.size or (low >= 0 and high <= 1):
+        return 0.0, 1.0
+    return (low, high) if low < high else (low - 0.5, high + 0.5)

@@ -1,0 +1,236 @@
+"""How good is it for each size, how good for each class, and what does each kind of error cost? Bars."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit.plots._drawing import LITERAL, axes_for, dress, legend_beside, literal, shorten, theme_of
+from ioukit.plots._reading import chosen, curves_of, mean_defined, number, position_of_area, position_of_iou
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from ioukit.evaluation import ErrorKinds, Evaluation
+    from ioukit.plots._drawing import Theme, ThemeName
+    from ioukit.typing import FloatArray
+
+__all__ = ["ap_by_size_figure", "class_ap_figure", "error_kinds_figure"]
+
+LARGEST = 1e5  # sides from here on are no limit: COCO's ranges end at 1e5 squared
+KIND_NAMES = {
+    "classification": "classification: right place, wrong class",
+    "localisation": "localisation: right class, loose box",
+    "both": "both: wrong class and loose box",
+    "duplicate": "duplicate: the object was found already",
+    "background": "background: there is nothing",
+    "missed": "missed: no detection near the object",
+    "false_positive": "all false positives",
+    "false_negative": "all false negatives",
+}
+
+
+def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: ThemeName = "light") -> Axes:
+    """Draws AP by the size of the objects: the mean over the IoU thresholds, and at 0.5 and 0.75 where they are used.
+
+    Args:
+        evaluation: What `ioukit.evaluate` returns.
+        ax: Where to draw; by default axes of a new figure, with the legend to the right.
+        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+
+    Returns:
+        The axes. Bars are patches with ``get_gid()`` such as ``"AP small"`` or ``"AP50 all"``; below stand the limits
+        of the sizes, in pixels of the side of a square, and the numbers of objects. A size without objects has a dash.
+
+    Raises:
+        ModuleNotFoundError: If matplotlib is not installed.
+    """
+    curves, look = evaluation.curves, theme_of(theme)
+    thresholds, areas = curves.protocol.iou_thresholds, curves.protocol.area_ranges
+    means = mean_defined(curves.precision[..., -1].mean(axis=1), 1)  # (T, A)
+    series = {"AP": means.mean(axis=0)} if len(thresholds) > 1 else {}
+    for name, iou in (("AP50", 0.5), ("AP75", 0.75)):
+        if iou in thresholds:
+            series[name] = means[thresholds.index(iou)]
+    if not series:
+        series = {f"AP at IoU {thresholds[0]:g}": means[0]}
+    ax = axes_for(ax, needed_by="ap_by_size_figure", figsize=(2.4 + 1.3 * len(areas), 3.6), paper=look.paper)
+    objects = evaluation.matches.num_ground_truth.sum(axis=0).tolist()
+    looks = [(look.blue, ""), (look.paper, ""), (look.paper, "////")]
+    width = 0.8 / len(series)
+    handles = []
+    for s, (name, values) in enumerate(series.items()):
+        fill, hatch = looks[s]
+        x = np.arange(len(areas)) + (s - (len(series) - 1) / 2) * width
+        bars = ax.bar(x, np.nan_to_num(values), 0.92 * width, fc=fill, ec=look.blue, hatch=hatch, lw=1.2)
+        handles.append(bars)
+        for bar, label, value in zip(bars, areas, values.tolist(), strict=True):
+            bar.set_gid(f"{name} {label.label}")
+            middle = bar.get_x() + bar.get_width() / 2
+            ax.annotate(
+                number(value, 2), (middle, bar.get_height()), xytext=(0, 2), textcoords="offset points",
+                ha="center", va="bottom", fontsize=8, color=look.ink,
+            )  # fmt: skip
+    ticks = [
+        f"{shorten(area.label, 16)}\n{_limits(area.low, area.high)}\n{_count(n)}"
+        for area, n in zip(areas, objects, strict=True)
+    ]
+    ax.set_xticks(range(len(areas)), ticks, fontsize=9, **LITERAL)
+    legend_beside(ax, handles, list(series), look)
+    dress(ax, look, grid="y")
+    ax.set(ylabel="AP", ylim=(0, 1.08), yticks=np.linspace(0, 1, 6))
+    ax.tick_params(axis="x", length=0)
+    return ax
+
+
+def _limits(low: float, high: float) -> str:
+    sides = math.sqrt(max(low, 0)), math.sqrt(max(high, 0))
+    if sides[1] >= LARGEST:
+        return "any side" if sides[0] == 0 else f"from {sides[0]:.4g} px"
+    return f"to {sides[1]:.4g} px" if sides[0] == 0 else f"{sides[0]:.4g} to {sides[1]:.4g} px"
+
+
+def _count(objects: int) -> str:
+    return f"{objects:,} object{'' if objects == 1 else 's'}"
+
+
+def class_ap_figure(
+    evaluation: Evaluation,
+    *,
+    iou: float | None = None,
+    classes: Sequence[int | str] | None = None,
+    area: str = "all",
+    sort: bool = True,
+    ax: Axes | None = None,
+    theme: ThemeName = "light",
+) -> Axes:
+    """Draws the AP of each class as a bar, the best at the top.
+
+    Beside the bars stand AP and the number of objects: the AP of a class with three objects says little.
+
+    Args:
+        evaluation: What `ioukit.evaluate` returns.
+        iou: One of the protocol's IoU thresholds; ``None`` for the mean over all, with a ring at the AP of the lowest.
+        classes: Ids or names of the classes to draw; by default all.
+        area: Label of a range of sizes.
+        sort: By falling AP, classes without objects last; otherwise in the order of ``classes``.
+        ax: Where to draw; by default axes of a new figure that is as tall as the classes are many.
+        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+
+    Returns:
+        The axes. Bars are patches with ``get_gid()`` ``"class 0"``, ... by the position of the class; the dashed line
+        ``"mean"`` is the mean of the classes drawn.
+
+    Raises:
+        ValueError: If there is no such threshold, range of sizes or class.
+        ModuleNotFoundError: If matplotlib is not installed.
+    """
+    curves, look = curves_of(evaluation), theme_of(theme)
+    at_area, rows = position_of_area(curves.protocol, area), chosen(curves.categories, classes)
+    by_threshold = curves.precision[:, :, rows, at_area, -1].mean(axis=1)  # (T, K)
+    found = by_threshold.mean(axis=0) if iou is None else by_threshold[position_of_iou(curves.protocol, iou)]
+    order = np.argsort(-np.nan_to_num(found, nan=-1.0), kind="stable") if sort else np.arange(len(rows))
+    rows, found, loosest = rows[order], found[order], by_threshold[0][order]
+    objects = evaluation.matches.num_ground_truth[rows, at_area].tolist()
+
+    ax = axes_for(ax, needed_by="class_ap_figure", figsize=(6.0, 1.3 + 0.19 * max(len(rows), 4)), paper=look.paper)
+    size = _font(ax, len(rows))
+    bars = ax.barh(range(len(rows)), np.nan_to_num(found), 0.72, color=look.blue)
+    for bar, row in zip(bars, rows.tolist(), strict=True):
+        bar.set_gid(f"class {row}")
+    mean = float(mean_defined(found, 0))
+    handles, words = [], []
+    if not math.isnan(mean):
+        handles.append(ax.axvline(mean, color=look.ink, ls="--", lw=1.2, gid="mean"))
+        words.append(f"mean {mean:.3f}")
+    thresholds = curves.protocol.iou_thresholds
+    if iou is None and len(thresholds) > 1:
+        style: dict[str, Any] = {"mfc": look.paper, "mec": look.ink, "ms": max(size / 2, 2), "ls": "none", "mew": 1.0}
+        handles += ax.plot(loosest, range(len(rows)), "o", gid="loosest", clip_on=False, zorder=4, **style)
+        words.append(f"AP at IoU {thresholds[0]:g}")
+    _columns(ax, [(number(value), f"{n:,}") for value, n in zip(found.tolist(), objects, strict=True)], size, look)
+    names = [shorten(curves.categories.names[row]) for row in rows]
+    ax.set_yticks(range(len(rows)), names, fontsize=size, **LITERAL)
+    legend_beside(ax, handles, words, look, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.1, ncols=2)
+    dress(ax, look, grid="x")
+    what = "AP, mean over IoU thresholds" if iou is None else f"AP at IoU {iou:g}"
+    ax.set(xlim=(0, 1), ylim=(max(len(rows), 1) - 0.4, -0.6), xlabel=what if area == "all" else f"{what} ({area})")
+    ax.tick_params(axis="y", length=0, pad=6)
+    return ax
+
+
+def _font(ax: Axes, rows: int) -> float:
+    """Points that so many rows leave for letters; not under 3, which nobody reads but everybody can enlarge."""
+    height = 72 * ax.bbox.height / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    return float(np.clip(0.78 * height / max(rows, 1), 3.0, 9.0))
+
+
+def _columns(ax: Axes, cells: Sequence[tuple[str, str]], size: float, look: Theme) -> None:
+    """AP and the number of objects in columns to the right, under their heads."""
+    for column, (head, letters) in enumerate((("AP", 4.6), ("objects", 10.5))):
+        place: dict[str, Any] = {
+            "textcoords": "offset points",
+            "ha": "right",
+            "fontsize": size,
+            "annotation_clip": False,
+        }
+        for row, cell in enumerate(cells):
+            ax.annotate(
+                cell[column], (1, row), xycoords=ax.get_yaxis_transform(), xytext=(letters * size * 0.8, 0),
+                va="center", color=look.ink, gid=f"{head} {row}", **place,
+            )  # fmt: skip
+        ax.annotate(
+            head, (1, 1), xycoords="axes fraction", xytext=(letters * size * 0.8, 2), va="bottom", color=look.soft,
+            **place,
+        )  # fmt: skip
+
+
+def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: ThemeName = "light") -> Axes:
+    """Draws how much AP would rise if the errors of one kind were mended, after TIDE.
+
+    Args:
+        errors: What `ioukit.evaluation.error_kinds` returns.
+        ax: Where to draw; by default axes of a new figure.
+        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+
+    Returns:
+        The axes. Bars are patches with ``get_gid()`` such as ``"missed"``; those of all false positives and all false
+        negatives are hatched and stand apart, because they contain the others. Beside them stand the values and, for
+        the six kinds, how many errors there are.
+
+    Raises:
+        ModuleNotFoundError: If matplotlib is not installed.
+
+    Reference: Bolya et al., TIDE: A General Toolbox for Identifying Object Detection Errors, ECCV 2020,
+    arXiv:2008.08115.
+    """
+    look = theme_of(theme)
+    names = [name for name in KIND_NAMES if name in errors.delta_ap]
+    values: FloatArray = np.array([errors.delta_ap[name] for name in names], np.float64)
+    special = np.array([name.startswith("false_") for name in names], bool)
+    places = np.arange(len(names)) + 0.5 * special
+    ax = axes_for(ax, needed_by="error_kinds_figure", figsize=(7.2, 3.2), paper=look.paper)
+    for name, value, place, apart in zip(names, values.tolist(), places.tolist(), special.tolist(), strict=True):
+        fill: dict[str, Any] = {"fc": look.paper, "hatch": "////"} if apart else {"fc": look.bad}
+        (bar,) = ax.barh(place, 0 if math.isnan(value) else value, 0.7, ec=look.bad, lw=1.2, **fill)
+        bar.set_gid(name)
+        count = errors.counts.get(name)
+        words = number(value) if count is None else f"{number(value)}  ({count:,})"
+        edge = max(0 if math.isnan(value) else value, 0)
+        ax.annotate(
+            words, (edge, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9, color=look.ink,
+            gid=f"value of {name}",
+        )  # fmt: skip
+    literal(ax.yaxis.label)
+    ax.set_yticks(places, [KIND_NAMES[name] for name in names], fontsize=9)
+    dress(ax, look, grid="x")
+    top = float(np.nanmax(values, initial=0.0))
+    low = min(float(np.nanmin(values, initial=0.0)), 0.0)
+    ax.set(ylim=(max(places, default=0) + 0.6, -0.6), xlim=(1.1 * low, max(1.25 * top, 0.01)))
+    ax.set_xlabel(f"AP gained if they were mended (AP at IoU {errors.iou_threshold:g} is {number(errors.ap)})")
+    ax.tick_params(axis="y", length=0)
+    return ax

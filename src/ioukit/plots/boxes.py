@@ -1,0 +1,272 @@
+"""What became of every box on one image, drawn on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit._optional import import_extra
+from ioukit.plots._drawing import GREEN, SKY, VERMILLION, axes_for, dress, legend_beside, rings, shorten, theme_of
+from ioukit.plots._images import frame_of, pixels_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from ioukit.datasets import Detections, GroundTruth
+    from ioukit.evaluation import Evaluation, Outcomes
+    from ioukit.plots._drawing import Theme, ThemeName
+    from ioukit.plots._images import ImageLike
+    from ioukit.typing import FloatArray
+
+__all__ = ["KINDS", "Drawn", "boxes_figure", "data_of", "draw_boxes", "drawn_on", "kind_handles", "outcomes_of"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How boxes of a kind look: colour, dashes, width and hatch, each of which differs."""
+
+    words: str
+    colour: str
+    dashes: Any
+    width: float
+    hatch: str | None = None
+    mark: str = ""
+    """What its labels begin with."""
+
+
+KINDS = {
+    "object": Kind("object that was found", "#FFFFFF", "-", 1.0),
+    "ignored": Kind("not counted", "#BBBBBB", (0, (1, 2)), 1.2, mark="ignored "),
+    "TP": Kind("true positive", GREEN, "-", 2.2),
+    "FP": Kind("false positive", VERMILLION, (0, (5, 2)), 2.0, mark="FP "),
+    "FN": Kind("missed object", SKY, (0, (1, 1)), 2.2, hatch="/", mark="FN "),
+}
+LABEL_ORDER = ("FN", "FP", "TP", "ignored", "object")
+"""Whose label gets a place first."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A box to draw."""
+
+    kind: str
+    box: FloatArray
+    """xyxy."""
+    gid: str
+    name: str
+    score: float | None = None
+
+    @property
+    def wordings(self) -> Sequence[str]:
+        """What its label says, and what it says where there is less room."""
+        mark = KINDS[self.kind].mark
+        if self.score is None:
+            return [
+                f"{mark}{shorten(self.name, 22)}",
+                f"{mark}{shorten(self.name, 10)}",
+                *([mark.strip()] if mark else []),
+            ]
+        score = f"{self.score:.2f}" if abs(self.score) < 100 else f"{self.score:.3g}"
+        return [f"{mark}{shorten(self.name, 22)} {score}", f"{mark}{shorten(self.name, 10)} {score}", f"{mark}{score}"]
+
+
+def boxes_figure(
+    evaluation: Evaluation,
+    image_id: int,
+    *,
+    image: ImageLike | None = None,
+    iou: float = 0.5,
+    score_threshold: float | None = None,
+    outcomes: Outcomes | None = None,
+    labels: bool = True,
+    legend: bool = True,
+    ax: Axes | None = None,
+    theme: ThemeName = "light",
+) -> Axes:
+    """Draws the boxes of one image, and what became of them.
+
+    True positives are solid and green, false positives dashed and red with labels that begin with FP, missed objects
+    dotted, hatched and blue with FN; the objects that were found are thin white lines, what does not count (crowds, and
+    what matches them) grey dots. Labels neither cover each other nor leave the image, whatever the size of the axes:
+    one that has no room says less, or is left out, and all together cover two fifths of the image at most.
+
+    Args:
+        evaluation: What `ioukit.evaluate` returns.
+        image_id: The image.
+        image: Its file, or an array; without, the boxes stand in an empty frame of the size of the image. Smaller or
+            larger than the data set says, it is stretched over the frame.
+        iou: One of the protocol's IoU thresholds.
+        score_threshold: Detections from this score upwards are drawn; ``None`` for the score with the best F1, or for
+            all of them if none is right.
+        outcomes: What ``evaluation.outcomes`` returned, to draw many images of it; instead of the two before.
+        labels: Whether boxes have labels: class and score.
+        legend: Whether a legend below counts them; axes of yours that are narrower than 4 inches have no room for it.
+        ax: Where to draw; by default axes of a new figure.
+        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+
+    Returns:
+        The axes; y points down. Boxes are patches with ``get_gid()`` such as ``"TP 12"`` (the row of the detection) or
+        ``"FN 3"`` (that of the annotation), their labels texts with the same after ``"label of "``.
+
+    Raises:
+        ValueError: If there is no such image or threshold, the image is an array of another shape, or the evaluation
+            does not hold its data.
+        ModuleNotFoundError: If matplotlib is not installed.
+    """
+    look = theme_of(theme)
+    truth, _ = data_of(evaluation)
+    position = _position(truth, image_id)
+    outcomes = outcomes_of(evaluation, iou, score_threshold) if outcomes is None else outcomes
+    drawn = drawn_on(evaluation, outcomes, image_id)
+    pixels = None if image is None else pixels_of(image, needed_by="boxes_figure")
+    corners = np.array([entry.box for entry in drawn]).reshape(-1, 4)
+    size = frame_of(truth, position, pixels, corners)
+    tall = 6.4 * float(np.clip(size[1] / size[0], 0.3, 1.8))
+    ax = axes_for(ax, needed_by="boxes_figure", figsize=(6.4, tall + 0.5), paper=look.paper)
+    draw_boxes(ax, drawn, size, pixels, look, labelled=LABEL_ORDER if labels else ())
+    if legend:
+        _count(ax, drawn, look, on_image=pixels is not None)
+    return ax
+
+
+def _count(ax: Axes, drawn: Sequence[Drawn], look: Theme, *, on_image: bool) -> None:
+    """How many there are of each kind, below the axes."""
+    counted = {kind: sum(entry.kind == kind for entry in drawn) for kind in KINDS}
+    kinds = [kind for kind in ("TP", "FP", "FN", "object", "ignored") if counted[kind] or kind not in ("ignored",)]
+    words = [f"{KINDS[kind].words}: {counted[kind]}" for kind in kinds]
+    handles = kind_handles(kinds, look, on_image=on_image)
+    place = {
+        "loc": "upper center",
+        "bbox_to_anchor": (0.5, 0),
+        "ncols": len(kinds) // 2 + len(kinds) % 2,
+        "columnspacing": 1.2,
+        "handlelength": 2.2,
+    }
+    legend_beside(ax, handles, words, look, fontsize=8, **place)
+
+
+def data_of(evaluation: Evaluation) -> tuple[GroundTruth, Detections]:
+    """What was evaluated."""
+    if evaluation.ground_truth is None or evaluation.detections is None:
+        raise ValueError("this evaluation holds its match table alone, not the ground truth and detections to draw")
+    return evaluation.ground_truth, evaluation.detections
+
+
+def _position(truth: GroundTruth, image_id: int) -> int:
+    ids = truth.images.ids
+    at = int(np.searchsorted(ids, image_id))
+    if at == len(ids) or ids[at] != image_id:
+        raise ValueError(f"no image has the id {image_id}")
+    return at
+
+
+def outcomes_of(evaluation: Evaluation, iou: float, score_threshold: float | None) -> Outcomes:
+    """What became of every box from a score upwards, by default from the one with the best F1."""
+    if score_threshold is None:
+        best = evaluation.score_curves(iou=iou).overall.best.score
+        score_threshold = -np.inf if np.isnan(best) else float(best)
+    return evaluation.outcomes(iou=iou, score_threshold=score_threshold)
+
+
+def drawn_on(evaluation: Evaluation, outcomes: Outcomes, image_id: int) -> list[Drawn]:
+    """The boxes of an image, those that matter least first."""
+    from ioukit.evaluation import Outcome  # noqa: PLC0415 - ioukit.plots is quick to import
+
+    truth, detections = data_of(evaluation)
+    names = dict(zip(truth.categories.ids.tolist(), truth.categories.names, strict=True))
+    found: list[Drawn] = []
+    objects = {Outcome.TRUE_POSITIVE: "object", Outcome.FALSE_NEGATIVE: "FN", Outcome.IGNORED: "ignored"}
+    for row in np.flatnonzero(truth.image_ids == image_id).tolist():
+        kind = objects.get(Outcome(int(outcomes.ground_truth[row])))
+        if kind is not None:
+            name = names[int(truth.category_ids[row])]
+            gid = f"{kind} {row}" if kind != "ignored" else f"ignored object {row}"
+            found.append(Drawn(kind, _corners(truth.boxes[row]), gid, name))
+    guesses = {Outcome.TRUE_POSITIVE: "TP", Outcome.FALSE_POSITIVE: "FP", Outcome.IGNORED: "ignored"}
+    rows = np.flatnonzero(detections.image_ids == image_id)
+    for row in rows[np.argsort(-detections.scores[rows], kind="stable")].tolist():
+        kind = guesses.get(Outcome(int(outcomes.detections[row])))
+        if kind is not None:
+            name = names.get(int(detections.category_ids[row]), str(detections.category_ids[row]))
+            score = float(detections.scores[row])
+            found.append(Drawn(kind, _corners(detections.boxes[row]), f"{kind} {row}", name, score))
+    order = list(KINDS)
+    return sorted(found, key=lambda entry: order.index(entry.kind))
+
+
+def _corners(box: FloatArray) -> FloatArray:
+    return np.concatenate([box[:2], box[:2] + box[2:]])
+
+
+def draw_boxes(
+    ax: Axes,
+    drawn: Sequence[Drawn],
+    size: tuple[float, float],
+    pixels: NDArray[Any] | None,
+    look: Theme,
+    *,
+    labelled: Sequence[str] = LABEL_ORDER,
+    covered: float = 0.4,
+    fontsize: float = 8,
+    thin: float = 1.0,
+) -> None:
+    """Draws an image and boxes on it, and labels.
+
+    Args:
+        ax: Where to draw.
+        drawn: The boxes, those that matter least first.
+        size: Width and height of the image, in the unit of the boxes.
+        pixels: What to draw them on; ``None`` for an empty frame.
+        look: The theme.
+        labelled: Kinds that have labels.
+        covered: The part of the image that labels may cover.
+        fontsize: Of the labels, in points.
+        thin: How many times as wide as usual lines are.
+    """
+    width, height = size
+    if pixels is not None:
+        ax.imshow(pixels, extent=(0, width, height, 0), interpolation="antialiased", zorder=0, gid="image")
+    dress(ax, look)
+    ax.spines[:].set_visible(True)
+    ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xticks=[], yticks=[])
+    styles = {name: _style(name, look, thin, on_image=pixels is not None) for name in KINDS}
+    for entry in drawn:
+        order = 3 + list(KINDS).index(entry.kind) / 10
+        rings(ax, [entry.box], gid=entry.gid, zorder=order, **styles[entry.kind])
+    if not labelled:
+        return
+    # Its file imports matplotlib at the top, which by now is known to be there.
+    from ioukit.plots._labels import Labels  # noqa: PLC0415
+
+    texts = Labels(ax, np.array([0, 0, width, height]), covered=covered)
+    for entry in sorted(drawn, key=lambda entry: LABEL_ORDER.index(entry.kind)):
+        if entry.kind in labelled and entry.kind != "object":  # whose name is that of the detection that found it
+            plate: dict[str, Any] = {"fill": KINDS[entry.kind].colour, "edge": "#000000", "size": fontsize}
+            texts.add(entry.box, entry.wordings, gid=f"label of {entry.gid}", **plate)
+
+
+def _style(name: str, look: Theme, thin: float, *, on_image: bool) -> dict[str, Any]:
+    """Of the outline. On an image a dark edge keeps every colour apart from what is below."""
+    kind = KINDS[name]
+    line = thin * kind.width
+    colour = kind.colour if on_image else {"object": look.ink, "ignored": look.soft, "FN": look.blue}.get(name)
+    style: dict[str, Any] = {"fill": False, "ec": colour or kind.colour, "ls": kind.dashes, "lw": line}
+    if kind.hatch:
+        style |= {"hatch": kind.hatch, "hatch_linewidth": 0.6 * thin}
+    if on_image:
+        effects = import_extra("matplotlib.patheffects", extra="plots", needed_by="boxes_figure")
+        style["path_effects"] = [effects.withStroke(linewidth=line + 1.6 * thin, foreground="#000000", alpha=0.8)]
+    return style
+
+
+def kind_handles(kinds: Sequence[str], look: Theme, *, on_image: bool) -> list[Any]:
+    """What stands before the words of a legend."""
+    patches = import_extra("matplotlib.patches", extra="plots", needed_by="boxes_figure")
+    styles = [_style(name, look, 1.0, on_image=on_image) for name in kinds]
+    # The patches of a legend are small: one line of the hatch would be all that is seen.
+    return [patches.Patch(**{**style, **({"hatch": "///"} if "hatch" in style else {})}) for style in styles]

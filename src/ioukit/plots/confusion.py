@@ -1,0 +1,152 @@
+"""What is taken for what? A matrix of classes, with the background as one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ioukit._optional import import_extra
+from ioukit.plots._drawing import LITERAL, axes_for, dress, shorten, theme_of
+from ioukit.plots._reading import chosen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from ioukit.evaluation import ConfusionMatrix
+    from ioukit.plots._drawing import ThemeName
+    from ioukit.typing import FloatArray
+
+__all__ = ["confusion_figure"]
+
+MOST_WITH_NUMBERS = 24  # rows from here on have cells too small for digits
+BACKGROUND, OTHERS = "background", "other classes"
+
+
+def confusion_figure(
+    confusion: ConfusionMatrix,
+    *,
+    normalize: Literal["truth", "prediction"] | None = None,
+    classes: Sequence[int | str] | None = None,
+    ax: Axes | None = None,
+    theme: ThemeName = "light",
+) -> Axes:
+    """Draws a confusion matrix: a row for what an object is, a column for what the detector says it is.
+
+    The last row holds detections of nothing, the last column objects that were missed. Their common cell is hatched:
+    nobody counts the places where there is nothing and nothing was said.
+
+    Args:
+        confusion: What `ioukit.evaluation.confusion_matrix` returns.
+        normalize: ``"truth"`` divides each row by its sum (what becomes of the objects of a class), ``"prediction"``
+            each column (what is behind the detections of a class); by default counts. Empty ones stay empty.
+        classes: Ids or names of the classes to draw; the others are added up in one row and column. By default all.
+        ax: Where to draw; by default axes of a new figure that grows with the classes.
+        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+
+    Returns:
+        The axes. Up to 24 rows have their numbers in the cells, texts with ``get_gid()`` such as ``"cell 0 2"`` (row,
+        column); more have a colour bar, in axes of its own beside these. The cells are the ``"matrix"``; counts are
+        coloured by their square roots, so that a few confusions beside many hits are seen.
+
+    Raises:
+        ValueError: If there is no such class or way to normalize.
+        ModuleNotFoundError: If matplotlib is not installed.
+    """
+    look = theme_of(theme)
+    if normalize not in (None, "truth", "prediction"):
+        raise ValueError(f"unknown normalize {normalize!r}; choose from truth, prediction, None")
+    counts, names = _chosen_cells(confusion, classes)
+    values = counts.astype(np.float64)
+    if normalize is not None:
+        total = values.sum(axis=1 if normalize == "truth" else 0, keepdims=True)
+        values = np.divide(values, total, out=np.full_like(values, np.nan), where=total > 0).reshape(values.shape)
+    values[-1, -1] = np.nan
+    size = len(values)
+    side = float(np.clip(2.2 + 0.55 * size, 4.4, 13.0))
+    ax = axes_for(ax, needed_by="confusion_figure", figsize=(side + 0.6, side), paper=look.paper)
+    colors = import_extra("matplotlib.colors", extra="plots", needed_by="confusion_figure")
+    least = colors.to_rgb(look.paper) + 0.2 * (np.array(colors.to_rgb(look.blue)) - colors.to_rgb(look.paper))
+    ramp = colors.LinearSegmentedColormap.from_list("cells", [least, look.blue])
+    ramp = ramp.with_extremes(under=look.paper, bad=look.faint)  # zeros differ from the least that is not
+    filled = values[values > 0]
+    low, top = (float(filled.min()) / 2, float(filled.max())) if filled.size else (0.5, 1.0)
+    norm = colors.Normalize(1e-9, 1) if normalize else colors.PowerNorm(0.5, low, max(top, 1.0))
+    mesh = ax.pcolormesh(
+        np.arange(size + 1) - 0.5, np.arange(size + 1) - 0.5, np.ma.masked_invalid(values), cmap=ramp, norm=norm,
+        edgecolors=look.faint, lw=0.4 if size <= MOST_WITH_NUMBERS else 0.15, gid="matrix",
+    )  # fmt: skip
+    patches = import_extra("matplotlib.patches", extra="plots", needed_by="confusion_figure")
+    last = (size - 1.5, size - 1.5)
+    ax.add_patch(patches.Rectangle(last, 1, 1, fc=look.paper, ec=look.soft, hatch="xxxx", lw=0, gid="nothing"))
+    for edge in (ax.axhline, ax.axvline):
+        edge(size - 1.5, color=look.soft, lw=1.0)
+    letters = float(np.clip(0.72 * 72 * side / (size + 12), 3.5, 9.0))
+    digits = float(np.clip(0.30 * 72 * side / (size + 3), 4.0, 9.0))
+    if size <= MOST_WITH_NUMBERS:
+        inks = {cell: _ink(ramp(norm(values[cell]))) for cell in map(tuple, np.argwhere(counts > 0).tolist())}
+        _write(ax, values, inks, digits, normalized=bool(normalize))
+    else:
+        _bar(ax, mesh, "share" if normalize else "objects and detections", theme)
+    crowded = max(map(len, names)) * 0.6 * letters > 0.75 * 72 * side / size
+    ax.set_xticks(range(size), names, fontsize=letters, rotation=90 if crowded else 0, **LITERAL)
+    ax.set_yticks(range(size), names, fontsize=letters, **LITERAL)
+    dress(ax, look)
+    ax.tick_params(length=0)
+    ax.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")
+    said = {None: "", "truth": "; shares of the row", "prediction": "; shares of the column"}[normalize]
+    ax.set_xlabel(f"detected as\n(score from {confusion.score_threshold:g}{said})")
+    ax.set_ylabel(f"object\n(IoU from {confusion.iou_threshold:g})")
+    return ax
+
+
+def _chosen_cells(
+    confusion: ConfusionMatrix, classes: Sequence[int | str] | None
+) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.int64]], list[str]]:
+    """Counts of the chosen classes, the others together, and the background last."""
+    counts = confusion.counts
+    rows = chosen(confusion.categories, classes)
+    names = [shorten(confusion.categories.names[row], 24) for row in rows.tolist()]
+    rest = np.setdiff1d(np.arange(len(confusion.categories)), rows)
+    place = np.zeros(len(counts), np.intp)
+    place[rows] = np.arange(len(rows))
+    place[rest] = len(rows)
+    place[-1] = len(rows) + (len(rest) > 0)
+    found = np.zeros((place[-1] + 1, place[-1] + 1), np.int64)
+    np.add.at(found, (place[:, None], place[None, :]), counts)
+    return found, [*names, *([OTHERS] if len(rest) else []), BACKGROUND]
+
+
+def _ink(cell: tuple[float, float, float, float]) -> str:
+    """Black or white, whichever stands out more from a colour (contrast as WCAG 2 has it)."""
+    rgb = np.array(cell[:3])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    light = float(linear @ (0.2126, 0.7152, 0.0722))
+    return "#000000" if (light + 0.05) / 0.05 > 1.05 / (light + 0.05) else "#FFFFFF"
+
+
+def _write(
+    ax: Axes, values: FloatArray, inks: dict[tuple[int, ...], str], fontsize: float, *, normalized: bool
+) -> None:
+    """The numbers of the cells that are not empty."""
+    for (row, column), ink in inks.items():
+        value = float(values[row, column])
+        words = f"{value:.2f}" if normalized else _short(int(value))
+        ax.text(
+            column, row, words, ha="center", va="center", fontsize=fontsize, gid=f"cell {row} {column}", color=ink
+        )  # fmt: skip
+
+
+def _short(count: int) -> str:
+    """Four digits at most, then thousands."""
+    return str(count) if count < 10_000 else f"{count / 1000:.0f}k"
+
+
+def _bar(ax: Axes, mesh: Any, label: str, theme: ThemeName) -> None:
+    look = theme_of(theme)
+    bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.6, pad=0.02)
+    bar.set_label(label, color=look.ink)
+    bar.ax.tick_params(color=look.soft, labelcolor=look.ink)
+    bar.outline.set_edgecolor(look.soft)

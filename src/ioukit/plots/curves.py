@@ -1,0 +1,166 @@
+"""How precise is it at each recall, and how good at each IoU threshold? A line per class, and their mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit._optional import import_extra
+from ioukit.plots._drawing import axes_for, dress, legend_beside, shorten, theme_of
+from ioukit.plots._reading import chosen, curves_of, mean_defined, number, position_of_area, position_of_iou
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from ioukit.evaluation import Curves, Evaluation
+    from ioukit.plots._drawing import Theme, ThemeName
+    from ioukit.typing import FloatArray
+
+__all__ = ["ap_by_iou_figure", "precision_recall_figure"]
+
+
+def precision_recall_figure(
+    evaluation: Evaluation | Curves,
+    *,
+    iou: float | None = 0.5,
+    classes: Sequence[int | str] | None = None,
+    area: str = "all",
+    ax: Axes | None = None,
+    theme: ThemeName = "light",
+) -> Axes:
+    """Draws precision against recall, as COCO computes it: the area under a line is its AP.
+
+    With ``iou``, a line per class and a thick one for their mean. Up to six classes have colours, dashes and a name
+    with their AP; more are thin grey lines, for no eye tells them apart: choose some by ``classes``. Without ``iou``,
+    the mean over the classes at each threshold.
+
+    Args:
+        evaluation: What `ioukit.evaluate` returns, or its curves.
+        iou: One of the protocol's IoU thresholds; ``None`` for a line at each.
+        classes: Ids or names of the classes to draw and to take the mean of; by default all.
+        area: Label of a range of sizes.
+        ax: Where to draw; by default axes of a new figure. The legend stands to the right of it, where
+            ``layout="constrained"`` makes room.
+        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+
+    Returns:
+        The axes. Lines have ``get_gid()`` ``"mean"``, ``"class 0"``, ... (by the position of the class) or
+        ``"iou 0.5"``, ...; a class without objects has no line, and a dash for its AP.
+
+    Raises:
+        ValueError: If there is no such threshold, range of sizes or class.
+        ModuleNotFoundError: If matplotlib is not installed.
+    """
+    curves, look = curves_of(evaluation), theme_of(theme)
+    at_area, rows = position_of_area(curves.protocol, area), chosen(curves.categories, classes)
+    precision = curves.precision[:, :, rows, at_area, -1]  # (T, R, K)
+    recall = np.array(curves.protocol.recall_thresholds)
+    if iou is not None:
+        at = position_of_iou(curves.protocol, iou)
+        ax = axes_for(ax, needed_by="precision_recall_figure", figsize=(6.4, 4.0), paper=look.paper)
+        names = [curves.categories.names[row] for row in rows]
+        _lines(ax, recall, precision[at], names, rows.tolist(), look)
+        ax.set_ylabel(f"precision at IoU {curves.protocol.iou_thresholds[at]:.2f}")
+    else:
+        ax = axes_for(ax, needed_by="precision_recall_figure", figsize=(6.4, 4.0), paper=look.paper)
+        _by_threshold(ax, recall, mean_defined(precision, 2), curves.protocol.iou_thresholds, look)
+        ax.set_ylabel("precision, mean of the classes")
+    dress(ax, look, grid="both")
+    ax.set(xlabel=_of("recall", area), xlim=(0, 1), ylim=(0, 1.02))
+    return ax
+
+
+def ap_by_iou_figure(
+    evaluation: Evaluation | Curves,
+    *,
+    classes: Sequence[int | str] | None = None,
+    area: str = "all",
+    ax: Axes | None = None,
+    theme: ThemeName = "light",
+) -> Axes:
+    """Draws AP against the IoU from which a detection counts: a line that falls early has boxes that sit loosely.
+
+    Args:
+        evaluation: What `ioukit.evaluate` returns, or its curves.
+        classes: Ids or names of the classes to draw and to take the mean of; by default all. Up to six have names.
+        area: Label of a range of sizes.
+        ax: Where to draw; by default axes of a new figure, with the legend to the right.
+        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+
+    Returns:
+        The axes. Lines have ``get_gid()`` ``"mean"`` and ``"class 0"``, ... by the position of the class. The numbers
+        in the legend are the means over the thresholds, which is COCO's AP.
+
+    Raises:
+        ValueError: If there is no such range of sizes or class.
+        ModuleNotFoundError: If matplotlib is not installed.
+    """
+    curves, look = curves_of(evaluation), theme_of(theme)
+    at_area, rows = position_of_area(curves.protocol, area), chosen(curves.categories, classes)
+    found = curves.precision[:, :, rows, at_area, -1].mean(axis=1)  # (T, K)
+    thresholds = np.array(curves.protocol.iou_thresholds)
+    ax = axes_for(ax, needed_by="ap_by_iou_figure", figsize=(6.4, 4.0), paper=look.paper)
+    names = [curves.categories.names[row] for row in rows]
+    _lines(ax, thresholds, found, names, rows.tolist(), look, marker="o")
+    dress(ax, look, grid="both")
+    ax.set(xlabel="IoU threshold", ylabel=_of("AP", area), ylim=(0, 1.02))
+    room = 0.05 * (thresholds[-1] - thresholds[0]) or 0.05
+    ax.set_xlim(thresholds[0] - room, thresholds[-1] + room)
+    ax.set_xticks(thresholds[:: max(-(-len(thresholds) // 5), 1)])
+    ax.set_xticks(thresholds, minor=True)
+    return ax
+
+
+def _of(quantity: str, area: str) -> str:
+    return quantity if area == "all" else f"{quantity} ({area} objects)"
+
+
+def _mean_in_words(numbers: FloatArray) -> str:
+    count = int((~np.isnan(numbers)).sum())
+    if not count:
+        return "no class has objects"
+    return f"mean of {count} class{'' if count == 1 else 'es'}: AP {number(float(mean_defined(numbers, 0)))}"
+
+
+def _lines(
+    ax: Axes, x: FloatArray, values: FloatArray, names: list[str], rows: list[int], look: Theme, **style: Any
+) -> None:
+    """Lines of (X, K) values and of their mean, with their means over X in the legend."""
+    numbers = values.mean(axis=0) if len(x) else np.full(len(rows), np.nan)
+    mean = mean_defined(values, 1)
+    size = {"ms": 3.5, **style}
+    few = len(rows) <= len(look.styles)
+    handles, words = [], []
+    if len(rows) != 1:  # the mean of one class is that class
+        handles += ax.plot(x, mean, color=look.ink, lw=2.4, zorder=4, gid="mean", **size)
+        words.append(_mean_in_words(numbers))
+    thin = []
+    for k, (row, name) in enumerate(zip(rows, names, strict=True)):
+        if few:
+            colour, dashes = look.styles[k]
+            handles += ax.plot(x, values[:, k], color=colour, ls=dashes, lw=1.6, zorder=3, gid=f"class {row}", **size)
+            words.append(f"{shorten(name)}: AP {number(float(numbers[k]))}")
+        elif not np.isnan(values[:, k]).all():
+            thin += ax.plot(x, values[:, k], color=look.many, lw=0.7, alpha=0.55, zorder=2, gid=f"class {row}")
+    if thin:
+        handles.append(thin[0])
+        words.append("a class")
+    legend_beside(ax, handles, words, look)
+
+
+def _by_threshold(
+    ax: Axes, recall: FloatArray, precision: FloatArray, thresholds: tuple[float, ...], look: Theme
+) -> None:
+    """Lines of (T, R) values: from the ink of the loosest threshold to a hue, so that their order is seen in grey."""
+    colors = import_extra("matplotlib.colors", extra="plots", needed_by="precision_recall_figure")
+    ramp = colors.LinearSegmentedColormap.from_list("thresholds", [look.ink, look.blue, look.many])
+    lines = []
+    for t, threshold in enumerate(thresholds):
+        colour = ramp(t / max(len(thresholds) - 1, 1))
+        dashes = ("-", "--", "-.", ":")[t % 4]
+        lines += ax.plot(recall, precision[t], color=colour, ls=dashes, lw=1.6, gid=f"iou {threshold:g}")
+    words = [f"IoU {iou:.2f}: AP {number(float(row.mean()))}" for iou, row in zip(thresholds, precision, strict=True)]
+    legend_beside(ax, lines, words, look)

@@ -1,0 +1,173 @@
+"""Do scores tell right from wrong, and how closely do boxes sit that are right? Histograms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit._checks import check_positive
+from ioukit._optional import import_extra
+from ioukit.plots._drawing import axes_for, dress, legend_beside, theme_of, tint
+from ioukit.plots._reading import chosen, position_of_area, position_of_iou, score_limits, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from ioukit.evaluation import Evaluation, MatchTable
+    from ioukit.plots._drawing import ThemeName
+
+__all__ = ["iou_histogram_figure", "score_histogram_figure"]
+
+
+def score_histogram_figure(
+    evaluation: Evaluation | MatchTable,
+    *,
+    iou: float = 0.5,
+    classes: Sequence[int | str] | None = None,
+    area: str = "all",
+    bins: int = 40,
+    log: bool = True,
+    ax: Axes | None = None,
+    theme: ThemeName = "light",
+) -> Axes:
+    """Draws how many detections have which score: true positives upwards, false positives downwards.
+
+    A detector whose scores mean something has the upper part on the right and the lower part on the left.
+
+    Args:
+        evaluation: What `ioukit.evaluate` returns, or its match table.
+        iou: One of the protocol's IoU thresholds.
+        classes: Ids or names of the classes to count; by default all.
+        area: Label of a range of sizes.
+        bins: How many bins, of equal width from 0 to 1, or over the scores if these lie elsewhere.
+        log: Whether heights are ``log10(1 + n)``, which shows ten beside thousands; otherwise the counts ``n``.
+        ax: Where to draw; by default axes of a new figure, with the legend to the right.
+        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+
+    Returns:
+        The axes. The two parts are patches with ``get_gid()`` ``"TP"`` and ``"FP"``. Detections that count neither way,
+        matched to a crowd or of another size, are left out.
+
+    Raises:
+        ValueError: If there is no such threshold, range of sizes or class, or no bin.
+        ModuleNotFoundError: If matplotlib is not installed.
+    """
+    table, look = table_of(evaluation), theme_of(theme)
+    check_positive(bins=bins)
+    iou = table.protocol.iou_thresholds[position_of_iou(table.protocol, iou)]
+    right = table.is_true_positive(iou, area)
+    wrong = ~right & ~table.is_ignored(iou, area)
+    wanted = _of_classes(table, classes)
+    edges = np.linspace(*score_limits(table.score[wanted]), int(bins) + 1)
+    ax = axes_for(ax, needed_by="score_histogram_figure", figsize=(6.4, 3.6), paper=look.paper)
+    handles, words, tallest = [], [], {}
+    for name, mask, sign, colour, hatch in (("TP", right, 1, look.good, "//"), ("FP", wrong, -1, look.bad, "..")):
+        scores = table.score[mask & wanted]
+        counts, _ = np.histogram(np.clip(scores, edges[0], edges[-1]), edges)
+        heights = np.log10(1 + counts) if log else counts.astype(np.float64)
+        tallest[name] = float(heights.max(initial=0))
+        style: dict[str, Any] = {
+            "fc": tint(colour, 0.55, look.paper),
+            "ec": colour,
+            "lw": 1.0,
+            "hatch": hatch,
+            "fill": True,
+        }
+        handles.append(ax.stairs(sign * heights, edges, gid=name, **style))
+        words.append(f"{'true' if sign > 0 else 'false'} positives: {len(scores):,}")
+    ax.axhline(0, color=look.soft, lw=0.9)
+    legend_beside(ax, handles, words, look)
+    dress(ax, look, grid="y")
+    above, below = (max(height, 0.1 * max(tallest.values()), 0.3) for height in (tallest["TP"], tallest["FP"]))
+    ax.set_xlabel(f"score (true positive: IoU of at least {iou:g})")
+    ax.set_ylabel("detections (log)" if log else "detections")
+    if log:
+        _log_ticks(ax, max(above, below))
+    else:
+        _whole_numbers(ax)
+        ax.yaxis.set_major_formatter(lambda y, _: f"{abs(y):,.0f}")  # both parts count upwards
+    ax.set(xlim=(edges[0], edges[-1]), ylim=(-1.06 * below, 1.06 * above))
+    return ax
+
+
+def iou_histogram_figure(
+    evaluation: Evaluation | MatchTable,
+    *,
+    iou: float = 0.5,
+    classes: Sequence[int | str] | None = None,
+    area: str = "all",
+    bins: int = 25,
+    ax: Axes | None = None,
+    theme: ThemeName = "light",
+) -> Axes:
+    """Draws how many true positives have which IoU with their object, and the median.
+
+    Args:
+        evaluation: What `ioukit.evaluate` returns, or its match table.
+        iou: One of the protocol's IoU thresholds, from which a detection is a true positive; the bins begin there.
+        classes: Ids or names of the classes to count; by default all.
+        area: Label of a range of sizes.
+        bins: How many bins, of equal width from ``iou`` to 1.
+        ax: Where to draw; by default axes of a new figure.
+        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+
+    Returns:
+        The axes. The bins are a patch with ``get_gid()`` ``"matches"``, the dashed line is ``"median"``.
+
+    Raises:
+        ValueError: If there is no such threshold, range of sizes or class, or no bin.
+        ModuleNotFoundError: If matplotlib is not installed.
+    """
+    table, look = table_of(evaluation), theme_of(theme)
+    check_positive(bins=bins)
+    at, at_area = position_of_iou(table.protocol, iou), position_of_area(table.protocol, area)
+    iou = table.protocol.iou_thresholds[at]
+    counted = table.is_true_positive(iou, area) & _of_classes(table, classes)
+    matched = (table.pair_matched[:, at_area, at // 8] >> (at % 8) & 1).astype(np.bool_)
+    values = table.pair_iou[matched & counted[table.pair_row]]
+    edges = np.linspace(min(iou, 1 - 1e-6), 1, int(bins) + 1)
+    counts, _ = np.histogram(np.clip(values, edges[0], 1), edges)
+    ax = axes_for(ax, needed_by="iou_histogram_figure", figsize=(5.2, 3.4), paper=look.paper)
+    style: dict[str, Any] = {
+        "fc": tint(look.good, 0.55, look.paper),
+        "ec": look.good,
+        "lw": 1.0,
+        "hatch": "//",
+        "fill": True,
+    }
+    ax.stairs(counts, edges, gid="matches", **style)
+    words = f"{len(values):,} true positives"
+    if len(values):
+        median = float(np.median(values))
+        ax.axvline(median, color=look.ink, ls="--", lw=1.4, gid="median")
+        words += f", median IoU {median:.3f}"
+    ax.text(0, 1.02, words, transform=ax.transAxes, va="bottom", fontsize=9, color=look.ink)
+    dress(ax, look, grid="y")
+    ax.set(xlim=(edges[0], 1), ylim=(0, 1.06 * max(counts.max(), 1)), ylabel="true positives")
+    ax.set_xlabel(f"IoU with the object (from {iou:g})")
+    _whole_numbers(ax)
+    return ax
+
+
+def _log_ticks(ax: Axes, tallest: float) -> None:
+    """At 0, 1, 3, 10, 30, ... detections both ways, and without those between the tens where there are many."""
+    steps = (1, 3) if tallest < 3 else (1,)
+    counts = [step * 10**power for power in range(tallest > 2.5, int(tallest) + 1) for step in steps]
+    heights = [float(np.log10(1 + count)) for count in counts]
+    ax.set_yticks(
+        [-height for height in heights[::-1]] + [0.0, *heights],
+        [f"{count:,}" for count in [*counts[::-1], 0, *counts]],
+    )
+
+
+def _whole_numbers(ax: Axes) -> None:
+    ticker = import_extra("matplotlib.ticker", extra="plots", needed_by="ioukit.plots")
+    ax.yaxis.set_major_locator(ticker.MaxNLocator(integer=True))
+
+
+def _of_classes(table: MatchTable, classes: Sequence[int | str] | None) -> NDArray[np.bool_]:
+    return np.isin(table.category, chosen(table.categories, classes))

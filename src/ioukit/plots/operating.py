@@ -1,0 +1,77 @@
+"""At which score does it work best? Precision, recall and F1 against the score."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ioukit.plots._drawing import GREEN, VERMILLION, axes_for, dress, legend_beside, literal, shorten, theme_of
+from ioukit.plots._reading import number, score_limits
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ioukit.evaluation import ScoreCurves
+    from ioukit.plots._drawing import ThemeName
+
+__all__ = ["score_curves_figure"]
+
+
+def score_curves_figure(
+    curves: ScoreCurves,
+    *,
+    category: int | str | None = None,
+    ax: Axes | None = None,
+    theme: ThemeName = "light",
+) -> Axes:
+    """Draws precision, recall and F1 of the detections from a score upwards, and marks the score with the best F1.
+
+    Args:
+        curves: What `ioukit.evaluation.score_curves` returns.
+        category: Id or name of a class; ``None`` for all of them, each detection and object counting once.
+        ax: Where to draw; by default axes of a new figure, with the legend to the right.
+        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+
+    Returns:
+        The axes. Lines have ``get_gid()`` ``"precision"``, ``"recall"``, ``"f1"``; ``"best"`` marks the best point,
+        whose numbers stand above the axes. Where there is no detection or no object, there is no mark.
+
+    Raises:
+        ValueError: If there is no such class.
+        ModuleNotFoundError: If matplotlib is not installed.
+    """
+    look = theme_of(theme)
+    at = None if category is None else curves.categories.positions([category])[0]
+    curve = curves.overall if at is None else curves.per_class[at]
+    ax = axes_for(ax, needed_by="score_curves_figure", figsize=(6.4, 3.8), paper=look.paper)
+    rising = slice(None, None, -1)
+    handles = []
+    lines = {
+        "precision": (curve.precision, look.blue, "--", 1.6),
+        "recall": (curve.recall, VERMILLION, "-.", 1.6),
+        "f1": (curve.f1, look.ink, "-", 2.2),
+    }
+    for name, (values, colour, dashes, width) in lines.items():
+        # From each score down to the next lower one the same detections count.
+        style: dict[str, Any] = {"color": colour, "ls": dashes, "lw": width, "drawstyle": "steps-pre"}
+        handles += ax.plot(curve.scores[rising], values[rising], gid=name, **style)
+    legend_beside(ax, handles, ["precision", "recall", "F1"], look)
+    low, high = score_limits(curve.scores)
+    best = curve.best
+    if not (math.isnan(best.score) or math.isnan(best.f1)):
+        ax.axvline(best.score, color=look.soft, lw=0.9, ls=":", zorder=1)
+        ax.plot([best.score], [best.f1], marker="o", ms=8, mfc=GREEN, mec=look.ink, ls="none", zorder=5, gid="best")
+        words = (
+            f"best F1 {number(best.f1)} at score {best.score:.3g}: "
+            f"precision {number(best.precision)}, recall {number(best.recall)}"
+        )
+        ax.text(0, 1.02, words, transform=ax.transAxes, va="bottom", fontsize=9, color=look.ink, gid="best in words")
+    dress(ax, look, grid="both")
+    what = "all classes" if at is None else shorten(curves.categories.names[at])
+    ax.set(xlim=(low, high), ylim=(0, 1.02), xlabel=f"score from which detections count ({what})")
+    literal(ax.xaxis.label)
+    ax.set_ylabel(f"at IoU {curves.iou:g}" if curves.area == "all" else f"at IoU {curves.iou:g}, {curves.area} objects")
+    literal(ax.yaxis.label)
+    if not len(curve.scores):
+        ax.text(0.5, 0.5, "no detections", transform=ax.transAxes, ha="center", va="center", color=look.soft)
+    return ax

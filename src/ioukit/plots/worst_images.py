@@ -1,0 +1,121 @@
+"""The images with the most errors, on one sheet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit._checks import check_positive
+from ioukit._optional import import_extra
+from ioukit.plots._drawing import literal, shorten, theme_of
+from ioukit.plots._images import found_in, frame_of, pixels_of
+from ioukit.plots._reading import number
+from ioukit.plots.boxes import KINDS, data_of, draw_boxes, drawn_on, kind_handles, outcomes_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from ioukit.evaluation import Evaluation
+    from ioukit.plots._drawing import ThemeName
+    from ioukit.plots._images import ImageLike
+
+__all__ = ["worst_images_figure"]
+
+THUMBNAIL = 640  # pixels of the longer side
+PANEL = 3.0  # inches
+
+
+def worst_images_figure(
+    evaluation: Evaluation,
+    *,
+    images: Mapping[int, ImageLike] | str | os.PathLike[str] | None = None,
+    most: int = 12,
+    columns: int = 4,
+    iou: float = 0.5,
+    score_threshold: float | None = None,
+    labels: bool = True,
+    theme: ThemeName = "light",
+) -> Figure:
+    """Draws the images with the most errors, false positives and missed objects together, the worst first.
+
+    Args:
+        evaluation: What `ioukit.evaluate` returns.
+        images: The folder in which the file names of the data set are, or files or arrays by image id; an image that is
+            not there is drawn as an empty frame, as all are for ``None``.
+        most: How many images at most; those without an error are left out.
+        columns: How many stand side by side.
+        iou: One of the protocol's IoU thresholds.
+        score_threshold: Detections from this score upwards count; ``None`` for the score with the best F1.
+        labels: Whether errors have labels, where there is room, until a fifth of the image is covered.
+        theme: For light or for dark paper.
+
+    Returns:
+        A figure, which pyplot knows nothing of. Its axes have ``get_gid()`` ``"image 7"``, ... by id, and a title with
+        the counts and the name of the file.
+
+    Raises:
+        ValueError: If there is no such threshold, ``most`` or ``columns`` is not positive, or the evaluation does not
+            hold its data.
+        ModuleNotFoundError: If matplotlib is not installed.
+    """
+    from ioukit.evaluation import per_image  # noqa: PLC0415 - ioukit.plots is quick to import
+
+    look = theme_of(theme)
+    check_positive(most=most, columns=columns)
+    module = import_extra("matplotlib.figure", extra="plots", needed_by="worst_images_figure")
+    truth, detections = data_of(evaluation)
+    outcomes = outcomes_of(evaluation, iou, score_threshold)
+    results = per_image(outcomes, evaluation.matches, truth, detections)
+    errors = results.false_positives + results.false_negatives
+    worst = [at for at in np.asarray(results.worst(int(most))).tolist() if errors[at]]
+    across = min(int(columns), max(len(worst), 1))
+    down = max(-(-len(worst) // across), 1)
+    figure: Figure = module.Figure(
+        figsize=(max(PANEL * across, 5.0), 0.85 * PANEL * down + 0.5), layout="constrained", facecolor=look.paper
+    )
+    figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
+    panels = figure.subplots(down, across, squeeze=False).ravel()
+    shown = False
+    for ax, at in zip(panels, worst, strict=False):
+        image_id = int(results.image_ids[at])
+        position = int(np.searchsorted(truth.images.ids, image_id))
+        name = truth.images.names[position]
+        pixels = _pixels(images, image_id, name)
+        drawn = drawn_on(evaluation, outcomes, image_id)
+        shown |= pixels is not None
+        size = frame_of(truth, position, pixels, np.array([entry.box for entry in drawn]).reshape(-1, 4))
+        labelled = ("FN", "FP") if labels else ()
+        draw_boxes(ax, drawn, size, pixels, look, labelled=labelled, covered=0.2, fontsize=6, thin=0.6)
+        ax.set_gid(f"image {image_id}")
+        wrong, missed = results.false_positives[at], results.false_negatives[at]
+        words = f"FP {wrong}   FN {missed}   F1 {number(float(results.f1[at]), 2)}"
+        _title(ax, words, shorten(name or f"image {image_id}", 34), look.ink)
+    for ax in panels[len(worst) :]:
+        ax.set_axis_off()
+    if not worst:
+        words = f"no errors on {len(results.image_ids):,} images"
+        panels[0].text(0.5, 0.5, words, ha="center", va="center", color=look.ink, transform=panels[0].transAxes)
+    kinds = ["TP", "FP", "FN", "object", "ignored"]
+    words_of = [KINDS[kind].words for kind in kinds]
+    place: dict[str, Any] = {"loc": "outside lower center", "ncols": min(len(kinds), 1 + across), "fontsize": 8}
+    legend = figure.legend(kind_handles(kinds, look, on_image=shown), words_of, frameon=False, **place)
+    for text in legend.get_texts():
+        text.set_color(look.ink)
+    return figure
+
+
+def _pixels(images: Any, image_id: int, name: str) -> NDArray[Any] | None:
+    if images is None:
+        return None
+    given = images.get(image_id) if isinstance(images, Mapping) else found_in(Path(images), name)
+    return None if given is None else pixels_of(given, needed_by="worst_images_figure", longest=THUMBNAIL)
+
+
+def _title(ax: Axes, counts: str, name: str, ink: str) -> None:
+    literal(ax.set_title(f"{counts}\n{name}", fontsize=7.5, color=ink, loc="left", pad=3))

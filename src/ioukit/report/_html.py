@@ -1,0 +1,83 @@
+"""One HTML file that asks for nothing: styles, program and data inside, and a policy that lets nothing else in."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.resources
+import json
+import re
+from typing import Any
+
+from ioukit._optional import import_extra
+
+__all__ = ["asset", "page"]
+
+# JSON inside of <script>: no tag may end it, and what ends a line in old JavaScript is written out.
+_UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+def asset(name: str) -> str:
+    """The text of a file of ``report/assets``, its lines ended as HTML parsers end them."""
+    text = (importlib.resources.files("ioukit.report") / "assets" / name).read_text(encoding="utf-8")
+    return text.replace("\r\n", "\n")
+
+
+def page(template: str, *, css: str, js: str, data: Any, needed_by: str = "ioukit.report", **context: Any) -> str:
+    """A whole HTML page from a Jinja2 template.
+
+    The template says where the parts stand, each of which it must name once::
+
+        <meta http-equiv="Content-Security-Policy" content="{{ policy }}">
+        <style>{{ style }}</style>
+        <script type="application/json" id="data">{{ data }}</script>
+        <script>{{ script }}</script>
+
+    The policy allows this style and this script, by their hashes, images written as ``data:``, and nothing else: no
+    request, no further script, no ``style=`` and no ``onclick=`` (a program may set ``element.style`` and listen).
+
+    Args:
+        template: The text of the template; whatever else it shows is escaped.
+        css: The one style of the page.
+        js: The one script, which reads ``JSON.parse(document.getElementById("data").textContent)``.
+        data: What JSON can hold; None stands for NaN.
+        needed_by: Who asks, for the message if Jinja2 is not installed.
+        context: Further names of the template.
+
+    Raises:
+        ValueError: If the style or the script would end its own element, a part is missing, or data hold NaN.
+        ModuleNotFoundError: If Jinja2 is not installed.
+    """
+    jinja2 = import_extra("jinja2", extra="report", needed_by=needed_by)
+    markup = import_extra("markupsafe", extra="report", needed_by=needed_by).Markup
+    for name, text, ends in (("css", css, "</style"), ("js", js, "</script|<!--")):
+        if found := re.search(ends, text, re.IGNORECASE):
+            raise ValueError(f"{name} holds {found[0]!r}, which would end its element")
+    parts = {
+        "policy": _policy(css, js),
+        "style": markup(css),
+        "script": markup(js),
+        "data": markup(_json(data)),
+    }
+    for name in parts:
+        if not re.search(rf"{{{{-?\s*{name}\s*-?}}}}", template):
+            raise ValueError(f"the template has no {{{{ {name} }}}}")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    made: str = environment.from_string(template).render(**context, **parts)
+    return made
+
+
+def _policy(css: str, js: str) -> str:
+    return (
+        f"default-src 'none'; script-src '{_hash(js)}'; style-src '{_hash(css)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _json(data: Any) -> str:
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.translate(_UNSAFE)

@@ -1,0 +1,119 @@
+// Suppression, step by step.
+
+const suppression = { scene: 0, threshold: 0.5, step: 0, result: undefined };
+const letter = (k) => String.fromCharCode(65 + k);
+const score = (k) => fixed(data.scenes[suppression.scene].scores[k], 2);
+
+const pressScene = chips(find("scenes"), data.scenes.map(({ title }) => title), (k) => openScene(k));
+
+function openScene(k) {
+  Object.assign(suppression, { scene: k, threshold: data.scenes[k].threshold, step: 0 });
+  find("nms-threshold").value = suppression.threshold;
+  show("nms-scene", data.scenes[k].text);
+  pressScene(k);
+  decide();
+}
+
+function decide() {
+  const { boxes, scores } = data.scenes[suppression.scene];
+  suppression.result = nms(boxes, scores, suppression.threshold);
+  suppression.step = Math.min(suppression.step, suppression.result.steps.length);
+  showStep();
+}
+
+// What is known of each box after so many steps: waiting, kept, or removed by another.
+function known() {
+  const { result, step } = suppression, done = result.steps.slice(0, step);
+  const state = result.suppressedBy.map(() => ({ state: "waiting" }));
+  for (const [k, { best, compared }] of done.entries()) {
+    state[best] = { state: "kept", now: k === step - 1 };
+    for (const { box, overlap, removed } of compared) {
+      if (removed) state[box] = { state: "removed", by: best, overlap, now: k === step - 1 };
+      else if (k === step - 1) state[box] = { ...state[box], overlap, beside: best };
+    }
+  }
+  return state;
+}
+
+function words() {
+  const { result, step, threshold } = suppression;
+  if (step === 0) return `${result.order.length} boxes wait, the best score first. Take a step.`;
+  const { best, compared } = result.steps[step - 1], removed = compared.filter((pair) => pair.removed);
+  const names = removed.map(({ box }) => letter(box)).join(" and ");
+  const kept = `${letter(best)} has the best score that is left, ${score(best)}: it stays`;
+  const effect = removed.length
+    ? ` and removes ${names}, which overlap${removed.length === 1 ? "s" : ""} it above ${fixed(threshold, 2)}.`
+    : compared.length ? ". No other box overlaps it enough to go." : ".";
+  const survivors = result.keep.map(letter).join(", ");
+  return kept + effect + (step === result.steps.length ? ` That was the last one: ${survivors} survive.` : "");
+}
+
+let nmsUnit = 1;
+function showStep() {
+  const { result, step, threshold, scene } = suppression, states = known();
+  show("nms-threshold-value", fixed(threshold, 2));
+  show("nms-words", words());
+  find("nms-back").disabled = step === 0;
+  find("nms-reset").disabled = step === 0;
+  find("nms-step").disabled = step === result.steps.length;
+  const rows = result.order.map((k) => {
+    const { state, by, overlap, beside } = states[k];
+    const text = {
+      waiting: beside === undefined ? "waits" : `waits; IoU with ${letter(beside)} ${fixed(overlap, 3)}`,
+      kept: "stays",
+      removed: `removed by ${letter(by ?? 0)}: IoU ${fixed(overlap ?? 0, 3)}`,
+    }[state];
+    return element("tr", { class: state, "data-box": k },
+      element("th", { scope: "row" }, letter(k)), element("td", {}, score(k)), element("td", {}, text));
+  });
+  find("nms-rows").replaceChildren(...rows);
+  drawBoxes(data.scenes[scene].boxes, states);
+}
+
+// Where a name may stand in a box: its corners, then beside the first of them.
+function corners([x1, y1, x2, y2], unit) {
+  const [left, top, right, bottom] = [x1 * unit + 13, y1 * unit + 13, x2 * unit - 13, y2 * unit - 13];
+  return [[left, top], [left, bottom], [right, top], [right, bottom], [left + 25, top]];
+}
+
+function drawBoxes(boxes, states) {
+  const svg = find("nms"), unit = nmsUnit, made = [shape("path", { class: "grid", d: gridLines(unit) })], names = [];
+  const rank = { removed: 0, waiting: 1, kept: 2 };
+  const order = boxes.map((_, k) => k).sort((j, k) => rank[states[j].state] - rank[states[k].state]);
+  for (const k of order) {
+    const { state, now } = states[k];
+    made.push(shape("rect", { ...rectangle(boxes[k], unit), class: `candidate ${state}${now ? " now" : ""}` }));
+  }
+  // Two boxes may begin at one corner: a name goes to the first of its corners that is free.
+  const taken = [];
+  for (const k of boxes.keys()) {
+    const free = ([x, y]) => taken.every(([u, v]) => Math.abs(u - x) >= 23 || Math.abs(v - y) >= 23);
+    const [x, y] = corners(boxes[k], unit).find(free) ?? corners(boxes[k], unit)[0];
+    taken.push([x, y]);
+    const { state, now } = states[k];
+    names.push(shape("g", { class: `name ${state}${now ? " now" : ""}` }, shape("circle", { cx: x, cy: y, r: 11 }),
+      shape("text", { x, y, "text-anchor": "middle", "dominant-baseline": "central" }, letter(k))));
+  }
+  svg.replaceChildren(...made, ...names);
+}
+
+find("nms-step").addEventListener("click", () => move(1));
+find("nms-back").addEventListener("click", () => move(-1));
+find("nms-reset").addEventListener("click", () => move(-suppression.step));
+function move(by) {
+  suppression.step += by;
+  showStep();
+  // A button that went out of use keeps no focus: the next one takes it.
+  const active = document.activeElement;
+  if (active instanceof HTMLButtonElement && active.disabled) find(by > 0 ? "nms-back" : "nms-step").focus();
+}
+find("nms-threshold").addEventListener("input", (event) => {
+  suppression.threshold = Number(event.target.value);
+  decide();
+});
+
+picture(find("nms"), (pixels) => {
+  nmsUnit = pixels;
+  if (suppression.result) showStep();
+});
+openScene(0);

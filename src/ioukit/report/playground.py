@@ -1,0 +1,163 @@
+"""The playground: two boxes to drag, every overlap of them, and suppression step by step, in one page."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ioukit.overlap.variants import VARIANTS
+from ioukit.report._html import asset, page
+
+if TYPE_CHECKING:
+    from ioukit.overlap.variants import Variant
+
+__all__ = ["playground_page"]
+
+IMAGE_SIZE = (20, 14)
+"""Width and height of the picture in units; MPDIoU takes it for the image."""
+
+TITLES = {
+    "intersection": "Intersection",
+    "iou": "IoU",
+    "ioa": "IoA",
+    "iom": "IoM",
+    "giou": "GIoU",
+    "diou": "DIoU",
+    "ciou": "CIoU",
+    "eiou": "EIoU",
+    "siou": "SIoU",
+    "mpdiou": "MPDIoU",
+    "alpha_iou": "Alpha-IoU",
+    "inner_iou": "Inner-IoU",
+    "nwd": "NWD",
+    "centre_distance": "Centre distance",
+    "jaccard_distance": "Jaccard distance",
+}
+LOSSES = ("iou", "giou", "diou", "ciou", "eiou", "siou", "mpdiou", "alpha_iou", "inner_iou", "nwd")
+"""The overlaps of which `ioukit.losses` has 1 less."""
+
+SCRIPTS = ("measures", "words", "drawing", "stage", "boxes", "nms")
+
+
+class Preset(NamedTuple):
+    """Two boxes, xyxy, and what they show."""
+
+    title: str
+    object: tuple[float, float, float, float]
+    detection: tuple[float, float, float, float]
+
+
+class Scene(NamedTuple):
+    """Detections, what suppression makes of which is worth a look."""
+
+    title: str
+    boxes: tuple[tuple[float, float, float, float], ...]
+    scores: tuple[float, ...]
+    threshold: float
+    text: str
+
+
+PRESETS = (
+    Preset("Overlapping", (3, 3, 9, 9), (5, 5, 11, 11)),
+    Preset("Identical", (6, 3, 14, 11), (6, 3, 14, 11)),
+    Preset("Touching", (4, 4, 10, 10), (10, 4, 16, 10)),
+    Preset("Apart", (2, 3, 7, 8), (12, 6, 18, 12)),
+    Preset("Contained", (3, 2, 17, 12), (6, 4, 11, 9)),
+    Preset("IoU 0.2, in a row", (4, 4, 10, 10), (8, 4, 14, 10)),
+    Preset("IoU 0.2, at a corner", (4, 3, 10, 9), (7, 5, 13, 11)),
+    Preset("Wide against tall", (4, 5, 16, 9), (8, 1, 12, 13)),
+    Preset("Without area", (5, 3, 15, 11), (9, 4, 9, 10)),
+)
+
+SCENES = (
+    Scene(
+        "Two people",
+        (
+            (3, 2, 8, 12),
+            (7, 2.5, 12, 12.5),
+            (3.5, 2.5, 8.5, 12),
+            (15, 6, 19, 11),
+            (2.5, 1.5, 7, 11.5),
+            (7.5, 2, 12.5, 12.5),
+            (15, 7, 18.5, 12),
+        ),
+        (0.95, 0.88, 0.9, 0.75, 0.7, 0.6, 0.4),
+        0.5,
+        "A detector sees most things several times. One box for each should stay.",
+    ),
+    Scene(
+        "A chain",
+        ((2, 4, 8, 10), (3.5, 4, 9.5, 10), (5, 4, 11, 10), (6.5, 4, 12.5, 10), (8, 4, 14, 10)),
+        (0.9, 0.8, 0.7, 0.6, 0.5),
+        0.5,
+        "B overlaps C enough to remove it, but B is gone when its turn would come: only boxes that stay remove others.",
+    ),
+    Scene(
+        "A crowd",
+        ((4, 2, 10, 12), (5.2, 2.2, 11.2, 12.2), (12, 3, 17, 12), (12.3, 3.2, 17.2, 12.2)),
+        (0.92, 0.9, 0.85, 0.5),
+        0.6,
+        "A and B are two people, one behind the other. At 0.6 one of them is lost; from 0.65 on both stay.",
+    ),
+    Scene(
+        "Ties",
+        ((3, 4, 9, 10), (5, 4, 11, 10), (13, 3, 18, 8), (13, 3, 18, 8)),
+        (0.8, 0.8, 0.7, 0.7),
+        0.5,
+        "A and B overlap by exactly 0.5, which is not above 0.5. C and D are equal: the one that comes first stays.",
+    ),
+)
+
+
+def playground_page() -> str:
+    """The playground as one HTML file, to be opened from a disk: it asks for nothing from any network.
+
+    Two boxes move and change by mouse, touch and keyboard. Beside them stand the areas of their regions, every overlap
+    of ioukit's table with its formula, and arrows for the slopes of a chosen loss; below, `nms` goes step by step
+    through a handful of boxes. The page computes in float64 by the formulas of the library, with which it agrees
+    within 1e-9.
+
+    Returns:
+        The page, as UTF-8 is to hold it.
+
+    Raises:
+        ModuleNotFoundError: If Jinja2 is not installed.
+
+    Examples:
+        >>> from ioukit.report import playground_page
+        >>> playground_page().startswith("<!doctype html>")
+        True
+    """
+    scripts = "\n".join(asset(f"playground_{name}.js") for name in SCRIPTS)
+    return page(
+        asset("playground.html.j2"),
+        css=asset("playground.css"),
+        js=f"(() => {{\n{scripts}}})();\n",
+        data={
+            "image_size": IMAGE_SIZE,
+            "variants": [_as_data(variant) for variant in VARIANTS],
+            "presets": [preset._asdict() for preset in PRESETS],
+            "scenes": [scene._asdict() for scene in SCENES],
+        },
+        needed_by="playground_page",
+    )
+
+
+def _as_data(variant: Variant) -> dict[str, Any]:
+    return {
+        "name": variant.name,
+        "title": TITLES.get(variant.name, variant.name),
+        "formula": variant.formula,
+        "low": variant.low,
+        "high": None if variant.high == math.inf else variant.high,
+        "range": variant.range,
+        "dimension": variant.dimension,
+        "degenerate": variant.degenerate,
+        "gradient": variant.gradient,
+        "reference": variant.reference,
+        # Help is written for docstrings, where two backticks stand around code.
+        "options": {name: re.sub("``", "", text) for name, text in variant.options.items()},
+        "option_values": dict(variant.option_values),
+        "has_loss": variant.name in LOSSES,
+    }

@@ -1,0 +1,70 @@
+"""What tests in the browser ask of a page."""
+
+from __future__ import annotations
+
+import importlib.resources
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import ConsoleMessage, Page, Request
+
+__all__ = ["OpenPage", "serious_violations", "until", "watch"]
+
+
+class OpenPage(Protocol):
+    """The fixture `open_page`."""
+
+    def __call__(
+        self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False, touch: bool = False
+    ) -> Page: ...
+
+
+def watch(page: Page, url: str) -> list[str]:
+    """A list that fills with what a page at `url` must not do: show errors or warnings, ask for anything else."""
+    complaints: list[str] = []
+
+    def on_request(request: Request) -> None:
+        if request.url.partition("#")[0] != url and not request.url.startswith("data:"):
+            complaints.append(f"asked for {request.url}")
+
+    def on_console(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            complaints.append(f"console {message.type}: {message.text}")
+
+    page.on("request", on_request)
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: complaints.append(f"page error: {error}"))
+    return complaints
+
+
+def until(page: Page, expression: str, *, seconds: float = 20) -> None:
+    """Waits for an expression of JavaScript to become true.
+
+    Playwright's `wait_for_function` evaluates inside of the page again and again, which the pages' policy forbids.
+    """
+    end = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, f"not true after {seconds:g} s: {expression}"
+        page.wait_for_timeout(50)
+
+
+def serious_violations(page: Page) -> list[str]:
+    """What axe-core finds serious or critical: the rule, what it asks, and the elements that break it.
+
+    axe-core is evaluated, not added as an element, which the page's content security policy would refuse.
+    """
+    pytest.importorskip("axe_playwright_python", reason="needs axe-core: pip install 'ioukit[test]'")
+    axe = importlib.resources.files("axe_playwright_python") / "axe.min.js"
+    page.evaluate(axe.read_text(encoding="utf-8"))
+    found: list[dict[str, Any]] = page.evaluate("() => axe.run().then(results => results.violations)")
+    return [
+        f"{violation['id']} ({violation['impact']}): {violation['help']}: {node['html']}"
+        for violation in found
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
+    ]
