@@ -260,7 +260,7 @@ def assignment_section(w: Walk) -> str:
 Here IoU comes a third time: {ignored} other guesses lie on an object with an IoU above 0.5. It would be unfair to teach
 them that there is nothing, and they are **ignored**; the remaining {nothing:,} learn that there is nothing.
 
-```text
+```
 {w.assignment.explain(example(w))}
 ```
 
@@ -301,7 +301,7 @@ The guess of object {w.names[g]} is number {guess:,}: cell ({column}, {row}), st
 
 **From numbers to a box** (`decode_yolov3`):
 
-```text
+```
 x = (sigmoid({t[0]:.3f}) + {column}) * {stride:g} = ({p[0]:.4f} + {column}) * {stride:g} = {centre[0]:.3f}
 y = (sigmoid({t[1]:.3f}) + {row}) * {stride:g} = ({p[1]:.4f} + {row}) * {stride:g} = {centre[1]:.3f}
 w = exp({t[2]:.3f}) * {anchor[0]:.2f} = {size[0]:.3f}
@@ -312,7 +312,7 @@ So the box is ({numbers(box, 2)}), and the object ({numbers(target, 0)}).
 
 **The box**: how well do they agree? CIoU is IoU less two penalties, for the distance of the centres and for the shape.
 
-```text
+```
 shared      {numbers(high - low, 3).replace(", ", " * ")} = {common:.3f}
 together    {size.prod():.3f} + {tsize.prod():.3f} - {common:.3f} = {union:.3f}
 IoU         {common:.3f} / {union:.3f} = {iou:.4f}
@@ -359,7 +359,7 @@ and anchors found the same things:
 Of two boxes of a class with an IoU above {NMS_IOU:g}, the better stays. {len(s)} become {len(s.keep)}; the first
 that go:
 
-```text
+```
 {chr(10).join(said)}
 ```
 
