@@ -1,5 +1,6 @@
 """`ioukit train`: a detector from images and boxes."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,7 +61,8 @@ def train(
     networks (best.safetensors, last.safetensors), the log (log.csv), its curves (curves.png, if matplotlib is
     installed) and the state to resume from. A run that was stopped and resumed ends as one that was not.
     """
-    talk = Talk(quiet=quiet)
+    first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun starts, one speaks
+    talk = Talk(quiet=quiet or not first)
     with bad_use():
         from ioukit.torch.detector import train as training  # noqa: PLC0415 - PyTorch takes a second
         from ioukit.torch.detector.batches import Augmentation  # noqa: PLC0415
@@ -86,8 +88,8 @@ def train(
                 learn, held_out, config, output, settings, resume=resume, start_from=start, on_step=shown.step,
                 on_epoch=shown.epoch,
             )  # fmt: skip
-    _curves(done, talk)
-    if done.evaluation is not None:
+    if first:
+        _curves(done, talk)
         talk.say(done.evaluation.table())
         talk.say(f"wrote {output}")
 
