@@ -16,7 +16,7 @@ Examples:
   ioukit make-shapes shapes --images 400 --size 192
   ioukit train shapes/data.yaml -o run
   ioukit train data.yaml -o run --loss diou --assigner atss --epochs 100
-  ioukit train train.json --images train/ --val val.json --val-images val/ -o run --width 1 --depth 1
+  ioukit train train.json --images train/ --val val.json --val-images val/ -o run --head anchor --width 1 --depth 1
   ioukit train data.yaml -o run --resume
   torchrun --nproc-per-node 4 -m ioukit train data.yaml -o run --batch 64
 """
@@ -30,7 +30,7 @@ def train(
     val: Annotated[Path | None, typer.Option(help="COCO file of the held-out images.")] = None,
     val_images: Annotated[Path | None, typer.Option(help="Their folder. [default: that of --images]")] = None,
     size: Annotated[int, typer.Option(metavar="PIXELS", help="Side of the network's image, a multiple of 32.")] = 192,
-    head: Annotated[str, typer.Option(help="anchor (YOLOv3's), or free (anchor-free, without NMS).")] = "anchor",
+    head: Annotated[str, typer.Option(help="free (anchor-free, without NMS), or anchor (YOLOv3's).")] = "free",
     width: Annotated[float, typer.Option(help="Channels, in parts of Darknet-53's.")] = 0.25,
     depth: Annotated[float, typer.Option(help="Residual blocks, in parts of Darknet-53's.")] = 0.34,
     anchors: Annotated[str, typer.Option(help="fit: to the boxes of the data; coco: YOLOv3's.")] = "fit",
