@@ -395,7 +395,7 @@ def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "gt.json")
     program = "; ".join([
         "import ioukit, signal, time",
-        "signal.signal(signal.SIGINT, signal.default_int_handler)",  # a shell's background jobs ignore it, and so do heirs
+        "signal.signal(signal.SIGINT, signal.default_int_handler)",  # background jobs inherit that it is ignored
         "ioukit.read_coco = lambda *a, **k: print('ready', flush=True) or time.sleep(60)",
         "from ioukit.cli import main; main()",
     ])  # fmt: skip
