@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from typing import Any
 
 import pytest
 
-from paths import ROOT
+from paths import ROOT, program
 
 
 @pytest.fixture(name="ablation", scope="module")
 def _ablation() -> Any:
-    spec = importlib.util.spec_from_file_location("ablation", ROOT / "benchmarks" / "ablation_detector.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return program(ROOT / "benchmarks" / "ablation_detector.py")
 
 
 def test_committed_runs_are_those_of_the_plan(ablation: Any) -> None:
