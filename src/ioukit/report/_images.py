@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._output import printable
 from ioukit.evaluation import Outcome, per_image
+from ioukit.report._names import shown
 from ioukit.report._thumbnails import thumbnail
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def pictures(
     for image, row in zip(order, listed, strict=True):
         raw = ground_truth.images.names[row]
         record: dict[str, Any] = {
-            "name": printable(raw) or f"image {ground_truth.images.ids[row]}",
+            "name": shown(raw, f"image {ground_truth.images.ids[row]}"),
             "tp": int(results.true_positives[image]),
             "fp": int(results.false_positives[image]),
             "fn": int(results.false_negatives[image]),

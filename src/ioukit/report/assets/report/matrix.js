@@ -106,17 +106,14 @@ function startMatrix() {
     td.setAttribute("aria-selected", "true");
     const cell = at(truth, predicted);
     panel.classList.remove("screen-only"); // there is something to print now
-    panel.replaceChildren(element("h3", {}, sentence(cell, truth, predicted)));
-    if (!cell) {
-      panel.append(element("p", { class: "soft small" }, "No image to show."));
-      return;
-    }
-    const list = cell.images.map(([image]) => image);
-    const more = cell.total - list.length;
-    panel.append(
-      element("p", { class: "soft small" }, `On ${plural(cell.total, "image")}${more ? `; the ${whole(list.length)} with the most:` : ":"}`),
-      element("ul", { role: "list" }, cell.images.map(([image, times]) => element("li", {}, imageButton(image, list,
-        times > 1 ? `${whole(times)} ×` : "")))));
+    const list = cell ? cell.images.map(([image]) => image) : [];
+    const more = cell ? cell.total - list.length : 0;
+    const words = cell ? `On ${plural(cell.total, "image")}${more ? `; the ${whole(list.length)} with the most:` : ":"}` : "No image to show.";
+    // The list itself is not read out: it may be long.
+    panel.querySelector('[role="status"]').replaceChildren(element("h3", {}, sentence(cell, truth, predicted)),
+      element("p", { class: "soft small" }, words));
+    panel.querySelector("ul").replaceChildren(...(cell ? cell.images : []).map(([image, times]) =>
+      element("li", {}, imageButton(image, list, times > 1 ? `${whole(times)} ×` : ""))));
   }
 
   const walk = (td, event) => {
