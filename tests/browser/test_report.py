@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browsing import serious_violations
+from browsing import assert_themes, pictured, serious_violations
 from ioukit.evaluation import score_curves
 from report_cases import CASES, attacked, photographed
 
@@ -65,17 +65,22 @@ def column(page: Page, number: int) -> list[str]:
     return [text.strip() for text in cells.all_inner_texts()]
 
 
+PICTURED = ("three classes", "80 classes", "long names", "no detections", "one image")
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_it_opens_without_a_complaint_and_fits_phone_and_desk(
-    case: str, open_page: OpenPage, written: dict[str, tuple[Evaluation, Path]]
+    case: str, open_page: OpenPage, written: dict[str, tuple[Evaluation, Path]], tmp_path: Path
 ) -> None:
-    page = open_page(written[case][1])
+    page = open_page(written[case][1], dark=case == "three classes")
     assert page.locator("html[data-ready]").count() == 1
     for width in (1280, 360):
         page.set_viewport_size({"width": width, "height": 900})
         across = page.evaluate("() => document.documentElement.scrollWidth")
         assert across <= width, f"{across} at {width}"
         assert page.locator("h1").is_visible()
+        if case in PICTURED:
+            pictured(page, tmp_path / f"{width}.png")
 
 
 @pytest.mark.parametrize(
@@ -300,20 +305,7 @@ def test_keys_alone_reach_everything(open_page: OpenPage, written: dict[str, tup
 def test_light_and_dark_follow_the_system_and_the_switch(
     open_page: OpenPage, written: dict[str, tuple[Evaluation, Path]]
 ) -> None:
-    def brightness(page: Page) -> int:
-        colour = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
-        return int(colour.removeprefix("rgb(").partition(",")[0])
-
-    path = written["three classes"][1]
-    for dark in (False, True):
-        page = open_page(path, dark=dark)
-        assert (brightness(page) < 50) == dark
-        page.get_by_role("button", name="Light", exact=True).click()
-        assert brightness(page) > 200
-        page.get_by_role("button", name="Dark", exact=True).click()
-        assert brightness(page) < 50
-        page.get_by_role("button", name="Auto", exact=True).click()
-        assert (brightness(page) < 50) == dark
+    assert_themes(open_page, written["three classes"][1])
 
 
 def test_attacks_stay_inert(open_page: OpenPage, tmp_path: Path) -> None:

@@ -321,6 +321,29 @@ def test_an_image_that_unpacks_to_an_enormous_one_is_not_opened(folder: Path, mo
     assert thumbnail(folder, "red.jpg") == "cannot be read: DecompressionBombWarning"
 
 
+def test_a_photograph_is_turned_where_its_boxes_are(tmp_path: Path) -> None:
+    stored = image_module.new("RGB", (40, 20), "red")
+    stored.paste("blue", (0, 0, 20, 20))
+    exif = image_module.Exif()
+    exif[274] = 6  # a quarter turn: what is on the left is at the top
+    stored.save(tmp_path / "turned.png", exif=exif)
+    stored.save(tmp_path / "plain.png")
+    for name, expected, size in (
+        ("turned.png", (40.0, 20.0), (40, 20)),
+        ("turned.png", (20.0, 40.0), (20, 40)),
+        ("turned.png", (math.nan, math.nan), (40, 20)),
+        ("turned.png", None, (40, 20)),
+        ("plain.png", (20.0, 40.0), (40, 20)),
+    ):
+        found = thumbnail(tmp_path, name, expected)
+        assert not isinstance(found, str)
+        assert found[1] == size
+        shown = image_module.open(io.BytesIO(base64.b64decode(found[0].partition(",")[2])))
+        assert shown.size == size
+        red, _, blue = shown.getpixel((size[0] - 4, 4))
+        assert (red > blue) == (size == (40, 20))  # the upper right
+
+
 def test_missing_photographs_are_told(folder: Path) -> None:
     gt = GroundTruth.from_coco(
         {

@@ -115,7 +115,7 @@ def pictures(
             room -= len(drawn)
             size = ground_truth.images.sizes[row]
             if folder is not None and len(images) < len(gallery):
-                photograph = thumbnail(folder, raw)
+                photograph = thumbnail(folder, raw, (float(size[0]), float(size[1])))
                 if isinstance(photograph, str):
                     missing.append(f"{record['name']} ({photograph})")
                 else:

@@ -169,7 +169,7 @@ def class_table(evaluation: Evaluation, curves: ScoreCurves) -> tuple[list[str],
 
 
 def size_rows(evaluation: Evaluation, *, iou: float, score: float) -> list[Bar]:
-    """AP and AR of every area range; its objects, and at an IoU those missed and the false detections from a score on."""
+    """AP and AR of every area range, its objects, those missed and the false detections at an IoU from a score on."""
     protocol, table = evaluation.protocol, evaluation.matches
     believed = table.score >= score
     found = {
