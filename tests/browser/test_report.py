@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from browsing import assert_themes, pictured, serious_violations
+from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import score_curves
 from report_cases import CASES, attacked, photographed
 
@@ -199,6 +200,9 @@ def test_a_cell_of_the_matrix_lists_its_images(
     assert panel.locator("h3").inner_text() == f"book missed: {confusion.counts[book, missed]} times"
     assert set(panel.locator("li .name").all_inner_texts()) == listed
     assert cell.get_attribute("aria-selected") == "true"
+    # A list of a hundred names is not to be read out: only the heading is.
+    assert panel.locator("[role=status] h3").count() == 1
+    assert panel.locator("[role=status] li").count() == 0
     panel.locator("li button").first.click()
     assert page.locator("#viewer").is_visible()
     assert page.locator("#viewer-title").inner_text() in listed
@@ -332,6 +336,40 @@ def test_attacks_stay_inert(open_page: OpenPage, tmp_path: Path) -> None:
     assert page.evaluate("() => window.pwned") is None
     after = page.evaluate("() => document.querySelectorAll('script, iframe, img, a[href^=http]').length")
     assert after == elements
+
+
+def test_odd_sizes_and_far_boxes_are_drawn(open_page: OpenPage, tmp_path: Path) -> None:
+    sizes = [(0, 0), (1e300, 1e300), (100_000, 1), (1, 100_000), (3, 3), (640, 480), (200, 200)]
+    boxes = [
+        [0, 0, 1, 1],
+        [1e14, 0, 1e14, 1],
+        [0, 0, 1e5, 1],
+        [0, 0, 1, 1e5],
+        [-1e12, 0, 1, 1],
+        [0, 0, 0, 0],
+        [5, 5, 9, 9],
+    ]
+    gt = {
+        "images": [{"id": k, "file_name": f"{k}" * 4**k, "width": w, "height": h} for k, (w, h) in enumerate(sizes)],
+        "categories": [{"id": 1, "name": "name " * 40}, {"id": 2, "name": "b"}],
+        "annotations": [
+            {"id": k, "image_id": k, "category_id": 1, "bbox": box, "area": 1, "iscrowd": 0}
+            for k, box in enumerate(boxes)
+        ],
+    }
+    scores = [1e-300, 1e300, -1e300, 0.0, 5e-324, 0.5, 0.5]
+    dt = [{"image_id": k, "category_id": 2, "bbox": [0, 0, 5, 5], "score": score} for k, score in enumerate(scores)]
+    evaluation = evaluate(GroundTruth.from_coco(gt), Detections.from_coco(dt))
+    evaluation.report(tmp_path / "report.html", score_threshold=-1e300)
+    page = open_page(tmp_path / "report.html", width=360)
+    assert page.evaluate("() => document.documentElement.scrollWidth") == 360
+    page.locator("#overlays input[value=labels]").check()
+    page.locator("#gallery button").first.click()
+    seen = {page.locator("#viewer-title").inner_text()}
+    for _ in sizes[1:]:
+        page.keyboard.press("ArrowRight")
+        seen.add(page.locator("#viewer-title").inner_text())
+    assert len(seen) == len(sizes)
 
 
 def test_photographs_are_shown(open_page: OpenPage, tmp_path: Path) -> None:

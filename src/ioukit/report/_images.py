@@ -25,7 +25,7 @@ Positions = npt.NDArray[np.int64]
 
 _MOST_IMAGES_OF_A_CELL = 100
 _MOST_BOXES = 100_000  # three megabytes of page
-_FARTHEST = 1e9  # pixels; boxes may lie anywhere, pictures need not show it
+_FARTHEST = 1e9  # tenths of a pixel; boxes may lie anywhere, pictures need not show it
 
 # What the page calls a box: 0 object found, 1 true positive, 2 false positive, 3 object missed, 4 and 5 an object and a
 # detection that do not count.
@@ -164,7 +164,8 @@ def _boxes(
 def _size(size: npt.NDArray[np.float64] | tuple[int, int], boxes: Positions) -> tuple[float, float]:
     """Width and height; where nobody says, what the boxes reach to."""
     if not np.isnan(size).any():
-        return max(float(size[0]), 1.0), max(float(size[1]), 1.0)
+        width, height = np.clip(size, 1, _FARTHEST / 10).tolist()
+        return width, height
     if not len(boxes):
         return 100.0, 100.0
     right, bottom = (boxes[:, 3:5] + boxes[:, 5:7]).max(axis=0) / 10

@@ -3,6 +3,7 @@
 // Objects found, true and false positives, objects missed, objects and detections that do not count.
 const KINDS = ["gt", "tp", "fp", "fn", "ignored", "ignored"];
 const SCORED = [1, 2, 5];
+const SOME_IGNORED = DATA.images.some(({ boxes = [] }) => boxes.some((kind, k) => k % 7 === 0 && kind >= 4));
 
 function imageWords(image) {
   return `${whole(image.fp)} false, ${whole(image.fn)} missed, ${whole(image.tp)} found`;
@@ -39,7 +40,7 @@ function picture(image, size) {
       const place = { x: box.x, y: box.y, width: box.w, height: box.h };
       if (image.thumb) group.append(shape("rect", { class: "halo", ...place }));
       group.append(shape("rect", { class: "box", ...place }));
-      const text = `${kind === "fn" ? "missed " : ""}${box.label}${box.score === null ? "" : ` ${box.score.toFixed(2)}`}`;
+      const text = labelText(box, Math.min(32, Math.floor((image.w / size - 0.7) / 0.54)));
       const spot = labelSpot(box, text, size, image, taken);
       if (spot) {
         taken.push(spot);
@@ -56,8 +57,17 @@ function picture(image, size) {
   return drawing;
 }
 
+// The name is cut where the whole would be longer than so many letters; nothing where not even a few fit.
+function labelText(box, most) {
+  const before = box.kind === "fn" ? "missed " : "", after = box.score === null ? "" : ` ${box.score.toFixed(2)}`;
+  const room = most - before.length - after.length, letters = [...box.label];
+  if (room < Math.min(3, letters.length)) return "";
+  return before + (letters.length > room ? `${letters.slice(0, room - 1).join("")}…` : box.label) + after;
+}
+
 // Above the box, in its corner or below it, within the image and clear of other labels; nowhere if all is taken.
 function labelSpot(box, text, size, image, taken) {
+  if (!text) return null;
   const w = Math.min(image.w, size * (0.54 * text.length + 0.7));
   const h = size * 1.3;
   const x = Math.max(0, Math.min(box.x, image.w - w));
@@ -72,9 +82,8 @@ function labelSpot(box, text, size, image, taken) {
 
 // Checkboxes that hide a kind of box in everything within `scope`.
 function overlaySwitches(holder, scope, labelsShown) {
-  const present = new Set(DATA.images.flatMap((image) => (image.boxes || []).filter((_, k) => k % 7 === 0)));
   const options = [["tp", "found (TP)"], ["fp", "false (FP)"], ["fn", "missed (FN)"], ["gt", "objects found"]];
-  if (present.has(4) || present.has(5)) options.push(["ignored", "ignored"]);
+  if (SOME_IGNORED) options.push(["ignored", "ignored"]);
   for (const [kind, text] of options) {
     holder.append(element("label", { class: "check" },
       element("input", { type: "checkbox", value: kind, checked: kind !== "gt",
