@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.resources
+import io
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import ConsoleMessage, Page, Request
 
-__all__ = ["OpenPage", "serious_violations", "until", "watch"]
+__all__ = ["OpenPage", "assert_themes", "pictured", "serious_violations", "until", "watch"]
 
 
 class OpenPage(Protocol):
@@ -68,3 +69,31 @@ def serious_violations(page: Page) -> list[str]:
         if violation["impact"] in ("serious", "critical")
         for node in violation["nodes"]
     ]
+
+
+def pictured(page: Page, path: Path) -> None:
+    """Takes a picture of the whole page, which must be as wide as the screen, with something on it."""
+    image_module = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'ioukit[report]'")
+    image = image_module.open(io.BytesIO(page.screenshot(path=path, full_page=True))).convert("L")
+    assert page.viewport_size is not None
+    assert image.width == page.viewport_size["width"]
+    # Of an empty page every pixel has the colour of the ground, of a page of text more than half.
+    histogram = image.histogram()
+    assert 0.02 < 1 - max(histogram) / sum(histogram) < 0.9, path
+
+
+def assert_themes(open_page: OpenPage, path: Path) -> None:
+    """Light and dark follow the system, and the switch where it says otherwise."""
+
+    def brightness(page: Page) -> int:
+        colour = str(page.evaluate("() => getComputedStyle(document.body).backgroundColor"))
+        return int(colour.removeprefix("rgb(").partition(",")[0])
+
+    for dark in (False, True):
+        page = open_page(path, dark=dark)
+        assert (brightness(page) < 50) == dark
+        for name, expected in (("Light", False), ("Dark", True), ("Auto", dark)):
+            button = page.get_by_role("button", name=name, exact=True)
+            button.press("Enter")
+            assert (brightness(page) < 50) == expected, name
+            assert button.get_attribute("aria-pressed") == "true"

@@ -25,6 +25,9 @@ def check_output(path: Path, inputs: Iterable[Path]) -> None:
         raise ValueError(f"{path} is a folder, expected a file to write")
     if not path.parent.is_dir():
         raise ValueError(f"{path}: there is no folder {path.parent}")
+    target = Path(os.path.realpath(path))
+    if (target.is_file() or not target.exists()) and not os.access(target.parent, os.W_OK):
+        raise ValueError(f"{path}: the folder {target.parent} does not let files be written")
     for source in inputs:
         if path.exists() and source.exists() and path.samefile(source):
             raise ValueError(f"{path} is an input and would be overwritten")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import ioukit
-from browsing import serious_violations, until
+from browsing import assert_themes, pictured, serious_violations, until
 from ioukit.overlap.variants import VARIANTS
 from ioukit.report.playground import IMAGE_SIZE, PRESETS, SCENES, playground_page
 
@@ -382,8 +382,13 @@ def test_nothing_is_wider_than_the_screen(opened: Callable[..., Page], tmp_path:
     assert stage
     assert stage["width"] > 0.55 * min(width, 1240)
     assert stage["width"] / stage["height"] == pytest.approx(IMAGE_SIZE[0] / IMAGE_SIZE[1], rel=0.01)
-    picture = page.screenshot(path=tmp_path / "page.png", full_page=True)
-    assert len(picture) > 50_000  # an empty page has a tenth of it
+    pictured(page, tmp_path / "page.png")
+
+
+def test_light_and_dark_follow_the_system_and_the_switch(open_page: OpenPage, tmp_path: Path) -> None:
+    path = tmp_path / "playground.html"
+    path.write_text(playground_page(), encoding="utf-8")
+    assert_themes(open_page, path)
 
 
 def test_it_prints_without_what_only_a_screen_needs(opened: Callable[..., Page]) -> None:

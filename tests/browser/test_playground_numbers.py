@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,11 +54,16 @@ def pairs() -> tuple[FloatArray, FloatArray]:
 
 
 def asked(page: Page, function: str, name: str, objects: FloatArray, detections: FloatArray) -> FloatArray:
-    """The results of a function of the page for every pair."""
-    program = """([f, name, objects, detections, options]) =>
-        objects.map((object, k) => ioukit[f](name, object, detections[k], options))"""
+    """The results of a function of the page for every pair.
+
+    Boxes travel as text: Playwright would wrap each number by itself.
+    """
+    program = """text => {
+        const [f, name, objects, detections, options] = JSON.parse(text);
+        return JSON.stringify(objects.map((object, k) => ioukit[f](name, object, detections[k], options)));
+    }"""
     given = [function, name, objects.tolist(), detections.tolist(), OPTIONS.get(name, {})]
-    return np.array(page.evaluate(program, given))
+    return np.array(json.loads(page.evaluate(program, json.dumps(given))), float)
 
 
 def test_the_page_has_every_overlap_of_the_table(page: Page) -> None:

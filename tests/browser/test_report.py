@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browsing import serious_violations
+from browsing import assert_themes, pictured, serious_violations
+from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import score_curves
 from report_cases import CASES, attacked, photographed
 
@@ -65,17 +66,22 @@ def column(page: Page, number: int) -> list[str]:
     return [text.strip() for text in cells.all_inner_texts()]
 
 
+PICTURED = ("three classes", "80 classes", "long names", "no detections", "one image")
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_it_opens_without_a_complaint_and_fits_phone_and_desk(
-    case: str, open_page: OpenPage, written: dict[str, tuple[Evaluation, Path]]
+    case: str, open_page: OpenPage, written: dict[str, tuple[Evaluation, Path]], tmp_path: Path
 ) -> None:
-    page = open_page(written[case][1])
+    page = open_page(written[case][1], dark=case == "three classes")
     assert page.locator("html[data-ready]").count() == 1
     for width in (1280, 360):
         page.set_viewport_size({"width": width, "height": 900})
         across = page.evaluate("() => document.documentElement.scrollWidth")
         assert across <= width, f"{across} at {width}"
         assert page.locator("h1").is_visible()
+        if case in PICTURED:
+            pictured(page, tmp_path / f"{width}.png")
 
 
 @pytest.mark.parametrize(
@@ -194,6 +200,9 @@ def test_a_cell_of_the_matrix_lists_its_images(
     assert panel.locator("h3").inner_text() == f"book missed: {confusion.counts[book, missed]} times"
     assert set(panel.locator("li .name").all_inner_texts()) == listed
     assert cell.get_attribute("aria-selected") == "true"
+    # A list of a hundred names is not to be read out: only the heading is.
+    assert panel.locator("[role=status] h3").count() == 1
+    assert panel.locator("[role=status] li").count() == 0
     panel.locator("li button").first.click()
     assert page.locator("#viewer").is_visible()
     assert page.locator("#viewer-title").inner_text() in listed
@@ -300,20 +309,7 @@ def test_keys_alone_reach_everything(open_page: OpenPage, written: dict[str, tup
 def test_light_and_dark_follow_the_system_and_the_switch(
     open_page: OpenPage, written: dict[str, tuple[Evaluation, Path]]
 ) -> None:
-    def brightness(page: Page) -> int:
-        colour = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
-        return int(colour.removeprefix("rgb(").partition(",")[0])
-
-    path = written["three classes"][1]
-    for dark in (False, True):
-        page = open_page(path, dark=dark)
-        assert (brightness(page) < 50) == dark
-        page.get_by_role("button", name="Light", exact=True).click()
-        assert brightness(page) > 200
-        page.get_by_role("button", name="Dark", exact=True).click()
-        assert brightness(page) < 50
-        page.get_by_role("button", name="Auto", exact=True).click()
-        assert (brightness(page) < 50) == dark
+    assert_themes(open_page, written["three classes"][1])
 
 
 def test_attacks_stay_inert(open_page: OpenPage, tmp_path: Path) -> None:
@@ -340,6 +336,40 @@ def test_attacks_stay_inert(open_page: OpenPage, tmp_path: Path) -> None:
     assert page.evaluate("() => window.pwned") is None
     after = page.evaluate("() => document.querySelectorAll('script, iframe, img, a[href^=http]').length")
     assert after == elements
+
+
+def test_odd_sizes_and_far_boxes_are_drawn(open_page: OpenPage, tmp_path: Path) -> None:
+    sizes = [(0, 0), (1e300, 1e300), (100_000, 1), (1, 100_000), (3, 3), (640, 480), (200, 200)]
+    boxes = [
+        [0, 0, 1, 1],
+        [1e14, 0, 1e14, 1],
+        [0, 0, 1e5, 1],
+        [0, 0, 1, 1e5],
+        [-1e12, 0, 1, 1],
+        [0, 0, 0, 0],
+        [5, 5, 9, 9],
+    ]
+    gt = {
+        "images": [{"id": k, "file_name": f"{k}" * 4**k, "width": w, "height": h} for k, (w, h) in enumerate(sizes)],
+        "categories": [{"id": 1, "name": "name " * 40}, {"id": 2, "name": "b"}],
+        "annotations": [
+            {"id": k, "image_id": k, "category_id": 1, "bbox": box, "area": 1, "iscrowd": 0}
+            for k, box in enumerate(boxes)
+        ],
+    }
+    scores = [1e-300, 1e300, -1e300, 0.0, 5e-324, 0.5, 0.5]
+    dt = [{"image_id": k, "category_id": 2, "bbox": [0, 0, 5, 5], "score": score} for k, score in enumerate(scores)]
+    evaluation = evaluate(GroundTruth.from_coco(gt), Detections.from_coco(dt))
+    evaluation.report(tmp_path / "report.html", score_threshold=-1e300)
+    page = open_page(tmp_path / "report.html", width=360)
+    assert page.evaluate("() => document.documentElement.scrollWidth") == 360
+    page.locator("#overlays input[value=labels]").check()
+    page.locator("#gallery button").first.click()
+    seen = {page.locator("#viewer-title").inner_text()}
+    for _ in sizes[1:]:
+        page.keyboard.press("ArrowRight")
+        seen.add(page.locator("#viewer-title").inner_text())
+    assert len(seen) == len(sizes)
 
 
 def test_photographs_are_shown(open_page: OpenPage, tmp_path: Path) -> None:

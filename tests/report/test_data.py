@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from ioukit import COCO, Detections, GroundTruth, evaluate
-from ioukit.evaluation import Outcome, score_curves
+from ioukit.evaluation import KINDS, Outcome, score_curves
 from ioukit.report._curves import MOST_POSITIONS, slider_scores
 from ioukit.report._thumbnails import thumbnail
 from ioukit.report.data import report_data
@@ -36,6 +36,13 @@ def test_every_case_can_be_shown_and_sent(case: str) -> None:
     assert data.lead.endswith(".")
     for part in ("curves", "matrix", "images"):
         assert bool(data.drawn["worst" if part == "images" else part]) != (part in data.missing), part
+
+
+def test_endless_names_are_cut() -> None:
+    evaluation = drawn(20, ["a" * 200, "b" * 100_000])
+    data = report_data(evaluation, title="c" * 1000)
+    assert data.drawn["classes"] == data.drawn["names"] == ["a" * 200, "b" * 199 + "\N{HORIZONTAL ELLIPSIS}"]
+    assert len(data.title) == 200
 
 
 @pytest.mark.parametrize("case", ["three classes", "80 classes", "crowds", "all wrong"])
@@ -142,9 +149,18 @@ def test_ap_by_iou_and_by_size_are_those_of_the_evaluation() -> None:
             assert set(values) == {None}
         else:
             assert np.mean(values) == pytest.approx(result.summary["AP"], abs=1e-5)
-    small = {row.name: row for row in data.sizes}["small"]
-    assert small.words == "below 32²"
-    assert small.numbers[:2] == (f"{evaluation.summary['APs']:.3f}", f"{evaluation.summary['ARs']:.3f}")
+    best = score_curves(evaluation.matches).overall.best.score
+    for row, letter, words in zip(
+        data.sizes, ("", "s", "m", "l"), ("every size", "below 32²", "32² to 96²", "from 96²"), strict=True
+    ):
+        point = score_curves(evaluation.matches, area=row.name).overall.at(best)
+        objects = point.true_positives + point.false_negatives
+        assert row.words == words
+        assert row.numbers == (
+            f"{evaluation.summary[f'AP{letter}']:.3f}",
+            f"{evaluation.summary[f'AR{letter}' if letter else 'AR100']:.3f}",
+            *(f"{count:,}" for count in (objects, point.false_negatives, point.false_positives)),
+        )
 
 
 def test_the_tables_are_those_of_the_evaluation() -> None:
@@ -165,6 +181,7 @@ def test_the_tables_are_those_of_the_evaluation() -> None:
         assert shown["detections"].value == result.num_detections
         assert shown["at score"].value == (None if math.isnan(curve.best.score) else curve.best.score)
     kinds = evaluation.error_kinds()
+    assert {row.name.lower() for row in data.errors} == set(KINDS)  # TIDE's names
     assert sorted(row.numbers[0] for row in data.errors) == sorted(f"{count:,}" for count in kinds.counts.values())
     losses = [float(row.numbers[1]) for row in data.errors]
     assert losses == sorted(losses, reverse=True)
@@ -302,6 +319,29 @@ def test_an_image_that_unpacks_to_an_enormous_one_is_not_opened(folder: Path, mo
     assert thumbnail(folder, "red.jpg") == "cannot be read: DecompressionBombError"
     monkeypatch.setattr(image_module, "MAX_IMAGE_PIXELS", 400_000)
     assert thumbnail(folder, "red.jpg") == "cannot be read: DecompressionBombWarning"
+
+
+def test_a_photograph_is_turned_where_its_boxes_are(tmp_path: Path) -> None:
+    stored = image_module.new("RGB", (40, 20), "red")
+    stored.paste("blue", (0, 0, 20, 20))
+    exif = image_module.Exif()
+    exif[274] = 6  # a quarter turn: what is on the left is at the top
+    stored.save(tmp_path / "turned.png", exif=exif)
+    stored.save(tmp_path / "plain.png")
+    for name, expected, size in (
+        ("turned.png", (40.0, 20.0), (40, 20)),
+        ("turned.png", (20.0, 40.0), (20, 40)),
+        ("turned.png", (math.nan, math.nan), (40, 20)),
+        ("turned.png", None, (40, 20)),
+        ("plain.png", (20.0, 40.0), (40, 20)),
+    ):
+        found = thumbnail(tmp_path, name, expected)
+        assert not isinstance(found, str)
+        assert found[1] == size
+        shown = image_module.open(io.BytesIO(base64.b64decode(found[0].partition(",")[2])))
+        assert shown.size == size
+        red, _, blue = shown.getpixel((size[0] - 4, 4))
+        assert (red > blue) == (size == (40, 20))  # the upper right
 
 
 def test_missing_photographs_are_told(folder: Path) -> None:

@@ -8,6 +8,7 @@ import hashlib
 import html
 import html.parser
 import json
+import os
 import re
 import sys
 from typing import TYPE_CHECKING
@@ -141,7 +142,7 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
-def test_an_input_is_not_overwritten(tmp_path: Path) -> None:
+def test_an_input_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluation = attacked(tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     for path in before:
@@ -153,6 +154,10 @@ def test_an_input_is_not_overwritten(tmp_path: Path) -> None:
         evaluation.report(tmp_path / "no" / "report.html")
     with pytest.raises(ValueError, match="images must be a folder, got"):
         evaluation.report(tmp_path / "report.html", next(iter(before)))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", lambda *_: False)  # root may write anywhere
+        with pytest.raises(ValueError, match=r"report.html: the folder .* does not let files be written"):
+            evaluation.report(tmp_path / "report.html")
     photograph = tmp_path / "photograph.jpg"
     photograph.write_bytes(b"pixels")
     with pytest.raises(ValueError, match="is in the folder of the images and would be overwritten"):

@@ -11,7 +11,7 @@ from typing import Any
 
 from ioukit._optional import import_extra
 
-__all__ = ["asset", "page"]
+__all__ = ["asset", "page", "program", "style"]
 
 # JSON inside of <script>: no tag may end it, and what ends a line in old JavaScript is written out.
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
@@ -21,6 +21,17 @@ def asset(name: str) -> str:
     """The text of a file of ``report/assets``, its lines ended as HTML parsers end them."""
     text = (importlib.resources.files("ioukit.report") / "assets" / name).read_text(encoding="utf-8")
     return text.replace("\r\n", "\n")
+
+
+def style(name: str) -> str:
+    """The style of a page: what all pages share, then its own, of ``report/assets``."""
+    return asset("shared/page.css") + asset(name)
+
+
+def program(*names: str) -> str:
+    """The script of a page, one scope: what all pages share, then files of ``report/assets``, in their order."""
+    parts = "\n".join(map(asset, ("shared/page.js", *names)))
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 def page(template: str, *, css: str, js: str, data: Any, needed_by: str = "ioukit.report", **context: Any) -> str:
@@ -37,7 +48,8 @@ def page(template: str, *, css: str, js: str, data: Any, needed_by: str = "iouki
     request, no further script, no ``style=`` and no ``onclick=`` (a program may set ``element.style`` and listen).
 
     Args:
-        template: The text of the template; whatever else it shows is escaped.
+        template: The text of the template, which may include others of ``report/assets``; whatever else it shows is
+            escaped.
         css: The one style of the page.
         js: The one script, which reads ``JSON.parse(document.getElementById("data").textContent)``.
         data: What JSON can hold; None stands for NaN.
@@ -62,7 +74,9 @@ def page(template: str, *, css: str, js: str, data: Any, needed_by: str = "iouki
     for name in parts:
         if not re.search(rf"{{{{-?\s*{name}\s*-?}}}}", template):
             raise ValueError(f"the template has no {{{{ {name} }}}}")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, loader=jinja2.FunctionLoader(asset)
+    )
     made: str = environment.from_string(template).render(**context, **parts)
     return made
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._output import printable
 from ioukit.evaluation import Outcome, per_image
+from ioukit.report._names import shown
 from ioukit.report._thumbnails import thumbnail
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Positions = npt.NDArray[np.int64]
 
 _MOST_IMAGES_OF_A_CELL = 100
 _MOST_BOXES = 100_000  # three megabytes of page
-_FARTHEST = 1e9  # pixels; boxes may lie anywhere, pictures need not show it
+_FARTHEST = 1e9  # tenths of a pixel; boxes may lie anywhere, pictures need not show it
 
 # What the page calls a box: 0 object found, 1 true positive, 2 false positive, 3 object missed, 4 and 5 an object and a
 # detection that do not count.
@@ -104,7 +104,7 @@ def pictures(
     for image, row in zip(order, listed, strict=True):
         raw = ground_truth.images.names[row]
         record: dict[str, Any] = {
-            "name": printable(raw) or f"image {ground_truth.images.ids[row]}",
+            "name": shown(raw, f"image {ground_truth.images.ids[row]}"),
             "tp": int(results.true_positives[image]),
             "fp": int(results.false_positives[image]),
             "fn": int(results.false_negatives[image]),
@@ -115,7 +115,7 @@ def pictures(
             room -= len(drawn)
             size = ground_truth.images.sizes[row]
             if folder is not None and len(images) < len(gallery):
-                photograph = thumbnail(folder, raw)
+                photograph = thumbnail(folder, raw, (float(size[0]), float(size[1])))
                 if isinstance(photograph, str):
                     missing.append(f"{record['name']} ({photograph})")
                 else:
@@ -164,7 +164,8 @@ def _boxes(
 def _size(size: npt.NDArray[np.float64] | tuple[int, int], boxes: Positions) -> tuple[float, float]:
     """Width and height; where nobody says, what the boxes reach to."""
     if not np.isnan(size).any():
-        return max(float(size[0]), 1.0), max(float(size[1]), 1.0)
+        width, height = np.clip(size, 1, _FARTHEST / 10).tolist()
+        return width, height
     if not len(boxes):
         return 100.0, 100.0
     right, bottom = (boxes[:, 3:5] + boxes[:, 5:7]).max(axis=0) / 10

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._output import printable
 from ioukit.evaluation.summary import is_asked_for, measures
+from ioukit.report._names import shown
 
 if TYPE_CHECKING:
     from ioukit.evaluation import AreaRange, ErrorKinds, Evaluation, OperatingPoint, ScoreCurves
@@ -29,7 +29,6 @@ __all__ = [
     "score_text",
     "settings",
     "size_rows",
-    "text",
     "value_text",
 ]
 
@@ -37,13 +36,14 @@ _LARGEST = 1e10  # where COCO's ranges "all" and "large" end
 
 _UNDEFINED = "\N{EN DASH}"
 
+# TIDE's names, which people look for, with plain words beside them.
 KIND_WORDS = {
-    "classification": ("Wrong class", "The box fits an object of another class."),
-    "localisation": ("Wrong place", "The class is right, the box overlaps its object too little."),
-    "both": ("Wrong class and place", "The box overlaps an object of another class, and too little."),
-    "duplicate": ("Duplicate", "The box fits an object that a better detection has found already."),
-    "background": ("Nothing there", "The box is where no object is."),
-    "missed": ("Missed", "An object that no detection found, not even a wrong one."),
+    "classification": ("Classification", "wrong class", "The box fits an object of another class."),
+    "localisation": ("Localisation", "wrong place", "The class is right, the box overlaps its object too little."),
+    "both": ("Both", "wrong class and place", "The box overlaps an object of another class, and too little."),
+    "duplicate": ("Duplicate", "found twice", "The box fits an object that a better detection has found already."),
+    "background": ("Background", "nothing there", "The box is where no object is."),
+    "missed": ("Missed", "not found", "An object that no detection found, not even a wrong one."),
 }
 
 
@@ -72,6 +72,8 @@ class Bar:
     """A row of a table that has a bar."""
 
     name: str
+    plain: str
+    """The name in other words, if it has any."""
     words: str
     numbers: tuple[str, ...]
     share: float
@@ -102,10 +104,10 @@ def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds
     kind, loss = max(((kind, errors.delta_ap[kind]) for kind in KIND_WORDS), key=lambda pair: pair[1])
     if not loss > 0:  # NaN too
         return sentence
-    name, _ = KIND_WORDS[kind]
+    name, plain, _ = KIND_WORDS[kind]
     return (
-        f"{sentence} The error that costs most is “{name.lower()}”: without it AP at IoU {errors.iou_threshold:.2f} "
-        f"would be {loss:.3f} higher."
+        f"{sentence} The kind of error that costs most is {name.lower()} ({plain}): without it AP at IoU "
+        f"{errors.iou_threshold:.2f} would be {loss:.3f} higher."
     )
 
 
@@ -162,13 +164,14 @@ def class_table(evaluation: Evaluation, curves: ScoreCurves) -> tuple[list[str],
         score = Cell(_UNDEFINED, None) if math.isnan(best.score) else Cell(score_text(best.score), best.score)
         cells += [_cell(best.f1), score]
         cells += [Cell(f"{number:,}", number) for number in (result.num_ground_truth, result.num_detections)]
-        rows.append((printable(result.name) or f"class {result.id}", cells))
+        rows.append((shown(result.name, f"class {result.id}"), cells))
     return [*keys, "best F1", "at score", "objects", "detections"], rows
 
 
-def size_rows(evaluation: Evaluation) -> list[Bar]:
-    """AP, AR and objects of every area range, ``all`` first."""
-    protocol = evaluation.protocol
+def size_rows(evaluation: Evaluation, *, iou: float, score: float) -> list[Bar]:
+    """AP and AR of every area range, its objects, those missed and the false detections at an IoU from a score on."""
+    protocol, table = evaluation.protocol, evaluation.matches
+    believed = table.score >= score
     found = {
         (measure.area, measure.kind): evaluation.summary[measure.key]
         for measure in measures(protocol)
@@ -178,9 +181,12 @@ def size_rows(evaluation: Evaluation) -> list[Bar]:
     for k, area in enumerate(protocol.area_ranges):
         ap = found.get((area.label, "AP"), evaluation.summary["AP"] if area.label == "all" else math.nan)
         ar = found.get((area.label, "AR"), math.nan)
-        objects = int(evaluation.matches.num_ground_truth[:, k].sum())
-        share = 0.0 if math.isnan(ap) else ap
-        rows.append(Bar(printable(area.label), _limits(area), (text(ap), text(ar), f"{objects:,}"), share))
+        objects = int(table.num_ground_truth[:, k].sum())
+        counted = believed & ~table.is_ignored(iou, area.label)
+        right = int((counted & table.is_true_positive(iou, area.label)).sum())
+        counts = (objects, objects - right, int(counted.sum()) - right)
+        numbers = (text(ap), text(ar), *(f"{count:,}" for count in counts))
+        rows.append(Bar(shown(area.label), "", _limits(area), numbers, 0.0 if math.isnan(ap) else ap))
     return rows
 
 
@@ -191,9 +197,9 @@ def error_rows(errors: ErrorKinds) -> list[Bar]:
     order = sorted(losses, key=lambda kind: (math.isnan(losses[kind]), -losses[kind]))
     rows = []
     for kind in order:
-        name, words = KIND_WORDS[kind]
+        name, plain, words = KIND_WORDS[kind]
         share = losses[kind] / most if most > 0 and losses[kind] > 0 else 0.0
-        rows.append(Bar(name, words, (f"{errors.counts[kind]:,}", text(losses[kind], 4)), share))
+        rows.append(Bar(name, plain, words, (f"{errors.counts[kind]:,}", text(losses[kind], 4)), share))
     return rows
 
 
@@ -217,9 +223,9 @@ def by_iou(evaluation: Evaluation) -> dict[str, Any]:
 def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
     """How the numbers were made."""
     protocol = evaluation.protocol
-    areas = "; ".join(f"{printable(area.label)}: {_limits(area)}" for area in protocol.area_ranges)
+    areas = "; ".join(f"{shown(area.label)}: {_limits(area)}" for area in protocol.area_ranges)
     rows = [
-        ("Protocol", printable(protocol.name)),
+        ("Protocol", shown(protocol.name)),
         ("IoU thresholds", ", ".join(f"{threshold:.4g}" for threshold in protocol.iou_thresholds)),
         ("Recalls", f"{len(protocol.recall_thresholds)}"),
         ("Detections a class and image", ", ".join(map(str, protocol.max_dets))),

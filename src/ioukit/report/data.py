@@ -18,6 +18,7 @@ from ioukit.evaluation import confusion_matrix, error_kinds, outcomes, score_cur
 from ioukit.report import _numbers
 from ioukit.report._curves import slider
 from ioukit.report._images import matrix_cells, pictures
+from ioukit.report._names import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,7 +148,7 @@ def report_data(
     now = created or datetime.datetime.now(datetime.timezone.utc)
     score = f"at score {_numbers.score_text(point.score)} or more" if len(table) else "at any score"
     return ReportData(
-        title=printable(title if title is not None else by_role.get("Detections", "Evaluation")),
+        title=shown(title if title is not None else by_role.get("Detections", "Evaluation")),
         against=by_role.get("Ground truth", ""),
         created=f"{now:%Y-%m-%d %H:%M}" + (f" {now:%Z}" if now.tzinfo is not None else ""),
         facts=tuple(_facts(evaluation, curves)),
@@ -156,7 +157,7 @@ def report_data(
         coco=tuple(_numbers.coco_rows(evaluation)),
         class_columns=tuple(columns),
         class_rows=tuple(rows),
-        sizes=tuple(_numbers.size_rows(evaluation)),
+        sizes=tuple(_numbers.size_rows(evaluation, iou=point.iou, score=point.score)),
         errors=() if errors is None else tuple(_numbers.error_rows(errors)),
         error_ap="" if errors is None else _numbers.value_text(errors.ap),
         iou=f"{point.iou:.2f}",
@@ -164,7 +165,7 @@ def report_data(
         notes=tuple(notes),
         settings=(
             *_numbers.settings(evaluation),
-            ("Curves, matrix, images", f"IoU {point.iou:.4g}, area “{printable(area)}”, {score}"),
+            ("Curves, matrix, images", f"IoU {point.iou:.4g}, area “{shown(area)}”, {score}"),
             ("ioukit", _core.__version__),
             ("Python, NumPy", f"{platform.python_version()}, {np.__version__}"),
             ("System", f"{platform.system()} {platform.machine()}"),
@@ -178,7 +179,7 @@ def report_data(
 def _curves(evaluation: Evaluation, curves: ScoreCurves, point: _Point) -> tuple[dict[str, Any], dict[str, str]]:
     """What the page draws of curves, and why it does not."""
     drawn: dict[str, Any] = {
-        "classes": [printable(result.name) or f"class {result.id}" for result in evaluation.per_class],
+        "classes": [shown(result.name, f"class {result.id}") for result in evaluation.per_class],
         "names": [],
         "curves": slider(curves),
         "byIou": _numbers.by_iou(evaluation),
@@ -220,26 +221,26 @@ def _boxes(
     )
     cells = matrix_cells(confusion)
     became = outcomes(table, ground_truth, detections, iou=point.iou, area=point.area, score_threshold=point.score)
-    shown = pictures(table, ground_truth, detections, became, cells, folder=folder, worst=worst)
+    gathered = pictures(table, ground_truth, detections, became, cells, folder=folder, worst=worst)
     for cell in cells:
-        cell["images"] = [[shown.place[image], times] for image, times in cell["images"]]
+        cell["images"] = [[gathered.place[image], times] for image, times in cell["images"]]
     drawn = {
         "names": _names(ground_truth.categories),
         "matrix": {"classes": _names(confusion.categories), "cells": cells} if cells else None,
-        "images": shown.images,
-        "worst": shown.worst,
+        "images": gathered.images,
+        "worst": gathered.worst,
     }
     missing = {}
     if not cells:
         missing["matrix"] = "There is neither an object nor a detection to count."
-    if not shown.worst:
+    if not gathered.worst:
         missing["images"] = "No image has an error at this score." if len(table.image_ids) else "There is no image."
-    return drawn, missing, shown.notes
+    return drawn, missing, gathered.notes
 
 
 def _names(categories: Categories) -> list[str]:
     listed = zip(categories.ids.tolist(), categories.names, strict=True)
-    return [printable(name) or f"class {number}" for number, name in listed]
+    return [shown(name, f"class {number}") for number, name in listed]
 
 
 def _facts(evaluation: Evaluation, curves: ScoreCurves) -> list[tuple[str, str]]:
@@ -259,4 +260,4 @@ def _input_file(role: str, path: Path) -> InputFile:
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
             digest.update(block)
-    return InputFile(role, printable(path.name), path.stat().st_size, digest.hexdigest())
+    return InputFile(role, shown(path.name), path.stat().st_size, digest.hexdigest())

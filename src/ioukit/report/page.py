@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["report_page"]
 
-# One program in one scope, in this order.
-_SCRIPTS = ("base.js", "charts.js", "operating.js", "tables.js", "matrix.js", "pictures.js", "main.js")
+_SCRIPTS = ("words", "charts", "operating", "tables", "matrix", "pictures", "main")
 
 
 def report_page(data: ReportData) -> str:
@@ -21,11 +20,10 @@ def report_page(data: ReportData) -> str:
     Raises:
         ModuleNotFoundError: If Jinja2 is not installed.
     """
-    program = "".join(_html.asset(f"report/{name}") for name in _SCRIPTS)
     return _html.page(
         _html.asset("report/report.html.j2"),
-        css=_html.asset("report/report.css"),
-        js=f'"use strict";\n(() => {{\n{program}}})();\n',
+        css=_html.style("report/report.css"),
+        js=_html.program(*(f"report/{name}.js" for name in _SCRIPTS)),
         data=data.drawn,
         needed_by="Evaluation.report",
         report=data,

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ioukit.overlap.variants import VARIANTS
-from ioukit.report._html import asset, page
+from ioukit.report import _html
 
 if TYPE_CHECKING:
     from ioukit.overlap.variants import Variant
@@ -37,7 +37,7 @@ TITLES = {
 LOSSES = ("iou", "giou", "diou", "ciou", "eiou", "siou", "mpdiou", "alpha_iou", "inner_iou", "nwd")
 """The overlaps of which `ioukit.losses` has 1 less."""
 
-SCRIPTS = ("measures", "words", "drawing", "stage", "boxes", "nms")
+_SCRIPTS = ("measures", "words", "drawing", "stage", "boxes", "nms")
 
 
 class Preset(NamedTuple):
@@ -129,11 +129,10 @@ def playground_page() -> str:
         >>> playground_page().startswith("<!doctype html>")
         True
     """
-    scripts = "\n".join(asset(f"playground_{name}.js") for name in SCRIPTS)
-    return page(
-        asset("playground.html.j2"),
-        css=asset("playground.css"),
-        js=f"(() => {{\n{scripts}}})();\n",
+    return _html.page(
+        _html.asset("playground/playground.html.j2"),
+        css=_html.style("playground/playground.css"),
+        js=_html.program(*(f"playground/{name}.js" for name in _SCRIPTS)),
         data={
             "image_size": IMAGE_SIZE,
             "variants": [_as_data(variant) for variant in VARIANTS],

@@ -22,28 +22,28 @@ function lineChart(holder, spec) {
   const x = (value) => left + ((value - spec.x.low) / (spec.x.high - spec.x.low || 1)) * (width - left - right);
   const y = (value) => height - bottom - ((value - spec.y.low) / (spec.y.high - spec.y.low || 1)) * (height - top - bottom);
   const place = (value) => value.toFixed(1);
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": spec.label });
+  const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": spec.label });
   for (const tick of ticks(spec.y.low, spec.y.high, height < 260 ? 4 : 5)) {
     picture.append(
-      svg("line", { class: "grid", x1: left, x2: width - right, y1: place(y(tick.value)), y2: place(y(tick.value)) }),
-      svg("text", { x: left - 8, y: place(y(tick.value) + 4), "text-anchor": "end" }, tick.text));
+      shape("line", { class: "grid", x1: left, x2: width - right, y1: place(y(tick.value)), y2: place(y(tick.value)) }),
+      shape("text", { x: left - 8, y: place(y(tick.value) + 4), "text-anchor": "end" }, tick.text));
   }
   for (const tick of ticks(spec.x.low, spec.x.high, width < 360 ? 4 : 6)) {
     picture.append(
-      svg("line", { class: "grid", x1: place(x(tick.value)), x2: place(x(tick.value)), y1: top, y2: height - bottom }),
-      svg("text", { x: place(x(tick.value)), y: height - bottom + 18, "text-anchor": "middle" }, tick.text));
+      shape("line", { class: "grid", x1: place(x(tick.value)), x2: place(x(tick.value)), y1: top, y2: height - bottom }),
+      shape("text", { x: place(x(tick.value)), y: height - bottom + 18, "text-anchor": "middle" }, tick.text));
   }
   picture.append(
-    svg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),
-    svg("text", { class: "axis-title", x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, spec.x.title),
-    svg("text", { class: "axis-title", transform: `translate(12 ${(top + height - bottom) / 2}) rotate(-90)`,
+    shape("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),
+    shape("text", { class: "axis-title", x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, spec.x.title),
+    shape("text", { class: "axis-title", transform: `translate(12 ${(top + height - bottom) / 2}) rotate(-90)`,
       "text-anchor": "middle" }, spec.y.title));
   for (const f1 of spec.iso || []) {
     // Of one F1: precision = F1 * recall / (2 * recall - F1).
     const points = Array.from({ length: 49 }, (_, k) => f1 / (2 - f1) + (k / 48) * (1 - f1 / (2 - f1)))
       .map((recall) => `${place(x(recall))} ${place(y(Math.min(1, (f1 * recall) / (2 * recall - f1))))}`);
-    picture.append(svg("path", { class: "iso", d: `M${points.join("L")}` }));
-    picture.append(svg("text", { class: "iso-label", x: width - right - 3, y: place(y(f1 / (2 - f1)) - 4),
+    picture.append(shape("path", { class: "iso", d: `M${points.join("L")}` }));
+    picture.append(shape("text", { class: "iso-label", x: width - right - 3, y: place(y(f1 / (2 - f1)) - 4),
       "text-anchor": "end" }, `F1 ${f1}`));
   }
   for (const series of spec.series) {
@@ -54,25 +54,25 @@ function lineChart(holder, spec) {
       path += `${pen}${place(x(a))} ${place(y(b))}`;
       pen = "L";
     }
-    if (path) picture.append(svg("path", { class: `line ${series.style}`, d: path }));
+    if (path) picture.append(shape("path", { class: `line ${series.style}`, d: path }));
     if (series.dots) {
       for (const [a, b] of series.points) {
         if (Number.isFinite(a) && Number.isFinite(b)) {
-          picture.append(svg("circle", { class: `dot ${series.style}`, cx: place(x(a)), cy: place(y(b)), r: 4 }));
+          picture.append(shape("circle", { class: `dot ${series.style}`, cx: place(x(a)), cy: place(y(b)), r: 4 }));
         }
       }
     }
   }
   if (Number.isFinite(spec.cursor)) {
-    picture.append(svg("line", { class: "cursor", x1: place(x(spec.cursor)), x2: place(x(spec.cursor)), y1: top,
+    picture.append(shape("line", { class: "cursor", x1: place(x(spec.cursor)), x2: place(x(spec.cursor)), y1: top,
       y2: height - bottom }));
   }
   for (const dot of spec.dots || []) {
     if (!Number.isFinite(dot.x) || !Number.isFinite(dot.y)) continue;
-    picture.append(svg("circle", { class: `dot ${dot.style}`, cx: place(x(dot.x)), cy: place(y(dot.y)), r: 5.5 }));
+    picture.append(shape("circle", { class: `dot ${dot.style}`, cx: place(x(dot.x)), cy: place(y(dot.y)), r: 5.5 }));
   }
   if (spec.pick) {
-    const area = svg("rect", { class: "pick", x: left, y: top, width: width - left - right, height: height - top - bottom });
+    const area = shape("rect", { class: "pick", x: left, y: top, width: width - left - right, height: height - top - bottom });
     const pick = (event) => {
       const frame = picture.getBoundingClientRect();
       const scale = width / (frame.width || width);
@@ -100,7 +100,7 @@ function drawnToFit(holder, draw) {
 
 // items: [[text, style], ...]; a text is a string or an element.
 function legend(holder, items) {
-  holder.replaceChildren(...items.map(([text, style]) => html("li", {},
-    svg("svg", { viewBox: "0 0 28 10", "aria-hidden": "true" },
-      svg("line", { class: `line ${style}`, x1: 0, x2: 28, y1: 5, y2: 5 })), html("span", {}, text))));
+  holder.replaceChildren(...items.map(([text, style]) => element("li", {},
+    shape("svg", { viewBox: "0 0 28 10", "aria-hidden": "true" },
+      shape("line", { class: `line ${style}`, x1: 0, x2: 28, y1: 5, y2: 5 })), element("span", {}, text))));
 }

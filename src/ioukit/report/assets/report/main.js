@@ -1,14 +1,5 @@
-// The switch for light and dark, then every part.
+// Every part, once all of them are known.
 
-function startTheme() {
-  const group = byId("theme");
-  choice(group, (value) => {
-    if (value === "auto") document.documentElement.removeAttribute("data-theme");
-    else document.documentElement.setAttribute("data-theme", value);
-  });
-}
-
-startTheme();
 startOperating();
 startByIou();
 startClassTable();

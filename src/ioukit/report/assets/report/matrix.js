@@ -65,22 +65,22 @@ function startMatrix() {
         else mostWrong = Math.max(mostWrong, value(a, b));
       }
     }
-    const table = html("table", { role: "grid", "aria-label": "Confusion matrix: rows are true classes, columns predicted ones",
+    const table = element("table", { role: "grid", "aria-label": "Confusion matrix: rows are true classes, columns predicted ones",
       "aria-describedby": "matrix-help" });
-    const head = html("tr", { role: "row" }, html("th", { role: "columnheader", scope: "col", class: "corner" }, "predicted →", html("br"), "true ↓"));
+    const head = element("tr", { role: "row" }, element("th", { role: "columnheader", scope: "col", class: "corner" }, "predicted →", element("br"), "true ↓"));
     for (const b of shown) {
-      head.append(html("th", { role: "columnheader", scope: "col", class: b === count && "edge", title: predictedName(b) },
-        html("span", {}, predictedName(b))));
+      head.append(element("th", { role: "columnheader", scope: "col", class: b === count && "edge", title: predictedName(b) },
+        element("span", {}, predictedName(b))));
     }
-    table.append(html("thead", { role: "rowgroup" }, head));
-    const body = html("tbody", { role: "rowgroup" });
+    table.append(element("thead", { role: "rowgroup" }, head));
+    const body = element("tbody", { role: "rowgroup" });
     for (const a of shown) {
-      const row = html("tr", { role: "row", class: a === count && "edge-row" },
-        html("th", { role: "rowheader", scope: "row", title: truthName(a) }, named(a === count ? "background" : truthName(a))));
+      const row = element("tr", { role: "row", class: a === count && "edge-row" },
+        element("th", { role: "rowheader", scope: "row", title: truthName(a) }, named(a === count ? "background" : truthName(a))));
       for (const b of shown) {
         const number = value(a, b);
         const text = !number ? "" : state.values === "counts" ? short(number) : number.toFixed(2);
-        const td = html("td", { role: "gridcell", tabindex: -1, class: `${shade(number, a === b ? mostRight : mostWrong, a === b)}${b === count ? " edge" : ""}`,
+        const td = element("td", { role: "gridcell", tabindex: -1, class: `${shade(number, a === b ? mostRight : mostWrong, a === b)}${b === count ? " edge" : ""}`,
           "aria-label": `${truthName(a)}, predicted ${predictedName(b)}: ${state.values === "counts" ? whole(number) : text || "0"}`, "aria-selected": "false" }, text);
         td.dataset.true = a;
         td.dataset.predicted = b;
@@ -106,17 +106,14 @@ function startMatrix() {
     td.setAttribute("aria-selected", "true");
     const cell = at(truth, predicted);
     panel.classList.remove("screen-only"); // there is something to print now
-    panel.replaceChildren(html("h3", {}, sentence(cell, truth, predicted)));
-    if (!cell) {
-      panel.append(html("p", { class: "soft small" }, "No image to show."));
-      return;
-    }
-    const list = cell.images.map(([image]) => image);
-    const more = cell.total - list.length;
-    panel.append(
-      html("p", { class: "soft small" }, `On ${plural(cell.total, "image")}${more ? `; the ${whole(list.length)} with the most:` : ":"}`),
-      html("ul", { role: "list" }, cell.images.map(([image, times]) => html("li", {}, imageButton(image, list,
-        times > 1 ? `${whole(times)} ×` : "")))));
+    const list = cell ? cell.images.map(([image]) => image) : [];
+    const more = cell ? cell.total - list.length : 0;
+    const words = cell ? `On ${plural(cell.total, "image")}${more ? `; the ${whole(list.length)} with the most:` : ":"}` : "No image to show.";
+    // The list itself is not read out: it may be long.
+    panel.querySelector('[role="status"]').replaceChildren(element("h3", {}, sentence(cell, truth, predicted)),
+      element("p", { class: "soft small" }, words));
+    panel.querySelector("ul").replaceChildren(...(cell ? cell.images : []).map(([image, times]) =>
+      element("li", {}, imageButton(image, list, times > 1 ? `${whole(times)} ×` : ""))));
   }
 
   const walk = (td, event) => {

@@ -37,8 +37,8 @@ function startOperating() {
   const across = (position) => count - 1 - position;
   slider.max = String(count - 1);
   for (const select of document.querySelectorAll("select.class-choice")) {
-    select.append(html("option", { value: 0 }, "All classes"),
-      ...DATA.classes.map((name, k) => html("option", { value: k + 1 }, name)));
+    select.append(element("option", { value: 0 }, "All classes"),
+      ...DATA.classes.map((name, k) => element("option", { value: k + 1 }, name)));
     select.addEventListener("change", () => choose({ row: Number(select.value) }));
   }
   slider.addEventListener("input", () => choose({ position: across(Number(slider.value)) }));
@@ -68,8 +68,8 @@ function startOperating() {
     byId("best").disabled = !(CURVES.rows[chosen.row].best >= 0) || chosen.position === CURVES.rows[chosen.row].best;
     const { n } = CURVES.rows[chosen.row];
     byId("now-words").replaceChildren(
-      n === 0 ? html("span", {}, named(rowName(chosen.row)), " has no object to find, so there is no recall.")
-        : html("span", {}, named(rowName(chosen.row)), `: of ${plural(n, "object")} ${whole(now.tp)} ${now.tp === 1 ? "is" : "are"} found; `
+      n === 0 ? element("span", {}, named(rowName(chosen.row)), " has no object to find, so there is no recall.")
+        : element("span", {}, named(rowName(chosen.row)), `: of ${plural(n, "object")} ${whole(now.tp)} ${now.tp === 1 ? "is" : "are"} found; `
           + `of ${plural(now.tp + now.fp, "detection")} ${whole(now.fp)} ${now.fp === 1 ? "is" : "are"} false.`));
   }
 

@@ -3,6 +3,7 @@
 // Objects found, true and false positives, objects missed, objects and detections that do not count.
 const KINDS = ["gt", "tp", "fp", "fn", "ignored", "ignored"];
 const SCORED = [1, 2, 5];
+const SOME_IGNORED = DATA.images.some(({ boxes = [] }) => boxes.some((kind, k) => k % 7 === 0 && kind >= 4));
 
 function imageWords(image) {
   return `${whole(image.fp)} false, ${whole(image.fn)} missed, ${whole(image.tp)} found`;
@@ -23,29 +24,29 @@ function boxesOf(image) {
 // letters: their size in units of the image.
 function picture(image, size) {
   const { w, h } = image;
-  const drawing = svg("svg", { class: image.thumb ? "picture photo" : "picture", viewBox: `0 0 ${w} ${h}`, role: "img",
+  const drawing = shape("svg", { class: image.thumb ? "picture photo" : "picture", viewBox: `0 0 ${w} ${h}`, role: "img",
     preserveAspectRatio: "xMidYMid meet", "aria-label": `${image.name}: ${imageWords(image)}` });
-  if (image.thumb) drawing.append(svg("image", { href: image.thumb, width: w, height: h, preserveAspectRatio: "none" }));
-  else drawing.append(svg("rect", { class: "frame", width: w, height: h }));
-  const labels = svg("g", { class: "labels" });
+  if (image.thumb) drawing.append(shape("image", { href: image.thumb, width: w, height: h, preserveAspectRatio: "none" }));
+  else drawing.append(shape("rect", { class: "frame", width: w, height: h }));
+  const labels = shape("g", { class: "labels" });
   const taken = [];
   const boxes = boxesOf(image);
   // What is wrong lies on top.
   for (const kind of ["ignored", "gt", "tp", "fn", "fp"]) {
-    const group = svg("g", { class: `k-${kind}` });
-    const words = svg("g", { class: `k-${kind}` });
+    const group = shape("g", { class: `k-${kind}` });
+    const words = shape("g", { class: `k-${kind}` });
     for (const box of boxes) {
       if (box.kind !== kind) continue;
       const place = { x: box.x, y: box.y, width: box.w, height: box.h };
-      if (image.thumb) group.append(svg("rect", { class: "halo", ...place }));
-      group.append(svg("rect", { class: "box", ...place }));
-      const text = `${kind === "fn" ? "missed " : ""}${box.label}${box.score === null ? "" : ` ${box.score.toFixed(2)}`}`;
+      if (image.thumb) group.append(shape("rect", { class: "halo", ...place }));
+      group.append(shape("rect", { class: "box", ...place }));
+      const text = labelText(box, Math.min(32, Math.floor((image.w / size - 0.7) / 0.54)));
       const spot = labelSpot(box, text, size, image, taken);
       if (spot) {
         taken.push(spot);
-        words.append(svg("rect", { class: "label-back", x: spot.x, y: spot.y, width: spot.w, height: spot.h }),
-          svg("rect", { class: "label-mark", x: spot.x, y: spot.y, width: size * 0.22, height: spot.h }),
-          svg("text", { class: "label", x: spot.x + size * 0.45, y: spot.y + size * 0.95, "font-size": size,
+        words.append(shape("rect", { class: "label-back", x: spot.x, y: spot.y, width: spot.w, height: spot.h }),
+          shape("rect", { class: "label-mark", x: spot.x, y: spot.y, width: size * 0.22, height: spot.h }),
+          shape("text", { class: "label", x: spot.x + size * 0.45, y: spot.y + size * 0.95, "font-size": size,
             textLength: text.length > 3 ? (spot.w - size * 0.7).toFixed(1) : null, lengthAdjust: "spacingAndGlyphs" }, text));
       }
     }
@@ -56,8 +57,17 @@ function picture(image, size) {
   return drawing;
 }
 
+// The name is cut where the whole would be longer than so many letters; nothing where not even a few fit.
+function labelText(box, most) {
+  const before = box.kind === "fn" ? "missed " : "", after = box.score === null ? "" : ` ${box.score.toFixed(2)}`;
+  const room = most - before.length - after.length, letters = [...box.label];
+  if (room < Math.min(3, letters.length)) return "";
+  return before + (letters.length > room ? `${letters.slice(0, room - 1).join("")}…` : box.label) + after;
+}
+
 // Above the box, in its corner or below it, within the image and clear of other labels; nowhere if all is taken.
 function labelSpot(box, text, size, image, taken) {
+  if (!text) return null;
   const w = Math.min(image.w, size * (0.54 * text.length + 0.7));
   const h = size * 1.3;
   const x = Math.max(0, Math.min(box.x, image.w - w));
@@ -72,20 +82,19 @@ function labelSpot(box, text, size, image, taken) {
 
 // Checkboxes that hide a kind of box in everything within `scope`.
 function overlaySwitches(holder, scope, labelsShown) {
-  const present = new Set(DATA.images.flatMap((image) => (image.boxes || []).filter((_, k) => k % 7 === 0)));
   const options = [["tp", "found (TP)"], ["fp", "false (FP)"], ["fn", "missed (FN)"], ["gt", "objects found"]];
-  if (present.has(4) || present.has(5)) options.push(["ignored", "ignored"]);
+  if (SOME_IGNORED) options.push(["ignored", "ignored"]);
   for (const [kind, text] of options) {
-    holder.append(html("label", { class: "check" },
-      html("input", { type: "checkbox", value: kind, checked: kind !== "gt",
+    holder.append(element("label", { class: "check" },
+      element("input", { type: "checkbox", value: kind, checked: kind !== "gt",
         onchange: (event) => scope.classList.toggle(`hide-${kind}`, !event.target.checked) }),
-      svg("svg", { class: `key k-${kind}`, viewBox: "0 0 26 14", "aria-hidden": "true" },
-        svg("rect", { class: "box", x: 1.5, y: 1.5, width: 23, height: 11, "stroke-width": 2 })), text));
+      shape("svg", { class: `key k-${kind}`, viewBox: "0 0 26 14", "aria-hidden": "true" },
+        shape("rect", { class: "box", x: 1.5, y: 1.5, width: 23, height: 11, "stroke-width": 2 })), text));
   }
   scope.classList.add("hide-gt");
   scope.classList.toggle("hide-labels", !labelsShown);
-  holder.append(html("label", { class: "check" },
-    html("input", { type: "checkbox", value: "labels", checked: labelsShown,
+  holder.append(element("label", { class: "check" },
+    element("input", { type: "checkbox", value: "labels", checked: labelsShown,
       onchange: (event) => scope.classList.toggle("hide-labels", !event.target.checked) }), "labels"));
 }
 
@@ -93,9 +102,9 @@ let viewer = null;
 
 function imageButton(position, list, times) {
   const image = DATA.images[position];
-  const words = [named(image.name), times ? html("span", { class: "times" }, times) : null];
-  if (!image.boxes) return html("span", {}, words);
-  return html("button", { type: "button", onclick: () => viewer(position, list) }, words);
+  const words = [named(image.name), times ? element("span", { class: "times" }, times) : null];
+  if (!image.boxes) return element("span", {}, words);
+  return element("button", { type: "button", onclick: () => viewer(position, list) }, words);
 }
 
 function startViewer() {
@@ -149,10 +158,10 @@ function startGallery() {
   gallery.classList.toggle("single", DATA.worst.length === 1);
   gallery.append(...DATA.worst.map((position) => {
     const image = DATA.images[position];
-    return html("figure", { class: "card" },
-      html("button", { type: "button", "aria-label": `Show ${image.name} large: ${imageWords(image)}`,
+    return element("figure", { class: "card" },
+      element("button", { type: "button", "aria-label": `Show ${image.name} large: ${imageWords(image)}`,
         onclick: () => viewer(position, DATA.worst) }, picture(image, 11 / Math.min(330 / image.w, 248 / image.h))),
-      html("figcaption", {}, html("span", { class: "title" }, named(image.name)),
-        html("span", { class: "counts" }, imageWords(image))));
+      element("figcaption", {}, element("span", { class: "title" }, named(image.name)),
+        element("span", { class: "counts" }, imageWords(image))));
   }));
 }

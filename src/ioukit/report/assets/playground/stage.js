@@ -16,7 +16,7 @@ function moved(box, coordinates, dx, dy, step) {
   const limit = (x, low, high) => Math.min(Math.max(x, low), high);
   const result = [...box];
   for (const axis of [0, 1]) {
-    const shift = axis === 0 ? dx : dy, low = box[axis], high = box[axis + 2], end = data.image_size[axis];
+    const shift = axis === 0 ? dx : dy, low = box[axis], high = box[axis + 2], end = DATA.image_size[axis];
     const [lowMoves, highMoves] = [coordinates.includes(axis), coordinates.includes(axis + 2)];
     if (lowMoves && highMoves) {
       const start = limit(shift === 0 ? low : snapped(low + shift), 0, end - (high - low));
@@ -99,7 +99,7 @@ function makeStage(svg, state, change) {
 
   // In units of the picture, whatever its size on the screen.
   function place(event) {
-    const { left, top, width } = svg.getBoundingClientRect(), unit = width / data.image_size[0];
+    const { left, top, width } = svg.getBoundingClientRect(), unit = width / DATA.image_size[0];
     return [(event.clientX - left) / unit, (event.clientY - top) / unit, (event.pointerType === "touch" ? 16 : 10) / unit];
   }
 
@@ -111,7 +111,7 @@ function makeStage(svg, state, change) {
     event.preventDefault();
     held = { ...grip, from: [x, y], box: [...state[grip.name]], pointer: event.pointerId };
     svg.setPointerCapture(event.pointerId);
-    find(`${grip.name}-box`).focus({ preventScroll: true, focusVisible: false });
+    byId(`${grip.name}-box`).focus({ preventScroll: true, focusVisible: false });
   });
   // A finger that holds a box does not scroll the page; beside the boxes it does. Chromium knows no touch-action of the
   // parts of a picture.
@@ -174,7 +174,7 @@ function areaOf([x1, y1, x2, y2]) { return (x2 - x1) * (y2 - y1); }
 
 // The names of regions, where there is room for them, and of the boxes.
 function labels({ object, detection, chosen }, inner, unit) {
-  const made = [], [width, height] = data.image_size, small = unit < 22;
+  const made = [], [width, height] = DATA.image_size, small = unit < 22;
   const room = [(small ? 26 : 54) / unit, (small ? 16 : 20) / unit];
   const write = (text, x, y, attributes) => made.push(shape("text", { x: x * unit, y: y * unit, ...attributes }, text));
   // The largest of some rectangles, if a name fits into it.

@@ -1,4 +1,3 @@
-"use strict";
 // What the overlaps are: the formulas of ioukit, each written once, over numbers that know their slopes.
 
 // A number and its slopes in x1, y1, x2, y2 of the detection. Slopes at kinks are those that ioukit documents: a tie of

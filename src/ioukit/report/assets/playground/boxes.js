@@ -1,25 +1,25 @@
 // The two boxes and everything that is said of them.
 
-const byName = Object.fromEntries(data.variants.map((variant) => [variant.name, variant]));
+const byName = Object.fromEntries(DATA.variants.map((variant) => [variant.name, variant]));
 const state = {
-  object: [...data.presets[0].object],
-  detection: [...data.presets[0].detection],
+  object: [...DATA.presets[0].object],
+  detection: [...DATA.presets[0].detection],
   chosen: "iou",
   snap: true,
   // The defaults of the library, and values for what has none; the picture counts as the image.
-  options: { of: "second", alpha: 3, ratio: 0.75, constant: 12.8, image_size: data.image_size },
+  options: { of: "second", alpha: 3, ratio: 0.75, constant: 12.8, image_size: DATA.image_size },
 };
 const SIDE_NAMES = ["x1", "y1", "x2", "y2"];
 const LIMITS = { alpha: [0.1, 10, 0.1], ratio: [0.1, 4, 0.05], constant: [0.1, 100, 0.1] };
 
-const pressPreset = chips(find("presets"), data.presets.map(({ title }) => title), (k) => {
-  const { object, detection } = data.presets[k];
+const pressPreset = chips(byId("presets"), DATA.presets.map(({ title }) => title), (k) => {
+  const { object, detection } = DATA.presets[k];
   Object.assign(state, { object: [...object], detection: [...detection] });
   update(true);
 });
 
 // The table of measures: each row shows a value and chooses its measure.
-const rows = data.variants.map(({ name, title }) => {
+const rows = DATA.variants.map(({ name, title }) => {
   const button = element("button", { type: "button", id: `choose-${name}`, "aria-pressed": "false" }, title);
   button.addEventListener("click", () => choose(name));
   const value = element("data", { id: `value-${name}` });
@@ -29,14 +29,14 @@ const rows = data.variants.map(({ name, title }) => {
   const row = element("tr", {}, element("th", { scope: "row" }, button), element("td", {}, gauge), element("td", {}, value));
   return { name, button, value, bar, mark, gauge, row };
 });
-find("values").append(...rows.map(({ row }) => row));
+byId("values").append(...rows.map(({ row }) => row));
 
-find("chosen").append(
-  ...data.variants.map(({ name, title, has_loss: hasLoss }) =>
+byId("chosen").append(
+  ...DATA.variants.map(({ name, title, has_loss: hasLoss }) =>
     element("option", { value: name }, hasLoss ? `1 \u2212 ${title}` : `${title} (no loss)`)),
 );
-find("chosen").addEventListener("change", (event) => choose(event.target.value));
-find("snap").addEventListener("change", (event) => {
+byId("chosen").addEventListener("change", (event) => choose(event.target.value));
+byId("snap").addEventListener("change", (event) => {
   state.snap = event.target.checked;
 });
 
@@ -53,7 +53,7 @@ function showDetail() {
   show("detail-formula", variant.formula);
   const made = Object.entries(variant.options).map(([name, help]) => {
     const help_id = `help-${name}`;
-    if (name === "image_size") return element("p", {}, `image_size = (${data.image_size.join(", ")}), the picture. ${help}`);
+    if (name === "image_size") return element("p", {}, `image_size = (${DATA.image_size.join(", ")}), the picture. ${help}`);
     const [low, high, step] = LIMITS[name] ?? [];
     const input = name === "of"
       ? element("select", { id: `option-${name}`, "aria-describedby": help_id },
@@ -69,17 +69,17 @@ function showDetail() {
     return element("p", {}, element("label", { for: `option-${name}` }, `${name} `), input, " ",
       element("span", { id: help_id }, help));
   });
-  find("detail-options").replaceChildren(...made);
+  byId("detail-options").replaceChildren(...made);
   const texts = { Range: variant.range, "Without area": variant.degenerate, Gradient: variant.gradient, Reference: variant.reference };
-  find("detail-text").replaceChildren(
+  byId("detail-text").replaceChildren(
     ...Object.entries(texts).flatMap(([term, text]) => [element("dt", {}, term), element("dd", {}, text)]),
     element("dt", {}, "Slopes of the loss"), element("dd", { id: "detail-gradient" }),
   );
 }
 
-const inputs = BOXES.map((name) => SIDE_NAMES.map((side) => find(`${name}-${side}`)));
+const inputs = BOXES.map((name) => SIDE_NAMES.map((side) => byId(`${name}-${side}`)));
 inputs.forEach((fields, b) => fields.forEach((field, k) => {
-  field.setAttribute("max", data.image_size[k % 2]);
+  field.setAttribute("max", DATA.image_size[k % 2]);
   field.addEventListener("input", () => {
     const box = fields.map((one) => one.valueAsNumber), opposite = (k + 2) % 4;
     const wrong = fields.some((one) => !one.validity.valid) || box[0] > box[2] || box[1] > box[3];
@@ -91,7 +91,7 @@ inputs.forEach((fields, b) => fields.forEach((field, k) => {
   field.addEventListener("blur", () => update());
 }));
 
-const drawStage = makeStage(find("stage"), state, change);
+const drawStage = makeStage(byId("stage"), state, change);
 
 let announcing;
 function change(name, box, announce = false) {
@@ -103,7 +103,7 @@ function update(announce = false) {
   const { object, detection, chosen, options } = state, variant = byName[chosen];
   state.gradient = variant.has_loss ? lossGradient(chosen, object, detection, options) : undefined;
   const both = measure("intersection", object, detection), iou = measure("iou", object, detection);
-  const either = areaOf(object) + areaOf(detection) - both, [width, height] = data.image_size;
+  const either = areaOf(object) + areaOf(detection) - both, [width, height] = DATA.image_size;
   show("iou-top", plain(both, 2), both);
   show("iou-bottom", plain(either, 2), either);
   show("iou", fixed(iou), iou);
@@ -122,11 +122,11 @@ function update(announce = false) {
     button.setAttribute("aria-pressed", String(name === chosen));
     row.className = name === chosen ? "chosen" : "";
   }
-  find("chosen").value = chosen;
+  byId("chosen").value = chosen;
   show("detail-worked", `= ${worked(chosen, object, detection, options)}`);
   const slopes = state.gradient?.map((slope, k) => element("span", {}, `${SIDE_NAMES[k]} ${fixed(slope, 4)}`));
-  find("detail-gradient").replaceChildren(...(slopes ?? ["It is no loss by itself, so there are no arrows."]));
-  for (const id of ["descend", "run"]) find(id).disabled = !variant.has_loss;
+  byId("detail-gradient").replaceChildren(...(slopes ?? ["It is no loss by itself, so there are no arrows."]));
+  for (const id of ["descend", "run"]) byId(id).disabled = !variant.has_loss;
 
   const box = (sides) => `[${sides.map((x) => Number(x.toFixed(6))).join(", ")}]`;
   show("program", programFor(chosen, box(object), box(detection), options));
@@ -136,7 +136,7 @@ function update(announce = false) {
     field.setAttribute("aria-invalid", "false");
   }));
   const same = ({ object: o, detection: d }) => o.every((x, k) => x === object[k]) && d.every((x, k) => x === detection[k]);
-  pressPreset(data.presets.findIndex(same));
+  pressPreset(DATA.presets.findIndex(same));
   drawStage();
   if (announce) {
     clearTimeout(announcing);
@@ -147,7 +147,7 @@ function update(announce = false) {
 function programFor(name, object, detection, options) {
   const given = {
     ioa: `, of="${options.of}"`, alpha_iou: `, alpha=${options.alpha}`, inner_iou: `, ratio=${options.ratio}`,
-    nwd: `, constant=${options.constant}`, mpdiou: `, image_size=(${data.image_size.join(", ")})`,
+    nwd: `, constant=${options.constant}`, mpdiou: `, image_size=(${DATA.image_size.join(", ")})`,
   }[name] ?? "";
   return `from ioukit import elementwise_${name}\n\nobject = ${object}\ndetection = ${detection}\n` +
     `elementwise_${name}(object, detection${given})`;
@@ -159,7 +159,7 @@ function descended() {
   const steepest = Math.max(...gradient.map(Math.abs)), before = measure(chosen, object, detection, options);
   for (let length = 0.2; steepest > 1e-9 && length > 4e-3; length /= 2) {
     const box = detection
-      .map((x, k) => Math.min(Math.max(x - (gradient[k] / steepest) * length, 0), data.image_size[k % 2]))
+      .map((x, k) => Math.min(Math.max(x - (gradient[k] / steepest) * length, 0), DATA.image_size[k % 2]))
       .map((x) => Math.round(x * 1e6) / 1e6); // as the fields show it
     if (box[0] > box[2]) box[0] = box[2] = (box[0] + box[2]) / 2;
     if (box[1] > box[3]) box[1] = box[3] = (box[1] + box[3]) / 2;
@@ -179,18 +179,18 @@ let running;
 function stop() {
   clearInterval(running);
   running = undefined;
-  find("run").textContent = "Let it learn";
+  byId("run").textContent = "Let it learn";
 }
-find("descend").addEventListener("click", () => descend(true));
-find("run").addEventListener("click", () => {
+byId("descend").addEventListener("click", () => descend(true));
+byId("run").addEventListener("click", () => {
   if (running) return stop();
-  find("run").textContent = "Stop";
+  byId("run").textContent = "Stop";
   running = setInterval(() => descend(false) || stop(), 40);
   return undefined;
 });
 // Whoever takes hold of something ends the run.
-document.addEventListener("pointerdown", (event) => event.target !== find("run") && running && stop());
-document.addEventListener("keydown", (event) => event.target !== find("run") && running && stop());
+document.addEventListener("pointerdown", (event) => event.target !== byId("run") && running && stop());
+document.addEventListener("keydown", (event) => event.target !== byId("run") && running && stop());
 
 showDetail();
 update();

@@ -2,20 +2,20 @@
 
 const suppression = { scene: 0, threshold: 0.5, step: 0, result: undefined };
 const letter = (k) => String.fromCharCode(65 + k);
-const score = (k) => fixed(data.scenes[suppression.scene].scores[k], 2);
+const score = (k) => fixed(DATA.scenes[suppression.scene].scores[k], 2);
 
-const pressScene = chips(find("scenes"), data.scenes.map(({ title }) => title), (k) => openScene(k));
+const pressScene = chips(byId("scenes"), DATA.scenes.map(({ title }) => title), (k) => openScene(k));
 
 function openScene(k) {
-  Object.assign(suppression, { scene: k, threshold: data.scenes[k].threshold, step: 0 });
-  find("nms-threshold").value = suppression.threshold;
-  show("nms-scene", data.scenes[k].text);
+  Object.assign(suppression, { scene: k, threshold: DATA.scenes[k].threshold, step: 0 });
+  byId("nms-threshold").value = suppression.threshold;
+  show("nms-scene", DATA.scenes[k].text);
   pressScene(k);
   decide();
 }
 
 function decide() {
-  const { boxes, scores } = data.scenes[suppression.scene];
+  const { boxes, scores } = DATA.scenes[suppression.scene];
   suppression.result = nms(boxes, scores, suppression.threshold);
   suppression.step = Math.min(suppression.step, suppression.result.steps.length);
   showStep();
@@ -53,9 +53,9 @@ function showStep() {
   const { result, step, threshold, scene } = suppression, states = known();
   show("nms-threshold-value", fixed(threshold, 2));
   show("nms-words", words());
-  find("nms-back").disabled = step === 0;
-  find("nms-reset").disabled = step === 0;
-  find("nms-step").disabled = step === result.steps.length;
+  byId("nms-back").disabled = step === 0;
+  byId("nms-reset").disabled = step === 0;
+  byId("nms-step").disabled = step === result.steps.length;
   const rows = result.order.map((k) => {
     const { state, by, overlap, beside } = states[k];
     const text = {
@@ -66,8 +66,8 @@ function showStep() {
     return element("tr", { class: state, "data-box": k },
       element("th", { scope: "row" }, letter(k)), element("td", {}, score(k)), element("td", {}, text));
   });
-  find("nms-rows").replaceChildren(...rows);
-  drawBoxes(data.scenes[scene].boxes, states);
+  byId("nms-rows").replaceChildren(...rows);
+  drawBoxes(DATA.scenes[scene].boxes, states);
 }
 
 // Where a name may stand in a box: its corners, then beside the first of them.
@@ -77,7 +77,7 @@ function corners([x1, y1, x2, y2], unit) {
 }
 
 function drawBoxes(boxes, states) {
-  const svg = find("nms"), unit = nmsUnit, made = [shape("path", { class: "grid", d: gridLines(unit) })], names = [];
+  const svg = byId("nms"), unit = nmsUnit, made = [shape("path", { class: "grid", d: gridLines(unit) })], names = [];
   const rank = { removed: 0, waiting: 1, kept: 2 };
   const order = boxes.map((_, k) => k).sort((j, k) => rank[states[j].state] - rank[states[k].state]);
   for (const k of order) {
@@ -97,22 +97,22 @@ function drawBoxes(boxes, states) {
   svg.replaceChildren(...made, ...names);
 }
 
-find("nms-step").addEventListener("click", () => move(1));
-find("nms-back").addEventListener("click", () => move(-1));
-find("nms-reset").addEventListener("click", () => move(-suppression.step));
+byId("nms-step").addEventListener("click", () => move(1));
+byId("nms-back").addEventListener("click", () => move(-1));
+byId("nms-reset").addEventListener("click", () => move(-suppression.step));
 function move(by) {
   suppression.step += by;
   showStep();
   // A button that went out of use keeps no focus: the next one takes it.
   const active = document.activeElement;
-  if (active instanceof HTMLButtonElement && active.disabled) find(by > 0 ? "nms-back" : "nms-step").focus();
+  if (active instanceof HTMLButtonElement && active.disabled) byId(by > 0 ? "nms-back" : "nms-step").focus();
 }
-find("nms-threshold").addEventListener("input", (event) => {
+byId("nms-threshold").addEventListener("input", (event) => {
   suppression.threshold = Number(event.target.value);
   decide();
 });
 
-picture(find("nms"), (pixels) => {
+picture(byId("nms"), (pixels) => {
   nmsUnit = pixels;
   if (suppression.result) showStep();
 });

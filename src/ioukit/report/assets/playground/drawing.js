@@ -1,29 +1,7 @@
-// Elements of pages and pictures.
-
-const data = JSON.parse(document.getElementById("data").textContent);
-const find = (id) => document.getElementById(id);
-
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-function shape(tag, attributes = {}, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  set(made, attributes);
-  made.append(...children);
-  return made;
-}
-
-function set(made, attributes) {
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
-}
+// What the pictures share, and buttons of which one may be pressed.
 
 function show(id, text, value) {
-  const target = find(id);
+  const target = byId(id);
   target.textContent = text;
   if (value !== undefined) target.setAttribute("value", value);
 }
@@ -39,9 +17,9 @@ function chips(parent, titles, choose) {
   return (pressed) => made.forEach((button, k) => button.setAttribute("aria-pressed", String(k === pressed)));
 }
 
-// A picture of data.image_size units, as wide as its place; `draw` gets the pixels of a unit.
+// A picture of DATA.image_size units, as wide as its place; `draw` gets the pixels of a unit.
 function picture(svg, draw) {
-  const [width, height] = data.image_size;
+  const [width, height] = DATA.image_size;
   const fit = () => {
     const pixels = Math.max(svg.clientWidth, 200) / width;
     svg.setAttribute("viewBox", `0 0 ${width * pixels} ${height * pixels}`);
@@ -52,7 +30,7 @@ function picture(svg, draw) {
 }
 
 function gridLines(pixels) {
-  const [width, height] = data.image_size, lines = [];
+  const [width, height] = DATA.image_size, lines = [];
   for (let x = 1; x < width; x += 1) lines.push(`M${x * pixels} 0V${height * pixels}`);
   for (let y = 1; y < height; y += 1) lines.push(`M0 ${y * pixels}H${width * pixels}`);
   return lines.join("");
