@@ -17,6 +17,7 @@ __all__ = [
     "check_factors",
     "check_finite",
     "check_format",
+    "check_number",
     "check_one_unit",
     "check_positive",
     "check_threads",
@@ -74,6 +75,17 @@ def check_one_unit(first: bool, second: bool) -> None:
             "normalized and absolute boxes do not mix; bring both to one unit first: "
             "boxes.denormalize(width, height) or boxes.normalize(width, height)"
         )
+
+
+def check_number(**values: float) -> None:
+    """Refuses NaN and what is no number, naming the argument."""
+    for name, value in values.items():
+        try:
+            undefined = math.isnan(value)
+        except TypeError:
+            raise TypeError(f"{name} must be a number, got {value!r}") from None
+        if undefined:
+            raise ValueError(f"{name} must be a number, got nan")
 
 
 def check_finite(**values: float) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit.plots._drawing import LITERAL, axes_for, dress, legend_beside, literal, shorten, theme_of
-from ioukit.plots._reading import chosen, curves_of, mean_defined, number, position_of_area, position_of_iou
+from ioukit.plots._reading import chosen, curves_of, mean_defined, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,9 +130,9 @@ def class_ap_figure(
         ModuleNotFoundError: If matplotlib is not installed.
     """
     curves, look = curves_of(evaluation), theme_of(theme)
-    at_area, rows = position_of_area(curves.protocol, area), chosen(curves.categories, classes)
+    at_area, rows = curves.protocol.position_of_area(area), chosen(curves.categories, classes)
     by_threshold = curves.precision[:, :, rows, at_area, -1].mean(axis=1)  # (T, K)
-    found = by_threshold.mean(axis=0) if iou is None else by_threshold[position_of_iou(curves.protocol, iou)]
+    found = by_threshold.mean(axis=0) if iou is None else by_threshold[curves.protocol.position_of_iou(iou)]
     order = np.argsort(-np.nan_to_num(found, nan=-1.0), kind="stable") if sort else np.arange(len(rows))
     rows, found, loosest = rows[order], found[order], by_threshold[0][order]
     objects = evaluation.matches.num_ground_truth[rows, at_area].tolist()

@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit._optional import import_extra
 from ioukit.plots._drawing import axes_for, dress, legend_beside, shorten, theme_of
-from ioukit.plots._reading import chosen, curves_of, mean_defined, number, position_of_area, position_of_iou
+from ioukit.plots._reading import chosen, curves_of, mean_defined, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,11 +55,11 @@ def precision_recall_figure(
         ModuleNotFoundError: If matplotlib is not installed.
     """
     curves, look = curves_of(evaluation), theme_of(theme)
-    at_area, rows = position_of_area(curves.protocol, area), chosen(curves.categories, classes)
+    at_area, rows = curves.protocol.position_of_area(area), chosen(curves.categories, classes)
     precision = curves.precision[:, :, rows, at_area, -1]  # (T, R, K)
     recall = np.array(curves.protocol.recall_thresholds)
     if iou is not None:
-        at = position_of_iou(curves.protocol, iou)
+        at = curves.protocol.position_of_iou(iou)
         ax = axes_for(ax, needed_by="precision_recall_figure", figsize=(6.4, 4.0), paper=look.paper)
         names = [curves.categories.names[row] for row in rows]
         _lines(ax, recall, precision[at], names, rows.tolist(), look)
@@ -99,7 +99,7 @@ def ap_by_iou_figure(
         ModuleNotFoundError: If matplotlib is not installed.
     """
     curves, look = curves_of(evaluation), theme_of(theme)
-    at_area, rows = position_of_area(curves.protocol, area), chosen(curves.categories, classes)
+    at_area, rows = curves.protocol.position_of_area(area), chosen(curves.categories, classes)
     found = curves.precision[:, :, rows, at_area, -1].mean(axis=1)  # (T, K)
     thresholds = np.array(curves.protocol.iou_thresholds)
     ax = axes_for(ax, needed_by="ap_by_iou_figure", figsize=(6.4, 4.0), paper=look.paper)

@@ -9,7 +9,7 @@ import numpy as np
 from ioukit._checks import check_positive
 from ioukit._optional import import_extra
 from ioukit.plots._drawing import axes_for, dress, legend_beside, theme_of, tint
-from ioukit.plots._reading import chosen, position_of_area, position_of_iou, score_limits, table_of
+from ioukit.plots._reading import chosen, score_limits, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ def score_histogram_figure(
     """
     table, look = table_of(evaluation), theme_of(theme)
     check_positive(bins=bins)
-    iou = table.protocol.iou_thresholds[position_of_iou(table.protocol, iou)]
+    iou = table.protocol.iou_thresholds[table.protocol.position_of_iou(iou)]
     right = table.is_true_positive(iou, area)
     wrong = ~right & ~table.is_ignored(iou, area)
     wanted = _of_classes(table, classes)
@@ -124,11 +124,8 @@ def iou_histogram_figure(
     """
     table, look = table_of(evaluation), theme_of(theme)
     check_positive(bins=bins)
-    at, at_area = position_of_iou(table.protocol, iou), position_of_area(table.protocol, area)
-    iou = table.protocol.iou_thresholds[at]
-    counted = table.is_true_positive(iou, area) & _of_classes(table, classes)
-    matched = (table.pair_matched[:, at_area, at // 8] >> (at % 8) & 1).astype(np.bool_)
-    values = table.pair_iou[matched & counted[table.pair_row]]
+    iou = table.protocol.iou_thresholds[table.protocol.position_of_iou(iou)]
+    values = table.matched_iou(iou, area)[table.is_true_positive(iou, area) & _of_classes(table, classes)]
     edges = np.linspace(min(iou, 1 - 1e-6), 1, int(bins) + 1)
     counts, _ = np.histogram(np.clip(values, edges[0], 1), edges)
     ax = axes_for(ax, needed_by="iou_histogram_figure", figsize=(5.2, 3.4), paper=look.paper)

@@ -72,8 +72,7 @@ def worst_images_figure(
     truth, detections = data_of(evaluation)
     outcomes = outcomes_of(evaluation, iou, score_threshold)
     results = per_image(outcomes, evaluation.matches, truth, detections)
-    errors = results.false_positives + results.false_negatives
-    worst = [at for at in np.asarray(results.worst(int(most))).tolist() if errors[at]]
+    worst = results.worst(most).tolist()
     across = min(int(columns), max(len(worst), 1))
     down = max(-(-len(worst) // across), 1)
     figure: Figure = module.Figure(
