@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit.plots._drawing import LITERAL, axes_for, dress, legend_beside, literal, shorten, theme_of
+from ioukit.plots._drawing import axes_for, dress, legend_beside, letters, shorten, theme_of
 from ioukit.plots._reading import chosen, curves_of, mean_defined, number
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: 
         f"{shorten(area.label, 16)}\n{_limits(area.low, area.high)}\n{_count(n)}"
         for area, n in zip(areas, objects, strict=True)
     ]
-    ax.set_xticks(range(len(areas)), ticks, fontsize=9, **LITERAL)
+    ax.set_xticks(range(len(areas)), ticks, fontsize=9, **letters())
     legend_beside(ax, handles, list(series), look)
     dress(ax, look, grid="y")
     ax.set(ylabel="AP", ylim=(0, 1.08), yticks=np.linspace(0, 1, 6))
@@ -154,7 +154,7 @@ def class_ap_figure(
         words.append(f"AP at IoU {thresholds[0]:g}")
     _columns(ax, [(number(value), f"{n:,}") for value, n in zip(found.tolist(), objects, strict=True)], size, look)
     names = [shorten(curves.categories.names[row]) for row in rows]
-    ax.set_yticks(range(len(rows)), names, fontsize=size, **LITERAL)
+    ax.set_yticks(range(len(rows)), names, fontsize=size, **letters())
     legend_beside(ax, handles, words, look, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.1, ncols=2)
     dress(ax, look, grid="x")
     what = "AP, mean over IoU thresholds" if iou is None else f"AP at IoU {iou:g}"
@@ -171,7 +171,7 @@ def _font(ax: Axes, rows: int) -> float:
 
 def _columns(ax: Axes, cells: Sequence[tuple[str, str]], size: float, look: Theme) -> None:
     """AP and the number of objects in columns to the right, under their heads."""
-    for column, (head, letters) in enumerate((("AP", 4.6), ("objects", 10.5))):
+    for column, (head, wide) in enumerate((("AP", 4.6), ("objects", 10.5))):
         place: dict[str, Any] = {
             "textcoords": "offset points",
             "ha": "right",
@@ -180,11 +180,11 @@ def _columns(ax: Axes, cells: Sequence[tuple[str, str]], size: float, look: Them
         }
         for row, cell in enumerate(cells):
             ax.annotate(
-                cell[column], (1, row), xycoords=ax.get_yaxis_transform(), xytext=(letters * size * 0.8, 0),
+                cell[column], (1, row), xycoords=ax.get_yaxis_transform(), xytext=(wide * size * 0.8, 0),
                 va="center", color=look.ink, gid=f"{head} {row}", **place,
             )  # fmt: skip
         ax.annotate(
-            head, (1, 1), xycoords="axes fraction", xytext=(letters * size * 0.8, 2), va="bottom", color=look.soft,
+            head, (1, 1), xycoords="axes fraction", xytext=(wide * size * 0.8, 2), va="bottom", color=look.soft,
             **place,
         )  # fmt: skip
 
@@ -225,7 +225,6 @@ def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: The
             words, (edge, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9, color=look.ink,
             gid=f"value of {name}",
         )  # fmt: skip
-    literal(ax.yaxis.label)
     ax.set_yticks(places, [KIND_NAMES[name] for name in names], fontsize=9)
     dress(ax, look, grid="x")
     top = float(np.nanmax(values, initial=0.0))
