@@ -54,6 +54,11 @@ def confusion_figure(
     Raises:
         ValueError: If there is no such class or way to normalize.
         ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> ax = confusion_figure(evaluation.confusion(), classes=["cup", "bowl"], normalize="truth")
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['cup', 'bowl', 'other classes', 'background']
     """
     look = theme_of(theme)
     if normalize not in (None, "truth", "prediction"):

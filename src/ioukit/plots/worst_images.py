@@ -63,6 +63,11 @@ def worst_images_figure(
         ValueError: If there is no such threshold, ``most`` or ``columns`` is not positive, or the evaluation does not
             hold its data.
         ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> figure = worst_images_figure(evaluation, most=6, columns=3)  # with the images: images="val2017"
+        >>> figure.axes[0].get_title(loc="left")
+        'FP 51   FN 48   F1 0.23...'
     """
     from ioukit.evaluation import per_image  # noqa: PLC0415 - ioukit.plots is quick to import
 
