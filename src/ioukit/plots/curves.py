@@ -64,14 +64,13 @@ def precision_recall_figure(
     at_area, rows = curves.protocol.position_of_area(area), chosen(curves.categories, classes)
     precision = curves.precision[:, :, rows, at_area, -1]  # (T, R, K)
     recall = np.array(curves.protocol.recall_thresholds)
-    if iou is not None:
-        at = curves.protocol.position_of_iou(iou)
-        ax = axes_for(ax, needed_by="precision_recall_figure", figsize=(6.4, 4.0), paper=look.paper)
+    at = None if iou is None else curves.protocol.position_of_iou(iou)
+    ax = axes_for(ax, needed_by="precision_recall_figure", figsize=(6.4, 4.0), paper=look.paper)
+    if at is not None:
         names = [curves.categories.names[row] for row in rows]
         _lines(ax, recall, precision[at], names, rows.tolist(), look)
         ax.set_ylabel(f"precision at IoU {curves.protocol.iou_thresholds[at]:.2f}")
     else:
-        ax = axes_for(ax, needed_by="precision_recall_figure", figsize=(6.4, 4.0), paper=look.paper)
         _by_threshold(ax, recall, mean_defined(precision, 2), curves.protocol.iou_thresholds, look)
         ax.set_ylabel("precision, mean of the classes")
     dress(ax, look, grid="both")
