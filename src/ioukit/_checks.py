@@ -14,6 +14,7 @@ from ioukit.typing import BoxFormat, FloatArray
 __all__ = [
     "check_boxes",
     "check_choice",
+    "check_count",
     "check_factors",
     "check_finite",
     "check_format",
@@ -100,6 +101,15 @@ def check_positive(**values: float) -> None:
     for name, value in values.items():
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be positive and finite, got {value}")
+
+
+def check_count(**values: int) -> None:
+    """Refuses what is no integer or below 1, naming the argument."""
+    for name, value in values.items():
+        if not hasattr(value, "__index__"):
+            raise TypeError(f"{name} must be an integer, got {value!r}")
+        if operator.index(value) < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
 
 
 def check_factors(fx: float, fy: float | None) -> tuple[float, float]:

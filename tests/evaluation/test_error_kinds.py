@@ -88,8 +88,8 @@ def test_a_threshold_of_one() -> None:
         ({"background_threshold": 0.6}, "above 0 and at most iou_threshold 0.5, got 0.6"),
         ({"background_threshold": math.nan}, "background_threshold must be a number, got nan"),
         ({"background_threshold": None}, "background_threshold must be a number, got None"),
-        ({"max_dets_per_image": 1.5}, "cannot be interpreted as an integer"),
-        ({"max_dets_per_image": 0}, "max_dets_per_image must be at least 1, or None for all, got 0"),
+        ({"max_dets_per_image": 1.5}, "max_dets_per_image must be an integer, got 1.5"),
+        ({"max_dets_per_image": 0}, "max_dets_per_image must be at least 1, got 0"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:

@@ -87,10 +87,10 @@ class TestLetters:
     ) -> None:
         monkeypatch.setattr(_drawing, "OTHER_FONTS", ("A font that nobody has", "STIXGeneral"))
         evaluation = made([self.NAME, "cat"])
-        FigureCanvasAgg(plots.class_ap_figure(evaluation).figure).draw()
-        FigureCanvasAgg(plots.precision_recall_figure(evaluation).figure).draw()
+        render(plots.class_ap_figure(evaluation).figure)
+        render(plots.precision_recall_figure(evaluation).figure)
         ax = plots.score_curves_figure(evaluation.score_curves(), category=self.NAME)
-        FigureCanvasAgg(ax.figure).draw()
+        render(ax.figure)
         assert ax.xaxis.label.get_fontfamily() == [*mpl.rcParams["font.family"], "STIXGeneral"]
         assert not caplog.records, "matplotlib complains of fonts that are not there"
 
@@ -99,7 +99,7 @@ class TestLetters:
         with mpl.rc_context({"font.family": ["DejaVu Serif", "STIXGeneral"]}):
             ax = plots.class_ap_figure(made([self.NAME, "cat"]))
             assert ax.get_yticklabels()[0].get_fontfamily() == ["DejaVu Serif", "STIXGeneral"]
-            FigureCanvasAgg(ax.figure).draw()
+            render(ax.figure)
 
 
 class TestEveryFigure:
@@ -475,8 +475,10 @@ class TestHistograms:
         assert_allclose(named(ax.get_lines())["median"].get_xdata(), np.median(values))
 
     def test_no_bins(self) -> None:
-        with pytest.raises(ValueError, match="bins must be positive"):
+        with pytest.raises(ValueError, match="bins must be at least 1, got 0"):
             plots.iou_histogram_figure(scene("three classes"), bins=0)
+        with pytest.raises(TypeError, match=r"bins must be an integer, got 2\.5"):
+            plots.iou_histogram_figure(scene("three classes"), bins=2.5)  # type: ignore[arg-type]
 
 
 def iou_of(one: Any, other: Any) -> float:

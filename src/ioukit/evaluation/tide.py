@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._checks import check_number, check_threads
+from ioukit._checks import check_count, check_number, check_threads
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation._rows import check_data, frozen, objects, positions
 from ioukit.evaluation.matching import MatchTable
@@ -135,8 +134,8 @@ def error_kinds(
             f"background_threshold must be above 0 and at most iou_threshold {iou_threshold}, got "
             f"{background_threshold}"
         )
-    if max_dets_per_image is not None and operator.index(max_dets_per_image) < 1:
-        raise ValueError(f"max_dets_per_image must be at least 1, or None for all, got {max_dets_per_image}")
+    if max_dets_per_image is not None:
+        check_count(max_dets_per_image=max_dets_per_image)
     scene = _Scene.of(table, ground_truth, iou_threshold, area, max_dets_per_image)
     errors = _sort(scene, ground_truth, detections, min(iou_threshold, _NEARLY_ONE), background_threshold)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._checks import check_positive
+from ioukit._checks import check_count
 from ioukit._optional import import_extra
 from ioukit.plots._drawing import axes_for, dress, legend_beside, theme_of, tint
 from ioukit.plots._reading import chosen, score_limits, table_of
@@ -62,12 +62,12 @@ def score_histogram_figure(
         ['true positives: 171', 'false positives: 672']
     """
     table, look = table_of(evaluation), theme_of(theme)
-    check_positive(bins=bins)
+    check_count(bins=bins)
     iou = table.protocol.iou_thresholds[table.protocol.position_of_iou(iou)]
     right = table.is_true_positive(iou, area)
     wrong = ~right & ~table.is_ignored(iou, area)
     wanted = _of_classes(table, classes)
-    edges = np.linspace(*score_limits(table.score[wanted]), int(bins) + 1)
+    edges = np.linspace(*score_limits(table.score[wanted]), bins + 1)
     ax = axes_for(ax, needed_by="score_histogram_figure", figsize=(6.4, 3.6), paper=look.paper)
     handles, words, tallest = [], [], {}
     for name, mask, sign, colour, hatch in (("TP", right, 1, look.good, "//"), ("FP", wrong, -1, look.bad, "..")):
@@ -133,10 +133,10 @@ def iou_histogram_figure(
         '308 true positives, median IoU 0.866'
     """
     table, look = table_of(evaluation), theme_of(theme)
-    check_positive(bins=bins)
+    check_count(bins=bins)
     iou = table.protocol.iou_thresholds[table.protocol.position_of_iou(iou)]
     values = table.matched_iou(iou, area)[table.is_true_positive(iou, area) & _of_classes(table, classes)]
-    edges = np.linspace(min(iou, 1 - 1e-6), 1, int(bins) + 1)
+    edges = np.linspace(min(iou, 1 - 1e-6), 1, bins + 1)
     counts, _ = np.histogram(np.clip(values, edges[0], 1), edges)
     ax = axes_for(ax, needed_by="iou_histogram_figure", figsize=(5.2, 3.4), paper=look.paper)
     style: dict[str, Any] = {
