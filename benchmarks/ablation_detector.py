@@ -11,6 +11,7 @@ file are kept: a sweep that was stopped goes on.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import multiprocessing
 import tempfile
@@ -22,7 +23,7 @@ from typing import Any
 from ioukit.anchors import fit_anchors
 from ioukit.datasets.shapes import make_shapes
 
-LOSSES = ("iou", "giou", "diou", "ciou", "eiou")
+LOSSES = {"iou": "IoU", "giou": "GIoU", "diou": "DIoU", "ciou": "CIoU", "eiou": "EIoU"}
 HEADS = ("free", "anchor")
 PLAN = {"images": 1200, "size": 128, "epochs": 12, "width": 0.25, "depth": 0.34}
 KEYS = ("AP", "AP50", "AP75")
@@ -44,7 +45,7 @@ def one(run: dict[str, Any], folder: Path, threads: int) -> dict[str, Any]:
     from ioukit.torch.detector.train import Settings, train  # noqa: PLC0415
 
     torch.set_num_threads(threads)
-    learn, held_out = (read_yolo_data(folder / "data.yaml", split) for split in ("train", "val"))  # type: ignore[arg-type]
+    learn, held_out = (read_yolo_data(folder / "data.yaml", split) for split in ("train", "val"))
     size = int(PLAN["size"])
     sides = np.concatenate([record.boxes[:, 2:] - record.boxes[:, :2] for record in learn.records])
     rows = [tuple(row) for row in np.round(fit_anchors(sides, 9, seed=1).anchors, 2).tolist()]
@@ -62,14 +63,16 @@ def one(run: dict[str, Any], folder: Path, threads: int) -> dict[str, Any]:
 def table(found: list[dict[str, Any]]) -> str:
     """Mean and standard deviation over the seeds, a line a combination."""
     lines = ["| head | loss | AP | AP50 | AP75 |", "| --- | --- | --- | --- | --- |"]
-    for head, loss in dict.fromkeys((run["head"], run["loss"]) for run in found):
+    for head, loss in itertools.product(HEADS, LOSSES):
         same = [run for run in found if (run["head"], run["loss"]) == (head, loss)]
+        if not same:
+            continue
         cells = []
         for key in KEYS:
             values = [run[key] for run in same]
             spread = f" ± {stdev(values):.3f}" if len(values) > 1 else ""
             cells.append(f"{mean(values):.3f}{spread}")
-        lines.append(f"| {head} | {loss} | {' | '.join(cells)} |")
+        lines.append(f"| {head} | {LOSSES[loss]} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -1,12 +1,13 @@
-"""Where test data lies, and a writer for data sets made in a test."""
+"""Where test data and programs beside the package lie, and a writer for data sets made in a test."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DATA", "EXAMPLES", "ROOT", "load", "write_coco"]
+__all__ = ["DATA", "EXAMPLES", "ROOT", "load", "program", "write_coco"]
 
 DATA = Path(__file__).parent / "data"
 ROOT = Path(__file__).parent.parent
@@ -15,6 +16,16 @@ EXAMPLES = ROOT / "examples"
 
 def load(path: Path) -> Any:
     return json.loads(path.read_bytes())
+
+
+def program(path: Path) -> Any:
+    """The module of a file that is in no package, such as a benchmark."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def write_coco(folder: Path, ground_truth: Any, detections: Any) -> tuple[Path, Path]:

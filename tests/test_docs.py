@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import runpy
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -82,6 +83,12 @@ def test_a_program_prints_what_its_page_says(program: Example, answers: Callable
         pytest.skip(f"{program} needs {lacks}")
     assert error is None, error
     assert printed == (program.printed or "")
+
+
+def test_the_walk_through_yolo_says_what_the_library_computes() -> None:
+    script = ROOT / "docs" / "make_iou_in_yolo.py"
+    page = runpy.run_path(str(script))["page"]
+    assert (ROOT / "docs" / "iou_in_yolo.md").read_text(encoding="utf-8") == page(), f"run python {script.name}"
 
 
 def test_the_page_about_figures_has_all_of_evaluations() -> None:

@@ -393,8 +393,13 @@ def test_a_closed_stderr_leaves_stdout_alone() -> None:
 def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
     """The ground truth is a pipe that nobody fills: the command waits, and is told to stop."""
     os.mkfifo(tmp_path / "gt.json")
-    program = "import ioukit, time; ioukit.read_coco = lambda *a, **k: print('ready', flush=True) or time.sleep(60)"
-    command = [sys.executable, "-c", f"{program}; from ioukit.cli import main; main()", "eval", "gt.json", "dt.json"]
+    program = "; ".join([
+        "import ioukit, signal, time",
+        "signal.signal(signal.SIGINT, signal.default_int_handler)",  # background jobs inherit that it is ignored
+        "ioukit.read_coco = lambda *a, **k: print('ready', flush=True) or time.sleep(60)",
+        "from ioukit.cli import main; main()",
+    ])  # fmt: skip
+    command = [sys.executable, "-c", program, "eval", "gt.json", "dt.json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None

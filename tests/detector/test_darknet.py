@@ -14,6 +14,7 @@ import torch
 from darknet_files import tiny_cfg, write_weights, yolov3_cfg
 from ioukit.torch.detector.darknet import DarknetNetwork, _MaxPool, load_backbone_and_heads, load_weights, read_cfg
 from ioukit.torch.detector.model import YOLO, Config
+from plain_darknet import run_plainly, write_plausible_weights
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +71,29 @@ def test_both_spellings_of_yolov3_compute_the_same(tmp_path: Path) -> None:
         torch.testing.assert_close(a, b)
     assert net.strides == (8, 16, 32)
     assert net.anchors == model.config.anchors
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(yolov3_cfg(width=0.125, classes=2, size=96), id="yolov3"),
+        pytest.param(tiny_cfg(width=0.25, classes=3, size=96), id="tiny"),
+    ],
+)
+def test_values_are_those_of_a_plain_reading(text: str, tmp_path: Path) -> None:
+    write_plausible_weights(text, tmp_path / "net.weights")
+    image = torch.rand(2, 3, 96, 64, generator=torch.Generator().manual_seed(1))
+    expected = run_plainly(text, tmp_path / "net.weights", image)
+    net = network(tmp_path, text).eval()
+    load_weights(net, tmp_path / "net.weights")
+    with torch.no_grad():
+        maps = net(image).maps
+    assert len(maps) == len(expected)
+    for ours, plain in zip(maps, reversed(expected), strict=True):  # a .cfg has the coarsest first
+        batch, anchors, rows, columns, values = ours.shape
+        split = plain.view(batch, anchors, values, rows, columns).permute(0, 1, 3, 4, 2)
+        assert 0.01 < split.std() < 1e3
+        torch.testing.assert_close(ours, split, rtol=1e-4, atol=1e-4)
 
 
 def test_tiny_has_two_scales(tmp_path: Path) -> None:

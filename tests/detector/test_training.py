@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import sys
 from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +31,7 @@ from ioukit.torch.detector.decoding import decode, priors
 from ioukit.torch.detector.learning import ASSIGNERS, BOX_LOSSES, Learning
 from ioukit.torch.detector.model import YOLO, Config
 from ioukit.torch.detector.predict import detections_of, draw, predict, to_coco
-from ioukit.torch.detector.train import Settings, train
+from ioukit.torch.detector.train import Epoch, Settings, _to_tensorboard, train
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -298,6 +300,41 @@ class TestTraining:
         other = Settings(**{**SHORT.__dict__, "lr": 1.0})
         with pytest.raises(ValueError, match=r"holds another training: settings\.lr was 0\.002, now 1\.0"):
             train(learn, held_out, config(), tmp_path / "run", other, resume=True)
+
+    def test_tensorboard_gets_every_finite_number(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        written: list[tuple[str, float, int]] = []
+
+        class SummaryWriter:
+            def __init__(self, folder: str) -> None:
+                assert folder == str(tmp_path / "tensorboard")
+
+            def __enter__(self) -> SummaryWriter:
+                return self
+
+            def __exit__(self, *_: object) -> None:
+                pass
+
+            def add_scalar(self, name: str, value: float, step: int) -> None:
+                written.append((name, value, step))
+
+        module = ModuleType("torch.utils.tensorboard")
+        module.SummaryWriter = SummaryWriter  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
+        row = Epoch(3, 1.5, 0.25, {"total": 2.0}, {"AP": 0.5, "APl": float("nan")})
+        monkeypatch.setattr("ioukit.torch.detector.train.find_spec", lambda _: None)
+        _to_tensorboard(tmp_path, row)
+        assert written == []
+        monkeypatch.setattr("ioukit.torch.detector.train.find_spec", lambda _: object())
+        _to_tensorboard(tmp_path, row)
+        assert written == [("seconds", 1.5, 3), ("lr", 0.25, 3), ("total", 2.0, 3), ("AP", 0.5, 3)]
+
+    def test_tensorboard_reads_what_was_written(self, tmp_path: Path) -> None:
+        events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+        for number in (1, 2):
+            _to_tensorboard(tmp_path, Epoch(number, 1.0, 0.5, {"total": 2.0 / number}, {}))
+        read = events.EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+        assert set(read.Tags()["scalars"]) == {"seconds", "lr", "total"}
+        assert [(event.step, event.value) for event in read.Scalars("total")] == [(1, 2.0), (2, 1.0)]
 
     def test_wrong_use(self, learn: Data, held_out: Data, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="batch must be at most the 16 images there are to learn from, got 32"):

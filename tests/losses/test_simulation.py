@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from typing import Any
@@ -10,17 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paths import ROOT
+from paths import ROOT, program
 
 
 @pytest.fixture(name="simulation", scope="module")
 def _simulation() -> Any:
-    spec = importlib.util.spec_from_file_location("simulation", ROOT / "benchmarks" / "regression_simulation.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return program(ROOT / "benchmarks" / "regression_simulation.py")
 
 
 def test_cases_are_the_papers(simulation: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -70,11 +69,12 @@ def read_split(data: Path, images: Path | None, split: Literal["train", "val"], 
 
 
 def say_data(talk: Talk, name: str, data: Data) -> None:
-    """How much there is, and what was left out."""
+    """How much there is, and what was left out: how often, and the first of each kind by name."""
     objects = sum(len(record.labels) for record in data.records)
     talk.say(f"read {name:5}  {len(data):,} images  {objects:,} objects  {len(data.names)} classes")
     for kind, count in data.problems.items():
-        talk.say(f"note {name:5}  {count:,} x {kind}")
+        first = f": {printable(data.first[kind])}" if kind in data.first else ""
+        talk.say(f"note {name:5}  {count:,} x {kind}{first}")
 
 
 @contextlib.contextmanager
@@ -90,23 +90,31 @@ def bad_use() -> Iterator[None]:
 
 
 class _Progress:
-    """A bar per epoch on a terminal; a line per epoch everywhere."""
+    """A bar per epoch, with the loss and the time to its end, on a terminal; a line per epoch everywhere."""
 
     def __init__(self, talk: Talk, epochs: int, bar: Any) -> None:
-        self.talk, self.epochs, self.bar, self.task = talk, epochs, bar, None
-        self.start = time.perf_counter()
+        self.talk, self.epochs, self.bar, self.task, self.shown = talk, epochs, bar, None, 0
 
     def step(self, epoch: int, step: int, steps: int, losses: dict[str, float]) -> None:
-        if self.bar is not None:
-            if self.task is None:
-                self.task = self.bar.add_task("", total=steps)
-            text = f"epoch {epoch}/{self.epochs}  loss {losses['total']:.3f}"
-            self.bar.update(self.task, description=text, completed=step, total=steps)
+        if self.bar is None:
+            return
+        text = f"epoch {epoch}/{self.epochs}  loss {losses['total']:.3f}"
+        if self.task is None:
+            self.task = self.bar.add_task(text, total=steps, completed=step)
+        elif epoch != self.shown:
+            self.bar.reset(self.task, description=text, total=steps, completed=step)
+        else:
+            self.bar.update(self.task, description=text, completed=step)
+        self.shown = epoch
 
     def epoch(self, epoch: Epoch) -> None:
         losses = "  ".join(f"{name} {value:.3f}" for name, value in epoch.losses.items())
         judged = "  ".join(f"{name} {epoch.summary[name]:.3f}" for name in ("AP", "AP50", "AP75") if epoch.summary)
-        self.talk.say(f"epoch {epoch.epoch}/{self.epochs}  {losses}  {judged}  {epoch.seconds:.0f} s")
+        line = f"epoch {epoch.epoch}/{self.epochs}  {losses}  {judged}  {epoch.seconds:.0f} s"
+        if self.bar is None:
+            self.talk.say(line)
+        else:  # above the bar, which would be torn by a line that it does not know of
+            self.bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextlib.contextmanager
@@ -116,7 +124,8 @@ def progress(talk: Talk, epochs: int) -> Iterator[_Progress]:
         yield _Progress(talk, epochs, None)
         return
     from rich.console import Console  # noqa: PLC0415
-    from rich.progress import Progress  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         yield _Progress(talk, epochs, bar)

@@ -38,6 +38,7 @@ def predict(
     max_dets: Annotated[int, typer.Option(min=1, metavar="N", help="Boxes an image, at most.")] = 100,
     batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images at once.")] = 8,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, ... [default: cuda if there is one]")] = None,
+    on_invalid: Annotated[str, typer.Option(help="An image that is none: error, or skip and name it.")] = "error",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")] = False,
 ) -> None:
     """Find objects in images: a line per box on stdout, and drawings or COCO results where they are asked for.
@@ -56,10 +57,17 @@ def predict(
         files = [file for path in images for file in prediction.images_in(path)]
         if draw is not None:
             draw.mkdir(parents=True, exist_ok=True)
-        results = []
+        results, left = [], list(enumerate(files, start=1))
+        numbers = []
         for result in prediction.predict(
-            model, files, score_threshold=score, iou_threshold=iou, max_detections=max_dets, batch=batch
-        ):
+            model, files, score_threshold=score, iou_threshold=iou, max_detections=max_dets, batch=batch,
+            on_invalid=on_invalid,  # type: ignore[arg-type]
+        ):  # fmt: skip
+            number, file = left.pop(0)
+            while str(file) != result.image:
+                talk.say(f"note skipped {printable(str(file))}: it cannot be read as an image")
+                number, file = left.pop(0)
+            numbers.append(number)
             results.append(result)
             for box, confidence, label in zip(
                 result.boxes.xyxy.tolist(), result.boxes.conf.tolist(), result.boxes.cls.tolist(), strict=True
@@ -69,8 +77,10 @@ def predict(
                 print_result(f"{printable(str(result.image))}\t{printable(name)}\t{confidence:.3f}\t{corners}")
             if draw is not None:
                 _save(prediction.draw(result), draw / f"{Path(str(result.image)).stem}.png")
+        for _, file in left:
+            talk.say(f"note skipped {printable(str(file))}: it cannot be read as an image")
         if json is not None:
-            records = prediction.to_coco(results, range(1, len(results) + 1), range(1, model.config.num_classes + 1))
+            records = prediction.to_coco(results, numbers, range(1, model.config.num_classes + 1))
             write_whole(json, json_module.dumps(records) + "\n")
             talk.say(f"wrote {json}")
     talk.say(f"found {sum(len(result.boxes) for result in results):,} boxes in {len(results):,} images")

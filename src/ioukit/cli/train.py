@@ -1,5 +1,6 @@
 """`ioukit train`: a detector from images and boxes."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ Examples:
   ioukit make-shapes shapes --images 400 --size 192
   ioukit train shapes/data.yaml -o run
   ioukit train data.yaml -o run --loss diou --assigner atss --epochs 100
-  ioukit train train.json --images train/ --val val.json --val-images val/ -o run --width 1 --depth 1
+  ioukit train train.json --images train/ --val val.json --val-images val/ -o run --head anchor --width 1 --depth 1
   ioukit train data.yaml -o run --resume
   torchrun --nproc-per-node 4 -m ioukit train data.yaml -o run --batch 64
 """
@@ -29,7 +30,7 @@ def train(
     val: Annotated[Path | None, typer.Option(help="COCO file of the held-out images.")] = None,
     val_images: Annotated[Path | None, typer.Option(help="Their folder. [default: that of --images]")] = None,
     size: Annotated[int, typer.Option(metavar="PIXELS", help="Side of the network's image, a multiple of 32.")] = 192,
-    head: Annotated[str, typer.Option(help="anchor (YOLOv3's), or free (anchor-free, without NMS).")] = "anchor",
+    head: Annotated[str, typer.Option(help="free (anchor-free, without NMS), or anchor (YOLOv3's).")] = "free",
     width: Annotated[float, typer.Option(help="Channels, in parts of Darknet-53's.")] = 0.25,
     depth: Annotated[float, typer.Option(help="Residual blocks, in parts of Darknet-53's.")] = 0.34,
     anchors: Annotated[str, typer.Option(help="fit: to the boxes of the data; coco: YOLOv3's.")] = "fit",
@@ -60,7 +61,8 @@ def train(
     networks (best.safetensors, last.safetensors), the log (log.csv), its curves (curves.png, if matplotlib is
     installed) and the state to resume from. A run that was stopped and resumed ends as one that was not.
     """
-    talk = Talk(quiet=quiet)
+    first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun starts, one speaks
+    talk = Talk(quiet=quiet or not first)
     with bad_use():
         from ioukit.torch.detector import train as training  # noqa: PLC0415 - PyTorch takes a second
         from ioukit.torch.detector.batches import Augmentation  # noqa: PLC0415
@@ -86,8 +88,8 @@ def train(
                 learn, held_out, config, output, settings, resume=resume, start_from=start, on_step=shown.step,
                 on_epoch=shown.epoch,
             )  # fmt: skip
-    _curves(done, talk)
-    if done.evaluation is not None:
+    if first:
+        _curves(done, talk)
         talk.say(done.evaluation.table())
         talk.say(f"wrote {output}")
 

@@ -54,7 +54,8 @@ class Data:
     Attributes:
         records: By rising image id.
         names: Of the classes.
-        problems: How often each kind of wrong input was met and skipped.
+        problems: How often each kind of wrong input was met and skipped; ``background`` counts images without objects.
+        first: For each kind, the message about the first one.
         ground_truth: The objects as evaluation takes them, crowds included.
     """
 
@@ -62,6 +63,7 @@ class Data:
     names: tuple[str, ...]
     ground_truth: GroundTruth
     problems: dict[str, int] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.records)
@@ -75,11 +77,16 @@ class _Problems:
             raise ValueError(f"unknown on_invalid {on_invalid!r}; choose from error, skip")
         self.stop = on_invalid == "error"
         self.counts: Counter[str] = Counter()
+        self.first: dict[str, str] = {}
 
     def meet(self, kind: str, message: str) -> None:
         if self.stop:
             raise DatasetError(message)
+        self.count(kind, message)
+
+    def count(self, kind: str, message: str) -> None:
         self.counts[kind] += 1
+        self.first.setdefault(kind, message)
 
 
 def read_yolo_data(
@@ -91,11 +98,12 @@ def read_yolo_data(
 
     Args:
         path: ``data.yaml`` with ``train``, ``val``, ``names`` (a list, or a mapping from 0 on) and, if the folders are
-            not relative to the file, ``path``.
+            not relative to the file, ``path``. A split is a folder of images, or a ``.txt`` file with the path of an
+            image a line, relative to that file.
         split: Which.
         on_invalid: ``"error"`` stops at the first wrong input, ``"skip"`` leaves it out and counts it: an image that is
-            missing or cannot be opened, a label out of range, a line that is not five numbers, a box outside of the
-            image.
+            missing (listed, or with labels of its own, but not there) or cannot be opened, a label out of range, a line
+            that is not five numbers, a box outside of the image.
 
     Raises:
         DatasetError: If an input is wrong; names file and line, what was expected and what came.
@@ -110,20 +118,40 @@ def read_yolo_data(
     if not isinstance(settings, dict) or split not in settings or "names" not in settings:
         raise DatasetError(f"{path}: expected train, val and names, got {sorted(settings or [])}")
     names = _names(path, settings["names"])
+    if not isinstance(settings[split], str):
+        raise DatasetError(f"{path}: {split} must be a folder or a .txt file, got {settings[split]!r}")
     folder = path.parent / settings.get("path", "") / settings[split]
-    if not folder.is_dir():
-        raise DatasetError(f"{path}: {split}: there is no folder {folder}")
     problems = _Problems(on_invalid)
     records: list[Record] = []
-    files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
+    if folder.suffix == ".txt" and folder.is_file():
+        lines = folder.read_text(encoding="utf-8").splitlines()
+        files = sorted({folder.parent / line.strip() for line in lines if line.strip()})
+    elif folder.is_dir():
+        files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
+    else:
+        raise DatasetError(f"{path}: {split}: there is no folder {folder}")
     if not files:
         raise DatasetError(f"{path}: {split}: there is no image in {folder}")
+    if folder.is_dir():
+        _labels_without_image(folder, files, problems)
     for file, size in zip(files, _sizes(files, problems), strict=True):
         if size is None:
             continue
         boxes, labels = _yolo_labels(_label_file(file), size, len(names), problems)
         records.append(Record(file, size, boxes, labels, len(records)))
-    return Data(tuple(records), names, _ground_truth(records, names), dict(problems.counts))
+    if not records:
+        raise DatasetError(f"{path}: {split}: no image can be used: {next(iter(problems.first.values()))}")
+    return Data(tuple(records), names, _ground_truth(records, names), dict(problems.counts), problems.first)
+
+
+def _labels_without_image(folder: Path, files: list[Path], problems: _Problems) -> None:
+    labels = _label_file(folder / "any.png").parent
+    if labels == folder or not labels.is_dir():  # where images and texts lie together, a text may be anything
+        return
+    there = {file.stem for file in files} | {"classes"}  # the list of names that label tools leave there
+    for text in sorted(labels.glob("*.txt")):
+        if text.stem not in there:
+            problems.meet("missing image", f"{text} has labels, but there is no image {text.stem} in {folder}")
 
 
 def _names(path: Path, names: object) -> tuple[str, ...]:
@@ -171,7 +199,7 @@ def _yolo_labels(
             rows.append(corners)
             labels.append(int(values[0]))
     if not labels and not any(map(str.strip, lines)):
-        problems.counts["background"] += 1
+        problems.count("background", f"{path} names no object" if path.is_file() else f"there is no {path}")
     boxes = np.array(rows, np.float32).reshape(-1, 4) * np.array([*size, *size], np.float32)
     return boxes.clip(0, [*size, *size]).astype(np.float32), np.array(labels, np.int64)
 
@@ -230,7 +258,7 @@ def read_coco_data(
         records.append(Record(path, size, inside[kept].astype(np.float32), labels, image_id))
     if not records:
         raise DatasetError(f"{annotations}: no image can be used")
-    return Data(tuple(records), gt.categories.names, gt, dict(problems.counts))
+    return Data(tuple(records), gt.categories.names, gt, dict(problems.counts), problems.first)
 
 
 def _sizes(paths: list[Path], problems: _Problems) -> list[tuple[int, int] | None]:

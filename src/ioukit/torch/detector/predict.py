@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from ioukit._optional import import_extra
 from ioukit.anchors import Letterbox
 from ioukit.datasets import Detections
+from ioukit.errors import DatasetError
 from ioukit.postprocess import filter_detections
-from ioukit.torch.detector.data import SUFFIXES, Data, open_image
+from ioukit.torch.detector.data import SUFFIXES, Data, OnInvalid, open_image
 from ioukit.torch.detector.decoding import Guesses, decode
 from ioukit.torch.detector.model import STRIDES, YOLO
 
@@ -72,6 +73,7 @@ def predict(
     iou_threshold: float = 0.5,
     max_detections: int = 100,
     batch: int = 8,
+    on_invalid: OnInvalid = "error",
 ) -> Iterator[Result]:
     """Finds the objects of images, one result after the other.
 
@@ -85,14 +87,16 @@ def predict(
         iou_threshold: Of two boxes of a class with an IoU above it, the better stays.
         max_detections: The best of an image, at most.
         batch: Images at once.
+        on_invalid: ``"error"`` stops at a file that cannot be read, ``"skip"`` gives no result for it.
 
     Raises:
-        DatasetError: If an image cannot be read.
+        DatasetError: If an image cannot be read and is not to be skipped.
         FileNotFoundError: If there is no such file.
         ValueError: If an array is no RGB image.
     """
-    for part in _batches(_sources(images), batch):
-        pixels = [_pixels(image) for image in part]
+    if on_invalid not in ("error", "skip"):
+        raise ValueError(f"unknown on_invalid {on_invalid!r}; choose from error, skip")
+    for part, pixels in _opened(_batches(_sources(images), batch), skip=on_invalid == "skip"):
         boxed = [Letterbox((one.shape[1], one.shape[0]), model.config.image_size) for one in pixels]
         placed = [letterbox.apply(one) for letterbox, one in zip(boxed, pixels, strict=True)]
         stacked = torch.from_numpy(np.stack(placed)).permute(0, 3, 1, 2)
@@ -164,6 +168,22 @@ def _pixels(image: Path | Pixels) -> Pixels:
 def _batches(items: list[Any], size: int) -> Iterator[list[Any]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
+
+
+def _opened(parts: Iterable[list[Path | Pixels]], *, skip: bool) -> Iterator[tuple[list[Path | Pixels], list[Pixels]]]:
+    """Batches, and the pixels of their images; with ``skip`` of those that can be read."""
+    for part in parts:
+        there, pixels = [], []
+        for image in part:
+            try:
+                pixels.append(_pixels(image))
+            except DatasetError:
+                if not skip:
+                    raise
+                continue
+            there.append(image)
+        if there:
+            yield there, pixels
 
 
 @torch.no_grad()

@@ -4,7 +4,9 @@ Everything random follows from the seed, the epoch and the number of the image, 
 their running mean, the optimizer and the count of steps: on a CPU, a run that was killed and resumed ends with the same
 bits as one that was not.
 
-With ``torchrun --nproc-per-node N`` each process takes its share of every batch, and the first one judges and writes.
+With ``torchrun --nproc-per-node N`` each process takes its share of every batch, gradients are means over all of them,
+and the first one judges and writes. Each process divides its losses by the pairs of its own share and normalises its
+activations by its own images, so the numbers are near those of one process, but equal only where the shares are alike.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
+from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -167,7 +170,7 @@ def train(
     """
     settings = settings or Settings()
     folder = Path(folder)
-    with _processes() as (rank, world):
+    with _processes(settings) as (rank, world):
         run = _Run(training, held_out, config, folder, settings, rank, world, start_from)
         run.begin(resume)
         return run.epochs(on_step, on_epoch)
@@ -191,8 +194,6 @@ class _Run:
             raise ValueError(
                 f"batch must be at most the {len(training)} images there are to learn from, got {settings.batch}"
             )
-        if settings.batch % world:
-            raise ValueError(f"batch must be a multiple of the {world} processes, got {settings.batch}")
         self.training, self.held_out, self.folder, self.settings = training, held_out, folder, settings
         self.rank, self.world = rank, world
         self.device = torch.device(settings.device or ("cuda" if torch.cuda.is_available() else "cpu"))
@@ -226,9 +227,12 @@ class _Run:
             if differ:
                 raise ValueError(f"{self.folder} holds another training: {'; '.join(differ)}")
             self._restore(load_state(self.folder / STATE, self.device))
-        elif self.rank == 0:
-            if self.folder.exists() and any(self.folder.iterdir()):
-                raise ValueError(f"{self.folder} is not empty: name a new folder, or resume")
+            return
+        if self.folder.exists() and any(self.folder.iterdir()):
+            raise ValueError(f"{self.folder} is not empty: name a new folder, or resume")
+        if self.world > 1:
+            torch.distributed.barrier()  # all have looked before the first one writes
+        if self.rank == 0:
             self.folder.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
 
@@ -311,7 +315,15 @@ class _Run:
         images = [record.image_id for record in self.held_out.records]
         return evaluate(self.held_out.ground_truth, found, images=images)
 
+    def _agree(self) -> None:
+        """Makes the sums of the losses means over the processes, which all of them then have."""
+        if self.world > 1 and self.sums:
+            sums = torch.tensor(list(self.sums.values()), dtype=torch.float64, device=self.device)
+            torch.distributed.all_reduce(sums)
+            self.sums = dict(zip(self.sums, (sums / self.world).tolist(), strict=True))
+
     def _close_epoch(self, evaluation: Evaluation | None) -> Epoch:
+        self._agree()
         losses = {name: value / self.steps for name, value in self.sums.items()}
         summary = {} if evaluation is None else dict(evaluation.summary)
         self.step = self.steps - 1
@@ -326,10 +338,11 @@ class _Run:
                 save_model(self.mean.model, self.folder / BEST)
             _write_log(self.folder / LOG, self.log)
             _to_tensorboard(self.folder, row)
-            self._save_state()
+        self._save_state()
         return row
 
     def _save_state(self) -> None:
+        self._agree()
         if self.rank == 0:
             state = {
                 "model": self.model.state_dict(),
@@ -424,13 +437,23 @@ def _to_tensorboard(folder: Path, row: Epoch) -> None:
 
 
 @contextmanager
-def _processes() -> Iterator[tuple[int, int]]:
-    """(rank, processes), as torchrun says; one alone without it."""
-    world = int(os.environ.get("WORLD_SIZE", "1"))
+def _processes(settings: Settings) -> Iterator[tuple[int, int]]:
+    """(rank, processes), as torchrun says; one alone without it. A group that the caller has made is used and left."""
+    made = torch.distributed.is_available() and torch.distributed.is_initialized()
+    world = torch.distributed.get_world_size() if made else int(os.environ.get("WORLD_SIZE", "1"))
+    if settings.batch % world:
+        raise ValueError(f"batch must be a multiple of the {world} processes, got {settings.batch}")
     if world == 1:
         yield 0, 1
         return
-    torch.distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    if made:
+        yield torch.distributed.get_rank(), world
+        return
+    on_cuda = torch.cuda.is_available() and torch.device(settings.device or "cuda").type == "cuda"
+    if on_cuda:
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    # The others wait while the first one judges.
+    torch.distributed.init_process_group("nccl" if on_cuda else "gloo", timeout=timedelta(hours=2))
     try:
         yield torch.distributed.get_rank(), world
         torch.distributed.barrier()

@@ -1,0 +1,59 @@
+"""What a training shows: a bar on a terminal, lines everywhere."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ioukit.cli._detector import progress
+from ioukit.cli._talk import Talk
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, *, quiet: bool = False) -> str:
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    with progress(Talk(quiet=quiet), 2) as seen:
+        for number in (1, 2):
+            for step in (1, 2, 3):
+                seen.step(number, step, 3, {"total": 4 - step, "box": 1.0})
+                if seen.bar is not None:
+                    seen.bar.refresh()
+            done: Any = SimpleNamespace(
+                epoch=number, losses={"total": 2.0}, summary={"AP": 0.25, "AP50": 0.5, "AP75": 0.125}, seconds=7.4
+            )
+            seen.epoch(done)
+    return stream.getvalue()
+
+
+LINES = [f"epoch {number}/2  total 2.000  AP 0.250  AP50 0.500  AP75 0.125  7 s" for number in (1, 2)]
+
+
+def test_plain_lines_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(io.StringIO(), monkeypatch).splitlines() == LINES
+
+
+def test_a_bar_with_loss_and_time_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = shown(Terminal(), monkeypatch)
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out).replace("\r", "\n").splitlines()
+    assert [line.strip() for line in plain if line.strip() in LINES] == LINES  # whole, above the bar
+    bars = [line for line in plain if "loss" in line]
+    assert any(re.match(r"epoch 1/2  loss 3\.000 .* 1/3 (\d+:\d\d:\d\d|-:--:--)", line) for line in bars)
+    assert any(re.match(r"epoch 2/2  loss 3\.000 .* 1/3 ", line) for line in bars)  # a bar of its own
+    assert any(re.match(r"epoch 2/2  loss 1\.000 .* 3/3 0:00:00", line) for line in bars)
+
+
+@pytest.mark.parametrize("stream", [Terminal, io.StringIO])
+def test_quiet_is_quiet(stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(stream(), monkeypatch, quiet=True) == ""
