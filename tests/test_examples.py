@@ -5,10 +5,12 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+from functools import cache
 
 import pytest
 
 import ioukit
+from paths import EXAMPLES
 
 MODULES = [
     "ioukit",
@@ -30,11 +32,20 @@ def load(name: str) -> object:
         pytest.skip(f"{name} needs {error.name}")
 
 
+@cache
+def evaluation() -> ioukit.Evaluation:
+    """What the examples of figures draw."""
+    folder = EXAMPLES / "coco_val2017_100"
+    return ioukit.evaluate(*ioukit.read_coco(folder / "ground_truth.json", folder / "yolact.json"))
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
+    given = {}
     if name.startswith("ioukit.plots"):  # which imports it only when it draws
         pytest.importorskip("matplotlib", reason="the pictures need matplotlib")
-    assert doctest.testmod(load(name), optionflags=FLAGS).failed == 0  # type: ignore[arg-type]
+        given["evaluation"] = evaluation()
+    assert doctest.testmod(load(name), extraglobs=given, optionflags=FLAGS).failed == 0  # type: ignore[arg-type]
 
 
 def test_examples_are_found() -> None:

@@ -14,9 +14,11 @@ from ioukit.typing import BoxFormat, FloatArray
 __all__ = [
     "check_boxes",
     "check_choice",
+    "check_count",
     "check_factors",
     "check_finite",
     "check_format",
+    "check_number",
     "check_one_unit",
     "check_positive",
     "check_threads",
@@ -76,6 +78,17 @@ def check_one_unit(first: bool, second: bool) -> None:
         )
 
 
+def check_number(**values: float) -> None:
+    """Refuses NaN and what is no number, naming the argument."""
+    for name, value in values.items():
+        try:
+            undefined = math.isnan(value)
+        except TypeError:
+            raise TypeError(f"{name} must be a number, got {value!r}") from None
+        if undefined:
+            raise ValueError(f"{name} must be a number, got nan")
+
+
 def check_finite(**values: float) -> None:
     """Refuses NaN and infinity, naming the argument."""
     for name, value in values.items():
@@ -88,6 +101,15 @@ def check_positive(**values: float) -> None:
     for name, value in values.items():
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be positive and finite, got {value}")
+
+
+def check_count(**values: int) -> None:
+    """Refuses what is no integer or below 1, naming the argument."""
+    for name, value in values.items():
+        if not hasattr(value, "__index__"):
+            raise TypeError(f"{name} must be an integer, got {value!r}")
+        if operator.index(value) < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
 
 
 def check_factors(fx: float, fy: float | None) -> tuple[float, float]:

@@ -192,6 +192,8 @@ def test_categories_are_found_by_name_or_id() -> None:
         categories.positions(["dogs"])
     with pytest.raises(ValueError, match="no category has the id 7"):
         categories.positions([7])
+    with pytest.raises(TypeError, match=r"expected a list of category ids or names, got 'dog'; write \['dog'\]"):
+        categories.positions("dog")
     twins = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 1, 1]], categories={1: "a", 2: "a"})
     with pytest.raises(ValueError, match=r"2 categories have the name 'a'; choose by id: \[1, 2\]"):
         twins.categories.positions(["a"])

@@ -164,10 +164,18 @@ def test_any_protocol_and_any_selection(seed: int) -> None:
         assert (became.detections != Outcome.NOT_COUNTED).sum() == len(table)
         images = evaluation.per_image(iou=iou, area=area)
         assert images.num_ground_truth.sum() == table.num_ground_truth[:, at].sum()
+        errors = evaluation.error_kinds(iou_threshold=iou, area=area, background_threshold=min(0.1, iou))
+        assert ((errors.detection_kind >= 0) == (became.detections == Outcome.FALSE_POSITIVE)).all()
+        assert (became.ground_truth[errors.missed] == Outcome.FALSE_NEGATIVE).all()
+        precision = evaluation.precision[table.protocol.iou_thresholds.index(iou), :, :, at, -1]
+        defined = precision[~np.isnan(precision)]
+        np.testing.assert_allclose(errors.ap, defined.mean() if defined.size else np.nan, rtol=1e-12)
+        assert (~np.isnan(table.matched_iou(iou, area)) == (table.matched_ground_truth(iou, area) >= 0)).all()
+        pairs = became.matched_ground_truth[table.detection] >= 0
+        np.testing.assert_array_equal(table.matched_iou(iou, area)[pairs], became.match_iou[table.detection][pairs])
     matrix = evaluation.confusion(score_threshold=-math.inf)
     evaluated = became.ground_truth != Outcome.NOT_COUNTED
     assert matrix.counts[:-1].sum() == (evaluated & ~ground_truth.crowd).sum()
-    errors = evaluation.error_kinds(iou_threshold=iou, background_threshold=min(0.1, iou))
     assert sum(errors.counts.values()) - errors.counts["missed"] == (errors.detection_kind >= 0).sum()
 
 

@@ -86,16 +86,23 @@ def test_a_threshold_of_one() -> None:
         ({"iou_threshold": 0.4}, "no IoU threshold 0.4; there are 0.5, "),
         ({"background_threshold": 0.0}, "above 0 and at most iou_threshold 0.5, got 0.0"),
         ({"background_threshold": 0.6}, "above 0 and at most iou_threshold 0.5, got 0.6"),
-        ({"background_threshold": math.nan}, "above 0 and at most iou_threshold 0.5, got nan"),
-        ({"max_dets_per_image": 0}, "max_dets_per_image must be at least 1, or None for all, got 0"),
+        ({"background_threshold": math.nan}, "background_threshold must be a number, got nan"),
+        ({"background_threshold": None}, "background_threshold must be a number, got None"),
+        ({"max_dets_per_image": 1.5}, "max_dets_per_image must be an integer, got 1.5"),
+        ({"max_dets_per_image": 0}, "max_dets_per_image must be at least 1, got 0"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         error_kinds(match(GT, DT), GT, DT, **arguments)
 
 
-def test_a_protocol_needs_the_range_of_all_sizes() -> None:
-    table = match(GT, DT, COCO.replace(area_ranges={"small": (0, 1024)}))
-    with pytest.raises(ValueError, match="no area range 'all'; there are small"):
+def test_other_sizes() -> None:
+    whole, table = evaluate(GT, DT).error_kinds(), match(GT, DT, COCO.replace(area_ranges={"tiny": (0, 50)}))
+    with pytest.raises(ValueError, match="no area range 'all'; there are tiny"):
         error_kinds(table, GT, DT)
+    # All objects are larger, and what matches nothing is so too.
+    errors = error_kinds(table, GT, DT, area="tiny")
+    assert errors.area == "tiny"
+    assert math.isnan(errors.ap)
+    assert sum(errors.counts.values()) == 0 < sum(whole.counts.values())

@@ -41,6 +41,8 @@ def test_numbers_that_can_be_counted() -> None:
     assert evaluation.summary["AP50"] == pytest.approx(first.summary["AP50"] / 2)
     assert evaluation.summary["AR1"] == pytest.approx((7 / 10 / 2 + 0) / 2)  # IoU 0.8 meets 7 of 10 thresholds
     assert (first.num_ground_truth, first.num_detections) == (2, 3)
+    turned = evaluate(GT, DT, COCO.replace(area_ranges=COCO.area_ranges[::-1]))  # large ones first, all last
+    assert [result.num_ground_truth for result in turned.per_class] == [2, 1, 0]
     assert math.isnan(evaluation.summary["APm"])
 
 

@@ -336,5 +336,5 @@ class TestWorstImages:
             assert found_in(inside, name) is None
 
     def test_what_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="most must be positive and finite, got 0"):
+        with pytest.raises(ValueError, match="most must be at least 1, got 0"):
             worst_images_figure(made(), most=0)

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from evaluated_scenes import HARD_NAMES, SCENES
+from evaluated_scenes import HARD_NAMES, SCENES, made
 from ioukit import plots
 from ioukit.evaluation import COCO, KINDS
+from ioukit.plots import _drawing
 from ioukit.plots._drawing import THEMES, shorten, tint
 from ioukit.plots._reading import score_limits
 
@@ -75,6 +76,30 @@ def render(figure: Any, dpi: float = 60) -> Any:
     canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3]
+
+
+@pytest.mark.filterwarnings("error:Glyph .* missing from font:UserWarning")
+class TestLetters:
+    NAME = "\N{STRAIGHTNESS}"  # in the second of these fonts alone
+
+    def test_they_come_from_another_font_where_one_has_them(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setattr(_drawing, "OTHER_FONTS", ("A font that nobody has", "STIXGeneral"))
+        evaluation = made([self.NAME, "cat"])
+        render(plots.class_ap_figure(evaluation).figure)
+        render(plots.precision_recall_figure(evaluation).figure)
+        ax = plots.score_curves_figure(evaluation.score_curves(), category=self.NAME)
+        render(ax.figure)
+        assert ax.xaxis.label.get_fontfamily() == [*mpl.rcParams["font.family"], "STIXGeneral"]
+        assert not caplog.records, "matplotlib complains of fonts that are not there"
+
+    def test_the_callers_font_comes_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(_drawing, "OTHER_FONTS", ())
+        with mpl.rc_context({"font.family": ["DejaVu Serif", "STIXGeneral"]}):
+            ax = plots.class_ap_figure(made([self.NAME, "cat"]))
+            assert ax.get_yticklabels()[0].get_fontfamily() == ["DejaVu Serif", "STIXGeneral"]
+            render(ax.figure)
 
 
 class TestEveryFigure:
@@ -450,8 +475,10 @@ class TestHistograms:
         assert_allclose(named(ax.get_lines())["median"].get_xdata(), np.median(values))
 
     def test_no_bins(self) -> None:
-        with pytest.raises(ValueError, match="bins must be positive"):
+        with pytest.raises(ValueError, match="bins must be at least 1, got 0"):
             plots.iou_histogram_figure(scene("three classes"), bins=0)
+        with pytest.raises(TypeError, match=r"bins must be an integer, got 2\.5"):
+            plots.iou_histogram_figure(scene("three classes"), bins=2.5)  # type: ignore[arg-type]
 
 
 def iou_of(one: Any, other: Any) -> float:

@@ -21,7 +21,7 @@ def analyse(evaluation: Evaluation, *, threads: int | None) -> dict[str, Any]:
     At IoU 0.5, or at the lowest threshold of a protocol without it.
     """
     thresholds = evaluation.protocol.iou_thresholds
-    iou = _IOU if _IOU in thresholds else thresholds[0]
+    iou = next((threshold for threshold in thresholds if math.isclose(threshold, _IOU)), thresholds[0])
     errors = evaluation.error_kinds(iou_threshold=iou, background_threshold=min(_BACKGROUND, iou), threads=threads)
     curves = evaluation.score_curves(iou=iou)
     classes = zip(curves.categories.ids.tolist(), curves.categories.names, curves.per_class, strict=True)

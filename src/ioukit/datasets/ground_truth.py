@@ -62,8 +62,11 @@ class Categories:
         """Find categories by id or name.
 
         Raises:
+            TypeError: If it is one name, not a list.
             ValueError: If there is no such category, or more than one of that name; similar names are listed.
         """
+        if isinstance(wanted, str):
+            raise TypeError(f"expected a list of category ids or names, got {wanted!r}; write [{wanted!r}]")
         by_id = {number: position for position, number in enumerate(self.ids.tolist())}
         return [self._position(key, by_id) for key in wanted]
 

@@ -45,7 +45,7 @@ def objects(table: MatchTable, ground_truth: GroundTruth, area: str) -> tuple[np
     """
     image, category = positions(table, ground_truth)
     category = np.where(image >= 0, category, -1)
-    limits = table.area_range(area)
+    limits = table.protocol.area_ranges[table.protocol.position_of_area(area)]
     inside = (ground_truth.areas >= limits.low) & (ground_truth.areas <= limits.high)
     return (category >= 0) & ~ground_truth.crowd & inside, category
 

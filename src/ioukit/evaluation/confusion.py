@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_choice
+from ioukit._checks import check_choice, check_number
 from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.evaluation._rows import frozen, quotient
 from ioukit.evaluation.matching import match
@@ -73,7 +74,7 @@ class ConfusionMatrix:
         """
         size = len(self.counts)
         for name, place in (("true", true), ("predicted", predicted)):
-            if not 0 <= place < size:
+            if not 0 <= operator.index(place) < size:
                 raise ValueError(f"{name} must be within 0 to {size - 1} (the background), got {place}")
         return np.flatnonzero((self.true == true) & (self.predicted == predicted))
 
@@ -146,8 +147,7 @@ def confusion_matrix(
                [0, 0, 1],
                [0, 1, 0]])
     """
-    if math.isnan(score_threshold):
-        raise ValueError("score_threshold must be a number, got nan")
+    check_number(score_threshold=score_threshold)
     protocol = Protocol(
         name="confusion",
         iou_thresholds=(iou_threshold,),

@@ -12,14 +12,11 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets import Categories, Detections, GroundTruth
-from ioukit.evaluation.protocol import COCO, AreaRange, Protocol
+from ioukit.evaluation.protocol import COCO, Protocol
 
 __all__ = ["MatchTable", "match"]
 
 BoolArray = npt.NDArray[np.bool_]
-
-# COCO's thresholds are not all the doubles that people write.
-_SAME_THRESHOLD = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,37 +91,21 @@ class MatchTable:
         found[self.pair_row[at]] = self.pair_ground_truth[at]
         return found
 
+    def matched_iou(self, iou: float = 0.5, area: str = "all") -> npt.NDArray[np.float64]:
+        """(N,) IoU of each detection with :meth:`matched_ground_truth`, see :attr:`pair_iou`; NaN for none."""
+        found = np.full(len(self), np.nan)
+        at = self._bits(self.pair_matched, iou, area)
+        found[self.pair_row[at]] = self.pair_iou[at]
+        return found
+
     @property
     def area_labels(self) -> list[str]:
         """(A,) labels of the area ranges."""
         return [area_range.label for area_range in self.protocol.area_ranges]
 
-    def area_range(self, area: str) -> AreaRange:
-        """The area range of a label.
-
-        Raises:
-            ValueError: If the protocol has none of that label.
-        """
-        labels = self.area_labels
-        if area not in labels:
-            raise ValueError(f"no area range {area!r}; there are {', '.join(labels)}")
-        return self.protocol.area_ranges[labels.index(area)]
-
-    def iou_threshold(self, iou: float) -> float:
-        """The protocol's threshold that is meant: 0.9 finds COCO's 0.8999999999999999.
-
-        Raises:
-            ValueError: If the protocol has none within 1e-9 of it.
-        """
-        thresholds = self.protocol.iou_thresholds
-        nearest = min(thresholds, key=lambda threshold: abs(threshold - iou))
-        if not abs(nearest - iou) <= _SAME_THRESHOLD:  # nor NaN
-            raise ValueError(f"no IoU threshold {iou}; there are {', '.join(map(str, thresholds))}")
-        return nearest
-
     def _bits(self, sets: npt.NDArray[np.uint8], iou: float, area: str) -> BoolArray:
-        byte, bit = divmod(self.protocol.iou_thresholds.index(self.iou_threshold(iou)), 8)
-        at = self.protocol.area_ranges.index(self.area_range(area))
+        byte, bit = divmod(self.protocol.position_of_iou(iou), 8)
+        at = self.protocol.position_of_area(area)
         return (sets[:, at, byte] >> bit & 1).astype(np.bool_)
 
     def __add__(self, other: MatchTable) -> MatchTable:

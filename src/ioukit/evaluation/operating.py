@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._checks import check_number
 from ioukit.datasets import Categories
 from ioukit.evaluation._rows import frozen, quotient
 from ioukit.evaluation.matching import MatchTable
@@ -69,7 +70,8 @@ class ScoreCurve:
     def best(self) -> OperatingPoint:
         """The point of the highest F1; of equal ones that of the highest score.
 
-        Where no detection finds anything, F1 is highest, namely 0, if none is believed: the point has the score NaN.
+        Where no detection finds anything, none is believed: the point has the score NaN, and F1 is 0, or NaN if there
+        is nothing to find either.
         """
         if not len(self.scores) or self.true_positives[-1] == 0:
             return self._point(math.nan, -1)
@@ -82,8 +84,7 @@ class ScoreCurve:
         Raises:
             ValueError: If the score is NaN.
         """
-        if math.isnan(score):
-            raise ValueError("score must be a number, got nan")
+        check_number(score=score)
         return self._point(float(score), int(np.searchsorted(-self.scores, -score, side="right")) - 1)
 
     def _point(self, score: float, row: int) -> OperatingPoint:
@@ -153,11 +154,12 @@ def score_curves(table: MatchTable, *, iou: float = 0.5, area: str = "all") -> S
         >>> curve.best.score, curve.at(0.5).false_negatives
         (0.9, 1)
     """
-    iou = table.iou_threshold(iou)
+    protocol = table.protocol
+    iou = protocol.iou_thresholds[protocol.position_of_iou(iou)]
     counted = np.flatnonzero(~table.is_ignored(iou, area))
     category, score = table.category[counted], table.score[counted]
     found = table.is_true_positive(iou, area)[counted]
-    to_find = table.num_ground_truth[:, table.area_labels.index(area)].astype(np.int64)
+    to_find = table.num_ground_truth[:, protocol.position_of_area(area)].astype(np.int64)
     pooled = np.argsort(-score, kind="stable")
     if len(table.categories) <= np.iinfo(np.uint16).max:
         category = category.astype(np.uint16)  # which NumPy sorts digit by digit

@@ -9,6 +9,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._checks import check_number
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation._rows import check_data, frozen, objects
 from ioukit.evaluation.matching import MatchTable
@@ -86,9 +87,8 @@ def outcomes(
             the score threshold is NaN.
     """
     check_data(table, ground_truth, detections)
-    if math.isnan(score_threshold):
-        raise ValueError("score_threshold must be a number, got nan")
-    iou = table.iou_threshold(iou)
+    check_number(score_threshold=score_threshold)
+    iou = table.protocol.iou_thresholds[table.protocol.position_of_iou(iou)]
     believed = table.score >= score_threshold
     found, ignored = table.is_true_positive(iou, area), table.is_ignored(iou, area)
     kind = np.where(found, Outcome.TRUE_POSITIVE, np.where(ignored, Outcome.IGNORED, Outcome.FALSE_POSITIVE))

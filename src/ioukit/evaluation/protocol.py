@@ -11,7 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ioukit._checks import check_number
+
 __all__ = ["COCO", "AreaRange", "Protocol"]
+
+# COCO's thresholds are not all the doubles that people write.
+_SAME_THRESHOLD = 1e-9
 
 
 class AreaRange(NamedTuple):
@@ -53,6 +58,30 @@ class Protocol:
         set_field(self, "area_ranges", _areas(self.area_ranges))
         if not isinstance(self.class_agnostic, bool):
             raise TypeError(f"class_agnostic must be True or False, got {self.class_agnostic!r}")
+
+    def position_of_iou(self, iou: float) -> int:
+        """Which of the IoU thresholds is meant: 0.9 finds COCO's 0.8999999999999999.
+
+        Raises:
+            ValueError: If none is within 1e-9 of it.
+        """
+        check_number(iou=iou)
+        apart = [abs(threshold - iou) for threshold in self.iou_thresholds]
+        nearest = apart.index(min(apart))
+        if apart[nearest] > _SAME_THRESHOLD:
+            raise ValueError(f"no IoU threshold {iou}; there are {', '.join(map(str, self.iou_thresholds))}")
+        return nearest
+
+    def position_of_area(self, area: str) -> int:
+        """Which of the area ranges has that label.
+
+        Raises:
+            ValueError: If none has.
+        """
+        labels = [area_range.label for area_range in self.area_ranges]
+        if area not in labels:
+            raise ValueError(f"no area range {area!r}; there are {', '.join(labels)}")
+        return labels.index(area)
 
     def replace(self, **changes: Any) -> Protocol:
         """A protocol with some fields changed, all of them checked.

@@ -99,11 +99,13 @@ class Evaluation:
     def per_class(self) -> tuple[ClassResult, ...]:
         """The numbers of every category, by rising id."""
         categories = self.matches.categories
+        labels = self.matches.area_labels
+        of_all = labels.index("all") if "all" in labels else 0
         detections = np.bincount(self.matches.category, minlength=len(categories))
         rows = zip(
             categories.ids.tolist(),
             categories.names,
-            self.matches.num_ground_truth[:, 0].tolist(),
+            self.matches.num_ground_truth[:, of_all].tolist(),
             detections.tolist(),
             map(MappingProxyType, summarise_classes(self.curves)),
             strict=True,
@@ -166,6 +168,7 @@ class Evaluation:
         self,
         *,
         iou_threshold: float = 0.5,
+        area: str = "all",
         background_threshold: float = 0.1,
         max_dets_per_image: int | None = None,
         threads: int | None = None,
@@ -181,6 +184,7 @@ class Evaluation:
             self.matches,
             *self._data(),
             iou_threshold=iou_threshold,
+            area=area,
             background_threshold=background_threshold,
             max_dets_per_image=max_dets_per_image,
             threads=threads,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._checks import check_threads
+from ioukit._checks import check_count, check_number, check_threads
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation._rows import check_data, frozen, objects, positions
 from ioukit.evaluation.matching import MatchTable
@@ -39,6 +39,8 @@ class ErrorKinds:
 
     iou_threshold: float
     """``t_f``: the IoU from which a detection can match an object."""
+    area: str
+    """Label of the area range."""
     background_threshold: float
     """``t_b``: the IoU up to which a detection shows nothing but background."""
     ap: float
@@ -76,6 +78,7 @@ def error_kinds(
     detections: Detections,
     *,
     iou_threshold: float = 0.5,
+    area: str = "all",
     background_threshold: float = 0.1,
     max_dets_per_image: int | None = None,
     threads: int | None = None,
@@ -102,35 +105,38 @@ def error_kinds(
 
     AP is that of the match table, with its protocol's recalls and caps: at IoU 0.5 with COCO's protocol it is AP50. A
     class that has nothing left to find when errors are mended counts 0 while it has detections, else not at all.
-    Crowds, objects outside the area range ``all`` and the detections matched to these are no part of any of this.
+    Crowds, objects outside the area range and the detections that match these, or nothing and are themselves outside,
+    are no part of any of this.
 
     Args:
         table: The matches. With a class-agnostic protocol all classes are the same.
         ground_truth: The annotations that were matched.
         detections: The detections that were matched.
         iou_threshold: ``t_f``, one of the protocol's thresholds.
+        area: Label of one of the protocol's area ranges.
         background_threshold: ``t_b``, above 0 and at most ``t_f``.
         max_dets_per_image: Judge only so many of each image, all classes together, best first, beside the protocol's
             cap on those of one class; all if ``None``. The authors' program has 100 here.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
-        ValueError: If a threshold or the cap makes no sense, the protocol has no such threshold or no area range
-            ``all``, or the data is not what the table was made of.
+        ValueError: If a threshold or the cap makes no sense, the protocol has no such threshold or area range, or the
+            data is not what the table was made of.
 
     Reference: Bolya et al., TIDE: A General Toolbox for Identifying Object Detection Errors, ECCV 2020,
     arXiv:2008.08115. Counts and differences agree with tidecv 1.0.1 but for what docs/errors.md says.
     """
     check_data(table, ground_truth, detections)
-    iou_threshold = table.iou_threshold(iou_threshold)
+    iou_threshold = table.protocol.iou_thresholds[table.protocol.position_of_iou(iou_threshold)]
+    check_number(background_threshold=background_threshold)
     if not 0 < background_threshold <= iou_threshold:
         raise ValueError(
             f"background_threshold must be above 0 and at most iou_threshold {iou_threshold}, got "
             f"{background_threshold}"
         )
-    if max_dets_per_image is not None and max_dets_per_image < 1:
-        raise ValueError(f"max_dets_per_image must be at least 1, or None for all, got {max_dets_per_image}")
-    scene = _Scene.of(table, ground_truth, iou_threshold, max_dets_per_image)
+    if max_dets_per_image is not None:
+        check_count(max_dets_per_image=max_dets_per_image)
+    scene = _Scene.of(table, ground_truth, iou_threshold, area, max_dets_per_image)
     errors = _sort(scene, ground_truth, detections, min(iou_threshold, _NEARLY_ONE), background_threshold)
 
     recalls = np.array(table.protocol.recall_thresholds)
@@ -150,6 +156,7 @@ def error_kinds(
     counts = np.bincount(errors.kind, minlength=len(KINDS) - 1).tolist()
     return ErrorKinds(
         iou_threshold=iou_threshold,
+        area=area,
         background_threshold=float(background_threshold),
         ap=before,
         delta_ap=MappingProxyType(delta),
@@ -178,24 +185,24 @@ class _Scene(NamedTuple):
     gt_found: Flags
 
     @classmethod
-    def of(cls, table: MatchTable, ground_truth: GroundTruth, iou: float, cap: int | None) -> _Scene:
-        found = table.is_true_positive(iou)
+    def of(cls, table: MatchTable, ground_truth: GroundTruth, iou: float, area: str, cap: int | None) -> _Scene:
+        found = table.is_true_positive(iou, area)
         kept = np.ones(len(table), np.bool_)
         if cap is not None:
             order = np.lexsort((table.detection, -table.score, table.image))
             starts = np.searchsorted(table.image, np.arange(len(table.image_ids)))
             kept[order] = np.arange(len(table)) - starts[table.image] < cap
-        counted = np.flatnonzero(kept & ~table.is_ignored(iou))
-        to_find, gt_category = objects(table, ground_truth, "all")
+        counted = np.flatnonzero(kept & ~table.is_ignored(iou, area))
+        to_find, gt_category = objects(table, ground_truth, area)
         gt_found = np.zeros(len(ground_truth), np.bool_)
-        gt_found[table.matched_ground_truth(iou)[found & kept]] = True
+        gt_found[table.matched_ground_truth(iou, area)[found & kept]] = True
         return cls(
             table.category[counted],
             table.image[counted].astype(np.int64),
             table.score[counted],
             found[counted],
             table.detection[counted],
-            table.num_ground_truth[:, table.area_labels.index("all")].astype(np.int64),
+            table.num_ground_truth[:, table.protocol.position_of_area(area)].astype(np.int64),
             gt_category,
             positions(table, ground_truth)[0],
             to_find,

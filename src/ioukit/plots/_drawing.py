@@ -25,7 +25,6 @@ __all__ = [
     "BLACK",
     "BLUE",
     "GREEN",
-    "LITERAL",
     "ORANGE",
     "PURPLE",
     "SKY",
@@ -37,6 +36,7 @@ __all__ = [
     "axes_for",
     "dress",
     "legend_beside",
+    "letters",
     "literal",
     "rings",
     "shorten",
@@ -141,13 +141,30 @@ def shorten(name: str, longest: int = 28) -> str:
     return f"{name[: longest - tail - 1].rstrip()}…{name[-tail:].lstrip()}"
 
 
-LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
-"""Options of a text whose letters are shown as they are."""
+# Fonts of the systems in use with letters that matplotlib's own lacks. Colour fonts of emoji are not among them:
+# matplotlib draws outlines.
+OTHER_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC", "WenQuanYi Micro Hei",
+    "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "PingFang SC", "Hiragino Sans", "Apple SD Gothic Neo",
+    "Arial Unicode MS", "Noto Sans Arabic", "Noto Sans Devanagari", "Noto Emoji", "Segoe UI Emoji", "Symbola",
+)  # fmt: skip
+
+
+def letters() -> dict[str, Any]:
+    """Options of a text whose letters are shown as they are: ``$5_a$`` is no formula.
+
+    A letter that the caller's font lacks comes from another one, if one is installed that has it.
+    """
+    matplotlib = import_extra("matplotlib", extra="plots", needed_by="ioukit.plots")
+    manager = import_extra("matplotlib.font_manager", extra="plots", needed_by="ioukit.plots").fontManager
+    installed = {font.name for font in manager.ttflist}
+    families = [*matplotlib.rcParams["font.family"], *(name for name in OTHER_FONTS if name in installed)]
+    return {"parse_math": False, "usetex": False, "fontfamily": families}
 
 
 def literal(text: Text) -> Text:
-    """Shows letters as they are: a name such as ``$5_a$`` is no formula."""
-    text.set(**LITERAL)
+    """Shows the letters of a text as they are."""
+    text.set(**letters())
     return text
 
 

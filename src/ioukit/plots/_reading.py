@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.datasets import Categories
-    from ioukit.evaluation import Curves, Evaluation, MatchTable, Protocol
+    from ioukit.evaluation import Curves, Evaluation, MatchTable
     from ioukit.typing import FloatArray
 
 __all__ = [
@@ -21,8 +21,6 @@ __all__ = [
     "curves_of",
     "mean_defined",
     "number",
-    "position_of_area",
-    "position_of_iou",
     "score_limits",
     "table_of",
 ]
@@ -40,22 +38,6 @@ def table_of(evaluation: Evaluation | MatchTable) -> MatchTable:
     from ioukit.evaluation import MatchTable  # noqa: PLC0415 - as above
 
     return evaluation if isinstance(evaluation, MatchTable) else evaluation.matches
-
-
-def position_of_iou(protocol: Protocol, iou: float) -> int:
-    """Which threshold it is, to nine digits: who computes 0.1 + 0.2 means 0.3."""
-    for position, threshold in enumerate(protocol.iou_thresholds):
-        if math.isclose(threshold, iou, abs_tol=1e-9):
-            return position
-    raise ValueError(f"no IoU threshold {iou}; there are {', '.join(map(str, protocol.iou_thresholds))}")
-
-
-def position_of_area(protocol: Protocol, area: str) -> int:
-    """Which range of sizes has that label."""
-    labels = [area_range.label for area_range in protocol.area_ranges]
-    if area not in labels:
-        raise ValueError(f"no area range {area!r}; there are {', '.join(labels)}")
-    return labels.index(area)
 
 
 def chosen(categories: Categories, classes: Sequence[int | str] | None) -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ioukit._optional import import_extra
-from ioukit.plots._drawing import LITERAL, axes_for, dress, shorten, theme_of
+from ioukit.plots._drawing import axes_for, dress, letters, shorten, theme_of
 from ioukit.plots._reading import chosen
 
 if TYPE_CHECKING:
@@ -54,6 +54,11 @@ def confusion_figure(
     Raises:
         ValueError: If there is no such class or way to normalize.
         ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> ax = confusion_figure(evaluation.confusion(), classes=["cup", "bowl"], normalize="truth")
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['cup', 'bowl', 'other classes', 'background']
     """
     look = theme_of(theme)
     if normalize not in (None, "truth", "prediction"):
@@ -83,16 +88,16 @@ def confusion_figure(
     ax.add_patch(patches.Rectangle(last, 1, 1, fc=look.paper, ec=look.soft, hatch="xxxx", lw=0, gid="nothing"))
     for edge in (ax.axhline, ax.axvline):
         edge(size - 1.5, color=look.soft, lw=1.0)
-    letters = float(np.clip(0.72 * 72 * side / (size + 12), 3.5, 9.0))
+    size_of_names = float(np.clip(0.72 * 72 * side / (size + 12), 3.5, 9.0))
     digits = float(np.clip(0.30 * 72 * side / (size + 3), 4.0, 9.0))
     if size <= MOST_WITH_NUMBERS:
         inks = {cell: _ink(ramp(norm(values[cell]))) for cell in map(tuple, np.argwhere(counts > 0).tolist())}
         _write(ax, values, inks, digits, normalized=bool(normalize))
     else:
         _bar(ax, mesh, "share" if normalize else "objects and detections", theme)
-    crowded = max(map(len, names)) * 0.6 * letters > 0.75 * 72 * side / size
-    ax.set_xticks(range(size), names, fontsize=letters, rotation=90 if crowded else 0, **LITERAL)
-    ax.set_yticks(range(size), names, fontsize=letters, **LITERAL)
+    crowded = max(map(len, names)) * 0.6 * size_of_names > 0.75 * 72 * side / size
+    ax.set_xticks(range(size), names, fontsize=size_of_names, rotation=90 if crowded else 0, **letters())
+    ax.set_yticks(range(size), names, fontsize=size_of_names, **letters())
     dress(ax, look)
     ax.tick_params(length=0)
     ax.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit._optional import import_extra
 from ioukit.plots._drawing import axes_for, dress, legend_beside, shorten, theme_of
-from ioukit.plots._reading import chosen, curves_of, mean_defined, number, position_of_area, position_of_iou
+from ioukit.plots._reading import chosen, curves_of, mean_defined, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,19 +53,24 @@ def precision_recall_figure(
     Raises:
         ValueError: If there is no such threshold, range of sizes or class.
         ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> ax = precision_recall_figure(evaluation, classes=["person", "car"])
+        >>> [text.get_text() for text in ax.get_legend().get_texts()]
+        ['mean of 2 classes: AP 0.631', 'person: AP 0.611', 'car: AP 0.652']
+        >>> ax = precision_recall_figure(evaluation, iou=None)  # the mean of all classes at each threshold
     """
     curves, look = curves_of(evaluation), theme_of(theme)
-    at_area, rows = position_of_area(curves.protocol, area), chosen(curves.categories, classes)
+    at_area, rows = curves.protocol.position_of_area(area), chosen(curves.categories, classes)
     precision = curves.precision[:, :, rows, at_area, -1]  # (T, R, K)
     recall = np.array(curves.protocol.recall_thresholds)
-    if iou is not None:
-        at = position_of_iou(curves.protocol, iou)
-        ax = axes_for(ax, needed_by="precision_recall_figure", figsize=(6.4, 4.0), paper=look.paper)
+    at = None if iou is None else curves.protocol.position_of_iou(iou)
+    ax = axes_for(ax, needed_by="precision_recall_figure", figsize=(6.4, 4.0), paper=look.paper)
+    if at is not None:
         names = [curves.categories.names[row] for row in rows]
         _lines(ax, recall, precision[at], names, rows.tolist(), look)
         ax.set_ylabel(f"precision at IoU {curves.protocol.iou_thresholds[at]:.2f}")
     else:
-        ax = axes_for(ax, needed_by="precision_recall_figure", figsize=(6.4, 4.0), paper=look.paper)
         _by_threshold(ax, recall, mean_defined(precision, 2), curves.protocol.iou_thresholds, look)
         ax.set_ylabel("precision, mean of the classes")
     dress(ax, look, grid="both")
@@ -97,9 +102,14 @@ def ap_by_iou_figure(
     Raises:
         ValueError: If there is no such range of sizes or class.
         ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> ax = ap_by_iou_figure(evaluation, classes=["person"])
+        >>> ax.get_lines()[0].get_ydata().round(2)[[0, 5, 9]]  # AP50, AP75, AP95
+        array([0.61, 0.35, 0.01])
     """
     curves, look = curves_of(evaluation), theme_of(theme)
-    at_area, rows = position_of_area(curves.protocol, area), chosen(curves.categories, classes)
+    at_area, rows = curves.protocol.position_of_area(area), chosen(curves.categories, classes)
     found = curves.precision[:, :, rows, at_area, -1].mean(axis=1)  # (T, K)
     thresholds = np.array(curves.protocol.iou_thresholds)
     ax = axes_for(ax, needed_by="ap_by_iou_figure", figsize=(6.4, 4.0), paper=look.paper)
