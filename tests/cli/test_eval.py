@@ -467,3 +467,5 @@ def test_errors_of_nothing_and_at_other_thresholds(tmp_path: Path) -> None:
     assert run_here("eval", GT, DT, "--errors", "--class-agnostic").code == 0
     fine = json.loads(run_here("eval", GT, DT, "--errors", "--json", "--iou-thresholds", "0.05:0.95:0.05").out)
     assert fine["analysis"]["iou_threshold"] == 0.49999999999999994, "which is what linspace has for 0.5"
+    tiny = json.loads(run_here("eval", GT, DT, "--errors", "--json", "--areas", "tiny:0:1024").out)["analysis"]
+    assert (tiny["iou_threshold"], tiny["area"]) == (0.5, "tiny"), "there is no range `all`"

@@ -56,6 +56,9 @@ import torch
 
 from test_distributed import ALIKE, ANCHORS, CONFIG, SHORT, of, settings_of
 from ioukit.torch.detector import train as room
+from ioukit.torch.detector.batches import NO_AUGMENTATION, loader
+from ioukit.torch.detector.learning import Learning
+from ioukit.torch.detector.model import YOLO
 
 folder, task = Path(sys.argv[1]), sys.argv[2]
 rank = int(os.environ["RANK"])
@@ -75,12 +78,29 @@ def run(data, name, settings, config=CONFIG, **options):
     (folder / f"{name}.{rank}").write_text(f"{digest.hexdigest()} {done.evaluation is not None}")
 
 
+def gradient(config, **share):
+    torch.manual_seed(0)
+    model = YOLO(config).eval()  # where no image has a say in the normalisation of another
+    data, options = of(folder / "shapes", "train"), {"batch": 4, "epoch": 0, "seed": 1, "augmentation": NO_AUGMENTATION}
+    (batch, *_) = loader(data, config.image_size, **options, **share)
+    Learning(config)(model(batch.images.float() / 255), batch)["total"].backward()
+    return torch.cat([one.grad.flatten() for one in model.parameters() if one.grad is not None])
+
+
+def compare_gradients(config, whole):
+    mean = gradient(config, rank=rank, world=2)
+    torch.distributed.all_reduce(mean)
+    difference = (mean / 2 - whole).norm() / whole.norm()
+    (folder / f"gradient-{config.head}.{rank}").write_text(str(float(difference)))
+
+
 def die(epoch, step, steps, losses):
     if (epoch, step) == (2, 2):
         os._exit(9)  # no goodbye: nothing is written, nobody is told
 
 
 if task == "run":
+    alone = [(config, gradient(config)) for config in (CONFIG, ANCHORS)]  # before there is a group
     # Here, or torchrun's store would be asked for three groups of one name.
     torch.distributed.init_process_group("gloo", timeout=timedelta(seconds=60))
     try:
@@ -90,6 +110,8 @@ if task == "run":
         )
     except ValueError as error:
         (folder / f"error.{rank}").write_text(str(error))
+    for config, whole in alone:
+        compare_gradients(config, whole)
     run("alike", "alike-two", ALIKE, ANCHORS)
     try:
         run("alike", "alike-two", ALIKE, ANCHORS)
@@ -182,11 +204,17 @@ def test_killed_and_resumed_ends_with_the_same_bits(folder: Path) -> None:
     assert logs[0] == logs[1]
 
 
+def test_gradients_are_those_of_one_process(folder: Path) -> None:
+    """Whatever images and objects fall to each: losses are divided by what there is in all processes."""
+    for head in ("free", "anchor"):
+        for rank in (0, 1):
+            assert float((folder / f"gradient-{head}.{rank}").read_text()) < 1e-5, head
+
+
 def test_equal_shares_learn_as_one_process_does(folder: Path, tmp_path: Path) -> None:
     """With one image everywhere, both shares have the means, variances and pairs of the whole batch.
 
-    What is left is the rounding of sums in another order; running variances differ, being of fewer values each. It is
-    the anchor head, since the other divides by the sum of the scores of its share, or by 1 where that is less.
+    What is left is the rounding of sums in another order; running variances differ, being of fewer values each.
     """
     one = train(of(folder / "alike", "train"), of(folder / "alike", "val"), ANCHORS, tmp_path / "one", ALIKE)
     with open(folder / "alike-two" / "log.csv", encoding="utf-8", newline="") as file:

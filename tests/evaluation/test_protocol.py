@@ -55,3 +55,10 @@ def test_bad_fields_are_refused(changes: dict[str, Any], error: type[Exception],
 def test_a_protocol_of_ones_own_is_checked_too() -> None:
     with pytest.raises(ValueError, match="max_dets"):
         Protocol("own", (0.5,), (0.0, 1.0), (0,), COCO.area_ranges)
+
+
+def test_what_a_protocol_is_mainly_about() -> None:
+    assert (COCO.main_iou, COCO.main_area) == (0.5, "all")
+    other = COCO.replace(iou_thresholds=[0.3, 0.6], area_ranges={"tiny": (0, 256), "rest": (256, 1e10)})
+    assert (other.main_iou, other.main_area) == (0.3, "tiny")
+    assert COCO.replace(area_ranges={"tiny": (0, 256), "all": (0, 1e10)}).main_area == "all"

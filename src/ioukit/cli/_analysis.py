@@ -12,21 +12,23 @@ if TYPE_CHECKING:
 
 __all__ = ["analyse", "analysis_table", "to_json"]
 
-_IOU, _BACKGROUND = 0.5, 0.1  # TIDE's own
+_BACKGROUND = 0.1  # TIDE's own
 
 
 def analyse(evaluation: Evaluation, *, threads: int | None) -> dict[str, Any]:
     """The kinds of errors and the points of best F1 in plain Python values, ``None`` where a number is undefined.
 
-    At IoU 0.5, or at the lowest threshold of a protocol without it.
+    At the IoU threshold and area range that the protocol is mainly about: 0.5 and ``all``, if it has them.
     """
-    thresholds = evaluation.protocol.iou_thresholds
-    iou = next((threshold for threshold in thresholds if math.isclose(threshold, _IOU)), thresholds[0])
-    errors = evaluation.error_kinds(iou_threshold=iou, background_threshold=min(_BACKGROUND, iou), threads=threads)
-    curves = evaluation.score_curves(iou=iou)
+    iou, area = evaluation.protocol.main_iou, evaluation.protocol.main_area
+    errors = evaluation.error_kinds(
+        iou_threshold=iou, area=area, background_threshold=min(_BACKGROUND, iou), threads=threads
+    )
+    curves = evaluation.score_curves(iou=iou, area=area)
     classes = zip(curves.categories.ids.tolist(), curves.categories.names, curves.per_class, strict=True)
     return {
         "iou_threshold": iou,
+        "area": area,
         "background_threshold": errors.background_threshold,
         "ap": _defined(errors.ap),
         "errors": {

@@ -59,6 +59,17 @@ class Protocol:
         if not isinstance(self.class_agnostic, bool):
             raise TypeError(f"class_agnostic must be True or False, got {self.class_agnostic!r}")
 
+    @property
+    def main_iou(self) -> float:
+        """The IoU threshold to speak of where none is named: 0.5, or the lowest if it is not among them."""
+        return next((iou for iou in self.iou_thresholds if abs(iou - 0.5) <= _SAME_THRESHOLD), self.iou_thresholds[0])
+
+    @property
+    def main_area(self) -> str:
+        """The area range to speak of where none is named: ``all``, or the first if there is none."""
+        labels = [area_range.label for area_range in self.area_ranges]
+        return "all" if "all" in labels else labels[0]
+
     def position_of_iou(self, iou: float) -> int:
         """Which of the IoU thresholds is meant: 0.9 finds COCO's 0.8999999999999999.
 

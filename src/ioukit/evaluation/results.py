@@ -99,13 +99,12 @@ class Evaluation:
     def per_class(self) -> tuple[ClassResult, ...]:
         """The numbers of every category, by rising id."""
         categories = self.matches.categories
-        labels = self.matches.area_labels
-        of_all = labels.index("all") if "all" in labels else 0
+        area = self.protocol.position_of_area(self.protocol.main_area)
         detections = np.bincount(self.matches.category, minlength=len(categories))
         rows = zip(
             categories.ids.tolist(),
             categories.names,
-            self.matches.num_ground_truth[:, of_all].tolist(),
+            self.matches.num_ground_truth[:, area].tolist(),
             detections.tolist(),
             map(MappingProxyType, summarise_classes(self.curves)),
             strict=True,

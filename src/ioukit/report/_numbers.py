@@ -87,7 +87,8 @@ def text(value: float, digits: int = 3) -> str:
 
 def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds | None) -> str:
     """What the report comes to, in two sentences."""
-    objects = int(evaluation.matches.num_ground_truth[:, 0].sum())
+    protocol = evaluation.protocol
+    objects = int(evaluation.matches.num_ground_truth[:, protocol.position_of_area(protocol.main_area)].sum())
     found = len(evaluation.matches)
     if not objects:
         return "There is no object to find, so precision, recall and everything made of them is undefined."
@@ -206,8 +207,7 @@ def error_rows(errors: ErrorKinds) -> list[Bar]:
 def by_iou(evaluation: Evaluation) -> dict[str, Any]:
     """AP at each IoU threshold, of each class and of their mean, ``None`` where undefined."""
     protocol = evaluation.protocol
-    labels = [area.label for area in protocol.area_ranges]
-    area = labels.index("all") if "all" in labels else 0
+    area = protocol.position_of_area(protocol.main_area)
     cap = protocol.max_dets.index(100) if 100 in protocol.max_dets else -1
     ap = evaluation.precision[:, :, :, area, cap].mean(axis=1)  # (T, K)
     defined = ~np.isnan(ap)

@@ -112,8 +112,8 @@ def report_data(
     if score_threshold is not None and math.isnan(score_threshold):
         raise ValueError("score_threshold must be a number, got nan")
     if iou is None:
-        iou = 0.5 if 0.5 in protocol.iou_thresholds else protocol.iou_thresholds[0]
-    area = "all" if "all" in table.area_labels else table.area_labels[0]
+        iou = protocol.main_iou
+    area = protocol.main_area
     curves = score_curves(table, iou=iou, area=area)
     best = curves.overall.best
     if score_threshold is None:
@@ -134,13 +134,10 @@ def report_data(
         drawn.update(more)
         missing.update(missing_here)
         notes += more_notes
-        if "all" in table.area_labels:
-            background = min(0.1, point.iou)
-            errors = error_kinds(
-                table, *data, iou_threshold=point.iou, background_threshold=background, threads=threads
-            )
-        else:
-            missing["errors"] = "The protocol has no area range “all”, which the kinds of errors need."
+        background = min(0.1, point.iou)
+        errors = error_kinds(
+            table, *data, iou_threshold=point.iou, area=area, background_threshold=background, threads=threads
+        )
 
     columns, rows = _numbers.class_table(evaluation, curves)
     files = tuple(_input_file(role, path) for role, path in input_paths(evaluation))

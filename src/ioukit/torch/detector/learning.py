@@ -180,7 +180,7 @@ class Learning(nn.Module):
             overlap.view(-1).scatter_reduce_(0, flat, values, reduce="amax")
         wanted = functional.one_hot(batch.labels[found.object], self.config.num_classes).to(raw.dtype)
         entropy = functional.binary_cross_entropy_with_logits
-        count = max(len(pred), 1)
+        count = _of_all_processes(torch.tensor(float(len(pred)), device=raw.device))
         return {
             "box": BOX * self.box_loss(pred, target).sum() / count,
             "objectness": OBJECTNESS
@@ -198,7 +198,7 @@ class Learning(nn.Module):
         found = self._assign(boxes, classes.sigmoid(), None, batch, assigner)
         wanted = torch.zeros_like(classes)
         wanted[found.image, found.guess, batch.labels[found.object]] = found.score
-        total = found.score.sum().clamp(min=1.0)
+        total = _of_all_processes(found.score.sum())
         pred, target = boxes[found.image, found.guess], batch.boxes[found.object]
         sides = encode_ltrb(target, known.points[found.guess], known.strides[found.guess])  # in strides
         entropy = functional.binary_cross_entropy_with_logits(classes, wanted, reduction="none")
@@ -246,3 +246,16 @@ class Learning(nn.Module):
             return _Found(none, none, none, none.float(), ignore)
         image, guess, owner, score = (torch.cat(column) for column in zip(*parts, strict=True))
         return _Found(image, guess, owner, score, ignore)
+
+
+def _of_all_processes(count: Tensor) -> Tensor:
+    """What the losses of this process are divided by: the count of all, at least 1, over the number of processes.
+
+    Processes train on the mean of their gradients, so with this each object weighs what it would in one process.
+    """
+    distributed = torch.distributed
+    if not (distributed.is_available() and distributed.is_initialized()):
+        return count.clamp(min=1.0)
+    count = count.clone()
+    distributed.all_reduce(count)
+    return count.clamp(min=1.0) / distributed.get_world_size()
