@@ -443,7 +443,8 @@ def test_errors_are_in_the_json_if_asked_for(result: ioukit.Evaluation, tmp_path
     analysis = document.pop("analysis")
     assert document == json.loads(result.to_json())
     kinds, best = result.error_kinds(), result.score_curves().overall.best
-    assert (analysis["iou_threshold"], analysis["background_threshold"], analysis["ap"]) == (0.5, 0.1, kinds.ap)
+    assert (analysis["iou_threshold"], analysis["area"], analysis["background_threshold"]) == (0.5, "all", 0.1)
+    assert analysis["ap"] == kinds.ap
     assert {kind: found["delta_ap"] for kind, found in analysis["errors"].items()} == kinds.delta_ap
     assert analysis["errors"]["false_positive"]["count"] is None
     assert analysis["errors"]["missed"]["count"] == kinds.counts["missed"]
@@ -467,5 +468,3 @@ def test_errors_of_nothing_and_at_other_thresholds(tmp_path: Path) -> None:
     assert run_here("eval", GT, DT, "--errors", "--class-agnostic").code == 0
     fine = json.loads(run_here("eval", GT, DT, "--errors", "--json", "--iou-thresholds", "0.05:0.95:0.05").out)
     assert fine["analysis"]["iou_threshold"] == 0.49999999999999994, "which is what linspace has for 0.5"
-    tiny = json.loads(run_here("eval", GT, DT, "--errors", "--json", "--areas", "tiny:0:1024").out)["analysis"]
-    assert (tiny["iou_threshold"], tiny["area"]) == (0.5, "tiny"), "there is no range `all`"
