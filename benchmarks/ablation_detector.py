@@ -79,7 +79,7 @@ def table(found: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, default=Path("ablation_detector.json"), help="where the runs are kept")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--jobs", type=int, default=2, help="trainings at once")
     parser.add_argument("--threads", type=int, default=1, help="of each training")
     arguments = parser.parse_args()

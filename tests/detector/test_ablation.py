@@ -19,7 +19,7 @@ def test_committed_runs_are_those_of_the_plan(ablation: Any) -> None:
     kept = json.loads((ROOT / "docs" / "detector_ablation.json").read_text(encoding="utf-8"))
     assert kept["plan"] == ablation.PLAN
     names = ("head", "loss", "seed")
-    ran, planned = ({tuple(run[name] for name in names) for run in runs} for runs in (kept["runs"], ablation.runs(3)))
+    ran, planned = ({tuple(run[name] for name in names) for run in runs} for runs in (kept["runs"], ablation.runs(4)))
     assert ran == planned
     assert len(kept["runs"]) == len(planned)
 

@@ -4,8 +4,8 @@ Everything random follows from the seed, the epoch and the number of the image, 
 their running mean, the optimizer and the count of steps: on a CPU, a run that was killed and resumed ends with the same
 bits as one that was not.
 
-With ``torchrun --nproc-per-node N`` each process takes its share of every batch, gradients are those of the whole batch,
-and the first one judges and writes. Only activations are normalised by the images of a share alone.
+With ``torchrun --nproc-per-node N`` each process takes its share of every batch, gradients are those of the whole
+batch, and the first one judges and writes. Only activations are normalised by the images of a share alone.
 """
 
 from __future__ import annotations
