@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ioukit._output import check_output, write_whole
 from ioukit.report.data import input_paths, report_data
 from ioukit.report.page import report_page
 
 if TYPE_CHECKING:
-    import datetime
     from collections.abc import Iterable
 
     from ioukit.evaluation import Evaluation
@@ -37,29 +36,10 @@ def check_report(path: Path, inputs: Iterable[Path], images: Path | None) -> Non
 
 
 def write_report(
-    evaluation: Evaluation,
-    path: str | os.PathLike[str],
-    images: str | os.PathLike[str] | None = None,
-    *,
-    title: str | None = None,
-    iou: float | None = None,
-    score_threshold: float | None = None,
-    worst: int = 24,
-    created: datetime.datetime | None = None,
-    threads: int | None = None,
+    evaluation: Evaluation, path: str | os.PathLike[str], images: str | os.PathLike[str] | None = None, **options: Any
 ) -> None:
-    """Write the report: see :meth:`Evaluation.report`."""
+    """Write the report: see :meth:`Evaluation.report`, whose other options are those of `report_data`."""
     target = Path(path)
     folder = None if images is None else Path(images)
     check_report(target, [source for _, source in input_paths(evaluation)], folder)
-    data = report_data(
-        evaluation,
-        images=folder,
-        title=title,
-        iou=iou,
-        score_threshold=score_threshold,
-        worst=worst,
-        created=created,
-        threads=threads,
-    )
-    write_whole(target, report_page(data))
+    write_whole(target, report_page(report_data(evaluation, images=folder, **options)))
