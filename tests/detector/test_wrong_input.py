@@ -191,3 +191,20 @@ def test_help_has_examples(command: str) -> None:
     assert "Examples:" in shown.out
     assert f"ioukit {command}" in shown.out
     assert "--on-invalid" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"5", r"data\.yaml: expected train, val and names, got 5"),
+        (b"train", r"data\.yaml: expected train, val and names, got 'train'"),
+        (b"", r"data\.yaml: expected train, val and names, got None"),
+        (b"1: a\ntrain: b", r"data\.yaml: expected train, val and names, got \[1, 'train'\]"),
+        (b"train: [", r"data\.yaml: not YAML"),
+        (b"\xff\xfe\x00", r"data\.yaml: not YAML"),
+    ],
+)
+def test_a_file_that_is_no_data_yaml_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "data.yaml").write_bytes(content)
+    with pytest.raises(DatasetError, match=message):
+        read_yolo_data(tmp_path / "data.yaml", "train")

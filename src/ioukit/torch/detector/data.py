@@ -113,10 +113,11 @@ def read_yolo_data(
     path = Path(path)
     try:
         settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise DatasetError(f"{path}: not YAML: {error}") from None
     if not isinstance(settings, dict) or split not in settings or "names" not in settings:
-        raise DatasetError(f"{path}: expected train, val and names, got {sorted(settings or [])}")
+        found = list(settings) if isinstance(settings, dict) else settings
+        raise DatasetError(f"{path}: expected train, val and names, got {found!r}")
     names = _names(path, settings["names"])
     if not isinstance(settings[split], str):
         raise DatasetError(f"{path}: {split} must be a folder or a .txt file, got {settings[split]!r}")
