@@ -1,6 +1,6 @@
 """Which box loss, and which head? The same small detector, trained from scratch with each, over several seeds.
 
-    python benchmarks/ablation_detector.py --json docs/detector_ablation.json && python docs/figures/draw.py
+    python benchmarks/ablation_detector.py --json docs/data/detector_ablation.json && python docs/build/draw.py
 
 One data set of drawn shapes (the same for all), one network of each head, one plan of training; what differs is the
 loss that boxes learn by, or the head, and the seed of the weights, the order of the images and the augmentation. The

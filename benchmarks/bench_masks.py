@@ -3,7 +3,7 @@
     pip install 'ioukit[bench]' && python benchmarks/bench_masks.py
 
 The masks are objects of 480 x 640 images (unions of ellipses, a tenth of the image on average) and larger ones. The
-same records go in and come out on both sides (`ioukit.compat.pycocotools_mask`), and the results are compared before
+same records go in and come out on both sides (`ioukit.compat.pycocotools.mask`), and the results are compared before
 anything is timed; below each stands `Masks`, which holds runs and reads no records. Drawing polygons takes those of
 --coco, a COCO file, if it is given, else made ones of 20 points.
 """
@@ -24,7 +24,7 @@ import pycocotools.mask as theirs
 
 import ioukit
 from ioukit import Masks
-from ioukit.compat import pycocotools_mask as ours
+from ioukit.compat.pycocotools import mask as ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ import ioukit
 from ioukit.overlap.variants import VARIANTS, Variant
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from oracles import exact_overlap
+from support.oracles import exact_overlap
 
 Boxes = NDArray[np.floating[Any]]
 

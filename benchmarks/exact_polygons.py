@@ -18,7 +18,7 @@ import numpy as np
 from ioukit import Polygons, elementwise_iou
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from polygon_oracles import KINDS, convex_pair, exact_iou
+from support.polygon_oracles import KINDS, convex_pair, exact_iou
 
 SAYS = {
     "free": "free",

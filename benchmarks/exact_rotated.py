@@ -2,10 +2,10 @@
 
     pip install 'ioukit[bench]' && python benchmarks/exact_rotated.py [PAIRS] [EXACT]
 
-For each kind of pairs (tests/rotated_pairs.py), PAIRS of them (100,000) against Shapely, which is a float64 library
-itself, and EXACT of them (1,000) against rational arithmetic, which judges both: some as they come, and as many about
-which the two differ most. Prints the worst absolute error of
-IoU, and the worst error of the area of the intersection relative to the smaller of the two boxes.
+For each kind of pairs (tests/support/rotated_pairs.py), PAIRS of them (100,000) against Shapely, which computes in
+float64 too, and EXACT of them (1,000) against rational arithmetic, which judges both: some as they come, and as many
+about which the two differ most. Prints the worst absolute error of IoU, and the worst error of the area of the
+intersection relative to the smaller of the two boxes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ioukit import RotatedBoxes, elementwise_intersection, elementwise_iou
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from rotated_pairs import KINDS, exact_intersection, exact_ring, make_pairs
+from support.rotated_pairs import KINDS, exact_intersection, exact_ring, make_pairs
 
 Floats = NDArray[np.float64]
 

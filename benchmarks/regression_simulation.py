@@ -1,6 +1,6 @@
 """How fast do losses bring boxes to their targets? The simulation of the DIoU paper, from scratch.
 
-    python benchmarks/regression_simulation.py --json docs/regression_simulation.json && python docs/figures/draw.py
+    python benchmarks/regression_simulation.py --json docs/data/regression_simulation.json && python docs/build/draw.py
 
 Zheng et al., Distance-IoU Loss, AAAI 2020, arXiv:1911.08287, "Simulation experiment": anchors at 5,000 places, uniform
 in a circle of radius 3 about (10, 10), of 7 scales and 7 aspect ratios at each place, regress to each of 7 targets of

@@ -19,10 +19,10 @@ SOURCE = Path(__file__).parent.parent / "src" / "ioukit"
 # Low to high: a file may import from its own layer's package and from every layer below.
 LAYERS = (
     {"errors", "typing", "_core", "_checks", "_arrays", "_exports", "_optional", "_output"},
-    {"boxes"},
-    {"overlap"},
-    {"postprocess", "anchors", "assign", "losses"},
+    {"regions"},
     {"datasets"},
+    {"overlap"},
+    {"diagnosis", "postprocess", "anchors", "assign", "losses"},
     {"evaluation"},
     {"plots"},
     {"report", "ledger"},
@@ -118,13 +118,17 @@ def test_packages_are_imported_at_the_top_only_where_always_installed() -> None:
 @pytest.mark.parametrize(
     ("file", "line", "says"),
     [
-        ("boxes/formats.py", "from ioukit.overlap import pairwise_iou", "boxes may not import overlap"),
-        ("boxes/formats.py", "def f():\n    from ..evaluation.curves import area", "boxes may not import evaluation"),
+        ("regions/formats.py", "from ioukit.overlap import pairwise_iou", "regions may not import overlap"),
+        (
+            "regions/formats.py",
+            "def f():\n    from ..evaluation.curves import area",
+            "regions may not import evaluation",
+        ),
         ("assign/atss.py", "import ioukit.anchors.grid", "assign may not import its neighbour anchors"),
         ("datasets/coco.py", "from ioukit import evaluate", "not ioukit itself"),
         ("datasets/coco.py", "import ioukit", "not ioukit itself"),
         ("plots/curves.py", "from ioukit.torch import losses", "ioukit.torch may not be imported here"),
-        ("errors.py", "from . import boxes", "errors may not import boxes"),
+        ("errors.py", "from . import regions", "errors may not import regions"),
         ("evaluation/curves.py", "import torch.nn", "torch may be imported by torch/ alone"),
         ("evaluation/curves.py", "from ioukit.torch import losses", "ioukit.torch may not be imported here"),
         ("torch/losses.py", "from ioukit.report import html", "torch may not import report"),
@@ -146,7 +150,7 @@ def test_a_broken_rule_is_named_with_its_line(file: str, line: str, says: str, t
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("boxes/formats.py", "import numpy as np\nfrom ioukit.errors import DatasetError\nfrom . import rotated"),
+        ("regions/formats.py", "import numpy as np\nfrom ioukit.errors import DatasetError\nfrom . import rotated"),
         ("errors.py", "from ioukit import typing"),
         ("evaluation/evaluating.py", "from ioukit.datasets import GroundTruth\nfrom ioukit.evaluation.curves import f"),
         ("torch/losses.py", "import torch\nfrom ioukit.assign import atss\nfrom ioukit.evaluation import evaluate"),

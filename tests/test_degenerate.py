@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ioukit
-from paths import ROOT
+from support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "degenerate.md").read_text(encoding="utf-8")
 ERRORS: dict[str, type[Exception]] = {"ValueError": ValueError, "DatasetError": ioukit.DatasetError}

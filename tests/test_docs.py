@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import typer
 
-from command import run_fresh
 from ioukit import plots
 from ioukit.cli._app import app
-from pages import PAGES, Example, commands, examples, run_programs
-from paths import ROOT
+from support.command import run_fresh
+from support.pages import PAGES, Example, commands, examples, run_programs
+from support.paths import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ OTHER_PAGES = {  # of figures
     "assignment_figure", "grid_figure", "overlap_figure", "survivors_figure", "training_figure", "variant_figure",
     "variants_figure",
 }  # fmt: skip
-REDRAW = "run `python docs/figures/draw.py`"
+REDRAW = "run `python docs/build/draw.py`"
 EXAMPLES = [example for page in PAGES for example in examples(page)]
 PROGRAMS = [example for example in EXAMPLES if example.kind == "python"]
 COMMANDS = [example for example in EXAMPLES if example.kind == "sh" and commands(example.code)]
@@ -45,7 +45,7 @@ def words(svg: Path) -> list[str]:
 def test_committed_figures_are_up_to_date(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the figures need matplotlib: pip install 'ioukit[plots]'")
     image = pytest.importorskip("PIL.Image", reason="the photographs need Pillow: pip install 'ioukit[shapes]'")
-    subprocess.run([sys.executable, "-W", "error", FIGURES / "draw.py", tmp_path], check=True)
+    subprocess.run([sys.executable, "-W", "error", ROOT / "docs" / "build" / "draw.py", tmp_path], check=True)
     # Pictures of pages in a browser, which are PNG, come from photograph.py.
     drawn, committed = (
         sorted(path.name for path in folder.iterdir() if path.suffix in (".jpg", ".svg"))
@@ -86,7 +86,7 @@ def test_a_program_prints_what_its_page_says(program: Example, answers: Callable
 
 
 def test_the_walk_through_yolo_says_what_the_library_computes() -> None:
-    script = ROOT / "docs" / "make_iou_in_yolo.py"
+    script = ROOT / "docs" / "build" / "make_iou_in_yolo.py"
     page = runpy.run_path(str(script))["page"]
     assert (ROOT / "docs" / "iou_in_yolo.md").read_text(encoding="utf-8") == page(), f"run python {script.name}"
 

@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 import ioukit
-from paths import EXAMPLES
+from support.paths import EXAMPLES
 
 MODULES = [
     "ioukit",

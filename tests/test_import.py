@@ -36,7 +36,7 @@ HEAVY = {
 }
 
 # Packages whose names are fetched when they are asked for.
-ROOMS = ("boxes", "evaluation", "overlap", "postprocess")
+ROOMS = ("diagnosis", "evaluation", "overlap", "postprocess", "regions")
 
 
 def fresh(program: str, environment: dict[str, str] | None = None) -> str:
@@ -74,7 +74,7 @@ def test_nothing_is_loaded_that_nobody_asked_for() -> None:
     assert "numpy" not in loaded
     asked = set(json.loads(fresh("import sys, json; from ioukit import nms; print(json.dumps(sorted(sys.modules)))")))
     assert "ioukit.postprocess.greedy" in asked
-    assert not {"ioukit.boxes.polygons", "ioukit.evaluation", "ioukit.postprocess.tiles"} & asked
+    assert not {"ioukit.regions.polygons", "ioukit.evaluation", "ioukit.postprocess.tiles"} & asked
 
 
 @pytest.mark.parametrize("package", ["ioukit", *(f"ioukit.{room}" for room in ROOMS)])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paths import EXAMPLES
+from support.paths import EXAMPLES
 
 if TYPE_CHECKING:
     from pathlib import Path

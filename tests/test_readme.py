@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import sys
 
-from paths import ROOT, load
+from support.paths import ROOT, load
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

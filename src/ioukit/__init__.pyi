@@ -1,20 +1,8 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector."""
 
 from ioukit._core import __version__
-from ioukit.boxes import (
-    Boxes,
-    Boxes3D,
-    Diagnosis,
-    Finding,
-    Masks,
-    Polygon,
-    Polygons,
-    RotatedBoxes,
-    diagnose,
-    is_inside_box,
-    order_points_clockwise,
-)
 from ioukit.datasets import Detections, GroundTruth, read_coco
+from ioukit.diagnosis import Diagnosis, Finding, diagnose
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
 from ioukit.overlap import (
@@ -78,6 +66,16 @@ from ioukit.postprocess import (
     non_maximum_weighted,
     soft_nms,
     weighted_boxes_fusion,
+)
+from ioukit.regions import (
+    Boxes,
+    Boxes3D,
+    Masks,
+    Polygon,
+    Polygons,
+    RotatedBoxes,
+    is_inside_box,
+    order_points_clockwise,
 )
 
 __all__ = [

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import strategies  # noqa: F401 - loads the profile
+import support.strategies  # noqa: F401 - loads the profile
 from ioukit import anchors
 from ioukit.anchors import (
     decode_deltas,
@@ -31,7 +31,7 @@ from ioukit.anchors import (
     encode_yolox,
     expected_distances,
 )
-from paths import ROOT
+from support.paths import ROOT
 
 CASES = json.loads((ROOT / "tests" / "data" / "anchors" / "yolo_decode.json").read_text(encoding="utf-8"))
 

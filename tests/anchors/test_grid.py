@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import strategies  # noqa: F401 - loads the profile
+import support.strategies  # noqa: F401 - loads the profile
 from ioukit import Boxes
 from ioukit.anchors import Letterbox, anchor_boxes, anchor_points, decode_grid
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import strategies  # noqa: F401 - loads the profile
+import support.strategies  # noqa: F401 - loads the profile
 from ioukit import Boxes
 from ioukit.anchors import fit_anchors, measure_anchors
 from ioukit.overlap.shape import pairwise_shape_iou

@@ -18,7 +18,7 @@ from ioukit.assign import (
     assign_simota,
     assign_task_aligned,
 )
-from paths import ROOT
+from support.paths import ROOT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

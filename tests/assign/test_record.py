@@ -25,7 +25,7 @@ from ioukit.assign import (
     assign_yolov3,
     assign_yolov5,
 )
-from paths import ROOT
+from support.paths import ROOT
 
 ANCHORS = [[0, 0, 10, 10], [10, 10, 20, 20], [5, 5, 15, 15], [32, 32, 38, 42]]
 OBJECTS = [[0, 0, 10, 9], [0, 10, 10, 19]]

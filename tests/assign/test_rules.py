@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import plain_assignment as plain
-import strategies  # noqa: F401 - loads the profile
+import support.strategies  # noqa: F401 - loads the profile
 from ioukit import pairwise_ciou, pairwise_giou, pairwise_iou
 from ioukit.anchors import anchor_points
 from ioukit.assign import _pairs as pairs_module
@@ -29,6 +28,7 @@ from ioukit.assign import (
     assign_yolov5,
 )
 from ioukit.typing import FloatArray
+from support import plain_assignment as plain
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browsing import watch
+from support.browsing import watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-    from browsing import OpenPage
+    from support.browsing import OpenPage
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 

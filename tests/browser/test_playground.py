@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import ioukit
-from browsing import assert_themes, pictured, serious_violations, until
 from ioukit.overlap.variants import VARIANTS
 from ioukit.report.playground import IMAGE_SIZE, PRESETS, SCENES, playground_page
+from support.browsing import assert_themes, pictured, serious_violations, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from browsing import OpenPage
+    from support.browsing import OpenPage
 
 SIDES = ("x1", "y1", "x2", "y2")
 START = {"object": [3.0, 3.0, 9.0, 9.0], "detection": [5.0, 5.0, 11.0, 11.0]}

@@ -13,15 +13,15 @@ import ioukit
 from ioukit import losses
 from ioukit.overlap.variants import VARIANTS
 from ioukit.report.playground import LOSSES, SCENES, playground_page
-from losses_cases import adversarial
+from support.losses_cases import adversarial
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Page
 
-    from browsing import OpenPage
     from ioukit.typing import FloatArray
+    from support.browsing import OpenPage
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "ioa": {"of": "first"},

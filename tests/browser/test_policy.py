@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from browsing import serious_violations, watch
 from ioukit.report import _html
+from support.browsing import serious_violations, watch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Browser
 
-    from browsing import OpenPage
+    from support.browsing import OpenPage
 
 TEMPLATE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>before</title>
 <meta http-equiv="Content-Security-Policy" content="{{ policy }}"><style>{{ style }}</style></head>

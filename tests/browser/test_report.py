@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browsing import assert_themes, pictured, serious_violations
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import score_curves
-from report_cases import CASES, attacked, photographed
+from support.browsing import assert_themes, pictured, serious_violations
+from support.report_cases import CASES, attacked, photographed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Locator, Page
 
-    from browsing import OpenPage
     from ioukit import Evaluation
     from ioukit.evaluation import OperatingPoint
+    from support.browsing import OpenPage
 
 pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
 pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install 'ioukit[test]'")

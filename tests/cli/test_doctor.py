@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 import ioukit
-from command import run_here
 from ioukit.cli import doctor as command
 from ioukit.overlap._conformance import Agreement
+from support.command import run_here
 
 if TYPE_CHECKING:
     import pytest

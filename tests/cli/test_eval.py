@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import ioukit
-from command import run_fresh, run_here
 from ioukit.cli._options import parse_areas, parse_classes, parse_max_dets, parse_thresholds
-from paths import DATA, load, write_coco
+from support.command import run_fresh, run_here
+from support.paths import DATA, load, write_coco
 
 if TYPE_CHECKING:
     from pathlib import Path

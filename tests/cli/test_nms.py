@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-import fusion_oracles as oracle
 import ioukit
-from command import run_fresh, run_here
 from ioukit.cli._records import record_texts, with_score
-from paths import DATA
+from support import fusion_oracles as oracle
+from support.command import run_fresh, run_here
+from support.paths import DATA
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from command import run_fresh, run_here
+from support.command import run_fresh, run_here
 
 pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
 

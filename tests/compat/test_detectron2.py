@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ioukit.compat.detectron2 as d2
 from ioukit.compat.detectron2 import BoxMode
-from paths import ROOT
+from support.paths import ROOT
 
 CASES = json.loads((ROOT / "tests" / "data" / "overlap" / "convert.json").read_text())
 ROTATED = json.loads((ROOT / "tests" / "data" / "compat" / "detectron2_rotated.json").read_text())

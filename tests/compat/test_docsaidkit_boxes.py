@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ioukit
 import ioukit.compat.docsaidkit as D
-from paths import ROOT
-from strategies import grid_boxes
+from support.paths import ROOT
+from support.strategies import grid_boxes
 
 CASES = json.loads((ROOT / "tests" / "data" / "overlap" / "capybara_structures.json").read_text())
 MODES = ("XYXY", "XYWH", "CXCYWH")

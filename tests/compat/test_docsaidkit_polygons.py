@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ioukit.compat.docsaidkit as D
-from paths import ROOT
+from support.paths import ROOT
 
 CASES = json.loads((ROOT / "tests" / "data" / "overlap" / "capybara_structures.json").read_text())
 DIAMOND, SQUARE = CASES["polygon"]["diamond"], CASES["polygon"]["scale_square"]

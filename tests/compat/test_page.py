@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import ioukit
-from paths import ROOT
+from support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "compat.md").read_text(encoding="utf-8")
 SECTIONS = {

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from ioukit import Masks, pairwise_mask_iou
-from ioukit.compat import pycocotools_mask as ours
-from mask_cases import SIZES, mask_arrays, polygons, random_masks
-from paths import DATA, load
+from ioukit.compat.pycocotools import mask as ours
+from support.mask_cases import SIZES, mask_arrays, polygons, random_masks
+from support.paths import DATA, load
 
 # NumPy 2 says of pycocotools' decode that its __array__ takes no copy.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy keyword")

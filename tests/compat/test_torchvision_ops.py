@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ioukit.compat.torchvision_ops as ours
 import ioukit.losses
-from paths import ROOT
+from support.paths import ROOT
 
 CONVERSIONS = json.loads((ROOT / "tests" / "data" / "overlap" / "convert.json").read_text())
 OVERLAPS = ("box_iou", "generalized_box_iou", "distance_box_iou", "complete_box_iou")

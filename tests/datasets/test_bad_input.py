@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import ioukit
-from command import run_fresh, run_here
-from paths import write_coco
-from plain_reader import read_plainly
+from support.command import run_fresh, run_here
+from support.paths import write_coco
+from support.plain_reader import read_plainly
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ioukit
-from paths import write_coco
-from plain_reader import Columns, RefusedError, bits, read_plainly
+from support.paths import write_coco
+from support.plain_reader import Columns, RefusedError, bits, read_plainly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ from numpy.testing import assert_array_equal
 from pycocotools import mask as coco_mask
 
 import ioukit
-from command import run_here
 from ioukit.datasets.shapes import CLASSES, Scene, draw_scene, make_shapes
+from support.command import run_here
 
 Image = pytest.importorskip("PIL.Image", reason="shapes need Pillow: pip install 'ioukit[shapes]'")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from paths import ROOT, program
+from support.paths import ROOT, program
 
 
 @pytest.fixture(name="ablation", scope="module")
@@ -16,7 +16,7 @@ def _ablation() -> Any:
 
 
 def test_committed_runs_are_those_of_the_plan(ablation: Any) -> None:
-    kept = json.loads((ROOT / "docs" / "detector_ablation.json").read_text(encoding="utf-8"))
+    kept = json.loads((ROOT / "docs" / "data" / "detector_ablation.json").read_text(encoding="utf-8"))
     assert kept["plan"] == ablation.PLAN
     names = ("head", "loss", "seed")
     ran, planned = ({tuple(run[name] for name in names) for run in runs} for runs in (kept["runs"], ablation.runs(4)))
@@ -25,5 +25,5 @@ def test_committed_runs_are_those_of_the_plan(ablation: Any) -> None:
 
 
 def test_the_page_has_the_table_of_the_committed_runs(ablation: Any) -> None:
-    kept = json.loads((ROOT / "docs" / "detector_ablation.json").read_text(encoding="utf-8"))
+    kept = json.loads((ROOT / "docs" / "data" / "detector_ablation.json").read_text(encoding="utf-8"))
     assert ablation.table(kept["runs"]) in (ROOT / "docs" / "detector.md").read_text(encoding="utf-8")

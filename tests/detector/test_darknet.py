@@ -11,10 +11,10 @@ pytest.importorskip("torch", reason="the detector needs PyTorch: pip install 'io
 
 import torch
 
-from darknet_files import tiny_cfg, write_weights, yolov3_cfg
 from ioukit.torch.detector.darknet import DarknetNetwork, _MaxPool, load_backbone_and_heads, load_weights, read_cfg
 from ioukit.torch.detector.model import YOLO, Config
-from plain_darknet import run_plainly, write_plausible_weights
+from support.darknet_files import tiny_cfg, write_weights, yolov3_cfg
+from support.plain_darknet import run_plainly, write_plausible_weights
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="the detector needs PyTorch: pip install 'io
 
 from ioukit import COCO, evaluate
 from ioukit.datasets import Detections, GroundTruth
-from paths import ROOT
+from support.paths import ROOT
 
 
 def test_photos_are_judged_on_what_is_larger_than_16_pixels_both_ways() -> None:

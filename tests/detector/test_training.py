@@ -21,7 +21,6 @@ pytest.importorskip("yaml", reason="the detector needs PyYAML: pip install 'iouk
 import torch
 from PIL import Image
 
-from command import run_here
 from ioukit import DatasetError
 from ioukit.datasets.shapes import CLASSES, make_shapes
 from ioukit.torch.detector.batches import NO_AUGMENTATION, Augmentation, Samples, collate, loader
@@ -32,6 +31,7 @@ from ioukit.torch.detector.learning import ASSIGNERS, BOX_LOSSES, Learning
 from ioukit.torch.detector.model import YOLO, Config
 from ioukit.torch.detector.predict import detections_of, draw, predict, to_coco
 from ioukit.torch.detector.train import Epoch, Settings, _to_tensorboard, train
+from support.command import run_here
 
 if TYPE_CHECKING:
     from pathlib import Path

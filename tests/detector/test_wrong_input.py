@@ -16,13 +16,13 @@ pytest.importorskip("yaml", reason="the detector needs PyYAML: pip install 'iouk
 
 import torch
 
-from command import run_here
 from ioukit import DatasetError
 from ioukit.datasets.shapes import CLASSES, make_shapes
 from ioukit.torch.detector.checkpoint import save_model
 from ioukit.torch.detector.data import read_yolo_data
 from ioukit.torch.detector.model import YOLO, Config
 from ioukit.torch.detector.predict import predict
+from support.command import run_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable

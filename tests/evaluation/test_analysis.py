@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import strategies  # noqa: F401 - the profile
+import support.strategies  # noqa: F401 - the profile
 from evaluation.plain_analysis import f1, plain_curve, plain_matches, plain_matrix
 from ioukit import COCO, Detections, GroundTruth, evaluate, read_coco
 from ioukit.evaluation import KINDS, Outcome, confusion_matrix, match, outcomes, score_curves
 from parity.random_data import random_case
-from paths import DATA
+from support.paths import DATA
 
 SCORES = [0.1, 0.3, 0.5, 0.5, 0.9]
 

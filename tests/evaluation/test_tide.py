@@ -12,7 +12,7 @@ import pytest
 from evaluation.tidecv_reference import EXPECTED, PROTOCOL, SETS, Tide, plain, run_tidecv
 from ioukit import COCO, Detections, GroundTruth, evaluate, read_coco
 from ioukit.evaluation import error_kinds, match
-from paths import load
+from support.paths import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from losses_cases import ROTATED, UPRIGHT, adversarial, adversarial_rotated
+from support.losses_cases import ROTATED, UPRIGHT, adversarial, adversarial_rotated
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 jax = pytest.importorskip("jax", reason="jax is not installed")

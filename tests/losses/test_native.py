@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from ioukit import losses
 from ioukit.losses.native import NativeLoss
 from ioukit.overlap._conformance import BOXES
-from losses_cases import UPRIGHT, adversarial
+from support.losses_cases import UPRIGHT, adversarial
 
 NAMES = get_args(NativeLoss)
 all_losses = pytest.mark.parametrize("name", NAMES)

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import ioukit
 from ioukit import losses
 from ioukit.overlap._rotated_formulas import RotatedPairs
-from losses_cases import ROTATED, adversarial_rotated
+from support.losses_cases import ROTATED, adversarial_rotated
 
 ANY: Any = losses  # to be called with what its types forbid
 DATA = Path(__file__).parents[1] / "data" / "losses"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paths import ROOT, program
+from support.paths import ROOT, program
 
 
 @pytest.fixture(name="simulation", scope="module")
@@ -67,7 +67,7 @@ def test_published_slopes_are_the_gradient_where_nothing_is_known_to_differ(simu
 
 
 def test_committed_numbers_have_the_same_order() -> None:
-    found = json.loads((ROOT / "docs" / "regression_simulation.json").read_text())
+    found = json.loads((ROOT / "docs" / "data" / "regression_simulation.json").read_text())
     assert found["cases"] == 1_715_000
     published, exact = (
         {name: curve[-1] for name, curve in found["errors"][key].items()} for key in ("published", "exact")

@@ -18,7 +18,7 @@ from ioukit import _core
 from ioukit import losses as neutral
 from ioukit.losses import _pairs
 from ioukit.overlap._conformance import BOXES
-from losses_cases import ROTATED, UPRIGHT, adversarial, adversarial_rotated
+from support.losses_cases import ROTATED, UPRIGHT, adversarial, adversarial_rotated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

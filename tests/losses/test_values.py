@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import ioukit
 from ioukit import Boxes, losses
 from ioukit.overlap._conformance import BOXES
-from losses_cases import UPRIGHT, adversarial
+from support.losses_cases import UPRIGHT, adversarial
 
 DATA = Path(__file__).parents[1] / "data"
 CASES = json.loads((DATA / "overlap" / "losses.json").read_text())

@@ -10,11 +10,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ioukit
-from command import run_here
 from ioukit import _core
 from ioukit.overlap import _agnostic, _conformance
 from ioukit.overlap._conformance import BACKENDS, BOXES, MEASURES, Agreement, Backend, Unavailable, native
 from ioukit.overlap.variants import VARIANTS
+from support.command import run_here
 
 backends = pytest.mark.parametrize(
     "backend",

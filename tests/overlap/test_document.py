@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioukit import Polygon, document_jaccard, polygon_iou
-from paths import ROOT
-from polygon_oracles import exact_document_jaccard
+from support.paths import ROOT
+from support.polygon_oracles import exact_document_jaccard
 
 CASES = json.loads((ROOT / "tests/data/overlap/capybara_structures.json").read_text())["jaccard_index"]
 SQUARE = [[0, 0], [10, 0], [10, 10], [0, 10]]

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from ioukit import Boxes, elementwise_kfiou, elementwise_probiou, pairwise_kfiou, pairwise_probiou
-from paths import ROOT
+from support.paths import ROOT
 
 ROWS = json.loads((ROOT / "tests" / "data" / "losses" / "gaussian_rotated.json").read_text())["rows"]
 PRED, TARGET = (np.array([row[key] for row in ROWS], float) for key in ("pred", "target"))
@@ -36,7 +36,7 @@ def test_published_formulas(pairwise: Any, elementwise: Any, key: str) -> None:
 
 
 def test_rotated_boxes_know_their_angles() -> None:
-    rotated = pytest.importorskip("ioukit.boxes.rotated", reason="there are no rotated boxes yet")
+    rotated = pytest.importorskip("ioukit.regions.rotated", reason="there are no rotated boxes yet")
     degrees = PRED * [1, 1, 1, 1, -180 / np.pi]
     pred = rotated.RotatedBoxes(degrees, unit="degrees", sense="counterclockwise")
     target = rotated.RotatedBoxes(TARGET, unit="radians", sense="clockwise")

@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 import ioukit
 from ioukit.overlap.variants import VARIANTS, Variant
-from strategies import extreme_boxes, free_boxes, grid_boxes
+from support.strategies import extreme_boxes, free_boxes, grid_boxes
 
 if TYPE_CHECKING:
     from ioukit.typing import FloatArray

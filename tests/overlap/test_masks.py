@@ -11,8 +11,8 @@ from numpy.testing import assert_array_equal
 
 import ioukit
 from ioukit import Boxes, Masks, boundary_iou, pairwise_iou, pairwise_mask_iou
-from ioukit.overlap import _masks
-from mask_cases import mask_arrays, random_masks
+from ioukit.overlap.engines import masks as engine
+from support.mask_cases import mask_arrays, random_masks
 
 MEASURES: dict[str, Any] = {
     "intersection": lambda common, *_: common,
@@ -67,7 +67,7 @@ def test_many_masks_and_threads() -> None:
         assert_array_equal(pairwise_mask_iou(masks1, masks2, threads=threads), wanted)
     rows, columns = np.nonzero(np.random.default_rng(0).random(wanted.shape) < 0.5)
     for threads in (0, 1, 2):
-        assert_array_equal(_masks.pairs("iou", masks1, masks2, rows, columns, threads), wanted[rows, columns])
+        assert_array_equal(engine.pairs("iou", masks1, masks2, rows, columns, threads), wanted[rows, columns])
     index = np.arange(2000) % 50
     assert_array_equal(ioukit.elementwise_iou(masks1[index], masks2[index]), wanted[index, index])
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ioukit import _core
-from oracles import exact_overlap, rounded_overlap, table
-from strategies import free_boxes
+from support.oracles import exact_overlap, rounded_overlap, table
+from support.strategies import free_boxes
 
 if TYPE_CHECKING:
     from ioukit.typing import FloatArray

@@ -15,9 +15,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ioukit
 from ioukit import Boxes, Polygon, Polygons, elementwise_iou, pairwise_iou, polygon_iou
-from ioukit.overlap import _polygons
-from paths import ROOT
-from polygon_oracles import KINDS, convex_pair, exact_iou
+from ioukit.overlap.engines import polygons as engine
+from support.paths import ROOT
+from support.polygon_oracles import KINDS, convex_pair, exact_iou
 
 CAPYBARA = json.loads((ROOT / "tests/data/overlap/capybara_structures.json").read_text())["polygon_iou"]
 COCO = json.loads((ROOT / "tests/data/coco_val2014_100/instances_val2014_100.json").read_text())
@@ -84,7 +84,7 @@ class TestConvex:
         assert_array_equal(pairwise_iou(first, second, threads=3), one)
         assert_array_equal(np.diagonal(one), elementwise_iou(first, second))
         rows, columns = np.nonzero(one)
-        assert_array_equal(_polygons.pairs("iou", first, second, rows, columns, 1), one[rows, columns])
+        assert_array_equal(engine.pairs("iou", first, second, rows, columns, 1), one[rows, columns])
 
 
 class TestConcave:
@@ -124,7 +124,7 @@ class TestConcave:
         assert_array_equal(values, values.T)
         assert_array_equal(np.diagonal(values), 1)
         rows, columns = np.nonzero(values)
-        assert_array_equal(_polygons.pairs("iou", polygons, polygons, rows, columns, 1), values[rows, columns])
+        assert_array_equal(engine.pairs("iou", polygons, polygons, rows, columns, 1), values[rows, columns])
         assert_array_equal(elementwise_iou(polygons[rows], polygons[columns]), values[rows, columns])
         joined = ioukit.overlap_join(polygons, polygons, min_iou=0.2)
         assert_array_equal(joined.to_pairs(), np.argwhere(values >= 0.2))

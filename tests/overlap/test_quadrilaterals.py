@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from ioukit import Polygons, RotatedBoxes, elementwise_iou, nms, pairwise_intersection, pairwise_ioa, pairwise_iou
-from paths import DATA, load
+from support.paths import DATA, load
 
 TABLES = {table["id"]: table for table in json.loads((DATA / "rotated" / "rotated_iou.json").read_text())["tables"]}
 NMS = load(DATA / "postprocess" / "nms.json")["mmcv_quadri"]

@@ -15,7 +15,7 @@ from ioukit import Boxes3D, RotatedBoxes, overlap_join
 from ioukit.overlap import _region_join
 
 if TYPE_CHECKING:
-    from ioukit.boxes import Regions
+    from ioukit.regions import Regions
 
 OVERLAPS: list[dict[str, Any]] = [
     {"metric": "iou"},

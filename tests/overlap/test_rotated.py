@@ -16,9 +16,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ioukit
 from ioukit import Boxes, RotatedBoxes, elementwise_intersection, elementwise_iou, pairwise_intersection, pairwise_iou
-from paths import DATA
-from rotated_pairs import KINDS, exact_intersection, exact_ring, make_pairs
-from strategies import grid_boxes
+from support.paths import DATA
+from support.rotated_pairs import KINDS, exact_intersection, exact_ring, make_pairs
+from support.strategies import grid_boxes
 
 if TYPE_CHECKING:
     from ioukit.typing import FloatArray

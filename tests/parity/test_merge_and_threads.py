@@ -15,7 +15,7 @@ import ioukit
 from ioukit.evaluation import accumulate, match, summarise
 from parity.random_data import random_case
 from parity.same_bits import assert_same_bits
-from paths import DATA, load
+from support.paths import DATA, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ import ioukit
 from parity.random_data import Case, random_case, random_invalid_case
 from parity.reference import STATS, Reference, run_pycocotools
 from parity.same_bits import assert_same_bits, assert_same_evaluation
-from paths import write_coco
+from support.paths import write_coco
 
 if TYPE_CHECKING:
     from pathlib import Path

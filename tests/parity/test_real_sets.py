@@ -11,7 +11,7 @@ import pytest
 import ioukit
 from parity.reference import STATS, run_pycocotools
 from parity.same_bits import assert_same_bits, assert_same_evaluation
-from paths import DATA, EXAMPLES, load, write_coco
+from support.paths import DATA, EXAMPLES, load, write_coco
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

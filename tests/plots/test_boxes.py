@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from evaluated_scenes import HARD_NAMES, SCENES, made
 from ioukit.evaluation import Evaluation, Outcome
 from ioukit.plots import boxes_figure, worst_images_figure
 from ioukit.plots._placing import place_labels
 from ioukit.plots.boxes import KINDS
+from support.evaluated_scenes import HARD_NAMES, SCENES, made
 
 pytest.importorskip("matplotlib", reason="the pictures need matplotlib: pip install 'ioukit[plots]'")
 

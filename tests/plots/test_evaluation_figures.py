@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from evaluated_scenes import HARD_NAMES, SCENES, made
 from ioukit import plots
 from ioukit.evaluation import COCO, KINDS
 from ioukit.plots import _drawing
 from ioukit.plots._drawing import THEMES, shorten, tint
 from ioukit.plots._reading import score_limits
+from support.evaluated_scenes import HARD_NAMES, SCENES, made
 
 mpl = pytest.importorskip("matplotlib", reason="the pictures need matplotlib: pip install 'ioukit[plots]'")
 

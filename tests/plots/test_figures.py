@@ -15,7 +15,7 @@ import ioukit
 from ioukit import Boxes
 from ioukit.overlap.variants import VARIANTS
 from ioukit.plots import grid_figure, overlap_figure, variant_figure, variants_figure
-from strategies import grid_boxes
+from support.strategies import grid_boxes
 
 mpl = pytest.importorskip("matplotlib", reason="the pictures need matplotlib: pip install 'ioukit[plots]'")
 

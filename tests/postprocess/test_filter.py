@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-import fusion_oracles as oracle
 import ioukit
+from support import fusion_oracles as oracle
 
 
 def head(seed: int, images: int = 3, boxes: int = 40, classes: int = 3) -> tuple[Any, Any, Any]:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import fusion_oracles as oracle
 import ioukit
-from paths import DATA, load
+from support import fusion_oracles as oracle
+from support.paths import DATA, load
 
 CASES = load(DATA / "postprocess" / "nms.json")
 FAMILY = CASES["family"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from ioukit import Boxes, merge_boxes, pairwise_iou
-from strategies import grid_boxes
+from support.strategies import grid_boxes
 
 
 def groups_by_hand(boxes: Any, threshold: float) -> list[list[int]]:

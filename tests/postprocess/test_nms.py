@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from ioukit import Boxes, nms, pairwise_iou
-from paths import DATA, load
 from postprocess.plain import greedy, random_set, table
-from strategies import extreme_boxes, grid_boxes
+from support.paths import DATA, load
+from support.strategies import extreme_boxes, grid_boxes
 
 CASES = load(DATA / "postprocess" / "nms.json")
 POLICY = {case["id"]: case for case in CASES["policy"]["cases"]}

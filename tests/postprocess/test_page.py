@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from paths import ROOT
+from support.paths import ROOT
 
 
 @pytest.mark.parametrize(("name", "count"), [("nms.md", 3), ("fusion.md", 5)])

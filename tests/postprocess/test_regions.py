@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from ioukit import Boxes3D, Masks, Polygons, RotatedBoxes, nms, pairwise_ioa, pairwise_iom, pairwise_iou
-from paths import DATA, load
 from postprocess.plain import greedy
+from support.paths import DATA, load
 
 CASES = load(DATA / "postprocess" / "nms.json")
 CASE = CASES["mmcv_rotated"]

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import fusion_oracles as oracle
 import ioukit
-from paths import DATA, load
-from strategies import grid_boxes
+from support import fusion_oracles as oracle
+from support.paths import DATA, load
+from support.strategies import grid_boxes
 
 CASES = load(DATA / "postprocess" / "nms.json")
 FAMILY = CASES["family"]

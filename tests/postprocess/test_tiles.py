@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import fusion_oracles as oracle
 import ioukit
 from ioukit.postprocess import Tile
+from support import fusion_oracles as oracle
 
 
 def boxes_of_tiles(seed: int, tiles: list[Tile], count: int) -> list[tuple[Tile, Any, Any, Any]]:

@@ -20,7 +20,7 @@ from ioukit.evaluation import KINDS, Outcome, score_curves
 from ioukit.report._curves import MOST_POSITIONS, slider_scores
 from ioukit.report._thumbnails import thumbnail
 from ioukit.report.data import report_data
-from report_cases import CASES, coco, drawn, photographed
+from support.report_cases import CASES, coco, drawn, photographed
 
 image_module = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'ioukit[report]'")
 

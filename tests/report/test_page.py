@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from command import run_here
 from ioukit._output import printable
 from ioukit.report import writer
 from ioukit.report.data import report_data
 from ioukit.report.page import report_page
-from paths import DATA
-from report_cases import ATTACKS, CASES, EXAMPLE, attacked, coco, drawn
+from support.command import run_here
+from support.paths import DATA
+from support.report_cases import ATTACKS, CASES, EXAMPLE, attacked, coco, drawn
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from ioukit.boxes import Boxes
 from ioukit.overlap.shape import pairwise_shape_iou, sizes_of
+from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

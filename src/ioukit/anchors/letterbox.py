@@ -11,12 +11,12 @@ import numpy as np
 from ioukit._arrays import as_floats, library_of, namespace_of
 from ioukit._checks import check_format
 from ioukit._optional import import_extra
-from ioukit.boxes import Boxes
+from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
 __all__ = ["Letterbox"]

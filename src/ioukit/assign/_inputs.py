@@ -10,8 +10,8 @@ import numpy as np
 from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of, namespace_of
 from ioukit._checks import check_boxes, check_format, check_one_unit
 from ioukit.assign.assignment import Assignment, Candidates
-from ioukit.boxes import Boxes
-from ioukit.boxes.formats import convert
+from ioukit.regions import Boxes
+from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,15 +11,15 @@ from ioukit._checks import check_positive
 from ioukit._optional import import_extra
 from ioukit.assign._inputs import finished, labels_of, pair_of_sets, scores_of
 from ioukit.assign.assignment import Candidates, Outcome
-from ioukit.boxes import Boxes
-from ioukit.boxes.formats import convert
 from ioukit.overlap import elementwise_iou, pairwise_giou
+from ioukit.regions import Boxes
+from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.assign.assignment import Assignment
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
 __all__ = ["assign_hungarian"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ioukit.assign.assignment import Assignment
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
 __all__ = ["LowQuality", "assign_grid", "assign_max_iou", "assign_overlaps"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
 __all__ = ["DualAssignment", "TaskAlignedRule", "assign_dual", "assign_task_aligned"]

@@ -10,14 +10,14 @@ import numpy as np
 from ioukit.assign._inputs import finished, pair_of_sets
 from ioukit.assign._pairs import best_of_each, keepers, object_blocks
 from ioukit.assign.assignment import Candidates, Outcome
-from ioukit.boxes.formats import convert
 from ioukit.overlap import elementwise_iou, pairwise_iou
+from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.assign.assignment import Assignment
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
 __all__ = ["assign_uniform"]

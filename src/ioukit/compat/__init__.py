@@ -6,7 +6,7 @@ whose names say what they take and give; ``docs/compat.md`` has the name there f
 - `ioukit.compat.torchvision_ops`: the box functions of ``torchvision.ops``, on tensors and NumPy arrays.
 - `ioukit.compat.detectron2`: ``Boxes``, ``RotatedBoxes``, ``BoxMode`` and the overlaps of ``detectron2.structures``.
 - `ioukit.compat.docsaidkit`: the structures and functions of DocsaidKit and of Capybara, its successor.
-- `ioukit.compat.pycocotools_mask`: ``pycocotools.mask``, bit for bit.
+- `ioukit.compat.pycocotools.mask`: ``pycocotools.mask``, bit for bit.
 
 Each module's docstring lists what differs from the original, and every difference has a test. Nothing is imported here,
 and nothing of ioukit imports what is here.

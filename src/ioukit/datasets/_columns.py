@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit.boxes import Boxes, BoxesLike
 from ioukit.errors import DatasetError
+from ioukit.regions import Boxes, BoxesLike
 
 __all__ = [
     "OnInvalid",

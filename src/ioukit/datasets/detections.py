@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._checks import check_threads
-from ioukit.boxes import BoxesLike
 from ioukit.datasets._columns import (
     OnInvalid,
     check_boxes,
@@ -28,6 +27,7 @@ from ioukit.datasets._lazy import Segmentations
 from ioukit.datasets._records import FOUR, INTEGER, NUMBER, columns
 from ioukit.datasets.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
+from ioukit.regions import BoxesLike
 
 __all__ = ["Detections"]
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._checks import check_threads
-from ioukit.boxes import BoxesLike
 from ioukit.datasets._columns import (
     OnInvalid,
     check_boxes,
@@ -27,6 +26,7 @@ from ioukit.datasets._columns import (
 from ioukit.datasets._lazy import Names, Segmentations
 from ioukit.datasets._records import FLAG, FOUR, INTEGER, NUMBER, columns
 from ioukit.errors import DatasetError
+from ioukit.regions import BoxesLike
 
 __all__ = ["Categories", "GroundTruth", "Images"]
 

@@ -12,7 +12,7 @@ from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets import Categories
 from ioukit.evaluation.matching import MatchTable
-from ioukit.evaluation.protocol import Protocol
+from ioukit.evaluation.protocols.protocol import Protocol
 
 __all__ = ["Curves", "accumulate"]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.curves import accumulate
 from ioukit.evaluation.matching import match
-from ioukit.evaluation.protocol import COCO, Protocol
+from ioukit.evaluation.protocols.protocol import COCO, Protocol
 from ioukit.evaluation.results import Evaluation
 
 __all__ = ["evaluate"]

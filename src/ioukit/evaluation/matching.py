@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets import Categories, Detections, GroundTruth
-from ioukit.evaluation.protocol import COCO, Protocol
+from ioukit.evaluation.protocols.protocol import COCO, Protocol
 
 __all__ = ["MatchTable", "match"]
 

@@ -17,18 +17,18 @@ from ioukit import _core
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.matching import MatchTable
-from ioukit.evaluation.protocol import Protocol
+from ioukit.evaluation.protocols.protocol import Protocol
 from ioukit.evaluation.summary import summarise, summarise_classes, table
 
 if TYPE_CHECKING:
     import datetime
     import os
 
-    from ioukit.evaluation.confusion import ConfusionMatrix
-    from ioukit.evaluation.operating import ScoreCurves
-    from ioukit.evaluation.outcome import Outcomes
-    from ioukit.evaluation.single_images import ImageResults
-    from ioukit.evaluation.tide import ErrorKinds
+    from ioukit.evaluation.analysis.confusion import ConfusionMatrix
+    from ioukit.evaluation.analysis.images import ImageResults
+    from ioukit.evaluation.analysis.operating import ScoreCurves
+    from ioukit.evaluation.analysis.outcomes import Outcomes
+    from ioukit.evaluation.analysis.tide import ErrorKinds
 
 __all__ = ["ClassResult", "Evaluation"]
 
@@ -113,7 +113,7 @@ class Evaluation:
 
     def score_curves(self, *, iou: float = 0.5, area: str = "all") -> ScoreCurves:
         """Precision, recall and F1 against score, see :func:`ioukit.evaluation.score_curves`."""
-        from ioukit.evaluation.operating import score_curves  # noqa: PLC0415 - who evaluates need not pay for it
+        from ioukit.evaluation.analysis.operating import score_curves  # noqa: PLC0415 - who evaluates need not pay for it
 
         return score_curves(self.matches, iou=iou, area=area)
 
@@ -123,7 +123,7 @@ class Evaluation:
         Raises:
             ValueError: If the evaluation does not hold its data, or as the function does.
         """
-        from ioukit.evaluation.outcome import outcomes  # noqa: PLC0415 - as above
+        from ioukit.evaluation.analysis.outcomes import outcomes  # noqa: PLC0415 - as above
 
         return outcomes(self.matches, *self._data(), iou=iou, area=area, score_threshold=score_threshold)
 
@@ -133,7 +133,7 @@ class Evaluation:
         Raises:
             ValueError: If the evaluation does not hold its data, or as :meth:`outcomes` does.
         """
-        from ioukit.evaluation.single_images import per_image  # noqa: PLC0415 - as above
+        from ioukit.evaluation.analysis.images import per_image  # noqa: PLC0415 - as above
 
         became = self.outcomes(iou=iou, area=area, score_threshold=score_threshold)
         return per_image(became, self.matches, *self._data())
@@ -151,7 +151,7 @@ class Evaluation:
         Raises:
             ValueError: If the evaluation does not hold its data, or as the function does.
         """
-        from ioukit.evaluation.confusion import confusion_matrix  # noqa: PLC0415 - as above
+        from ioukit.evaluation.analysis.confusion import confusion_matrix  # noqa: PLC0415 - as above
 
         return confusion_matrix(
             *self._data(),
@@ -177,7 +177,7 @@ class Evaluation:
         Raises:
             ValueError: If the evaluation does not hold its data, or as the function does.
         """
-        from ioukit.evaluation.tide import error_kinds  # noqa: PLC0415 - as above
+        from ioukit.evaluation.analysis.tide import error_kinds  # noqa: PLC0415 - as above
 
         return error_kinds(
             self.matches,

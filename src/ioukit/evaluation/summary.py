@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation.curves import Curves
-from ioukit.evaluation.protocol import Protocol
+from ioukit.evaluation.protocols.protocol import Protocol
 
 __all__ = ["Measure", "is_asked_for", "measures", "summarise"]
 

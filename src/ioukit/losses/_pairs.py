@@ -17,8 +17,8 @@ import numpy as np
 
 from ioukit._arrays import as_floats, as_numpy, computing_dtype, constant, library_of, namespace_of
 from ioukit._checks import check_boxes, check_format
-from ioukit.boxes import Boxes, BoxesLike
 from ioukit.overlap._agnostic import Pairs, Sides, as_corners, floats
+from ioukit.regions import Boxes, BoxesLike
 
 if TYPE_CHECKING:
     from ioukit.typing import Array, BoxFormat

@@ -17,7 +17,7 @@ from ioukit.overlap._agnostic import FORMULAS
 from ioukit.overlap._measure import Measure
 
 if TYPE_CHECKING:
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
 __all__ = [

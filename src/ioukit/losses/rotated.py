@@ -9,8 +9,8 @@ from ioukit.losses._pairs import Reduction, reduced
 from ioukit.overlap.gaussian import rotated_pairs
 
 if TYPE_CHECKING:
-    from ioukit.boxes.rotated import RotatedBoxes
     from ioukit.overlap._rotated_formulas import RotatedPairs
+    from ioukit.regions.rotated import RotatedBoxes
     from ioukit.typing import Array
 
 __all__ = ["kfiou_loss", "probiou_loss", "rotated_iou_loss"]

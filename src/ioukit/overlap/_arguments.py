@@ -8,8 +8,8 @@ import numpy as np
 
 from ioukit._arrays import as_floats, computing_dtype
 from ioukit._checks import check_boxes, check_format, check_one_unit
-from ioukit.boxes import Boxes, BoxesLike
-from ioukit.boxes.formats import convert
+from ioukit.regions import Boxes, BoxesLike
+from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
     from ioukit.typing import BoxFormat, FloatArray

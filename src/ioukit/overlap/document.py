@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._checks import check_one_unit, check_positive
-from ioukit.boxes import Polygon
-from ioukit.boxes._polygon_geometry import clip_to_window, signed_areas
+from ioukit.regions import Polygon
+from ioukit.regions._polygon_geometry import clip_to_window, signed_areas
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -9,15 +9,16 @@ import numpy as np
 from ioukit import _core
 from ioukit._arrays import as_tensor, one_library, shared_with_numpy
 from ioukit._checks import check_threads
-from ioukit.overlap import _agnostic, _regions
+from ioukit.overlap import _agnostic
 from ioukit.overlap._arguments import corners, finish, result_array
 from ioukit.overlap._help import documented
 from ioukit.overlap._measure import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
+from ioukit.overlap.engines import engine as engines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
 __all__ = [
@@ -248,10 +249,10 @@ def _elementwise(
     threads: int | None,
 ) -> Array:
     """By the engine of other regions, by native code where it can read the arrays, else by the array formulas."""
-    if (engine := _regions.engine_of(boxes1, boxes2)) is not None:
+    if (engine := engines.engine_of(boxes1, boxes2)) is not None:
         if fmt is not None:
             raise ValueError(f"format is for upright boxes, not for {type(boxes1).__name__}")
-        return _regions.elementwise(engine, measure, boxes1, boxes2, threads)
+        return engines.elementwise(engine, measure, boxes1, boxes2, threads)
     library = one_library(boxes1, boxes2)
     if library == "numpy":
         return _native(measure, boxes1, boxes2, fmt, check, threads)

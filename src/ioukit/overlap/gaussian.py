@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any, Literal
 
 from ioukit._arrays import as_floats, library_of, namespace_of
-from ioukit.boxes.regions import Regions
 from ioukit.overlap._rotated_formulas import RotatedPairs
+from ioukit.regions.regions import Regions
 
 if TYPE_CHECKING:
     from ioukit.typing import Array

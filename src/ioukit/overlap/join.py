@@ -10,14 +10,15 @@ import numpy as np
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit._optional import import_extra
-from ioukit.overlap import _region_join, _regions
+from ioukit.overlap import _region_join
 from ioukit.overlap._arguments import corners
 from ioukit.overlap._measure import Measure, ioa
+from ioukit.overlap.engines import engine as engines
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
 __all__ = ["JoinMetric", "OverlapPairs", "overlap_join"]
@@ -136,7 +137,7 @@ def overlap_join(
     """
     variant = _variant(metric, of)
     least = _threshold(min_iou)
-    engine = _regions.engine_of(boxes1, boxes1 if boxes2 is None else boxes2)
+    engine = engines.engine_of(boxes1, boxes1 if boxes2 is None else boxes2)
     if engine is not None:
         if format is not None:
             raise ValueError(f"format is for upright boxes, not for {type(boxes1).__name__}")
@@ -161,7 +162,7 @@ def overlap_join(
 
 
 def _regions_join(
-    engine: _regions.Engine,
+    engine: engines.Engine,
     measure: Measure,
     least: float,
     regions1: Any,
@@ -170,7 +171,7 @@ def _regions_join(
     labels2: ArrayLike | None,
     threads: int | None,
 ) -> OverlapPairs:
-    _regions.check_measure(measure, regions1)
+    engines.check_measure(measure, regions1)
     first = _region_join.region_set(regions1, None)
     second = None if regions2 is None else _region_join.region_set(regions2, None)
     codes1, codes2 = _both_labels(labels1, labels2, first.bounds, None if second is None else second.bounds)

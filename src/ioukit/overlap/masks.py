@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._checks import check_threads
-from ioukit.boxes import Masks
-from ioukit.overlap import _masks
+from ioukit.overlap.engines import masks as engine
+from ioukit.regions import Masks
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -60,7 +60,7 @@ def pairwise_mask_iou(
     Reference: Lin et al., Microsoft COCO, ECCV 2014, arXiv:1405.0312; crowds as in its evaluation tools.
     """
     flags = _crowd(masks1, masks2, crowd)
-    iou = _masks.pairwise("iou", masks1, masks2, check_threads(threads), flags)
+    iou = engine.pairwise("iou", masks1, masks2, check_threads(threads), flags)
     if not boundary:
         return iou
     of_boundaries = boundary_iou(masks1, masks2, crowd=crowd, dilation_ratio=dilation_ratio, threads=threads)
@@ -104,10 +104,10 @@ def boundary_iou(
     Reference: Cheng et al., Boundary IoU, CVPR 2021, arXiv:2103.16562.
     """
     flags = _crowd(masks1, masks2, crowd)
-    _masks.check_same_sizes(masks1, masks2)
+    engine.check_same_sizes(masks1, masks2)
     first = masks1.boundary(dilation_ratio, threads=threads)
     second = first if masks2 is masks1 else masks2.boundary(dilation_ratio, threads=threads)
-    return _masks.pairwise("iou", first, second, check_threads(threads), flags)
+    return engine.pairwise("iou", first, second, check_threads(threads), flags)
 
 
 def _crowd(masks1: Masks, masks2: Masks, crowd: ArrayLike | None) -> NDArray[np.bool_] | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ioukit.boxes import Polygon
-from ioukit.overlap import _polygons
+from ioukit.overlap.engines import polygons as engine
+from ioukit.regions import Polygon
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -36,4 +36,4 @@ def polygon_iou(polygon1: Polygon | ArrayLike, polygon2: Polygon | ArrayLike) ->
     one, other = (
         (given if isinstance(given, Polygon) else Polygon(given)).to_polygons() for given in (polygon1, polygon2)
     )
-    return float(_polygons.elementwise("iou", one, other, 1, ("polygon1", "polygon2"))[0])
+    return float(engine.elementwise("iou", one, other, 1, ("polygon1", "polygon2"))[0])

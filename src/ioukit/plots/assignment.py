@@ -9,8 +9,8 @@ import numpy as np
 from ioukit._arrays import as_numpy, library_of
 from ioukit._checks import check_positive
 from ioukit._optional import import_extra
-from ioukit.boxes import Boxes
 from ioukit.plots._drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION, WHITE_EDGE, as_boxes, rings
+from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.assign import Assignment
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
 __all__ = ["assignment_figure"]

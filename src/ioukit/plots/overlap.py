@@ -20,7 +20,7 @@ from ioukit.plots._drawing import BLACK, BLUE, GREEN, ORANGE, WHITE_EDGE, as_box
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
 __all__ = ["overlap_figure"]

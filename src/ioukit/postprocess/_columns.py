@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from ioukit._arrays import as_floats, as_numpy, as_tensor, library_of, namespace_of
-from ioukit.boxes.formats import convert
 from ioukit.overlap._arguments import single_set
 from ioukit.postprocess._groups import integers
+from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
 __all__ = ["Columns", "as_columns", "check_least", "check_most", "check_threshold", "host", "refuse_nan", "restore"]

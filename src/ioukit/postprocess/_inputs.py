@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of
-from ioukit.boxes import Boxes
 from ioukit.overlap._arguments import single_set
 from ioukit.postprocess._columns import check_most
 from ioukit.postprocess._groups import integers
 from ioukit.postprocess._native import Cut, Sets
+from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
     from ioukit.typing import Array, BoxFormat, FloatArray

@@ -18,7 +18,7 @@ from ioukit.postprocess.suppression import Suppression
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ioukit.boxes.regions import Regions
+    from ioukit.regions.regions import Regions
     from ioukit.typing import FloatArray
 
     Keep = NDArray[np.int64]

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ioukit._arrays import as_floats, computing_dtype
-from ioukit.boxes import Boxes
 from ioukit.overlap._arguments import single_set
 from ioukit.postprocess._columns import check_most, check_threshold, host, restore
 from ioukit.postprocess._groups import best_of_images
 from ioukit.postprocess.greedy import nms
+from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from ioukit.boxes import BoxesLike
     from ioukit.postprocess.soft import SymmetricMetric
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
 __all__ = ["FilteredDetections", "filter_detections"]

@@ -9,18 +9,18 @@ import numpy as np
 
 from ioukit._arrays import as_numpy, library_of
 from ioukit._checks import check_threads
-from ioukit.boxes import Boxes
-from ioukit.boxes.regions import Regions
 from ioukit.postprocess import _native, _traced
 from ioukit.postprocess._columns import refuse_nan, restore
 from ioukit.postprocess._groups import integers
 from ioukit.postprocess._inputs import cut_of, device_sets, host_scores, host_sets, is_traced, one_home
 from ioukit.postprocess._rule import rule_of
+from ioukit.regions import Boxes
+from ioukit.regions.regions import Regions
 
 if TYPE_CHECKING:
-    from ioukit.boxes import BoxesLike
     from ioukit.postprocess._rule import NmsMetric, Rule, Suppress
     from ioukit.postprocess.suppression import Suppression
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
 __all__ = ["nms"]

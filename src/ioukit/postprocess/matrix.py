@@ -14,7 +14,7 @@ from ioukit.postprocess.soft import SymmetricMetric, check_metric
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
 __all__ = ["ClusterVariant", "Clustered", "MatrixKernel", "cluster_nms", "fast_nms", "matrix_nms"]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ioukit.boxes import Boxes
 from ioukit.overlap import overlap_join
+from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ioukit._arrays import library_of
-from ioukit.boxes import Boxes
 from ioukit.postprocess import _traced
 from ioukit.postprocess._inputs import cut_of, device_sets, is_traced, one_home
 from ioukit.postprocess._rule import rule_of
 from ioukit.postprocess.greedy import nms
+from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
-    from ioukit.boxes import BoxesLike
     from ioukit.postprocess._rule import NmsMetric, Suppress
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
 __all__ = ["nms_padded"]

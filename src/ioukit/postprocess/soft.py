@@ -13,7 +13,7 @@ from ioukit.postprocess._columns import as_columns, check_least, check_most, che
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
 __all__ = ["SoftMethod", "SymmetricMetric", "check_metric", "soft_nms"]

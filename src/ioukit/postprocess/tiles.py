@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from ioukit.boxes import BoxesLike
+    from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
 __all__ = ["Tile", "TiledDetections", "TiledNms", "cut_tiles", "nms_over_tiles"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._arrays import namespace_of
-from ioukit.boxes.formats import convert_array
+from ioukit.regions.formats import convert_array
 
 if TYPE_CHECKING:
     from ioukit.typing import Array, BoxFormat

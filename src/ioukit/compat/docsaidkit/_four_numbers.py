@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ioukit._checks import check_finite, check_positive
-from ioukit.boxes.formats import convert
 from ioukit.compat.docsaidkit.modes import BoxMode, WithUnit
+from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -10,7 +10,7 @@ import numpy as np
 
 from ioukit._arrays import as_floats
 from ioukit._checks import check_one_unit
-from ioukit.boxes.formats import convert
+from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

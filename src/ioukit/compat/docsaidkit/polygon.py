@@ -18,7 +18,7 @@ from ioukit.compat.docsaidkit.modes import BoxMode, WithUnit, unit_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ioukit.boxes._polygon_shapely import JoinStyle
+    from ioukit.regions._polygon_shapely import JoinStyle
     from ioukit.typing import FloatArray
 
 __all__ = ["JOIN_STYLE", "Polygon"]

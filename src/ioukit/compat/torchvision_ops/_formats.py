@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, cast
 
-from ioukit.boxes.formats import convert_array
 from ioukit.compat.torchvision_ops._inputs import UPRIGHT
+from ioukit.regions.formats import convert_array
 
 if TYPE_CHECKING:
     from ioukit.typing import Array, BoxFormat

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ioukit._arrays import as_numpy, namespace_of
-from ioukit.boxes import RotatedBoxes
 from ioukit.compat.torchvision_ops._inputs import ROTATED, UPRIGHT, in_floats
 from ioukit.compat.torchvision_ops.boxes import box_convert
 from ioukit.overlap import pairwise_ciou, pairwise_diou, pairwise_giou, pairwise_iou
+from ioukit.regions import RotatedBoxes
 
 if TYPE_CHECKING:
     from ioukit.typing import Array

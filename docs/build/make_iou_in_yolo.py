@@ -1,0 +1,479 @@
+"""Writes docs/iou_in_yolo.md, one image on its whole way: `python docs/build/make_iou_in_yolo.py`.
+
+Everything but the words is computed here, by the library, from what a network said once (`docs/data/iou_in_yolo.npz`).
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit import elementwise_ciou, elementwise_iou, evaluate, nms, pairwise_iou
+from ioukit.anchors import anchor_boxes, decode_yolov3
+from ioukit.assign import assign_yolov3
+from ioukit.datasets import Detections, GroundTruth
+from ioukit.datasets.shapes import CLASSES, draw_scene
+from ioukit.losses import ciou_loss
+
+if TYPE_CHECKING:
+    from ioukit.assign import Assignment
+    from ioukit.datasets.shapes import Scene
+    from ioukit.evaluation import Evaluation
+    from ioukit.postprocess import Suppression
+
+PAGE = Path(__file__).parents[1] / "iou_in_yolo.md"
+RECORD = Path(__file__).parents[1] / "data" / "iou_in_yolo.npz"
+STEP = 1e-3  # of the recorded numbers
+IMAGE = 379  # of the drawn data set: one that the network was not trained with
+STRIDES = (8, 16, 32)
+SCORE, NMS_IOU = 0.1, 0.5
+BOX, OBJECTNESS, CLASS = 5.0, 1.0, 1.0  # as in learning.py
+
+
+@lru_cache(maxsize=1)
+def scene() -> Scene:
+    return draw_scene(IMAGE, seed=1, size=(192, 192), handwritten=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """All that becomes of the image: P guesses, G objects, N candidates, D detections."""
+
+    scene: Scene
+    names: list[str]  # (G,) of the objects, numbered
+    anchors: np.ndarray[Any, Any]  # (3, 3, 2)
+    raw: np.ndarray[Any, Any]  # (P, 5 + K)
+    cells: np.ndarray[Any, Any]  # (P, 2)
+    strides: np.ndarray[Any, Any]  # (P, 1)
+    own: np.ndarray[Any, Any]  # (P, 2) the anchor of each guess
+    boxes: np.ndarray[Any, Any]  # (P, 4) decoded, xyxy
+    alike: np.ndarray[Any, Any]  # (G, 9) IoU of the shapes
+    assignment: Assignment
+    candidate: np.ndarray[Any, Any]  # (N,) guesses
+    labels: np.ndarray[Any, Any]  # (N,) classes
+    scores: np.ndarray[Any, Any]  # (N,)
+    suppression: Suppression
+    evaluation: Evaluation
+
+    @property
+    def kept(self) -> np.ndarray[Any, Any]:
+        """(D,) candidates that survive, by falling score."""
+        return self.suppression.keep
+
+
+@lru_cache(maxsize=1)
+def walk() -> Walk:
+    with np.load(RECORD) as record:
+        raw, anchors, size = record["raw"] * STEP, record["anchors"], tuple(record["size"].tolist())
+    drawn = scene()
+    objects, labels = drawn.boxes, drawn.labels
+    around, strides, _ = anchor_boxes(size, STRIDES, anchors)
+    around, strides = around.astype(np.float64), strides.astype(np.float64)[:, None]
+    cells = np.rint((around[:, :2] + around[:, 2:]) / 2 / strides - 0.5)
+    counts = [(size[0] // stride) * (size[1] // stride) for stride in STRIDES]
+    own = np.concatenate([np.repeat(anchors[k], count, axis=0) for k, count in enumerate(counts)])
+    cxcywh = decode_yolov3(raw[:, :4], cells, own, strides)
+    boxes = np.concatenate([cxcywh[:, :2] - cxcywh[:, 2:] / 2, cxcywh[:, :2] + cxcywh[:, 2:] / 2], axis=1)
+    assignment = assign_yolov3(objects, anchors=anchors, strides=STRIDES, image_size=size, predictions=boxes)
+    shapes = anchors.reshape(-1, 2)
+    sides = objects[:, 2:] - objects[:, :2]
+    alike = pairwise_iou(np.hstack([-sides / 2, sides / 2]), np.hstack([-shapes / 2, shapes / 2]))
+
+    scores = sigmoid(raw[:, 4:5]) * sigmoid(raw[:, 5:])  # (P, K)
+    guess, label = np.nonzero(scores >= SCORE)
+    suppression = nms(boxes[guess], scores[guess, label], iou_threshold=NMS_IOU, labels=label, explain=True)
+    kept = suppression.keep
+    found = boxes[guess[kept]].clip(0, size[0])
+    ground_truth = GroundTruth.from_coco(
+        {
+            "images": [{"id": 1, "width": size[0], "height": size[1]}],
+            "categories": [{"id": k, "name": name} for k, name in enumerate(CLASSES)],
+            "annotations": [
+                {
+                    "id": k + 1, "image_id": 1, "category_id": int(of), "bbox": [x1, y1, x2 - x1, y2 - y1],
+                    "area": (x2 - x1) * (y2 - y1), "iscrowd": 0,
+                }
+                for k, (of, (x1, y1, x2, y2)) in enumerate(zip(labels, objects.tolist(), strict=True))
+            ],
+        }
+    )  # fmt: skip
+    detections = Detections.from_arrays(
+        image_ids=np.ones(len(kept), np.int64), category_ids=label[kept].astype(np.int64),
+        boxes=np.hstack([found[:, :2], found[:, 2:] - found[:, :2]]), scores=scores[guess[kept], label[kept]],
+    )  # fmt: skip
+    return Walk(
+        drawn, [f"{k} {CLASSES[label]}" for k, label in enumerate(labels)], anchors, raw, cells, strides, own, boxes,
+        alike, assignment, guess, label, scores[guess, label], suppression, evaluate(ground_truth, detections),
+    )  # fmt: skip
+
+
+def sigmoid(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return 1 / (1 + np.exp(-x))
+
+
+def by_detection(w: Walk, iou: float) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """(D,) whether each detection that is left is a true positive, and the object it matches or -1."""
+    table = w.evaluation.matches
+    hit, of = np.zeros(len(w.kept), bool), np.full(len(w.kept), -1)
+    hit[table.detection], of[table.detection] = table.is_true_positive(iou), table.matched_ground_truth(iou)
+    return hit, of
+
+
+def precision_recall(w: Walk, iou: float) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """(D,) each after so many detections of any class, best first."""
+    right = np.cumsum(by_detection(w, iou)[0])
+    return right / np.arange(1, len(right) + 1), right / len(w.names)
+
+
+def example(w: Walk) -> int:
+    """The object whose cell is looked at: the one that its guess overlaps best."""
+    owners, guesses = w.assignment.pairs.T
+    return int(owners[elementwise_iou(w.boxes[guesses], w.scene.boxes[owners]).argmax()])
+
+
+def cross_entropy(logit: Any, target: Any) -> Any:
+    return np.logaddexp(0, logit) - target * logit
+
+
+def costs(w: Walk) -> dict[str, float]:
+    """The parts of the loss of the image, as `learning.py` adds them up."""
+    owners, guesses = w.assignment.pairs.T
+    pred, target = w.boxes[guesses], w.scene.boxes[owners]
+    wanted = np.zeros(len(w.raw))
+    wanted[guesses] = elementwise_iou(pred, target)
+    classes = np.eye(len(CLASSES))[w.scene.labels[owners]]
+    count = len(guesses)
+    objectness = cross_entropy(w.raw[:, 4], wanted)
+    return {
+        "box": BOX * float(ciou_loss(pred, target, reduction="sum")) / count,
+        "objectness": OBJECTNESS * objectness[~w.assignment.ignore].sum() / count,
+        "classes": CLASS * cross_entropy(w.raw[guesses, 5:], classes).sum() / count,
+    }
+
+
+def numbers(values: Any, digits: int = 1) -> str:
+    return ", ".join(f"{value:.{digits}f}" for value in values)
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+HEAD = """# IoU in YOLO: one image on its whole way
+
+Written by `docs/build/make_iou_in_yolo.py`, which runs the library; only the network's answer was recorded, by
+`docs/build/record_iou_in_yolo.py`, so that the page needs no PyTorch. The network is a small YOLOv3 (a quarter of the
+channels, a third of the depth), trained for {minutes} on 320 drawn images; this image is one of the other 80:
+
+```sh
+{commands}
+```
+
+On those 80 it has an AP50 of 0.54: it is far from perfect, which is why there is something to see. Code that does
+each step in training is in
+`src/ioukit/torch/detector`: `decoding.py`, `learning.py`, `predict.py`.
+"""
+COMMANDS = """\
+ioukit make-shapes shapes --images 400 --seed 1 --size 192 --typeset
+ioukit train shapes/data.yaml -o first --head anchor --width 0.25 --depth 0.34 --epochs 24
+ioukit train shapes/data.yaml -o second --head anchor --width 0.25 --depth 0.34 --epochs 40 --mosaic 0.2 \\
+  --weights first/last.safetensors
+python docs/build/record_iou_in_yolo.py second/last.safetensors"""
+MINUTES = "64 epochs"
+
+
+def grid_section(w: Walk) -> str:
+    rows = []
+    for name, box in zip(w.names, w.scene.boxes, strict=True):
+        cx, cy, width, height = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2, box[2] - box[0], box[3] - box[1]
+        cells = [f"({int(cx // s)}, {int(cy // s)})" for s in STRIDES]
+        rows.append([name, numbers(box, 0), f"({cx:g}, {cy:g})", f"{width:g} x {height:g}", *cells])
+    sides = [192 // s for s in STRIDES]
+    count = " + ".join(f"3 * {side} * {side}" for side in sides)
+    return f"""## 1. The grid
+
+The image has 192 x 192 pixels. The network looks at it on three grids: cells of 8, 16 and 32 pixels, so
+{sides[0]} x {sides[0]}, {sides[1]} x {sides[1]} and {sides[2]} x {sides[2]} of them. Every cell makes three guesses,
+one an anchor: {count} = {len(w.raw):,} (at 416 x 416 it is 3 * (52 * 52 + 26 * 26 + 13 * 13) = 10,647). The cell
+that holds the centre of an object is the one that answers for it: column and row are the centre divided by the
+stride, rounded down.
+
+![The image with its objects over the grid of stride 32](figures/yolo_grid.svg)
+
+{table(["object", "x1, y1, x2, y2", "centre", "size", *(f"cell at stride {s}" for s in STRIDES)], rows)}
+"""
+
+
+def anchor_section(w: Walk) -> str:
+    shapes = w.anchors.reshape(-1, 2)
+    best = w.alike.argmax(axis=1)
+    rows = [
+        [name, *(f"**{v:.2f}**" if k == best[g] else f"{v:.2f}" for k, v in enumerate(w.alike[g]))]
+        for g, name in enumerate(w.names)
+    ]
+    g = example(w)
+    sides = w.scene.boxes[g, 2:] - w.scene.boxes[g, :2]
+    a = shapes[best[g]]
+    common = float(np.minimum(sides, a).prod())
+    return f"""## 2. The anchors: IoU of two shapes
+
+Three scales and nine anchors, and each object goes to one of them. Which? Put the object and the anchor on one
+centre and take their IoU: place does not matter yet, only shape. (The anchors themselves were found by k-means over
+the boxes of the data with 1 - IoU as the distance: `fit_anchors`. So IoU is at work before the first image is seen.)
+
+{table(["object", *(f"{x:.0f} x {y:.0f}" for x, y in shapes)], rows)}
+
+By hand, for object {w.names[g]} of {sides[0]:g} x {sides[1]:g} and the anchor of {a[0]:.2f} x {a[1]:.2f}: both share
+min({sides[0]:g}, {a[0]:.2f}) * min({sides[1]:g}, {a[1]:.2f}) = {common:.1f} square pixels, and cover
+{sides.prod():g} + {a.prod():.1f} - {common:.1f} = {sides.prod() + a.prod() - common:.1f}, so IoU =
+{w.alike[g, best[g]]:.3f}. The first three anchors are those of stride 8, the next of 16, the last of 32: the best
+one also says which grid.
+
+![Each object with the anchor that is most like it](figures/yolo_anchors.svg)
+"""
+
+
+def assignment_section(w: Walk) -> str:
+    rows = []
+    for owner, guess in sorted(w.assignment.pairs.tolist()):
+        now = elementwise_iou(w.boxes[guess], w.scene.boxes[owner])
+        column, row = w.cells[guess].astype(int)
+        rows.append([
+            w.names[owner], f"{w.strides[guess, 0]:g}", numbers(w.own[guess], 1).replace(", ", " x "),
+            f"({column}, {row})", f"{guess:,}", f"{w.alike[owner].max():.2f}", f"{now:.2f}",
+        ])  # fmt: skip
+    ignored = int(w.assignment.ignore.sum())
+    nothing = len(w.raw) - ignored - len(rows)
+    return f"""## 3. The assignment: who learns what
+
+`assign_yolov3` puts both together: the cell of the centre on the grid of the best anchor. This is the only guess of
+{len(w.raw):,} that learns the object.
+
+{table(["object", "stride", "anchor", "cell", "number of the guess", "IoU of shapes", "IoU of the guess now"], rows)}
+
+Here IoU comes a third time: {ignored} other guesses lie on an object with an IoU above 0.5. It would be unfair to teach
+them that there is nothing, and they are **ignored**; the remaining {nothing:,} learn that there is nothing.
+
+```
+{w.assignment.explain(example(w))}
+```
+
+![Which guesses learn which object, and which are ignored](figures/yolo_assignment.svg)
+"""
+
+
+def loss_section(w: Walk) -> str:
+    g = example(w)
+    guess = int(w.assignment.pairs[w.assignment.pairs[:, 0] == g, 1][0])
+    t, target, box = w.raw[guess], w.scene.boxes[g], w.boxes[guess]
+    (column, row), stride, anchor = w.cells[guess].astype(int), w.strides[guess, 0], w.own[guess]
+    centre, size = (box[:2] + box[2:]) / 2, box[2:] - box[:2]
+    tcentre, tsize = (target[:2] + target[2:]) / 2, target[2:] - target[:2]
+    low, high = np.maximum(box[:2], target[:2]), np.minimum(box[2:], target[2:])
+    common = float((high - low).clip(0).prod())
+    union = float(size.prod() + tsize.prod() - common)
+    iou = common / union
+    around = np.maximum(box[2:], target[2:]) - np.minimum(box[:2], target[:2])
+    rho2, c2 = float(((centre - tcentre) ** 2).sum()), float((around**2).sum())
+    v = 4 / np.pi**2 * float(np.arctan(tsize[0] / tsize[1]) - np.arctan(size[0] / size[1])) ** 2
+    alpha = v / (1 - iou + v) if v else 0.0
+    ciou = iou - rho2 / c2 - alpha * v
+    assert abs(ciou - float(elementwise_ciou(box, target))) < 1e-9, "by hand and by the library"
+    p, label = sigmoid(t), int(w.scene.labels[g])
+    wanted = np.eye(len(CLASSES))[label]
+    objectness, entropies = float(cross_entropy(t[4], iou)), cross_entropy(t[5:], wanted)
+    classes = [
+        [CLASSES[k], f"{t[5 + k]:.3f}", f"{p[5 + k]:.4f}", f"{wanted[k]:g}", f"{entropies[k]:.4f}"]
+        for k in range(len(CLASSES))
+    ]
+    total = costs(w)
+    return f"""## 4. The loss of one cell
+
+The guess of object {w.names[g]} is number {guess:,}: cell ({column}, {row}), stride {stride:g}, anchor
+{anchor[0]:.2f} x {anchor[1]:.2f}. The network said {len(t)} numbers there: t = ({numbers(t[:4], 3)}) for the box,
+{t[4]:.3f} for objectness, and one a class.
+
+**From numbers to a box** (`decode_yolov3`):
+
+```
+x = (sigmoid({t[0]:.3f}) + {column}) * {stride:g} = ({p[0]:.4f} + {column}) * {stride:g} = {centre[0]:.3f}
+y = (sigmoid({t[1]:.3f}) + {row}) * {stride:g} = ({p[1]:.4f} + {row}) * {stride:g} = {centre[1]:.3f}
+w = exp({t[2]:.3f}) * {anchor[0]:.2f} = {size[0]:.3f}
+h = exp({t[3]:.3f}) * {anchor[1]:.2f} = {size[1]:.3f}
+```
+
+So the box is ({numbers(box, 2)}), and the object ({numbers(target, 0)}).
+
+**The box**: how well do they agree? CIoU is IoU less two penalties, for the distance of the centres and for the shape.
+
+```
+shared      {numbers(high - low, 3).replace(", ", " * ")} = {common:.3f}
+together    {size.prod():.3f} + {tsize.prod():.3f} - {common:.3f} = {union:.3f}
+IoU         {common:.3f} / {union:.3f} = {iou:.4f}
+distance    rho^2 / c^2 = {rho2:.4f} / {c2:.2f} = {rho2 / c2:.6f}
+shape       v = 4 / pi^2 * (atan({tsize[0]:g} / {tsize[1]:g}) - atan({size[0]:.3f} / {size[1]:.3f}))^2 = {v:.6f}
+            alpha = v / (1 - IoU + v) = {alpha:.6f}
+CIoU        {iou:.4f} - {rho2 / c2:.6f} - {alpha:.6f} * {v:.6f} = {ciou:.4f}
+loss        1 - CIoU = {1 - ciou:.4f}
+```
+
+**Objectness**: not 1 is wanted but the IoU of the box with its object, {iou:.4f}, so that the score says how good
+the box is. The cross entropy of sigmoid({t[4]:.3f}) = {p[4]:.4f} with it is {objectness:.4f}; it could not be less than
+{float(cross_entropy(np.log(iou / (1 - iou)), iou)):.4f}.
+
+**Classes**: a cross entropy each, wanting 1 for {CLASSES[label]} and 0 for the others.
+
+{table(["class", "t", "sigmoid(t)", "wanted", "cross entropy"], classes)}
+
+Together {entropies.sum():.4f}. The cell costs {BOX:g} * {1 - ciou:.4f} + {OBJECTNESS:g} * {objectness:.4f} +
+{CLASS:g} * {entropies.sum():.4f} = {BOX * (1 - ciou) + OBJECTNESS * objectness + CLASS * entropies.sum():.4f}. For
+the whole image the sums are divided by the {len(w.assignment.pairs)} pairs: box {total["box"]:.3f}, objectness
+{total["objectness"]:.3f} (with that of all guesses that learn there is nothing), classes {total["classes"]:.3f}.
+"""
+
+
+def nms_section(w: Walk) -> str:
+    s = w.suppression
+    said = []
+    for k in sorted(range(len(s)), key=lambda k: (-s.scores[k], k)):
+        if s.reason[k] == "overlap" and len(said) < 6:
+            said.append(s.explain(k))
+    classes = len({int(label) for label in w.labels})
+    return f"""## 5. Decode: from {len(w.raw):,} guesses to {len(w.candidate)} candidates
+
+The same decoding for all guesses, and a score for every class: sigmoid(objectness) * sigmoid(class). Whatever has
+less than
+{SCORE:g} is left out: {len(w.candidate)} pairs of a box and a class remain, of {classes} classes. Neighbouring cells
+and anchors found the same things:
+
+![What is left before NMS](figures/yolo_candidates.svg)
+
+## 6. NMS: IoU between guesses
+
+Of two boxes of a class with an IoU above {NMS_IOU:g}, the better stays. {len(s)} become {len(s.keep)}; the first
+that go:
+
+```
+{chr(10).join(said)}
+```
+
+![What survives NMS](figures/yolo_survivors.svg)
+"""
+
+
+def matching_section(w: Walk) -> str:
+    rows = []
+    guess = w.candidate[w.kept]
+    overlap = pairwise_iou(w.boxes[guess].clip(0, 192), w.scene.boxes)
+    hit50, of50 = by_detection(w, 0.5)
+    hit75, _ = by_detection(w, 0.75)
+    precision, recall = precision_recall(w, 0.5)
+    for d, k in enumerate(w.kept):
+        best = int(overlap[d].argmax())
+        rows.append([
+            str(d + 1), CLASSES[w.labels[k]], f"{w.scores[k]:.3f}", f"{w.names[best]} ({overlap[d, best]:.2f})",
+            "TP" if hit50[d] else "FP", "TP" if hit75[d] else "FP", f"{precision[d]:.2f}", f"{recall[d]:.2f}",
+            _why(w, d, overlap, hit50, of50),
+        ])  # fmt: skip
+    missed = sorted(set(range(len(w.names))) - set(of50[hit50].tolist()))
+    nothing = "All objects are found."
+    if missed:
+        nothing = f"Not found: {'; '.join(_unsure(w, g) for g in missed)}."
+    return f"""## 7. Matching: IoU with the truth
+
+By falling score, each detection takes the object of **its class** that is still free and that it overlaps most, if
+the IoU is at least the threshold: a true positive (TP). What takes none is a false positive (FP).
+
+{table(["", "class", "score", "nearest object (IoU)", "at 0.5", "at 0.75", "precision", "recall", "why"], rows)}
+
+Precision and recall are those after the detections so far, at 0.5. {nothing}
+
+![True and false positives with their IoU](figures/yolo_matches.svg)
+"""
+
+
+def _unsure(w: Walk, g: int) -> str:
+    """What became of the guess that was to find an object."""
+    guess = int(w.assignment.pairs[w.assignment.pairs[:, 0] == g, 1][0])
+    iou = float(elementwise_iou(w.boxes[guess], w.scene.boxes[g]))
+    score = float(sigmoid(w.raw[guess, 4]) * sigmoid(w.raw[guess, 5 + w.scene.labels[g]]))
+    name = CLASSES[w.scene.labels[g]]
+    return f"{w.names[g]}, whose guess has an IoU of {iou:.2f} with it, but as {name} a score of {score:.3f}"
+
+
+def _why(w: Walk, d: int, overlap: Any, hit: Any, of: Any) -> str:
+    if hit[d]:
+        return f"finds {w.names[of[d]]}"
+    same = w.scene.labels == w.labels[w.kept[d]]
+    near = overlap[d] >= 0.5
+    if (same & near).any():
+        return "its object is taken: a duplicate"
+    if near.any():
+        return "the right place, a wrong class"
+    if (same & (overlap[d] >= 0.1)).any():
+        return "the right class, too far off"
+    return "nothing of that is there"
+
+
+def ap_section(w: Walk) -> str:
+    rows = []
+    for result in w.evaluation.per_class:
+        if result.num_ground_truth:
+            aps = [f"{result.summary[key]:.3f}" for key in ("AP50", "AP75", "AP")]
+            rows.append([result.name, str(result.num_ground_truth), str(result.num_detections), *aps])
+    summary = w.evaluation.summary
+    rows.append(["**mean**", "", "", *(f"**{summary[key]:.3f}**" for key in ("AP50", "AP75", "AP"))])
+    return f"""## 8. AP: the threshold of IoU, ten times
+
+AP is the area below precision over recall, precision made never to rise again from the right, read off at 101
+recalls: for each class, and the mean of the classes that are there. AP50 asks for an IoU of 0.5, AP75 for 0.75, and
+COCO's AP is the mean over 0.5, 0.55, ..., 0.95, which rewards boxes that fit.
+
+{table(["class", "objects", "detections", "AP50", "AP75", "AP"], rows)}
+
+![Precision over recall at three thresholds](figures/yolo_precision_recall.svg)
+
+The figure has the detections of all classes in one row, best first.
+
+## All uses of IoU
+
+| where | of what | which | decides | function |
+| --- | --- | --- | --- | --- |
+| before training | boxes of the data | IoU of shapes | the anchors | `fit_anchors` |
+| assignment | objects and anchors | IoU of shapes | scale and anchor | `assign_yolov3` |
+| assignment | objects and guesses | IoU > 0.5 | which guesses are ignored | `assign_yolov3` |
+| loss | guess and its object | CIoU | how the box must move | `ciou_loss` |
+| loss | guess and its object | IoU | what objectness should say | `objectness_loss` |
+| NMS | guesses of a class | IoU > {NMS_IOU:g} | which guesses are one object | `nms` |
+| evaluation | detections and objects | IoU >= 0.5, ..., 0.95 | what is found | `evaluate` |
+
+Other rules for each line: [anchors](anchors.md), [assignment](assignment.md), [losses](losses.md), [NMS](nms.md).
+"""
+
+
+def page() -> str:
+    w = walk()
+    sections = (
+        grid_section, anchor_section, assignment_section, loss_section, nms_section, matching_section, ap_section
+    )  # fmt: skip
+    text = "\n".join([HEAD.format(commands=COMMANDS, minutes=MINUTES), *(section(w) for section in sections)])
+    return "\n\n".join(map(_wrapped, text.rstrip("\n").split("\n\n"))) + "\n"
+
+
+def _wrapped(block: str) -> str:
+    """A paragraph in lines of 120; tables, programs, titles and figures as they are."""
+    if block.startswith(("|", "```", "#", "!")):
+        return block
+    for sign in "*+":  # at the beginning of a line it would be the mark of a list
+        block = block.replace(f" {sign} ", f"\0{sign}\0").replace(f" {sign}\n", f"\0{sign}\0")
+    return textwrap.fill(block, 120, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

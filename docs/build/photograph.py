@@ -1,0 +1,48 @@
+"""Takes the pictures of pages in this folder with the system's Chromium: python docs/build/photograph.py."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+from ioukit import evaluate, read_coco
+from ioukit.report import playground_page
+
+HERE = Path(__file__).parents[1] / "figures"
+EXAMPLE = HERE.parents[1] / "examples" / "coco_val2017_100"
+MARGIN = 12
+
+
+def photograph(page: Path, name: str, *, selector: str, choose: str | None = None) -> None:
+    """Writes ``name`` beside this file: an element of a page, in few colours, which makes a small file."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 1160, "height": 900}, color_scheme="light")
+        tab.goto(page.as_uri())
+        if choose is not None:
+            tab.click(choose)
+            tab.evaluate("document.activeElement.blur()")
+        tab.mouse.move(0, 0)
+        tab.wait_for_timeout(300)
+        box = tab.locator(selector).bounding_box()
+        assert box is not None
+        size = {side: box[side] + 2 * MARGIN for side in ("width", "height")}
+        shot = tab.screenshot(full_page=True, clip={"x": box["x"] - MARGIN, "y": box["y"] - MARGIN, **size})
+        browser.close()
+    # Without dither, which would make specks of soft shadows.
+    image = Image.open(io.BytesIO(shot)).convert("RGB").quantize(160, dither=Image.Dither.NONE)
+    image.save(HERE / name, optimize=True)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        playground, report = Path(folder) / "playground.html", Path(folder) / "report.html"
+        playground.write_text(playground_page(), encoding="utf-8")
+        photograph(playground, "playground.png", selector="#boxes", choose="#choose-diou")
+        evaluate(*read_coco(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json")).report(report)
+        photograph(report, "report.png", selector="#curves > .wrap")

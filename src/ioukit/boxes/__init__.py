@@ -1,8 +1,0 @@
-"""What is a box?
-
-The names are those of the stub beside this file.
-"""
-
-from ioukit._exports import attach
-
-__getattr__, __dir__, __all__ = attach(__name__, __file__)

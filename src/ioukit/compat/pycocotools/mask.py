@@ -1,0 +1,183 @@
+"""`pycocotools.mask` by name and result: change the import, and a program runs as before.
+
+    from ioukit.compat.pycocotools import mask as mask_utils
+
+Records are ``{"size": [height, width], "counts": bytes}``. Where pycocotools 2.0.11 reads foreign memory, overflows or
+goes on with nonsense, these raise an error that names the record: counts that do not sum to the pixels, broken
+compressed counts, masks of two sizes in `merge`, `iou` and `decode`, polygons of less than three points or with an odd
+number of coordinates, coordinates that are not finite or beyond 2**27. ``docs/masks.md`` lists all differences.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ioukit import _core
+from ioukit.overlap.engines.masks import check_same_sizes
+from ioukit.regions import Masks
+
+__all__ = ["area", "decode", "encode", "frPyObjects", "iou", "merge", "toBbox"]
+
+Record = dict[str, Any]
+
+
+def encode(bimask: NDArray[Any]) -> Any:
+    """The record of (H, W) pixels, or a list of those of (H, W, N).
+
+    Args:
+        bimask: uint8 or bool, in Fortran order; any value but 0 is foreground.
+
+    Raises:
+        ValueError: If dtype, order or shape is another.
+        TypeError: If it is no array.
+    """
+    if not isinstance(bimask, np.ndarray):
+        raise TypeError(f"bimask must be a NumPy array, got {type(bimask).__name__}")
+    if bimask.ndim not in (2, 3):
+        raise ValueError(f"bimask must have shape (H, W) or (H, W, N), got {bimask.shape}")
+    if bimask.dtype not in (np.uint8, np.bool_):
+        raise ValueError(f"bimask must be of uint8 or bool, got {bimask.dtype}")
+    if not bimask.flags.f_contiguous:
+        raise ValueError("bimask is not Fortran contiguous: use numpy.asfortranarray")
+    if bimask.ndim == 2:
+        return encode(bimask[:, :, None])[0]
+    height, width, count = bimask.shape
+    pixels = bimask.view(np.uint8).transpose(2, 1, 0).reshape(-1)
+    return _core.masks_to_rle(*_core.masks_from_pixels(pixels, count, height, width, False), True, False)
+
+
+def decode(rleObjs: list[Record] | Record) -> NDArray[np.uint8]:  # noqa: N803 - pycocotools' name
+    """(H, W) pixels of a record, or (H, W, N) of a list: uint8, in Fortran order.
+
+    Raises:
+        ValueError: If a record is no mask, they are of several sizes, or there is none.
+    """
+    masks = _masks(rleObjs)
+    pixels: NDArray[np.uint8] = masks.to_arrays().view(np.uint8).transpose(1, 2, 0)
+    if not len(masks):
+        raise ValueError("decode needs at least one record: the size of none is unknown")
+    return pixels if isinstance(rleObjs, list) else pixels[:, :, 0]
+
+
+def area(rleObjs: list[Record] | Record) -> Any:  # noqa: N803
+    """The number of foreground pixels: uint32, or (N,) of a list."""
+    areas = _core.rle_areas(_records(rleObjs), "rleObjs")
+    return areas if isinstance(rleObjs, list) else areas[0]
+
+
+def toBbox(rleObjs: list[Record] | Record) -> NDArray[np.float64]:  # noqa: N802, N803
+    """``[x, y, width, height]`` of whole pixels around the foreground: (4,), or (N, 4) of a list."""
+    boxes = _core.rle_bounds(_records(rleObjs), "rleObjs")
+    return boxes if isinstance(rleObjs, list) else boxes[0]
+
+
+def merge(rleObjs: list[Record], intersect: bool | int = 0) -> Record:  # noqa: N803
+    """The record of the union, or of the intersection; of none, that of a mask of 0 x 0.
+
+    Raises:
+        ValueError: If the masks are of several sizes.
+    """
+    if not len(rleObjs):
+        return {"size": [0, 0], "counts": b""}
+    return _core.rle_merge(_records(rleObjs), "rleObjs", bool(intersect))
+
+
+def iou(dt: Any, gt: Any, pyiscrowd: Any) -> Any:
+    """IoU of every detection with every ground truth; over the detection's area where that is a crowd.
+
+    Args:
+        dt: M records; or M boxes ``[x, y, width, height]``, as an (M, 4) array or a list.
+        gt: N of the same kind.
+        pyiscrowd: N flags.
+
+    Returns:
+        (M, N) float64 in Fortran order; ``[]`` if either side is empty.
+
+    Raises:
+        ValueError: If masks are of several sizes, or the flags are not as many as ``gt``.
+        TypeError: If the two sides are not both records or both boxes.
+    """
+    crowd = np.ascontiguousarray(np.asarray(pyiscrowd) != 0)
+    if crowd.shape != (len(gt),):
+        raise ValueError(f"iou(iscrowd=) must have the same length as gt, got {len(crowd)} flags for {len(gt)}")
+    if not len(dt) or not len(gt):
+        return []
+    are_records = [isinstance(side, list) and all(isinstance(one, dict) for one in side) for side in (dt, gt)]
+    if all(are_records):
+        first, second = _masks(dt, "dt"), _masks(gt, "gt")
+        check_same_sizes(first, second)
+        table = np.empty((len(gt), len(dt)))
+        _core.masks_pairwise("iou", *second._parts, *first._parts, crowd, True, table, 0)
+        return table.T
+    if any(are_records):
+        raise TypeError("dt and gt must be of one kind, both records of masks or both boxes")
+    boxes = _boxes(dt, "dt")
+    return _core.coco_box_iou(_boxes(gt, "gt"), boxes, crowd).T
+
+
+def frPyObjects(pyobj: Any, h: int, w: int) -> Any:  # noqa: N802
+    """Records of polygons, boxes, or records whose counts are lists.
+
+    Args:
+        pyobj: A list of flat polygons, each its own mask (`merge` unites them); boxes ``[x, y, width, height]`` as an
+            (N, 4) float64 array or a list; a record, or a list of them, with the lengths of the runs as ``counts``; or
+            one polygon or one box, which pycocotools means to take and does not.
+        h: Height of the image in pixels; records know their own.
+        w: Width.
+
+    Returns:
+        A list of records; for one record, polygon or box the record.
+    """
+    if isinstance(pyobj, np.ndarray):
+        if pyobj.dtype != np.float64 or pyobj.ndim != 2 or pyobj.shape[1] != 4:
+            raise ValueError(f"boxes must be (N, 4) of float64, got {pyobj.dtype} of shape {pyobj.shape}")
+        return _drawn_boxes(pyobj, h, w)
+    if isinstance(pyobj, dict):
+        return _from_counts([pyobj])[0]
+    if not isinstance(pyobj, list):
+        raise TypeError(f"pyobj must be an array of boxes, a list or a record, got {type(pyobj).__name__}")
+    if not pyobj:
+        raise ValueError("pyobj is empty: neither boxes nor polygons")
+    if isinstance(pyobj[0], dict):
+        return _from_counts(pyobj)
+    if np.ndim(pyobj[0]) == 0:
+        return frPyObjects([pyobj], h, w)[0]
+    if len(pyobj[0]) == 4:
+        return _drawn_boxes(_boxes(pyobj, "pyobj"), h, w)
+    sizes = np.tile(np.array([int(h), int(w)]), (len(pyobj), 1))
+    return _core.masks_to_rle(*_core.masks_from_polygons([[ring] for ring in pyobj], sizes, "pyobj", 0), True, False)
+
+
+def _drawn_boxes(boxes: NDArray[np.float64], h: int, w: int) -> list[Record]:
+    sizes = np.tile(np.array([int(h), int(w)]), (len(boxes), 1))
+    return _core.masks_to_rle(*_core.masks_from_boxes(np.ascontiguousarray(boxes), sizes, "pyobj"), True, False)
+
+
+def _from_counts(records: list[Record]) -> list[Record]:
+    for index, record in enumerate(records):
+        if isinstance(record, dict) and isinstance(record.get("counts"), (str, bytes)):
+            raise ValueError(f"pyobj[{index}]: counts are compressed already")
+    return Masks.from_rle(records).to_rle(text=False)
+
+
+def _masks(records: list[Record] | Record, name: str = "rleObjs") -> Masks:
+    return Masks._trusted(*_core.masks_from_rle(_records(records), name))
+
+
+def _records(records: list[Record] | Record) -> list[Record]:
+    return records if isinstance(records, list) else [records]
+
+
+def _boxes(boxes: Any, name: str) -> NDArray[np.float64]:
+    if not isinstance(boxes, (np.ndarray, list)):
+        raise TypeError(f"{name} must be a list of records, or boxes as an array or a list, got {type(boxes).__name__}")
+    try:
+        rows = np.ascontiguousarray(boxes, np.float64)
+    except (ValueError, TypeError) as error:
+        raise TypeError(f"{name} must be all records or all boxes of 4 numbers: {error}") from None
+    if rows.ndim != 2 or rows.shape[1] != 4:
+        raise ValueError(f"{name} must be boxes of shape (N, 4), got {rows.shape}")
+    return rows

@@ -1,0 +1,8 @@
+"""What looks wrong with it?
+
+The names are those of the stub beside this file.
+"""
+
+from ioukit._exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

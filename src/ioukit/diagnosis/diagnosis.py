@@ -1,0 +1,113 @@
+"""`diagnose`: what looks wrong with regions, whatever they are? The rules of each kind have a file of their own."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from ioukit.diagnosis.boxes import diagnose_boxes
+from ioukit.regions.boxes import Boxes
+from ioukit.regions.regions import Regions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from ioukit.diagnosis.findings import Diagnosis
+    from ioukit.typing import BoxFormat
+
+__all__ = ["RULES", "diagnose"]
+
+RULES = {
+    "Boxes3D": "ioukit.diagnosis.boxes3d.diagnose_boxes3d",
+    "Masks": "ioukit.diagnosis.masks.diagnose_masks",
+    "Polygons": "ioukit.diagnosis.polygons.diagnose_polygons",
+    "RotatedBoxes": "ioukit.diagnosis.rotated.diagnose_rotated",
+}
+"""The function with the rules of each kind of regions; those of upright boxes also read arrays."""
+
+
+def diagnose(
+    regions: Regions | Sequence[Any] | ArrayLike,
+    format: BoxFormat | None = None,
+    *,
+    image_size: tuple[float, float] | None = None,
+    normalized: bool = False,
+    reference: Regions | None = None,
+) -> Diagnosis:
+    """Says what looks wrong with the regions of one image, or of many, and changes nothing.
+
+    It answers in findings, each with a code, rows, and a way to mend them. An ``"error"`` is a row that the sets of
+    regions refuse, a ``"warning"`` is likely a mistake, a ``"note"`` is legal and worth a look. No value of a number
+    raises, and a set that looks odd may be right: most warnings are guesses.
+
+    The codes of each kind; `ioukit.diagnosis` says when exactly each is found:
+
+    - any array: ``nan``, ``infinite``, ``too_large``, ``inverted``.
+    - `Boxes` and arrays: ``zero_size``; ``mixed_units``, ``normalized_not_declared``, ``not_normalized``;
+      ``looks_like_xyxy``, ``looks_like_xywh``, ``looks_like_cxcywh``; ``negative``, ``partly_outside``,
+      ``wholly_outside``, ``larger_than_image``; ``duplicate``.
+    - `RotatedBoxes`: those of `Boxes` without ``looks_like_...``; ``degrees``, ``radians``, ``other_sense``. Arrays of
+      5 columns have no unit and no sense, and ``degrees`` alone of these three.
+    - `Boxes3D`: ``zero_size``, ``degrees``, ``radians``, ``other_sense``, ``other_z``, ``duplicate``.
+    - `Polygons`: ``no_points``, ``too_few_points``, ``zero_area``, ``self_crossing``, ``repeated_points``,
+      ``mixed_orientation``; units and places as `Boxes`; ``duplicate``.
+    - `Masks` and COCO's records: ``other_size``, ``empty_mask``, ``full_mask``, ``duplicate``; of records ``bad_runs``,
+      exactly those that `Masks.from_rle` refuses.
+
+    Args:
+        regions: Any set of regions; or (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or (N, 5) of
+            rotated boxes with ``format="cxcywh"``, whose fifth number is an angle in radians; or a list of COCO's
+            records of masks, ``{"size": [height, width], "counts": ...}``. Any values, NaN and infinity included.
+        format: Of an array, what the numbers are said to be: ``"xyxy"``, which is the default, ``"xywh"`` or
+            ``"cxcywh"``. Regions know theirs.
+        image_size: (width, height) in pixels, if all regions are of images of this one size. Normalized ones need
+            none: their image is 1 by 1.
+        normalized: Of an array, whether the unit is said to be the image rather than the pixel. Regions know theirs.
+        reference: What the regions should overlap, such as the ground truth of their image, of the same kind:
+            `RotatedBoxes` and `Boxes3D` show their sense beside it, and `Boxes3D` their z.
+
+    Returns:
+        A `Diagnosis`: errors, then warnings, then notes.
+
+    Raises:
+        ValueError: If the shape, the format or the image size is wrong. Never for the value of a coordinate.
+        TypeError: If an array does not hold real numbers, or an argument says nothing about this kind of regions.
+
+    Examples:
+        >>> print(diagnose([[100, 80, 40, 60], [300, 200, 50, 30], [10, 20, 15, 25]], image_size=(640, 480)))
+        3 boxes: 1 finding
+        error   inverted: 2 of 3 boxes have x2 < x1 or y2 < y1 (rows 0, 1)
+                -> order the two numbers of each axis, if the format is right
+        >>> diagnose([[100, 80, 40, 60], [300, 200, 50, 30], [10, 20, 15, 25]], "xywh", image_size=(640, 480)).ok
+        True
+    """
+    if isinstance(regions, Regions):
+        name = type(regions).__name__
+        _refuse(name, "which know what their numbers are", format=format, normalized=normalized or None)
+        given = {"image_size": image_size, "reference": reference}
+        if isinstance(regions, Boxes):
+            _refuse(name, "of which it tells nothing", reference=reference)
+            array = regions.numpy()
+            return diagnose_boxes(array, regions.format, image_size=image_size, normalized=regions.normalized)
+        module, _, function = RULES[name].rpartition(".")
+        rules = getattr(importlib.import_module(module), function)
+        taken = inspect.signature(rules).parameters
+        _refuse(name, "of which it tells nothing", **{key: value for key, value in given.items() if key not in taken})
+        found: Diagnosis = rules(regions, **{key: value for key, value in given.items() if key in taken})
+        return found
+    if isinstance(regions, (list, tuple)) and any(isinstance(item, dict) for item in regions):
+        from ioukit.diagnosis.masks import diagnose_records  # noqa: PLC0415 - of boxes, nobody needs masks
+
+        _refuse("records", "which are masks", format=format, normalized=normalized or None, reference=reference)
+        return diagnose_records(regions, image_size)
+    _refuse("arrays", "of which it tells nothing", reference=reference)
+    return diagnose_boxes(regions, format or "xyxy", image_size=image_size, normalized=normalized)
+
+
+def _refuse(kind: str, why: str, **given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise TypeError(f"{name} is not for {kind}, {why}")

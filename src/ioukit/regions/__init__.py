@@ -1,0 +1,8 @@
+"""What is a region? Boxes, rotated boxes, polygons, masks, boxes in space.
+
+The names are those of the stub beside this file.
+"""
+
+from ioukit._exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

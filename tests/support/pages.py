@@ -1,0 +1,96 @@
+"""The programs and commands in pages of Markdown, and what the pages say that they print."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.paths import ROOT
+
+__all__ = ["PAGES", "Example", "commands", "examples", "run_programs"]
+
+PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("**/*.md"))]
+
+# What an example may need and an installation may lack.
+_OPTIONAL = ("jax", "matplotlib", "PIL", "shapely", "torch", "torchvision")
+
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+# Programs come as a JSON list and share their names, as a page reads; what each prints, or lacks, goes back.
+_RUNNER = f"""
+import contextlib, io, json, sys, traceback
+names, answers = {{"__name__": "__main__"}}, []
+for program in json.load(sys.stdin):
+    printed, lacks, error = io.StringIO(), None, None
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec(compile(program, "<page>", "exec"), names)
+    except ModuleNotFoundError as missing:
+        lacks = missing.name if missing.name in {_OPTIONAL!r} else None
+        error = None if lacks else traceback.format_exc()
+    except Exception:
+        error = traceback.format_exc()
+    answers.append([printed.getvalue(), lacks, error])
+json.dump(answers, sys.stdout)
+"""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A block of code on a page."""
+
+    page: str
+    line: int
+    kind: str
+    """``python`` (runs), ``py`` (compiles) or ``sh``."""
+    code: str
+    printed: str | None
+    """The block of text behind it, before the next code."""
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def examples(page: str) -> list[Example]:
+    """All of a page, from its top to its end."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found: list[Example] = []
+    answered = True
+    for block in _BLOCK.finditer(text):
+        if block[1] in ("python", "py", "sh"):
+            found.append(Example(page, text.count("\n", 0, block.start()) + 2, block[1], block[2], None))
+            answered = block[1] == "py"
+        elif block[1] == "text" and not answered:
+            last = found.pop()
+            found.append(Example(last.page, last.line, last.kind, last.code, block[2]))
+            answered = True
+    return found
+
+
+def run_programs(programs: list[str], folder: Path) -> list[tuple[str, str | None, str | None]]:
+    """What each printed, which optional module it lacked and the traceback that ended it; they share their names."""
+    (folder / "examples").symlink_to(ROOT / "examples")
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", _RUNNER],
+        input=json.dumps(programs),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=folder,
+        env={**os.environ, "MPLBACKEND": "agg"},
+    )
+    return [(printed, lacks, error) for printed, lacks, error in json.loads(ran.stdout)]
+
+
+def commands(code: str) -> list[list[str]]:
+    """The arguments of each line that calls ``ioukit``, up to a pipe or a redirection."""
+    lines = code.replace("\\\n", " ").splitlines()
+    words = [shlex.split(line, comments=True) for line in lines]
+    found = [line[1:] for line in words if line and Path(line[0]).name == "ioukit"]
+    return [line[: next((at for at, word in enumerate(line) if word in ("|", ">")), len(line))] for line in found]

@@ -1,0 +1,39 @@
+"""Where test data and programs beside the package lie, and a writer for data sets made in a test."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+__all__ = ["DATA", "EXAMPLES", "ROOT", "load", "program", "write_coco"]
+
+DATA = Path(__file__).parents[1] / "data"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+def load(path: Path) -> Any:
+    return json.loads(path.read_bytes())
+
+
+def program(path: Path) -> Any:
+    """The module of a file that is in no package, such as a benchmark."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write_coco(folder: Path, ground_truth: Any, detections: Any) -> tuple[Path, Path]:
+    """Writes both as JSON; text is written as it is."""
+    paths = folder / "gt.json", folder / "dt.json"
+    for path, content in zip(paths, (ground_truth, detections), strict=True):
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return paths
