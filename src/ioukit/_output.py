@@ -33,16 +33,17 @@ def check_output(path: Path, inputs: Iterable[Path]) -> None:
             raise ValueError(f"{path} is an input and would be overwritten")
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str | bytes) -> None:
     """Writes a file beside `path` and renames it: `path` never holds half of it, whatever happens meanwhile."""
+    data = text.encode("utf-8") if isinstance(text, str) else text
     target = Path(os.path.realpath(path))  # a link goes on pointing where it points
     if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-        target.write_text(text, encoding="utf-8")  # a pipe or /dev/null must not be replaced by a file
+        target.write_bytes(data)  # a pipe or /dev/null must not be replaced by a file
         return
     beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with open(beside, "x", encoding="utf-8") as file:
-            file.write(text)
+        with open(beside, "xb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, target)

@@ -25,8 +25,8 @@ mod _core {
     use super::boxes3d::{boxes3d_elementwise, boxes3d_pairs, boxes3d_pairwise};
     #[pymodule_export]
     use super::coco::{
-        box_problem, known_detections, read_coco_detections, read_coco_ground_truth, read_text, settle_annotations,
-        unique_rows,
+        box_problem, known_detections, read_coco_detections, read_coco_ground_truth, read_coco_masks, read_text,
+        settle_annotations, unique_rows,
     };
     #[pymodule_export]
     use super::evaluation::{accumulate, match_detections};

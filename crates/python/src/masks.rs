@@ -21,7 +21,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 type Runs<'py> = PyReadonlyArray1<'py, u32>;
 type Offsets<'py> = PyReadonlyArray1<'py, i64>;
 type Sizes<'py> = PyReadonlyArray2<'py, u32>;
-type Parts<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<u32>>);
+pub type Parts<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<u32>>);
 
 /// Masks of records with `size` and `counts`, compressed or not; messages call the records `name`.
 #[pyfunction]
@@ -501,7 +501,7 @@ fn masks<'a>(runs: &'a Runs<'_>, offsets: &'a Offsets<'_>, sizes: &'a Sizes<'_>)
     Ok(masks)
 }
 
-fn parts(py: Python<'_>, list: MaskList) -> PyResult<Parts<'_>> {
+pub fn parts(py: Python<'_>, list: MaskList) -> PyResult<Parts<'_>> {
     let sizes = list.sizes.as_flattened().to_vec().into_pyarray(py).reshape([list.sizes.len(), 2])?;
     Ok((list.runs.into_pyarray(py), list.offsets.into_pyarray(py), sizes))
 }

@@ -125,6 +125,14 @@ impl MaskList {
         }
     }
 
+    /// Moves the masks of another list to the end.
+    pub fn append(&mut self, mut other: Self) {
+        let shift = self.runs.len() as i64;
+        self.runs.append(&mut other.runs);
+        self.offsets.extend(other.offsets[1..].iter().map(|offset| offset + shift));
+        self.sizes.append(&mut other.sizes);
+    }
+
     /// The same, borrowed.
     pub fn view(&self) -> Masks<'_> {
         Masks { runs: &self.runs, offsets: &self.offsets, sizes: &self.sizes }

@@ -90,7 +90,7 @@ fn common_bits(first: &Bits, second: &Bits) -> u64 {
 }
 
 /// How many pixels both have: the run that ends first is done with.
-fn common_runs(first: &[u32], second: &[u32]) -> u32 {
+pub fn common_runs(first: &[u32], second: &[u32]) -> u32 {
     let (mut a, mut b) = (first.chunks_exact(2), second.chunks_exact(2));
     let next = |runs: &mut std::slice::ChunksExact<'_, u32>, end: u32| {
         runs.next().map(|pair| (end + pair[0], end + pair[0] + pair[1]))

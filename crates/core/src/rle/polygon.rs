@@ -38,20 +38,8 @@ pub struct Polygons<'a> {
 pub fn masks(polygons: Polygons<'_>, sizes: &[Size], threads: usize) -> Result<MaskList, (usize, usize, Problem)> {
     let one = |(index, &size): (usize, &Size)| {
         let rings = polygons.parts[index]..polygons.parts[index + 1];
-        let mut drawn = MaskList::default();
-        for (part, ring) in rings.enumerate() {
-            let numbers = &polygons.numbers[polygons.rings[ring]..polygons.rings[ring + 1]];
-            draw(numbers, size, &mut drawn.runs).map_err(|problem| (index, part, problem))?;
-            drawn.close(size);
-        }
-        if drawn.sizes.len() == 1 {
-            return Ok((size, drawn.runs));
-        }
-        let (mut runs, view) = (Vec::new(), drawn.view());
-        match view.iter().collect::<Vec<_>>().as_slice() {
-            [] => runs.push(size.pixels()),
-            parts => merge::merge(parts, size, false, &mut runs),
-        }
+        let rings = rings.map(|ring| &polygons.numbers[polygons.rings[ring]..polygons.rings[ring + 1]]);
+        let runs = mask(rings, size).map_err(|(part, problem)| (index, part, problem))?;
         Ok((size, runs))
     };
     let made: Result<Vec<_>, _> = if polygons.numbers.len() >= NUMBERS_FOR_THREADS && sizes.len() > 1 {
@@ -64,6 +52,24 @@ pub fn masks(polygons: Polygons<'_>, sizes: &[Size], threads: usize) -> Result<M
     let mut list = MaskList::default();
     list.extend(made?);
     Ok(list)
+}
+
+/// The runs of the union of some polygons, each `x, y, x, y, ...`. The error names the polygon.
+pub fn mask<'a>(rings: impl Iterator<Item = &'a [f64]>, size: Size) -> Result<Vec<u32>, (usize, Problem)> {
+    let mut drawn = MaskList::default();
+    for (part, numbers) in rings.enumerate() {
+        draw(numbers, size, &mut drawn.runs).map_err(|problem| (part, problem))?;
+        drawn.close(size);
+    }
+    if drawn.sizes.len() == 1 {
+        return Ok(drawn.runs);
+    }
+    let (mut runs, view) = (Vec::new(), drawn.view());
+    match view.iter().collect::<Vec<_>>().as_slice() {
+        [] => runs.push(size.pixels()),
+        parts => merge::merge(parts, size, false, &mut runs),
+    }
+    Ok(runs)
 }
 
 /// The masks of boxes `[x, y, width, height]`; the error names the box.

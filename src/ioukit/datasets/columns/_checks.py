@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, TypeVar, get_args
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +15,15 @@ from ioukit.regions import Boxes, BoxesLike
 
 __all__ = [
     "OnInvalid",
+    "bools",
     "check_boxes",
     "check_on_invalid",
     "check_values",
     "existing_file",
-    "frozen",
+    "floats",
+    "image_labels",
     "integers",
-    "keep",
+    "named_columns",
     "pixel_boxes",
 ]
 
@@ -29,7 +32,6 @@ OnInvalid = Literal["error", "drop", "pycocotools"]
 what pycocotools does where it gives a number, and refuse where it raises."""
 
 AnyArray = npt.NDArray[Any]
-T = TypeVar("T", bound=np.generic)
 
 
 def check_on_invalid(on_invalid: str) -> None:
@@ -46,18 +48,10 @@ def existing_file(path: str | os.PathLike[str]) -> str:
     return path
 
 
-def frozen(array: npt.NDArray[T]) -> npt.NDArray[T]:
-    """The array, which nobody can write any more."""
-    array.flags.writeable = False
-    return array
-
-
 def integers(values: npt.ArrayLike, *, name: str, length: int | None = None) -> npt.NDArray[np.int64]:
-    """A column of ids: (N,) integers, or floats that are integers."""
+    """A new column of ids: (N,) integers, or floats that are integers."""
     array = np.asarray(values)
-    if array.ndim != 1 or (length is not None and len(array) != length):
-        wanted = "(N,)" if length is None else f"({length},)"
-        raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
+    _check_shape(array, name, length)
     if array.size == 0:
         return np.zeros(0, np.int64)
     if array.dtype.kind == "f" and not (array == np.trunc(array)).all():
@@ -68,6 +62,52 @@ def integers(values: npt.ArrayLike, *, name: str, length: int | None = None) -> 
     if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
         raise ValueError(f"{name} must fit 64 signed bits, got {array.max()}")
     return array.astype(np.int64)
+
+
+def floats(values: npt.ArrayLike, *, name: str, length: int) -> npt.NDArray[np.float64]:
+    """A new column of numbers: (N,)."""
+    array: npt.NDArray[np.float64] = np.array(values, np.float64)
+    _check_shape(array, name, length)
+    return array
+
+
+def bools(values: npt.ArrayLike, *, name: str, length: int) -> npt.NDArray[np.bool_]:
+    """A new column of flags: (N,) bools, or numbers that stand for them."""
+    array: npt.NDArray[np.bool_] = np.array(values, np.bool_)
+    _check_shape(array, name, length)
+    return array
+
+
+def _check_shape(array: AnyArray, name: str, length: int | None) -> None:
+    if array.ndim != 1 or (length is not None and len(array) != length):
+        wanted = "(N,)" if length is None else f"({length},)"
+        raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
+
+
+def image_labels(values: npt.ArrayLike, *, name: str) -> npt.NDArray[np.int64] | npt.NDArray[np.str_]:
+    """A new column of image ids: (N,) integers or strings."""
+    array = np.asarray(values)
+    if array.dtype.kind == "O" and array.size and all(isinstance(value, str) for value in array.flat):
+        array = array.astype(np.str_)
+    if array.dtype.kind != "U":
+        return integers(values, name=name)
+    _check_shape(array, name, None)
+    return np.array(array)
+
+
+def named_columns(
+    columns: Mapping[str, npt.ArrayLike] | None, *, name: str, length: int
+) -> dict[str, npt.NDArray[Any]]:
+    """New arrays of N rows by name, of any dtype."""
+    made = {}
+    for key, values in (columns or {}).items():
+        array = np.array(values)
+        if array.ndim == 0 or len(array) != length:
+            raise ValueError(f"{name}[{key!r}] must have {length:,} rows, got shape {array.shape}")
+        if array.dtype.kind == "O":
+            array = np.array([str(value) for value in array])
+        made[str(key)] = array
+    return made
 
 
 def pixel_boxes(boxes: BoxesLike, count: int) -> npt.NDArray[np.float64]:
@@ -82,20 +122,6 @@ def pixel_boxes(boxes: BoxesLike, count: int) -> npt.NDArray[np.float64]:
     if array.shape != (count, 4):
         raise ValueError(f"boxes must have shape ({count}, 4), got {array.shape}")
     return array
-
-
-def keep(wanted: npt.NDArray[np.bool_] | npt.NDArray[np.int64] | None, *columns: Any) -> tuple[Any, ...]:
-    """The wanted rows of each column; ``None`` wants all."""
-    if wanted is None:
-        return columns
-    rows: AnyArray = np.flatnonzero(wanted) if wanted.dtype == np.bool_ else wanted
-    return tuple(_take(column, rows) for column in columns)
-
-
-def _take(column: Any, rows: AnyArray) -> Any:
-    if column is None or isinstance(column, np.ndarray):
-        return column if column is None else column[rows]
-    return column.take(rows) if hasattr(column, "take") else [column[row] for row in rows]
 
 
 def check_boxes(boxes: npt.NDArray[np.float64], source: str, array: str, on_invalid: OnInvalid) -> AnyArray | None:

@@ -1,14 +1,26 @@
-"""COCO files: the ground truth and the detections that belong together."""
+"""COCO files: how one is recognised, and two that belong together."""
 
 from __future__ import annotations
 
-import os
+from typing import TYPE_CHECKING
 
-from ioukit.datasets._columns import OnInvalid
-from ioukit.datasets.detections import Detections
-from ioukit.datasets.ground_truth import GroundTruth
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = ["read_coco"]
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from ioukit.datasets.columns._checks import OnInvalid
+
+__all__ = ["read_coco", "recognises"]
+
+
+def recognises(path: Path) -> bool:
+    """Whether the name is that of a JSON file, packed or not; other special files may be JSON too."""
+    if path.exists() and not path.is_file():
+        return not path.is_dir()
+    return path.name.lower().endswith((".json", ".json.gz"))
 
 
 def read_coco(

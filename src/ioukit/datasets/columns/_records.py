@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ioukit.datasets._columns import AnyArray, OnInvalid
+from ioukit.datasets.columns._checks import AnyArray, OnInvalid
 from ioukit.errors import DatasetError
 
-__all__ = ["FLAG", "FOUR", "INTEGER", "NUMBER", "Field", "columns"]
+__all__ = ["BOX_OR_MASK", "FLAG", "FOUR", "INTEGER", "NUMBER", "Field", "columns"]
 
 
 class Field:
@@ -33,6 +33,14 @@ class Field:
         self.kinds = kinds
         self.shape = shape
         self.all_good = all_good
+
+    def value_in(self, record: Mapping[str, Any], name: str) -> Any:
+        """The member of a record.
+
+        Raises:
+            KeyError: If the record has none.
+        """
+        return record[name]
 
     def column(self, values: list[Any]) -> AnyArray | None:
         """The column, or ``None`` if some value does not belong there."""
@@ -78,6 +86,23 @@ FOUR = Field("4 numbers [x, y, width, height]", _is_four, "iuf", shape=(4,))
 FLAG = Field("0 or 1", _is_flag, "iufb", all_good=lambda array: bool(np.isin(array, (0, 1)).all()))
 
 
+_NO_BOX = (float("nan"),) * 4
+
+
+class _BoxOrMask(Field):
+    """A box where a record has one; four NaN for a record with a mask alone, whose box is that of the mask."""
+
+    def value_in(self, record: Mapping[str, Any], name: str) -> Any:
+        box = record.get(name)
+        has_box = box is not None and (not hasattr(box, "__len__") or len(box) > 0)
+        if not has_box and record.get("segmentation") is not None:
+            return _NO_BOX
+        return record[name]
+
+
+BOX_OR_MASK = _BoxOrMask("4 numbers [x, y, width, height]", _is_four, "iuf", shape=(4,))
+
+
 def columns(
     records: Sequence[Mapping[str, Any]],
     fields: Mapping[str, Field],
@@ -92,8 +117,10 @@ def columns(
         DatasetError: If a record lacks a field or has something else in its place, and records are not dropped.
     """
     try:
-        found = {name: field.column([record[name] for record in records]) for name, field in fields.items()}
-    except (KeyError, TypeError, IndexError):
+        found = {
+            name: field.column([field.value_in(record, name) for record in records]) for name, field in fields.items()
+        }
+    except (KeyError, TypeError, IndexError, AttributeError):
         found = dict.fromkeys(fields)
     if all(column is not None for column in found.values()):
         return {name: column for name, column in found.items() if column is not None}, None
@@ -107,9 +134,11 @@ def columns(
             field, expected, came = problem
             raise DatasetError(f"{source}: {array}[{row}]{field}: expected {expected}, found {came}")
     exact = {
-        name: np.array([_plain(records[row][name]) for row in rows], np.float64).reshape(-1, *field.shape)
+        name: np.array([_plain(field.value_in(records[row], name)) for row in rows], np.float64).reshape(
+            -1, *field.shape
+        )
         if field is not INTEGER
-        else np.array([int(records[row][name]) for row in rows], np.int64)
+        else np.array([int(field.value_in(records[row], name)) for row in rows], np.int64)
         for name, field in fields.items()
     }
     return exact, np.array(rows, np.intp)
@@ -124,10 +153,12 @@ def _problem(record: Any, fields: Mapping[str, Field]) -> tuple[str, str, str] |
     if not isinstance(record, Mapping):
         return "", "an object", _show(record)
     for name, field in fields.items():
-        if name not in record:
+        try:
+            value = field.value_in(record, name)
+        except KeyError:
             return f".{name}", field.expected, "no such key"
-        if not field.good(record[name]):
-            return f".{name}", field.expected, _show(record[name])
+        if not field.good(value):
+            return f".{name}", field.expected, _show(value)
     return None
 
 
