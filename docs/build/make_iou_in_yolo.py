@@ -120,7 +120,9 @@ def by_detection(w: Walk, iou: float) -> tuple[np.ndarray[Any, Any], np.ndarray[
     """(D,) whether each detection that is left is a true positive, and the object it matches or -1."""
     table = w.evaluation.matches
     hit, of = np.zeros(len(w.kept), bool), np.full(len(w.kept), -1)
-    hit[table.detection], of[table.detection] = table.is_true_positive(iou), table.matched_ground_truth(iou)
+    rows, found = table.detections.row, table.matched_object(iou)
+    hit[rows] = table.is_true_positive(iou)
+    of[rows] = np.where(found >= 0, table.objects.row[found], -1)
     return hit, of
 
 

@@ -44,15 +44,16 @@ def run_pycocotools(
     class_agnostic: bool = False,
     images: Sequence[int] | None = None,
     categories: Sequence[int] | None = None,
+    iou_type: str = "bbox",
 ) -> Reference:
-    """Evaluates boxes with pycocotools; the arguments are those of ioukit's protocol and of `ioukit.evaluate`."""
+    """Evaluates boxes or masks with pycocotools; the arguments are those of ioukit's protocol and of `ioukit.evaluate`."""
     talk = io.StringIO()
     with contextlib.redirect_stdout(talk):
         gt = COCO()
         gt.dataset = copy.deepcopy(ground_truth)
         gt.createIndex()
         dt = gt.loadRes(copy.deepcopy(list(detections))) if detections else _no_results(gt)
-        evaluation = COCOeval(gt, dt, "bbox")
+        evaluation = COCOeval(gt, dt, iou_type)
         params = evaluation.params
         if iou_thresholds is not None:
             params.iouThrs = np.array(iou_thresholds, dtype=np.float64)

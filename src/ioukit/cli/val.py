@@ -51,5 +51,5 @@ def val(
     if json:
         print_result(evaluation.to_json())
     else:
-        table = class_table(evaluation.per_class, last_cap=evaluation.protocol.max_dets[-1], every=False)
+        table = class_table(evaluation.per_class, evaluation.protocol, every=False)
         print_result(f"{evaluation.table()}\n\n{table}")

@@ -21,7 +21,7 @@ from ioukit.evaluation.kinds import (
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import COCO, AreaRange, IgnoreRule, Measure, Protocol
 from ioukit.evaluation.results import ClassResult, ClassResults, Evaluation
-from ioukit.evaluation.summary import summarise
+from ioukit.evaluation.summary import summarise, value_of
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 from ioukit.evaluation.table_file import load_table, save_table
 
@@ -69,4 +69,5 @@ __all__ = [
     "save_table",
     "score_curves",
     "summarise",
+    "value_of",
 ]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.protocols import Measure, Protocol
 
-__all__ = ["select", "summarise", "summarise_classes", "table"]
+__all__ = ["select", "summarise", "summarise_classes", "table", "value_of"]
 
 
 def summarise(curves: Curves) -> dict[str, float]:
@@ -19,7 +19,12 @@ def summarise(curves: Curves) -> dict[str, float]:
     The mean is over the categories that have something to find, or over all if the protocol says so. With COCO's
     protocol, sums are NumPy's over the same numbers in the same order as in pycocotools, so that the last bit agrees.
     """
-    return {measure.key: _mean(select(curves, measure), curves.protocol) for measure in curves.protocol.measures}
+    return {measure.key: value_of(curves, measure) for measure in curves.protocol.measures}
+
+
+def value_of(curves: Curves, measure: Measure) -> float:
+    """The number of one measure, which need not be one of the protocol's own; NaN where it is undefined."""
+    return _mean(select(curves, measure), curves.protocol)
 
 
 def summarise_classes(curves: Curves) -> list[dict[str, float]]:

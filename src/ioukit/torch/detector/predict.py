@@ -124,7 +124,7 @@ def detections_of(model: YOLO, data: Data, *, batch: int = 8) -> Detections:
         columns["category_ids"].append(categories[result.boxes.cls])
         columns["boxes"].append(result.boxes.xywh.astype(np.float64))
         columns["scores"].append(result.boxes.conf.astype(np.float64))
-    joined = {name: np.concatenate(parts) if parts else np.zeros(0) for name, parts in columns.items()}
+    joined: dict[str, Any] = {name: np.concatenate(parts) if parts else np.zeros(0) for name, parts in columns.items()}
     return Detections.from_arrays(**joined)
 
 
