@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from pycocotools import mask as mask_utils
 
+from parity.reference import silenced
+
 __all__ = ["random_mask_case"]
 
 
@@ -28,7 +30,8 @@ def _pixels(rng: Random, height: int, width: int) -> np.ndarray[Any, Any]:
 
 def _spelled(rng: Random, pixels: np.ndarray[Any, Any]) -> Any:
     height, width = pixels.shape
-    record = mask_utils.encode(np.asfortranarray(pixels))
+    with silenced():
+        record = mask_utils.encode(np.asfortranarray(pixels))
     if rng.random() < 0.5:
         return {"size": [height, width], "counts": record["counts"].decode()}
     runs, last, count = [], 0, 0
@@ -73,8 +76,8 @@ def random_mask_case(seed: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
             segmentation: Any = _spelled(rng, pixels)
         else:
             segmentation = _polygons(rng, height, width)
-            records = mask_utils.frPyObjects(segmentation, height, width)
-            pixels = mask_utils.decode(mask_utils.merge(records))
+            with silenced():
+                pixels = mask_utils.decode(mask_utils.merge(mask_utils.frPyObjects(segmentation, height, width)))
         drawn.append((image, pixels))
         area = rng.choice([float(pixels.sum()), 1024.0, 9216.0, 500.5])
         annotations.append(

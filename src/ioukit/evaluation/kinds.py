@@ -100,6 +100,8 @@ def region_kind(name: str, title: str, column: str) -> Kind:
             for side, array in ((compared.ground_truth, "annotations"), (compared.detections, "detections"))
         )
         rows, columns = candidate_pairs(compared)
+        if not len(rows):
+            return PairColumns(rows, columns, np.zeros(0))
         engine: Any = engine_of(detections, objects)
         overlap = np.zeros(len(rows))
         over = compared.over_detection[columns]
@@ -140,6 +142,8 @@ def candidate_pairs(compared: Comparison) -> tuple[Rows, Rows]:
 def _column(side: GroundTruth | Detections, name: str, column: str, array: str) -> Any:
     found = side.regions.get(column)
     if found is None:
+        if not len(side):
+            return ()
         there = ", ".join(side.regions) or "boxes alone"
         raise DatasetError(f"{side.source}: iou_type={name!r} needs {array} with {column}, found {there}")
     return found
