@@ -3,7 +3,6 @@
 //! The same input gives the same bits on every CPU and with every number of threads:
 //! no fused multiply-add, no fast-math, no sum whose order depends on scheduling.
 
-pub mod boxes;
 pub mod boxes3d;
 pub mod coco;
 pub mod convex;
@@ -17,6 +16,7 @@ pub mod loss;
 pub mod nms;
 pub mod overlap;
 pub mod polygon;
+pub mod regions;
 pub mod rle;
 pub mod rotated;
 pub mod simple;

@@ -1,0 +1,3 @@
+//! What is a region? One file or folder per kind.
+
+pub mod boxes;
