@@ -2,14 +2,16 @@
 //!
 //! x points right and y down, as in an image. Sines and cosines are libm's, so that the bits are the same everywhere.
 
+pub(crate) mod shared;
+
 use rayon::prelude::*;
 
-use crate::convex::clip::Point;
-use crate::convex::rectangles::{AREA, BLOCK, Columns, Row, may_meet, shared};
 use crate::overlap::Level;
 use crate::overlap::areas::AreaMeasure;
 use crate::overlap::simd::{self, InstructionSet, Kernel};
+use crate::regions::convex::clip::Point;
 use crate::threads::with_threads;
+use shared::{AREA, BLOCK, Columns, Row, may_meet, shared};
 
 /// What the fifth number of a rectangle, its angle, means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -438,10 +440,10 @@ mod tests {
         let set = Rectangles::new(&rows, DEGREES);
         let corners: Vec<_> = rows.iter().flat_map(|row| Rectangle::new(row, DEGREES).corners()).collect();
         let offsets: Vec<_> = (0..=60).map(|k| 4 * k).collect();
-        let polygons = crate::polygon::Polygons::new(&corners, &offsets).unwrap();
+        let polygons = crate::regions::convex::Polygons::new(&corners, &offsets).unwrap();
         let (a, b) = (
             pairwise(AreaMeasure::Iou, &set, &set, 1),
-            crate::polygon::pairwise(AreaMeasure::Iou, &polygons, &polygons, 1),
+            crate::regions::convex::pairwise(AreaMeasure::Iou, &polygons, &polygons, 1),
         );
         assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-13));
     }
