@@ -3,6 +3,7 @@
 use ioukit_core::float::Float;
 use ioukit_core::fusion::{self, Clusters, Models, Rule};
 use ioukit_core::join::{self, Set, Threshold};
+use ioukit_core::nms::settled::settle;
 use ioukit_core::nms::soft::{self, Decay};
 use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -127,6 +128,6 @@ pub fn settle_pairs<'py>(
     if rows.len() != columns.len() || !rows.iter().chain(columns).all(within) {
         return Err(PyTypeError::new_err("a row and a column per pair, each a box"));
     }
-    let fates = py.detach(|| soft::settle(undecided, rows, columns));
+    let fates = py.detach(|| settle(undecided, rows, columns));
     Ok(fates.into_iter().map(|fate| fate as u8).collect::<Vec<_>>().into_pyarray(py))
 }

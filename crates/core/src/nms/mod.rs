@@ -12,6 +12,7 @@ mod memo;
 mod nearby;
 mod order;
 mod pairs;
+pub mod settled;
 pub mod soft;
 
 use crate::float::Float;
