@@ -11,6 +11,8 @@ pub mod join;
 pub mod json;
 pub mod losses;
 pub mod nms;
+pub mod number;
 pub mod overlap;
 pub mod regions;
+pub mod simd;
 pub mod threads;

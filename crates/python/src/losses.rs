@@ -2,7 +2,7 @@
 
 use ioukit_core::float::Float;
 use ioukit_core::losses::{self, Loss};
-use ioukit_core::overlap::Level;
+use ioukit_core::simd::Level;
 use numpy::{Element, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -7,6 +7,7 @@ use std::collections::BinaryHeap;
 
 use crate::float::Float;
 use crate::join::Pairs;
+use crate::number::Number;
 
 /// The factor that lowers a score, as a function of the overlap `u` with the box that was picked.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +22,7 @@ pub enum Decay {
 }
 
 impl Decay {
+    #[inline]
     fn factor(self, overlap: f64) -> f64 {
         match self {
             Self::Linear => 1.0 - overlap,

@@ -6,10 +6,9 @@ pub(crate) mod shared;
 
 use rayon::prelude::*;
 
-use crate::overlap::Level;
 use crate::overlap::areas::AreaMeasure;
-use crate::overlap::simd::{self, InstructionSet, Kernel};
 use crate::regions::convex::clip::Point;
+use crate::simd::{self, InstructionSet, Kernel, Level};
 use crate::threads::with_threads;
 use shared::{AREA, BLOCK, Columns, Row, may_meet, shared};
 
@@ -245,7 +244,7 @@ struct PairwisePart<'a> {
 
 impl Kernel for PairwisePart<'_> {
     #[inline(always)]
-    fn run<I: InstructionSet, const L: usize>(self) {
+    fn run<I: InstructionSet>(self) {
         let Self { measure, rows, second, out } = self;
         let width = second.rows.len();
         let nothing = measure.of(0.0, 1.0, 1.0);
@@ -310,7 +309,7 @@ struct Pairs<'a, P> {
 
 impl<'r, P: Iterator<Item = (&'r Row, &'r Row)>> Kernel for Pairs<'_, P> {
     #[inline(always)]
-    fn run<I: InstructionSet, const L: usize>(mut self) {
+    fn run<I: InstructionSet>(mut self) {
         let (mut a, mut b, mut values) = (Columns::new(), Columns::new(), [0.0; BLOCK]);
         for out in self.out.chunks_mut(BLOCK) {
             for (place, (one, other)) in self.pairs.by_ref().take(out.len()).enumerate() {
