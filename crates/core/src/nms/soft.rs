@@ -1,20 +1,20 @@
-//! Passes over the pairs that overlap, from the best box down: Soft-NMS, and what is settled.
+//! Soft-NMS: a box that is picked lowers the scores of the boxes it overlaps, instead of removing them.
 //!
-//! Pairs are those of [`crate::join::self_join`]: each once, the smaller number first, ordered by it. Where a function
-//! says that boxes come in the order of their scores, the first of a pair is the better one.
+//! The pairs are those of [`crate::join::self_join`]: each pair once, the smaller number first, sorted by it.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::float::Float;
 use crate::join::Pairs;
+use crate::number::Number;
 
-/// How the score of a box falls with its overlap `u` with a box that was picked.
+/// The factor that lowers a score, as a function of the overlap `u` with the box that was picked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decay {
-    /// Times `1 - u`, for the pairs there are.
+    /// `1 - u`.
     Linear,
-    /// Times `exp(-u^2 / sigma)`.
+    /// `exp(-u^2 / sigma)`.
     Gaussian {
         /// Above 0.
         sigma: f64,
@@ -22,6 +22,7 @@ pub enum Decay {
 }
 
 impl Decay {
+    #[inline]
     fn factor(self, overlap: f64) -> f64 {
         match self {
             Self::Linear => 1.0 - overlap,
@@ -30,7 +31,7 @@ impl Decay {
     }
 }
 
-/// A box and its score when it was put on the heap, which is the current one or a larger one.
+/// A box and its score when it was put on the heap. The current score is not larger.
 struct Candidate {
     score: f64,
     number: u32,
@@ -38,7 +39,7 @@ struct Candidate {
 
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
-        // A heap gives the largest: the higher score, and of equal scores the first box.
+        // The heap returns the largest item: the highest score, and the first box among equal scores.
         self.score.total_cmp(&other.score).then(other.number.cmp(&self.number))
     }
 }
@@ -57,13 +58,14 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
-/// Picks the best box, decays its neighbours, and again: the boxes in the order they are picked, with their scores then.
+/// Picks the best box, lowers the scores of its neighbours, and repeats. Returns the picked boxes, in the order in which
+/// they are picked, and their scores at that moment.
 ///
-/// Scores are positive zero or more. A box whose score is below `min_score` is never picked; at most `max_keep` are. Of
-/// equal scores the first box is picked.
+/// Scores are not negative, and a zero is positive. A box with a score below `min_score` is never picked. At most
+/// `max_keep` boxes are picked. Among equal scores the first box is picked.
 ///
-/// Only the neighbours of what is picked are touched: a score on the heap may be out of date, but never too low, so the
-/// top is the best as soon as it is up to date.
+/// A pick touches only its neighbours. A score on the heap may be out of date, but it is never too low. So the top is
+/// the best box as soon as its score is up to date.
 pub fn soft_nms<F: Float>(
     scores: &[f64],
     pairs: &Pairs<F>,
@@ -101,7 +103,7 @@ pub fn soft_nms<F: Float>(
     (keep, kept_scores)
 }
 
-/// The pairs of each box, from both sides.
+/// For each box, the boxes it overlaps and by how much.
 struct Neighbours<F> {
     starts: Vec<usize>,
     others: Vec<(u32, F)>,
@@ -131,35 +133,6 @@ impl<F: Float> Neighbours<F> {
     fn of_box(&self, number: usize) -> &[(u32, F)] {
         &self.others[self.starts[number]..self.starts[number + 1]]
     }
-}
-
-/// What is known of a box while others are still to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Fate {
-    /// It stays, whatever comes.
-    Kept = 0,
-    /// A box that stays suppresses it.
-    Suppressed = 1,
-    /// What comes may decide it, or decide a better box that would suppress it.
-    Unknown = 2,
-}
-
-/// The fate of each box under greedy NMS, for boxes in the order of their scores and the pairs that suppress; `open` are
-/// those that a box which has not come yet might suppress.
-pub fn settle(open: &[bool], rows: &[i64], columns: &[i64]) -> Vec<Fate> {
-    // Until a box is reached, what better boxes have made of it: nothing (kept), suppressed, or waiting for one of them.
-    let mut fates: Vec<Fate> = open.iter().map(|&open| if open { Fate::Unknown } else { Fate::Kept }).collect();
-    for (&row, &column) in rows.iter().zip(columns) {
-        let better = fates[row as usize];
-        let fate = &mut fates[column as usize];
-        match (better, *fate) {
-            (Fate::Kept, _) => *fate = Fate::Suppressed,
-            (Fate::Unknown, Fate::Kept) => *fate = Fate::Unknown,
-            _ => {}
-        }
-    }
-    fates
 }
 
 #[cfg(test)]
@@ -194,15 +167,5 @@ mod tests {
         let one = pairs(&[(0, 2, 0.5)]);
         assert_eq!(soft_nms(&[0.5, 0.5, 1.0], &one, Decay::Linear, 0.0, usize::MAX).0, [2, 1, 0]);
         assert_eq!(soft_nms(&[1.0, 0.5, 1.0], &one, Decay::Linear, 0.0, usize::MAX).0, [0, 1, 2]);
-    }
-
-    #[test]
-    fn an_open_box_leaves_open_what_it_would_suppress() {
-        use Fate::{Kept, Suppressed, Unknown};
-        let (rows, columns) = ([0, 1, 2], [1, 2, 3]);
-        assert_eq!(settle(&[false; 4], &rows, &columns), [Kept, Suppressed, Kept, Suppressed]);
-        assert_eq!(settle(&[true, false, false, false], &rows, &columns), [Unknown; 4]);
-        assert_eq!(settle(&[false, true, false, false], &rows, &columns), [Kept, Suppressed, Kept, Suppressed]);
-        assert_eq!(settle(&[false, false, true, false], &rows, &columns), [Kept, Suppressed, Unknown, Unknown]);
     }
 }

@@ -9,7 +9,7 @@
 //! parallel, the place of their crossing is uncertain by as much as it does not matter. The smaller of the two is the
 //! upright one, which settles the order too: the result has the same bits whichever is named first.
 
-use crate::float::{max, min};
+use crate::number::{max, min};
 
 /// Pairs computed at a time.
 pub const BLOCK: usize = 64;

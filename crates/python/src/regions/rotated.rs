@@ -1,6 +1,6 @@
 //! Turned rectangles and their overlaps. Python has checked the numbers, and words the errors a user sees.
 
-use ioukit_core::rotated::{self, Rectangle, Rectangles, Turn};
+use ioukit_core::regions::rotated::{self, Rectangle, Rectangles, Turn};
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
     PyUntypedArrayMethods,
@@ -8,7 +8,7 @@ use numpy::{
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::polygon::{check_positions, measure_named};
+use super::convex::{check_positions, measure_named};
 
 /// (N, 5) boxes, whether their angles are degrees, and whether these are clockwise.
 type Set<'py> = (PyReadonlyArray2<'py, f64>, bool, bool);

@@ -1,7 +1,7 @@
 //! Overlaps of convex polygons. Python has checked that they are, and words the errors a user sees.
 
 use ioukit_core::overlap::areas::AreaMeasure;
-use ioukit_core::polygon::{self, Polygons};
+use ioukit_core::regions::convex::{self, Polygons};
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
 };
@@ -21,7 +21,7 @@ pub fn polygon_pairwise<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let measure = measure_named(measure)?;
     let (first, second) = (polygons(&vertices1, &offsets1)?, polygons(&vertices2, &offsets2)?);
-    let values = py.detach(|| polygon::pairwise(measure, &first, &second, threads));
+    let values = py.detach(|| convex::pairwise(measure, &first, &second, threads));
     values.into_pyarray(py).reshape([first.len(), second.len()])
 }
 
@@ -41,7 +41,7 @@ pub fn polygon_elementwise<'py>(
     if first.len() != second.len() {
         return Err(PyValueError::new_err(format!("{} polygons and {}", first.len(), second.len())));
     }
-    Ok(py.detach(|| polygon::elementwise(measure, &first, &second, threads)).into_pyarray(py))
+    Ok(py.detach(|| convex::elementwise(measure, &first, &second, threads)).into_pyarray(py))
 }
 
 /// (P,) overlaps of the polygons at these positions of the two sets.
@@ -62,7 +62,7 @@ pub fn polygon_pairs<'py>(
     let (first, second) = (polygons(&vertices1, &offsets1)?, polygons(&vertices2, &offsets2)?);
     let (rows, columns) = (rows.as_slice()?, columns.as_slice()?);
     check_positions(rows, columns, first.len(), second.len())?;
-    Ok(py.detach(|| polygon::pairs(measure, &first, &second, rows, columns, threads)).into_pyarray(py))
+    Ok(py.detach(|| convex::pairs(measure, &first, &second, rows, columns, threads)).into_pyarray(py))
 }
 
 /// As many rows as columns, each a position of its set.

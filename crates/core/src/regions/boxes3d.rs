@@ -1,9 +1,8 @@
 //! Boxes in space that turn about the vertical axis: what they share is what their bird's-eye rectangles share, times
 //! what their heights share.
 
-use crate::convex::rectangles::overlap;
 use crate::overlap::areas::AreaMeasure;
-use crate::rotated::{self, Rectangles, Turn};
+use crate::regions::rotated::{self, Rectangles, Turn, shared::overlap};
 
 /// Boxes, ready to be compared.
 pub struct Boxes3d {

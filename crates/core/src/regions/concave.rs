@@ -7,9 +7,9 @@
 
 use rayon::prelude::*;
 
-use crate::convex::clip::{Point, Scratch, intersection_area, signed_area, winding_area};
 use crate::overlap::areas::AreaMeasure;
-use crate::polygon::Polygons;
+use crate::regions::convex::Polygons;
+use crate::regions::convex::clip::{Point, Scratch, intersection_area, signed_area, winding_area};
 use crate::threads::with_threads;
 
 /// Simple polygons, of which it is known which are convex.

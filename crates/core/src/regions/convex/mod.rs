@@ -3,11 +3,13 @@
 //! A set keeps all corners in one array, one polygon after the other. A polygon may run either way around, repeat
 //! corners, and have any number of them; that it is convex is for the caller to know.
 
+pub mod clip;
+
 use rayon::prelude::*;
 
-use crate::convex::clip::{Point, Scratch, intersection_area, signed_area};
 use crate::overlap::areas::AreaMeasure;
 use crate::threads::with_threads;
+use clip::{Point, Scratch, intersection_area, signed_area};
 
 /// Polygons, ready to be compared.
 pub struct Polygons {

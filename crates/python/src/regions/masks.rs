@@ -8,7 +8,9 @@ use std::fmt::Display;
 
 use ioukit_core::overlap::areas::AreaMeasure;
 use ioukit_core::overlap::coco::pairwise as coco_iou;
-use ioukit_core::rle::{self, Mask, MaskList, Masks, Problem, Size, boundary, merge, overlap, pixels, polygon, string};
+use ioukit_core::regions::rle::{
+    self, Mask, MaskList, Masks, Problem, Size, boundary, merge, overlap, pixels, polygon, string,
+};
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1,
     PyReadwriteArray2,

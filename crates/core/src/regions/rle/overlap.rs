@@ -5,9 +5,8 @@ use rayon::prelude::*;
 use super::bits::Bits;
 use super::spans::{self, Layer};
 use super::{Mask, Masks};
-use crate::overlap::Level;
 use crate::overlap::areas::AreaMeasure;
-use crate::overlap::simd::{self, InstructionSet, Kernel};
+use crate::simd::{self, InstructionSet, Kernel, Level};
 use crate::threads::with_threads;
 
 /// A mask whose bits take more words than this for each run is compared by runs: bits would be slower, and take much
@@ -119,7 +118,7 @@ struct Row<'a, 'm> {
 
 impl Kernel for Row<'_, '_> {
     #[inline(always)]
-    fn run<I: InstructionSet, const L: usize>(self) {
+    fn run<I: InstructionSet>(self) {
         for (column, (second, out)) in self.second.iter().zip(self.out).enumerate() {
             let common = if self.first.meets(second) { self.first.intersection(second) } else { 0.0 };
             let crowd = self.crowd.is_some_and(|crowd| crowd[column]);
@@ -221,7 +220,7 @@ struct Pairs<'a, 'm> {
 
 impl Kernel for Pairs<'_, '_> {
     #[inline(always)]
-    fn run<I: InstructionSet, const L: usize>(self) {
+    fn run<I: InstructionSet>(self) {
         for ((&row, &column), out) in self.rows.iter().zip(self.columns).zip(self.out) {
             if let (Some(first), Some(second)) = (&self.first[row as usize], &self.second[column as usize]) {
                 let common = if first.meets(second) { first.intersection(second) } else { 0.0 };

@@ -1,13 +1,13 @@
 //! Overlaps of boxes in space. Python has checked the numbers, and words the errors a user sees.
 
-use ioukit_core::boxes3d::{self, Boxes3d};
-use ioukit_core::rotated::Turn;
+use ioukit_core::regions::boxes3d::{self, Boxes3d};
+use ioukit_core::regions::rotated::Turn;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::polygon::{check_positions, measure_named};
-use crate::rotated::rows_of;
+use super::convex::{check_positions, measure_named};
+use super::rotated::rows_of;
 
 /// (N, 5) bird's-eye boxes, whether their angles are degrees, whether these are clockwise, and (N, 2) middles and heights.
 type Set<'py> = (PyReadonlyArray2<'py, f64>, bool, bool, PyReadonlyArray2<'py, f64>);

@@ -2,14 +2,15 @@
 //!
 //! x points right and y down, as in an image. Sines and cosines are libm's, so that the bits are the same everywhere.
 
+pub(crate) mod shared;
+
 use rayon::prelude::*;
 
-use crate::convex::clip::Point;
-use crate::convex::rectangles::{AREA, BLOCK, Columns, Row, may_meet, shared};
-use crate::overlap::Level;
 use crate::overlap::areas::AreaMeasure;
-use crate::overlap::simd::{self, InstructionSet, Kernel};
+use crate::regions::convex::clip::Point;
+use crate::simd::{self, InstructionSet, Kernel, Level};
 use crate::threads::with_threads;
+use shared::{AREA, BLOCK, Columns, Row, may_meet, shared};
 
 /// What the fifth number of a rectangle, its angle, means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,7 +244,7 @@ struct PairwisePart<'a> {
 
 impl Kernel for PairwisePart<'_> {
     #[inline(always)]
-    fn run<I: InstructionSet, const L: usize>(self) {
+    fn run<I: InstructionSet>(self) {
         let Self { measure, rows, second, out } = self;
         let width = second.rows.len();
         let nothing = measure.of(0.0, 1.0, 1.0);
@@ -308,7 +309,7 @@ struct Pairs<'a, P> {
 
 impl<'r, P: Iterator<Item = (&'r Row, &'r Row)>> Kernel for Pairs<'_, P> {
     #[inline(always)]
-    fn run<I: InstructionSet, const L: usize>(mut self) {
+    fn run<I: InstructionSet>(mut self) {
         let (mut a, mut b, mut values) = (Columns::new(), Columns::new(), [0.0; BLOCK]);
         for out in self.out.chunks_mut(BLOCK) {
             for (place, (one, other)) in self.pairs.by_ref().take(out.len()).enumerate() {
@@ -438,10 +439,10 @@ mod tests {
         let set = Rectangles::new(&rows, DEGREES);
         let corners: Vec<_> = rows.iter().flat_map(|row| Rectangle::new(row, DEGREES).corners()).collect();
         let offsets: Vec<_> = (0..=60).map(|k| 4 * k).collect();
-        let polygons = crate::polygon::Polygons::new(&corners, &offsets).unwrap();
+        let polygons = crate::regions::convex::Polygons::new(&corners, &offsets).unwrap();
         let (a, b) = (
             pairwise(AreaMeasure::Iou, &set, &set, 1),
-            crate::polygon::pairwise(AreaMeasure::Iou, &polygons, &polygons, 1),
+            crate::regions::convex::pairwise(AreaMeasure::Iou, &polygons, &polygons, 1),
         );
         assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-13));
     }

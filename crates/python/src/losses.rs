@@ -1,8 +1,8 @@
 //! Losses of box regression. Python has checked shapes and layouts.
 
 use ioukit_core::float::Float;
-use ioukit_core::loss::{self, Loss};
-use ioukit_core::overlap::Level;
+use ioukit_core::losses::{self, Loss};
+use ioukit_core::simd::Level;
 use numpy::{Element, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -40,6 +40,6 @@ fn fill<F: Float + Element>(
     if [second.len(), values.len(), slopes.len()] != [first.len(); 3] {
         return Err(PyValueError::new_err("one value and one gradient per pair"));
     }
-    pred.py().detach(|| loss::value_and_gradient(loss, first, second, values, slopes, threads, Level::best()));
+    pred.py().detach(|| losses::value_and_gradient(loss, first, second, values, slopes, threads, Level::best()));
     Ok(())
 }

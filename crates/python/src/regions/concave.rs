@@ -1,11 +1,11 @@
 //! Overlaps of polygons that need not be convex. Python has checked that they do not cross themselves.
 
-use ioukit_core::simple::{self, SimplePolygons};
+use ioukit_core::regions::concave::{self, SimplePolygons};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::polygon::{check_positions, measure_named, polygons};
+use super::convex::{check_positions, measure_named, polygons};
 
 /// (P,) overlaps of the polygons at these positions of the two sets, of which (N,) flags say which are convex.
 #[pyfunction]
@@ -32,7 +32,7 @@ pub fn simple_polygon_pairs<'py>(
     if [&first, &second].iter().any(|set| set.convex.len() != set.polygons.len()) {
         return Err(PyValueError::new_err("a flag per polygon"));
     }
-    Ok(py.detach(|| simple::pairs(measure, &first, &second, rows, columns, threads)).into_pyarray(py))
+    Ok(py.detach(|| concave::pairs(measure, &first, &second, rows, columns, threads)).into_pyarray(py))
 }
 
 /// (N,) areas, every part of the plane times the square of how often the path goes around it.
@@ -43,5 +43,5 @@ pub fn simple_polygon_squared_windings<'py>(
     offsets: PyReadonlyArray1<'py, i64>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let polygons = polygons(&vertices, &offsets)?;
-    Ok(py.detach(|| simple::squared_windings(&polygons)).into_pyarray(py))
+    Ok(py.detach(|| concave::squared_windings(&polygons)).into_pyarray(py))
 }
