@@ -1,4 +1,4 @@
-"""SimOTA: each object takes its cheapest predictions, as many as its best IoU add up to."""
+"""SimOTA: each object takes its cheapest predictions; their number follows from the sum of its best IoU values."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ioukit._checks import check_positive
+from ioukit._checks import check_count, check_positive
 from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of
 from ioukit.assign._pairs import best_of_each, object_blocks, points_inside
-from ioukit.assign.assignment import Candidates, Outcome
+from ioukit.assign.candidates import Candidates, Outcome
 from ioukit.overlap import elementwise_iou, pairwise_iou
 
 if TYPE_CHECKING:
@@ -25,23 +25,25 @@ if TYPE_CHECKING:
 __all__ = ["SimOTARule", "assign_simota"]
 
 SimOTARule: TypeAlias = Literal["mmdet", "yolox"]
-"""Whose SimOTA: two rules share the name."""
+"""Whose rule: MMDetection and YOLOX have different rules of this name."""
 
 
 class _Rule(NamedTuple):
     radius: float
+    """In strides."""
     outside: float
-    """What a pair costs more that is not in the reach of its object."""
+    """The extra cost of a pair whose prediction is out of reach of the object."""
     within: bool
-    """Whether the object's own extent counts, beside the region around its centre."""
+    """Whether the centre of the prediction must also be inside the object."""
     epsilon: float
+    """Added to IoU before the logarithm."""
     root: bool
-    """Whether the cross entropy is that of the square roots of the scores."""
+    """Whether the cross entropy is computed from the square roots of the scores."""
 
 
-# That MMDetection's takes no root is what its 3.3.0 computes (tests/data/assign); older versions are said to take it.
+# MMDetection 3.3.0 takes no root (tests/data/assign); older versions may.
 _RULES = {"mmdet": _Rule(2.5, 1e5, True, 1e-7, False), "yolox": _Rule(1.5, 1e6, False, 1e-8, True)}
-_LEAST_LOG = -100.0  # PyTorch's binary cross entropy clamps its logarithms there
+_LEAST_LOG = -100.0  # PyTorch's binary cross entropy clamps logarithms to at least this
 
 
 def assign_simota(
@@ -61,16 +63,16 @@ def assign_simota(
     format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
-    """Assigns by simplified optimal transport.
+    """Assigns by simplified optimal transport (SimOTA).
 
     The cost of a pair is ``class_weight`` times the binary cross entropy of the scores with the object's class, summed
-    over the classes, plus ``iou_weight`` times ``-log(IoU)``. An object takes its k cheapest predictions, where k is
-    the sum of its ``top_k`` best IoU, rounded down and at least 1. A prediction that several objects take goes to the
-    one of **all** objects to which it costs least; that need not be one that took it. Where fewer predictions take part
-    than an object may take, it takes what there is.
+    over the classes, plus ``iou_weight`` times ``-log(IoU)``. An object claims its k cheapest predictions, where k is
+    the sum of its ``top_k`` best IoU values, rounded down and at least 1. If fewer predictions take part, it claims all
+    of them. A prediction that several objects claim goes to the object with the lowest cost among **all** objects, also
+    to one that did not claim it.
 
     ======= ==================================================== ======================================== ==============
-    rule    predictions that take part                           in reach of an object; others cost more  score
+    rule    predictions that take part                           in reach of an object                    score
     ======= ==================================================== ======================================== ==============
     mmdet   centre in some object, or within ``radius`` strides  centre in it and within the radius       scores
             of its centre (2.5)                                  of its centre; others + 1e5
@@ -78,30 +80,33 @@ def assign_simota(
             some object (1.5)                                    whatever its extent; others + 1e6        x objectness
     ======= ==================================================== ======================================== ==============
 
-    Costs are compared unrounded: the originals add 1e5 or 1e6 in float32, which rounds costs to 1/128 or 1/16, so that
-    they tie. Among equal costs the lower prediction, and the first object, win.
+    Pairs out of reach cost more, by the number in the table. Costs are compared without rounding. The originals add
+    this number in float32, which rounds costs to multiples of 1/128 or 1/16 and makes ties. Of equal costs the lower
+    prediction and the first object win.
 
     Args:
-        predictions: (P, 4) decoded boxes.
+        predictions: (P, 4) decoded boxes, xyxy by default.
         scores: (P, C) probabilities per class, after the sigmoid.
         objects: (G, 4) in the same unit; G may be 0.
         labels: (G,) classes of the objects, integers below C.
         points: (P, 2) centres of the cells, x and y.
-        strides: (P,) or (P, 2) of the cells, or one for all.
+        strides: (P,) or (P, 2) pixels per cell, or one number for all.
         rule: ``"mmdet"`` or ``"yolox"``.
         objectness: (P,) probabilities that multiply the scores, for ``"yolox"``.
-        radius: In strides; by default the rule's.
-        top_k: How many IoU are added up.
-        iou_weight: Of the overlap in the cost.
-        class_weight: Of the classification in the cost.
-        format: What plain numbers hold, ``"xyxy"`` by default. `Boxes` know their own.
-        check: Whether plain numbers are checked.
+        radius: In strides; by default that of the rule.
+        top_k: The number of IoU values in the sum.
+        iou_weight: Weight of the overlap in the cost.
+        class_weight: Weight of the classification in the cost.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
+            own.
+        check: Whether plain arrays are checked.
 
     Returns:
-        The assignment, with ``cost``. ``facts`` hold ``"inside"`` (predictions in reach) and ``"taken"`` (k).
+        The assignment, with ``cost``. Its ``facts`` are ``"inside"`` (the number of predictions in reach) and
+        ``"taken"`` (k).
 
     Raises:
-        ValueError: If shapes do not fit, or a score is no probability.
+        ValueError: If shapes do not fit, or a score is not within [0, 1].
 
     Examples:
         >>> from ioukit.assign import assign_simota
@@ -115,9 +120,8 @@ def assign_simota(
         raise ValueError(f"unknown rule {rule!r}; choose from {', '.join(_RULES)}")
     if objectness is not None and rule != "yolox":
         raise ValueError("objectness is for rule='yolox' alone: the other has no such score")
+    check_count(top_k=top_k)
     most = operator.index(top_k)
-    if most < 1:
-        raise ValueError(f"top_k must be at least 1, got {top_k}")
     how = _RULES[rule]
     reach = how.radius if radius is None else float(radius)
     check_positive(radius=reach)
@@ -136,7 +140,7 @@ def assign_simota(
     scene = _Scene(first, second, classes, table, valid, how.epsilon, iou_weight, class_weight)
     taken = np.minimum(scene.dynamic_k(most), len(valid))
     value = scene.cost(rows, columns)
-    # Of those in reach the cheapest are remembered, also those beyond what the object takes.
+    # The cheapest pairs in reach become candidates, also those that the object does not claim.
     shown = best_of_each(rows, columns, -value, np.maximum(taken, most))
     rows, columns, value = rows[shown], columns[shown], value[shown]
     rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
@@ -170,7 +174,7 @@ def assign_simota(
 
 
 def _strides(strides: Array | float, number: int, dtype: np.dtype) -> FloatArray:
-    """(P, 2), in x and y."""
+    """(P, 2) strides in x and y."""
     if isinstance(strides, (int, float)):
         check_positive(strides=strides)
         return np.full((number, 2), strides, dtype)
@@ -184,7 +188,7 @@ def _strides(strides: Array | float, number: int, dtype: np.dtype) -> FloatArray
 def _in_reach(
     points: FloatArray, strides: FloatArray, objects: FloatArray, radius: float, within: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of an object and a prediction in its reach, ordered by object, and the predictions that take part."""
+    """Pairs of an object and a prediction in its reach, sorted by object; and the predictions that take part."""
     part = np.zeros(len(points), bool)
     rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     centre = (objects[:, :2] + objects[:, 2:]) / 2
@@ -205,7 +209,10 @@ def _in_reach(
 
 
 def _levels(strides: FloatArray) -> Iterator[tuple[FloatArray, NDArray[np.int64]]]:
-    """Each different pair of strides, and who has it; there are few, so that no rows need sorting."""
+    """Each distinct pair of strides, with the predictions that have it.
+
+    There are few, so a comparison with each is faster than sorting all rows.
+    """
     for width in np.unique(strides[:, 0]):
         wide = np.flatnonzero(strides[:, 0] == width)
         for height in np.unique(strides[wide, 1]):
@@ -216,7 +223,7 @@ def _pairs_in_reach(
     rows: NDArray[np.int64], columns: NDArray[np.int64], points: FloatArray, strides: FloatArray, objects: FloatArray,
     radius: float, within: bool,
 ) -> NDArray[np.bool_]:  # fmt: skip
-    """(K,) the same question for given pairs."""
+    """(K,) true for the pairs whose prediction is in reach of its object."""
     centre, half = (objects[rows, :2] + objects[rows, 2:]) / 2, points.dtype.type(radius) * strides[columns]
     near = _inside(points[columns], np.concatenate([centre - half, centre + half], axis=1))
     return near & _inside(points[columns], objects[rows]) if within else near
@@ -229,7 +236,7 @@ def _inside(points: FloatArray, boxes: FloatArray) -> NDArray[np.bool_]:
 
 
 class _Scene:
-    """What a pair costs."""
+    """The predictions and objects of one image, and the costs of their pairs."""
 
     def __init__(
         self, predictions: FloatArray, objects: FloatArray, classes: NDArray[np.int64], scores: FloatArray,
@@ -237,7 +244,8 @@ class _Scene:
     ) -> None:  # fmt: skip
         self.predictions, self.objects, self.classes, self.valid = predictions, objects, classes, valid
         self.epsilon, self.iou_weight, self.class_weight = epsilon, iou_weight, class_weight
-        # BCE(p, one-hot) summed over classes is that of an object of no class, less its own class's part.
+        # The cross entropy with a one-hot target, summed over classes, is that with a target of zeros plus the change
+        # in the object's own class.
         with np.errstate(divide="ignore"):
             absent = np.maximum(np.log(1 - scores[valid]), _LEAST_LOG)
             present = np.maximum(np.log(scores[valid]), _LEAST_LOG)
@@ -246,7 +254,7 @@ class _Scene:
         self.classification = (absent - present) - absent.sum(axis=1, dtype=np.float64)[:, None]
 
     def cost(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> FloatArray:
-        """(K,) without what pairs out of reach cost more."""
+        """(K,) the costs, without the extra cost of pairs out of reach."""
         overlap = elementwise_iou(self.predictions[columns], self.objects[rows], check=False)
         classification = self.classification[self.place[columns], self.classes[rows]]
         cost: FloatArray = self.class_weight * classification - self.iou_weight * np.log(
@@ -255,7 +263,7 @@ class _Scene:
         return cost
 
     def dynamic_k(self, most: int) -> NDArray[np.int64]:
-        """(G,) how many predictions each object may take."""
+        """(G,) the number of predictions that each object may claim."""
         k = np.ones(len(self.objects), np.int64)
         predictions = self.predictions[self.valid]
         last = min(most, len(predictions))
@@ -271,7 +279,7 @@ class _Scene:
         self, rows: NDArray[np.int64], columns: NDArray[np.int64], value: FloatArray, claims: NDArray[np.bool_],
         taken: NDArray[np.int64], inside: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray, NDArray[np.bool_]]:  # fmt: skip
-        """The pairs, and for each object with too few of them in reach the cheapest out of its reach."""
+        """The pairs, with the cheapest pairs out of reach added for objects that have too few in reach."""
         parts = [(rows, columns, value, claims)]
         for gt in np.flatnonzero(inside < taken).tolist():
             others = np.setdiff1d(self.valid, columns[rows == gt], assume_unique=True)
