@@ -53,7 +53,7 @@ class TestGradients:
     @pytest.mark.parametrize("name", sorted(WEIGHTED))
     def test_difference_quotients_of_constant_weights(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """The weights are recorded once and then given, so that the quotient sees them as constants too."""
-        from ioukit.losses import boxes  # noqa: PLC0415
+        from ioukit.losses import derived_losses  # noqa: PLC0415
         from ioukit.overlap import _agnostic  # noqa: PLC0415
 
         monkeypatch.delitem(_pairs.FUSED, "torch")
@@ -65,7 +65,7 @@ class TestGradients:
                 seen.append(array.detach().clone())
             return seen[-1] if known is None else next(known)
 
-        for module in (boxes, _agnostic):
+        for module in (derived_losses, _agnostic):
             monkeypatch.setattr(module, "constant", constant)
         pred, target = smooth()
         UPRIGHT[name](pred, target)
