@@ -123,39 +123,32 @@ def assign_simota(
     check_count(top_k=top_k)
     most = operator.index(top_k)
     how = _RULES[rule]
-    reach = how.radius if radius is None else float(radius)
-    check_positive(radius=reach)
+    within_radius = how.radius if radius is None else float(radius)
+    check_positive(radius=within_radius)
     first, second = pair_of_sets(predictions, objects, format, check, ("predictions", "objects"))
     number, count, dtype = len(first), len(second), first.dtype
     table = scores_of(scores, number, dtype)
     classes = labels_of(labels, count, table.shape[1])
-    centres, sides = points_of(points, number, dtype), _strides(strides, number, dtype)
+    reach = _Reach(
+        points_of(points, number, dtype),
+        _strides(strides, number, dtype),
+        second,
+        within_radius,
+        how.within,
+        how.outside,
+    )
     if objectness is not None:
         table = table * scores_of(floats_of(objectness, "objectness", (None,))[:, None], number, dtype, "objectness")
 
-    rows, columns, valid = _in_reach(centres, sides, second, reach, how.within)
+    rows, columns, valid = reach.pairs()
     inside = np.bincount(rows, minlength=count)
     if how.root:
         table = np.sqrt(table)
     scene = _Scene(first, second, classes, table, valid, how.epsilon, iou_weight, class_weight)
     taken = np.minimum(scene.dynamic_k(most), len(valid))
-    value = scene.cost(rows, columns)
-    # The cheapest pairs in reach become candidates, also those that the object does not claim.
-    shown = best_of_each(rows, columns, -value, np.maximum(taken, most))
-    rows, columns, value = rows[shown], columns[shown], value[shown]
-    rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    claims = rank < taken[rows]
-    rows, columns, value, claims = scene.filled(rows, columns, value, claims, taken, inside)
-    value = value + np.where(_pairs_in_reach(rows, columns, centres, sides, second, reach, how.within), 0, how.outside)
-
-    target = np.full(number, -1, np.int64)
-    target[columns[claims]] = rows[claims]
-    claimed, times = np.unique(columns[claims], return_counts=True)
-    for block in object_blocks(int((times > 1).sum()), count):
-        wanted = claimed[times > 1][block]
-        every, of = np.repeat(wanted, count), np.tile(np.arange(count), len(wanted))
-        far = ~_pairs_in_reach(of, every, centres, sides, second, reach, how.within)
-        target[wanted] = (scene.cost(of, every) + far * how.outside).reshape(-1, count).argmin(axis=1)
+    rows, columns, value, claims = scene.cheapest(rows, columns, taken, most)
+    value = value + reach.extra_cost(rows, columns)
+    target = _settled(scene, reach, rows[claims], columns[claims])
 
     outcome = np.full(len(rows), Outcome.RANK, np.uint8)
     outcome[claims] = Outcome.STOLEN
@@ -164,8 +157,7 @@ def assign_simota(
     assigned = np.flatnonzero(target >= 0)
     of = target[assigned]
     overlap[assigned] = elementwise_iou(first[assigned], second[of], check=False)
-    far = ~_pairs_in_reach(of, assigned, centres, sides, second, reach, how.within)
-    cost[assigned] = scene.cost(of, assigned) + far * how.outside
+    cost[assigned] = scene.cost(of, assigned) + reach.extra_cost(of, assigned)
     values = elementwise_iou(first[columns], second[rows], check=False)
     return finished(
         predictions, rule="assign_simota", objects=count, target=target, overlap=overlap, cost=cost,
@@ -185,27 +177,64 @@ def _strides(strides: Array | float, number: int, dtype: np.dtype) -> FloatArray
     return np.ascontiguousarray(np.broadcast_to(array.reshape(number, -1), (number, 2)))
 
 
-def _in_reach(
-    points: FloatArray, strides: FloatArray, objects: FloatArray, radius: float, within: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of an object and a prediction in its reach, sorted by object; and the predictions that take part."""
-    part = np.zeros(len(points), bool)
-    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    centre = (objects[:, :2] + objects[:, 2:]) / 2
-    for size, chosen in _levels(strides):
-        half = points.dtype.type(radius) * size
-        for gts, places in points_inside(points[chosen], np.concatenate([centre - half, centre + half], axis=1)):
-            found = chosen[places]
-            part[found] = True
-            own = _inside(points[found], objects[gts]) if within else slice(None)
-            rows.append(gts[own])
-            columns.append(found[own])
-    if within:
-        for _, found in points_inside(points, objects):
-            part[found] = True
-    all_rows, all_columns = np.concatenate(rows), np.concatenate(columns)
-    order = np.argsort(all_rows, kind="stable")
-    return all_rows[order], all_columns[order], np.flatnonzero(part)
+class _Reach(NamedTuple):
+    """Which predictions are in reach of which objects."""
+
+    points: FloatArray
+    strides: FloatArray
+    objects: FloatArray
+    radius: float
+    within: bool
+    """Whether the centre of a prediction must also be inside the object."""
+    outside: float
+    """The extra cost of a pair out of reach."""
+
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Pairs of an object and a prediction in its reach, sorted by object; and the predictions that take part."""
+        part = np.zeros(len(self.points), bool)
+        rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        centre = (self.objects[:, :2] + self.objects[:, 2:]) / 2
+        for size, chosen in _levels(self.strides):
+            half = self.points.dtype.type(self.radius) * size
+            around = np.concatenate([centre - half, centre + half], axis=1)
+            for gts, places in points_inside(self.points[chosen], around):
+                found = chosen[places]
+                part[found] = True
+                own = _inside(self.points[found], self.objects[gts]) if self.within else slice(None)
+                rows.append(gts[own])
+                columns.append(found[own])
+        if self.within:
+            for _, found in points_inside(self.points, self.objects):
+                part[found] = True
+        all_rows, all_columns = np.concatenate(rows), np.concatenate(columns)
+        order = np.argsort(all_rows, kind="stable")
+        return all_rows[order], all_columns[order], np.flatnonzero(part)
+
+    def extra_cost(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> FloatArray:
+        """(K,) 0 for pairs in reach, and the extra cost for others."""
+        own, points = self.objects[rows], self.points[columns]
+        centre, half = (own[:, :2] + own[:, 2:]) / 2, self.points.dtype.type(self.radius) * self.strides[columns]
+        near = _inside(points, np.concatenate([centre - half, centre + half], axis=1))
+        if self.within:
+            near &= _inside(points, own)
+        return np.where(near, 0.0, self.outside)
+
+
+def _settled(scene: _Scene, reach: _Reach, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(P,) the object of each prediction, from the claims; -1 for none.
+
+    A prediction that several objects claim goes to the object with the lowest cost of all.
+    """
+    count = len(scene.objects)
+    target = np.full(len(scene.predictions), -1, np.int64)
+    target[columns] = rows
+    claimed, times = np.unique(columns, return_counts=True)
+    for block in object_blocks(int((times > 1).sum()), count):
+        wanted = claimed[times > 1][block]
+        every, of = np.repeat(wanted, count), np.tile(np.arange(count), len(wanted))
+        cost = scene.cost(of, every) + reach.extra_cost(of, every)
+        target[wanted] = cost.reshape(-1, count).argmin(axis=1)
+    return target
 
 
 def _levels(strides: FloatArray) -> Iterator[tuple[FloatArray, NDArray[np.int64]]]:
@@ -217,16 +246,6 @@ def _levels(strides: FloatArray) -> Iterator[tuple[FloatArray, NDArray[np.int64]
         wide = np.flatnonzero(strides[:, 0] == width)
         for height in np.unique(strides[wide, 1]):
             yield np.array([width, height], strides.dtype), wide[strides[wide, 1] == height]
-
-
-def _pairs_in_reach(
-    rows: NDArray[np.int64], columns: NDArray[np.int64], points: FloatArray, strides: FloatArray, objects: FloatArray,
-    radius: float, within: bool,
-) -> NDArray[np.bool_]:  # fmt: skip
-    """(K,) true for the pairs whose prediction is in reach of its object."""
-    centre, half = (objects[rows, :2] + objects[rows, 2:]) / 2, points.dtype.type(radius) * strides[columns]
-    near = _inside(points[columns], np.concatenate([centre - half, centre + half], axis=1))
-    return near & _inside(points[columns], objects[rows]) if within else near
 
 
 def _inside(points: FloatArray, boxes: FloatArray) -> NDArray[np.bool_]:
@@ -275,12 +294,26 @@ class _Scene:
             k[block] = np.maximum(np.sort(best, axis=1)[:, ::-1].sum(axis=1).astype(np.int64), 1)
         return k
 
-    def filled(
-        self, rows: NDArray[np.int64], columns: NDArray[np.int64], value: FloatArray, claims: NDArray[np.bool_],
-        taken: NDArray[np.int64], inside: NDArray[np.int64],
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray, NDArray[np.bool_]]:  # fmt: skip
-        """The pairs, with the cheapest pairs out of reach added for objects that have too few in reach."""
-        parts = [(rows, columns, value, claims)]
+    def cheapest(
+        self, rows: NDArray[np.int64], columns: NDArray[np.int64], taken: NDArray[np.int64], most: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray, NDArray[np.bool_]]:
+        """The cheapest pairs of each object, their costs, and which of them the object claims.
+
+        These are at least ``most`` pairs in reach, as far as there are any, also pairs that the object does not claim.
+        An object with too few pairs in reach claims the cheapest pairs out of reach, too.
+
+        Args:
+            rows: The objects of the pairs in reach, ascending.
+            columns: The predictions of these pairs.
+            taken: (G,) the number of predictions that each object claims.
+            most: The number of pairs to return per object.
+        """
+        inside = np.bincount(rows, minlength=len(self.objects))
+        value = self.cost(rows, columns)
+        shown = best_of_each(rows, columns, -value, np.maximum(taken, most))
+        rows, columns, value = rows[shown], columns[shown], value[shown]
+        rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
+        parts = [(rows, columns, value, rank < taken[rows])]
         for gt in np.flatnonzero(inside < taken).tolist():
             others = np.setdiff1d(self.valid, columns[rows == gt], assume_unique=True)
             row = np.full(len(others), gt)

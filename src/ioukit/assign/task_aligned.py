@@ -128,12 +128,7 @@ def assign_task_aligned(
     table = scores_of(scores, len(first), first.dtype)
     classes = labels_of(labels, len(second), table.shape[1])
     centres = points_of(points, len(first), first.dtype)
-    reach = second
-    if strides is not None and len(strides):
-        sides = floats_of(strides, "strides", (None,))
-        side = float(sides[min(1, len(sides) - 1)])
-        reach = padded(second, side, side)
-
+    reach = second if strides is None else _enlarged(second, strides)
     scene = _Scene(first, second, classes, table, centres, reach, powers, how.margin)
     ranked = scene.ranked_then_inside(most) if rule == "tood" else scene.inside_then_ranked(most)
     rows, columns, overlap, metric, outcome, inside = ranked
@@ -147,17 +142,13 @@ def assign_task_aligned(
 
     assigned = np.flatnonzero(target >= 0)
     own_overlap, own_metric = scene.measured(target[assigned], assigned, ciou=rule == "v8")
+    kept, still = np.arange(len(assigned)), target
     if second_most is not None:
-        by_object = np.argsort(target[assigned], kind="stable")
-        kept = by_object[
-            best_of_each(target[assigned][by_object], assigned[by_object], own_metric[by_object], second_most)
-        ]
+        kept = _best_of_objects(target[assigned], assigned, own_metric, second_most)
         dropped = np.setdiff1d(assigned, assigned[kept], assume_unique=True)
         outcome[np.isin(columns, dropped) & (target[columns] == rows)] = Outcome.RANK
         still = target.copy()
         still[dropped] = -1
-    else:
-        kept, still = np.arange(len(assigned)), target
     outcome[(outcome == Outcome.ASSIGNED) & (target[columns] != rows)] = Outcome.STOLEN
     return _finish(
         predictions, still, assigned[kept], own_overlap[kept], own_metric[kept],
@@ -221,6 +212,24 @@ def assign_dual(
         top_k=one_to_one_top_k, second_top_k=1, strides=strides, format=format, check=check,
     )  # fmt: skip
     return DualAssignment(many, one)
+
+
+def _enlarged(objects: FloatArray, strides: Sequence[float]) -> FloatArray:
+    """The objects for the test whether a centre is inside: short sides are as long as the second stride."""
+    sides = floats_of(strides, "strides", (None,))
+    if not len(sides):
+        return objects
+    side = float(sides[min(1, len(sides) - 1)])
+    return padded(objects, side, side)
+
+
+def _best_of_objects(
+    objects: NDArray[np.int64], predictions: NDArray[np.int64], metric: FloatArray, most: int
+) -> NDArray[np.int64]:
+    """The positions of the pairs that are among the best ``most`` of their object."""
+    order = np.argsort(objects, kind="stable")
+    kept: NDArray[np.int64] = order[best_of_each(objects[order], predictions[order], metric[order], most)]
+    return kept
 
 
 class _Ranked(NamedTuple):
