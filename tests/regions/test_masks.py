@@ -358,7 +358,7 @@ class TestValue:
             Masks.concat([Masks.from_rle(SMALL), 5])  # type: ignore[list-item]
 
     def test_no_masks_have_no_size(self) -> None:
-        with pytest.raises(ValueError, match="no masks have no size"):
+        with pytest.raises(ValueError, match="a size needs at least one mask"):
             _ = Masks.concat([]).size
 
 

@@ -64,7 +64,7 @@ class TestConstruction:
         assert none.centroid.shape == (0, 2)
         assert none.min_area_corners().shape == (0, 4, 2)
         assert len(none.to_boxes()) == len(none.min_area_boxes()) == len(none.convex_hull()) == 0
-        assert none.to_list() == none.to_polygons() == none.points() == []
+        assert none.to_list() == list(map(Polygon, none)) == none.points() == []
         assert none.clip(0, 0, 1, 1) == none.shift(1, 1) == none.scale(2) == none.clockwise() == none.drop_empty()
 
     def test_an_empty_polygon(self) -> None:

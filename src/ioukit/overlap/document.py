@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit._checks import check_one_unit, check_positive
 from ioukit.regions import Polygon
-from ioukit.regions._polygon_geometry import clip_to_window, signed_areas
+from ioukit.regions._polygon_geometry import clip_to_window, ring_area
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -79,8 +79,8 @@ def document_jaccard(
             "the page is seen there"
         )
     flattened = weighted[:, :2] / weighted[:, 2:]
-    area = _area(flattened)
-    both = min(_area(clip_to_window(flattened, (0.0, 0.0, 1.0, 1.0))), area, 1.0)
+    area = ring_area(flattened)
+    both = min(ring_area(clip_to_window(flattened, (0.0, 0.0, 1.0, 1.0))), area, 1.0)
     return both / (max(area, 1.0) - both + min(area, 1.0))
 
 
@@ -98,7 +98,7 @@ def _least_triangle(corners: FloatArray) -> float:
     near = corners - corners[0]
     size = float(np.ptp(near, axis=0).max())
     triangles = [np.delete(near / size, k, axis=0) for k in range(4)]
-    return min(_area(triangle) for triangle in triangles)
+    return min(ring_area(triangle) for triangle in triangles)
 
 
 def _to_unit_square(corners: FloatArray, points: FloatArray) -> FloatArray:
@@ -115,7 +115,3 @@ def _to_unit_square(corners: FloatArray, points: FloatArray) -> FloatArray:
     homography = np.append(np.linalg.solve(equations, targets), 1.0).reshape(3, 3)
     weighted = np.concatenate([points, np.ones((len(points), 1))], axis=1) @ homography.T
     return np.asarray(weighted)
-
-
-def _area(ring: FloatArray) -> float:
-    return abs(float(signed_areas(ring, np.array([0, len(ring)]))[0]))
