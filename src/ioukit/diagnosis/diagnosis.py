@@ -1,12 +1,13 @@
-"""`diagnose`: what looks wrong with regions, whatever they are? The rules of each kind have a file of their own."""
+"""`diagnose`: what looks wrong with regions of any kind? The rules of each kind are in a file of their own."""
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ioukit.diagnosis.boxes import diagnose_boxes
+from ioukit.regions._by_kind import ByKind
 from ioukit.regions.boxes import Boxes
 from ioukit.regions.regions import Regions
 
@@ -16,17 +17,47 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ioukit.diagnosis.findings import Diagnosis
+    from ioukit.regions._by_kind import Kind
     from ioukit.typing import BoxFormat
 
-__all__ = ["RULES", "diagnose"]
+__all__ = ["diagnose", "register_rules"]
 
-RULES = {
-    "Boxes3D": "ioukit.diagnosis.boxes3d.diagnose_boxes3d",
-    "Masks": "ioukit.diagnosis.masks.diagnose_masks",
-    "Polygons": "ioukit.diagnosis.polygons.diagnose_polygons",
-    "RotatedBoxes": "ioukit.diagnosis.rotated.diagnose_rotated",
-}
-"""The function with the rules of each kind of regions; those of upright boxes also read arrays."""
+Rules: TypeAlias = "Callable[..., Diagnosis]"
+
+
+def _check_rules(rules: object) -> None:
+    if not callable(rules):
+        raise TypeError(f"rules must be a function of regions that returns a Diagnosis, got {rules!r}")
+
+
+_RULES: ByKind[Rules] = ByKind(_check_rules)
+
+
+def register_rules(kind: Kind, rules: Rules | str) -> None:
+    """Registers the function that `diagnose` calls for a kind of region.
+
+    A later call for the same kind replaces its function. Subclasses use the function of their nearest base class.
+
+    Args:
+        kind: A class derived from `ioukit.regions.Regions`, or its name ``"package.module:Class"``, which is not
+            imported.
+        rules: A function that takes a set of regions and returns a `Diagnosis`. If it has the keywords ``image_size``
+            or ``reference``, `diagnose` passes its own on. Or its name ``"package.module:function"``, which is imported
+            when the first regions of this kind are diagnosed.
+
+    Raises:
+        TypeError: If ``kind`` is not derived from `Regions`, or is a class of upright boxes, or if ``rules`` cannot be
+            called.
+    """
+    if isinstance(kind, type) and issubclass(kind, Boxes):
+        raise TypeError(f"upright boxes have rules of their own, which also read arrays, got {kind.__name__}")
+    _RULES.register(kind, rules)
+
+
+register_rules("ioukit.regions.boxes3d:Boxes3D", "ioukit.diagnosis.boxes3d:diagnose_boxes3d")
+register_rules("ioukit.regions.masks:Masks", "ioukit.diagnosis.masks:diagnose_masks")
+register_rules("ioukit.regions.polygons:Polygons", "ioukit.diagnosis.polygons:diagnose_polygons")
+register_rules("ioukit.regions.rotated:RotatedBoxes", "ioukit.diagnosis.rotated:diagnose_rotated")
 
 
 def diagnose(
@@ -92,12 +123,13 @@ def diagnose(
             _refuse(name, "of which it tells nothing", reference=reference)
             array = regions.numpy()
             return diagnose_boxes(array, regions.format, image_size=image_size, normalized=regions.normalized)
-        module, _, function = RULES[name].rpartition(".")
-        rules = getattr(importlib.import_module(module), function)
+        kind = _RULES.kind_of(regions)
+        if kind is None:
+            raise TypeError(f"no rules tell what looks wrong with {name}: ioukit.diagnosis.register_rules adds them")
+        rules = _RULES.value(kind)
         taken = inspect.signature(rules).parameters
         _refuse(name, "of which it tells nothing", **{key: value for key, value in given.items() if key not in taken})
-        found: Diagnosis = rules(regions, **{key: value for key, value in given.items() if key in taken})
-        return found
+        return rules(regions, **{key: value for key, value in given.items() if key in taken})
     if isinstance(regions, (list, tuple)) and any(isinstance(item, dict) for item in regions):
         from ioukit.diagnosis.masks import diagnose_records  # noqa: PLC0415 - of boxes, nobody needs masks
 
