@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 
 import ioukit
 from ioukit import Boxes, OverlapPairs, overlap_join
-from ioukit.overlap.join import METRICS
+from ioukit.overlap._measure import METRICS
 from support.strategies import extreme_boxes, free_boxes, grid_boxes
 
 if TYPE_CHECKING:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ioukit.overlap._measure import Measure, ioa
+from ioukit.overlap._measure import METRICS, Measure, OverlapMetric, ioa
 
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["NmsMetric", "Rule", "Suppress", "least_reaching", "rule_of"]
-
-NmsMetric: TypeAlias = Literal["iou", "ioa", "iom", "giou", "diou", "ciou"]
-"""The overlaps that may decide which boxes survive."""
+__all__ = ["Rule", "Suppress", "least_reaching", "rule_of"]
 
 Suppress: TypeAlias = Literal["above", "at_or_above"]
 """Whether a box whose overlap is the threshold itself survives (``"above"``) or not."""
 
-METRICS: tuple[NmsMetric, ...] = get_args(NmsMetric)
 _RATIOS = ("iou", "ioa", "iom")
 
 
@@ -34,7 +30,7 @@ class Rule(NamedTuple):
         strict: The overlap must be above the threshold, not at it.
     """
 
-    metric: NmsMetric
+    metric: OverlapMetric
     measure: Measure
     threshold: float
     strict: bool

@@ -18,7 +18,8 @@ from ioukit.regions import Boxes
 from ioukit.regions.regions import Regions
 
 if TYPE_CHECKING:
-    from ioukit.postprocess._rule import NmsMetric, Rule, Suppress
+    from ioukit.overlap._measure import OverlapMetric
+    from ioukit.postprocess._rule import Rule, Suppress
     from ioukit.postprocess.suppression import Suppression
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
@@ -34,7 +35,7 @@ def nms(
     iou_threshold: float,
     labels: Array | None = ...,
     batch: Array | None = ...,
-    metric: NmsMetric = ...,
+    metric: OverlapMetric = ...,
     of: Literal["second", "first"] | None = ...,
     suppress: Suppress = ...,
     score_threshold: float | None = ...,
@@ -52,7 +53,7 @@ def nms(
     iou_threshold: float,
     labels: Array | None = ...,
     batch: Array | None = ...,
-    metric: NmsMetric = ...,
+    metric: OverlapMetric = ...,
     of: Literal["second", "first"] | None = ...,
     suppress: Suppress = ...,
     score_threshold: float | None = ...,
@@ -69,7 +70,7 @@ def nms(
     iou_threshold: float,
     labels: Array | None = None,
     batch: Array | None = None,
-    metric: NmsMetric = "iou",
+    metric: OverlapMetric = "iou",
     of: Literal["second", "first"] | None = None,
     suppress: Suppress = "above",
     score_threshold: float | None = None,

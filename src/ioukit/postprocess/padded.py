@@ -16,7 +16,8 @@ from ioukit.postprocess.greedy import nms
 from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
-    from ioukit.postprocess._rule import NmsMetric, Suppress
+    from ioukit.overlap._measure import OverlapMetric
+    from ioukit.postprocess._rule import Suppress
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
@@ -30,7 +31,7 @@ def nms_padded(
     iou_threshold: float,
     max_keep: int,
     labels: Array | None = None,
-    metric: NmsMetric = "iou",
+    metric: OverlapMetric = "iou",
     of: Literal["second", "first"] | None = None,
     suppress: Suppress = "above",
     score_threshold: float | None = None,
