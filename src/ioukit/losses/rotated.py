@@ -11,7 +11,7 @@ from ioukit.overlap.gaussian import rotated_pairs
 if TYPE_CHECKING:
     from ioukit.overlap._rotated_formulas import RotatedPairs
     from ioukit.regions.rotated import RotatedBoxes
-    from ioukit.typing import Array
+    from ioukit.typing import AngleSense, AngleUnit, Array
 
 __all__ = ["kfiou_loss", "probiou_loss", "rotated_iou_loss"]
 
@@ -110,8 +110,8 @@ def _loss(
     formula: Callable[[RotatedPairs], Array],
     pred: Any,
     target: Any,
-    unit: str,
-    sense: str,
+    unit: AngleUnit,
+    sense: AngleSense,
     reduction: Reduction,
     weight: Array | None,
 ) -> Array:

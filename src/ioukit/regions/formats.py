@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["convert", "convert_array"]
+__all__ = ["convert", "convert_array", "convert_in"]
 
 _Conversion: TypeAlias = "Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]"
 
@@ -50,4 +50,9 @@ def convert_array(boxes: Array, source: BoxFormat, target: BoxFormat) -> Array:
     xp = namespace_of(boxes)
     if source == target:
         return xp.asarray(boxes, copy=True)
+    return convert_in(xp, boxes, source, target)
+
+
+def convert_in(xp: Any, boxes: Array, source: BoxFormat, target: BoxFormat) -> Array:
+    """`convert` between two different formats by the functions of an array library, through which gradients flow."""
     return xp.concat(_CONVERSIONS[source, target](boxes[..., :2], boxes[..., 2:]), axis=-1)
