@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ioukit._checks import check_threads
+from ioukit.overlap.variants import VARIANTS
 from ioukit.regions import Boxes, Regions
 from ioukit.regions._by_kind import ByKind
 
@@ -16,10 +17,9 @@ if TYPE_CHECKING:
     from ioukit.regions._by_kind import Kind
     from ioukit.typing import FloatArray
 
-__all__ = ["MEASURES", "Engine", "check_measure", "elementwise", "engine_of", "pairwise", "register_engine"]
+__all__ = ["Engine", "check_measure", "elementwise", "engine_of", "pairwise", "register_engine"]
 
-MEASURES = ("intersection", "iou", "ioa_first", "ioa_second", "iom", "jaccard_distance")
-"""The measures of regions other than upright boxes. All follow from the areas of two regions and their intersection."""
+_OF_REGIONS = [row.name for row in VARIANTS if row.of_regions]
 
 
 class Engine(Protocol):
@@ -135,7 +135,8 @@ def _name(measure: Measure, region: object) -> str:
 
 def check_measure(measure: Measure, region: object) -> None:
     """Raises `TypeError` for a measure that only upright boxes have."""
-    if measure.variant in MEASURES:
+    name = "ioa" if measure.variant.startswith("ioa_") else measure.variant
+    if name in _OF_REGIONS:
         return
-    known = "intersection, iou, ioa, iom, jaccard_distance"
+    known = ", ".join(_OF_REGIONS)
     raise TypeError(f"{measure.variant} is defined for upright boxes; for {type(region).__name__} there are {known}")
