@@ -60,9 +60,8 @@ def smallest_circle(points: FloatArray) -> tuple[tuple[float, float], float]:
     places = [(x, y) for x, y in np.unique(points, axis=0).tolist()]
     if not places:
         return (math.nan, math.nan), 0.0
-    places = [
-        places[k] for k in np.random.default_rng(0).permutation(len(places))
-    ]  # sorted points would take cubic time
+    # Sorted points would take cubic time.
+    places = [places[k] for k in np.random.default_rng(0).permutation(len(places))]
     return _circle(places, ())
 
 
