@@ -31,7 +31,7 @@ def test_rules_of_an_own_kind() -> None:
     assert [finding.code for finding in diagnose(coins)] == ["zero_size"]
     assert [finding.code for finding in diagnose(coins, reference=coins[:1])] == ["zero_size", "other_size"]
     assert str(diagnose(coins[:1])) == "1 disc: nothing looks wrong"
-    with pytest.raises(TypeError, match="image_size is not for Coins"):
+    with pytest.raises(TypeError, match="image_size does not apply to Coins"):
         diagnose(coins, image_size=(640, 480))
 
 
