@@ -439,5 +439,5 @@ class TestDiagnosis:
             ("duplicate", "note", (4,)),
         ]
         assert found.findings[0].message == (
-            "2 of 5 masks cannot be read; of the first: the counts sum to 4, but 3 x 4 (height x width) are 12 pixels"
+            "2 of 5 masks cannot be read; the first: the counts sum to 4, but 3 x 4 (height x width) are 12 pixels"
         )

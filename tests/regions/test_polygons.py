@@ -464,7 +464,7 @@ class TestDiagnosis:
             "duplicate": [7],
         }
         assert str(report).startswith("9 polygons: 9 findings\nwarning no_points")
-        assert "row 0 its edges 0 and 2" in str(report)
+        assert "such as edges 0 and 2 in row 0" in str(report)
         assert report.to_dict()["findings"][0]["count"] == 1
 
     def test_units(self) -> None:

@@ -50,7 +50,7 @@ def diagnose_records(records: Sequence[Any], image_size: tuple[float, float] | N
             first = first or str(error.args[0]).partition("records[0]")[2].lstrip(": ")
             readable[row] = False
     hint = "drop them, or fix the program that wrote them: Masks refuse them"
-    found.add("bad_runs", "error", ~readable, f"cannot be read; the error of the first: {first}", hint)
+    found.add("bad_runs", "error", ~readable, f"cannot be read; the first: {first}", hint)
     _collect(found, joined(parts), readable, image_size)
     return found.diagnosis()
 
