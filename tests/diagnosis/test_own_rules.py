@@ -39,7 +39,7 @@ def test_rules_of_an_own_kind() -> None:
     ("kind", "rules", "says"),
     [
         (int, diagnose_discs, "kind must be a class derived from"),
-        (Boxes, diagnose_discs, "upright boxes have rules of their own"),
+        (Boxes, diagnose_discs, "upright boxes are built in, register another kind than Boxes"),
         (Discs, 3, "rules must be a function of regions that returns a Diagnosis, got 3"),
     ],
     ids=["no class of regions", "upright boxes", "no function"],

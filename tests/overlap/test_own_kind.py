@@ -17,6 +17,7 @@ from ioukit import Boxes, Masks, elementwise_iou, nms, overlap_join, pairwise_gi
 from ioukit.overlap import register_engine
 from ioukit.regions import Regions
 from support import discs
+from support.dense_pairs import assert_same_as_dense
 from support.discs import Discs
 
 register_engine(Discs, discs)
@@ -41,11 +42,8 @@ def test_values_that_can_be_checked_in_the_head() -> None:
 @pytest.mark.parametrize("metric", ["iou", "ioa", "iom"])
 def test_a_join_finds_the_pairs_of_the_table(metric: Any) -> None:
     first, second = scattered(0, 200), scattered(1, 150)
-    table = getattr(ioukit, f"pairwise_{metric}")(first, second)
-    found = overlap_join(first, second, min_iou=0.2, metric=metric)
-    assert len(found) > 20
-    assert_array_equal(found.to_pairs(), np.argwhere(table >= 0.2))
-    assert_array_equal(found.values, table[found.rows, found.columns], strict=True)
+    assert len(assert_same_as_dense(first, second, 0.2, metric=metric)) > 20
+    assert len(assert_same_as_dense(first, None, 0.2, metric=metric)) > 20
 
 
 def test_suppression_goes_from_the_best_disc_down() -> None:
@@ -135,7 +133,7 @@ def test_other_measures_are_for_upright_boxes() -> None:
     [
         (np.ndarray, discs, "kind must be a class derived from ioukit.regions.Regions, got <class 'numpy.ndarray'>"),
         (FEW, discs, "kind must be a class derived from"),
-        (Boxes, discs, "upright boxes have native functions and take no engine, got Boxes"),
+        (Boxes, discs, "upright boxes are built in, register another kind than Boxes"),
         (Discs, math, "an engine needs a function 'pairwise', see ioukit.overlap.Engine; <module 'math'"),
         (Discs, types.SimpleNamespace(pairwise=len, elementwise=len), "an engine needs a function 'pairs'"),
     ],

@@ -49,8 +49,6 @@ def register_rules(kind: Kind, rules: Rules | str) -> None:
         TypeError: If ``kind`` is not derived from `Regions`, or is a class of upright boxes, or if ``rules`` cannot be
             called.
     """
-    if isinstance(kind, type) and issubclass(kind, Boxes):
-        raise TypeError(f"upright boxes have rules of their own, which also read arrays, got {kind.__name__}")
     _RULES.register(kind, rules)
 
 

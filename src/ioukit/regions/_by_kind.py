@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
+from ioukit.regions.boxes import Boxes
 from ioukit.regions.regions import Regions
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ Value = TypeVar("Value")
 
 
 class ByKind(Generic[Value]):
-    """A value for each kind of region, found by the class of a set of regions.
+    """A value for each kind of region but upright boxes, found by the class of a set of regions.
 
     A kind or a value may be given by its name. A named kind is not imported here, and a named value only when it is
     asked for, so a program that measures boxes does not load polygons.
@@ -34,8 +35,11 @@ class ByKind(Generic[Value]):
 
     def register(self, kind: Kind, value: Value | str) -> None:
         """Registers the value for a kind, in place of an earlier one."""
-        if not isinstance(kind, str) and not (isinstance(kind, type) and issubclass(kind, Regions)):
-            raise TypeError(f"kind must be a class derived from ioukit.regions.Regions, got {kind!r}")
+        if not isinstance(kind, str):
+            if not (isinstance(kind, type) and issubclass(kind, Regions)):
+                raise TypeError(f"kind must be a class derived from ioukit.regions.Regions, got {kind!r}")
+            if issubclass(kind, Boxes):
+                raise TypeError(f"upright boxes are built in, register another kind than {kind.__name__}")
         if not isinstance(value, str):
             self._check(value)
         self._values[kind] = value

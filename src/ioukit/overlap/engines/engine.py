@@ -73,8 +73,6 @@ def register_engine(kind: Kind, engine: Engine | str) -> None:
         >>> from ioukit.regions import Masks
         >>> register_engine(Masks, masks)  # as ioukit itself does
     """
-    if isinstance(kind, type) and issubclass(kind, Boxes):
-        raise TypeError(f"upright boxes have native functions and take no engine, got {kind.__name__}")
     _ENGINES.register(kind, engine)
 
 
