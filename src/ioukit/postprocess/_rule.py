@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ioukit.overlap._measure import Measure, ioa
+from ioukit.overlap._measure import METRICS, Measure, OverlapMetric, ioa
 
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["NmsMetric", "Rule", "Suppress", "condition", "least_reaching", "rule_of"]
-
-NmsMetric: TypeAlias = Literal["iou", "ioa", "iom", "giou", "diou", "ciou"]
-"""The overlaps that may decide which boxes survive."""
+__all__ = ["Rule", "Suppress", "condition", "least_reaching", "rule_of"]
 
 Suppress: TypeAlias = Literal["above", "at_or_above"]
 """Whether an overlap must be above the threshold to remove a box, or may be equal to it."""
 
-METRICS: tuple[NmsMetric, ...] = get_args(NmsMetric)
 _RATIOS = ("iou", "ioa", "iom")
 
 
 class Rule(NamedTuple):
     """When a box that is kept removes another box."""
 
-    metric: NmsMetric
+    metric: OverlapMetric
     """The name of the overlap."""
     measure: Measure
     """The overlap of the box that is kept with the other box, in this order."""

@@ -1,4 +1,4 @@
-"""`Keypoints` and `KeypointsList`: named places of one object, and of many."""
+"""`Keypoints` and `KeypointsList`: the points of one object, and of many objects."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ioukit._arrays import as_floats
-from ioukit._checks import check_finite, check_positive
+from ioukit._checks import check_finite
 from ioukit._optional import import_extra
-from ioukit.compat.docsaidkit.modes import WithUnit, unit_of
+from ioukit.compat.docsaidkit.structures.modes import WithUnit, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,12 +26,12 @@ Color = tuple[int, int, int]
 
 
 class _Points(WithUnit):
-    """Float32 numbers of shape (..., K, 2 or 3): x, y and, if there is a third, a visibility within [0, 2]."""
+    """Float32 numbers of shape (..., K, 2) or (..., K, 3): x, y and, as a third number, a visibility within [0, 2]."""
 
     _ndim: ClassVar[int]
     _array: FloatArray
     _cmap: str
-    __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, and approximate values have no hash
+    __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, so there is no hash
 
     def _set(self, array: FloatArray, cmap: str, normalized: bool) -> None:
         if array.size == 0 and array.ndim < self._ndim:
@@ -63,31 +63,27 @@ class _Points(WithUnit):
     tolist = to_list
 
     def copy(self) -> Self:
-        """The same."""
+        """A copy."""
         return self._with((1, 1), (0, 0))
 
     def shift(self, shift_x: float, shift_y: float) -> Self:
-        """Moved."""
+        """The points moved by (shift_x, shift_y)."""
         check_finite(shift_x=shift_x, shift_y=shift_y)
         return self._with((1, 1), (shift_x, shift_y))
 
     def scale(self, fx: float, fy: float) -> Self:
-        """Multiplied by the factors, about the origin."""
+        """The points with x multiplied by ``fx`` and y by ``fy``."""
         check_finite(fx=fx, fy=fy)
         return self._with((fx, fy), (0, 0))
 
     def normalize(self, w: float, h: float) -> Self:
-        """In the unit of an image of this size; ValueError if it is already."""
-        if self._normalized:
-            raise ValueError("already normalized: dividing twice would lose the points; denormalize(w, h) undoes it")
-        check_positive(w=w, h=h)
+        """The points in the unit of an image of this size; ValueError if they are normalized already."""
+        self._check_normalize(w, h)
         return self._with((1 / w, 1 / h), (0, 0), normalized=True)
 
     def denormalize(self, w: float, h: float) -> Self:
-        """In pixels of an image of this size; ValueError if it is already."""
-        if not self._normalized:
-            raise ValueError("not normalized: multiplying would lose the points; normalize(w, h) comes first")
-        check_positive(w=w, h=h)
+        """The points in pixels of an image of this size; ValueError if they are in pixels already."""
+        self._check_denormalize(w, h)
         return self._with((w, h), (0, 0), normalized=False)
 
     @property
@@ -96,7 +92,7 @@ class _Points(WithUnit):
         return list(self._colors)
 
     def set_point_colors(self, cmap: str) -> None:
-        """Takes the colours from a colour map: ``"rainbow"``, or any other that Matplotlib knows (extra ``plots``)."""
+        """Sets `point_colors` by a colour map: ``"rainbow"``, or the name of a map of Matplotlib (extra ``plots``)."""
         count = self._array.shape[-2]
         places = [k / max(count - 1, 1) for k in range(count)]
         if cmap == "rainbow":
@@ -108,7 +104,7 @@ class _Points(WithUnit):
         self._colors: list[Color] = [(int(r * 255), int(g * 255), int(b * 255)) for r, g, b in shares]
 
     def __eq__(self, other: object) -> bool:
-        """Whether both hold about the same numbers (``np.allclose``) in one unit."""
+        """Whether both hold nearly the same numbers (``np.allclose``) in one unit."""
         if not isinstance(other, type(self)):
             return NotImplemented
         if self._normalized != other._normalized or self._array.shape != other._array.shape:
@@ -124,16 +120,16 @@ class _Points(WithUnit):
 
 
 class Keypoints(_Points):
-    """K places of one object.
+    """The K keypoints of one object.
 
     Args:
         array: (K, 2) x and y, or (K, 3) with a visibility within [0, 2]; or `Keypoints`.
         cmap: The colour map of `point_colors`.
         is_normalized: Whether the unit is the image; `Keypoints` keep their own.
-        normalized: The same, as DocsaidKit spells flags.
+        normalized: The same flag, as DocsaidKit spells it.
 
     Raises:
-        ValueError: If the shape is another, a visibility is out of range, or units contradict each other.
+        ValueError: If the shape does not fit, a visibility is out of range, or units contradict each other.
     """
 
     _ndim = 2
@@ -152,21 +148,21 @@ class Keypoints(_Points):
             self._set(as_floats(array, "keypoints"), cmap, unit_of(is_normalized, normalized))
 
     def __getitem__(self, item: Any) -> Any:
-        """The numbers of the selected points, a copy."""
+        """A copy of the numbers of the selected points."""
         return np.array(self._array[item])
 
 
 class KeypointsList(_Points):
-    """K places of each of N objects.
+    """The K keypoints of each of N objects.
 
     Args:
-        array: (N, K, 2 or 3), a list of `Keypoints` of one length, or `KeypointsList`.
+        array: (N, K, 2) or (N, K, 3), a list of `Keypoints` of one length, or `KeypointsList`.
         cmap: The colour map of `point_colors`.
         is_normalized: Whether the unit is the image; `Keypoints` keep their own.
-        normalized: The same, as DocsaidKit spells flags.
+        normalized: The same flag, as DocsaidKit spells it.
 
     Raises:
-        ValueError: If the shape is another, a visibility is out of range, or units contradict each other.
+        ValueError: If the shape does not fit, a visibility is out of range, or units contradict each other.
     """
 
     _ndim = 3
@@ -183,19 +179,19 @@ class KeypointsList(_Points):
         if isinstance(array, KeypointsList):
             sources, array = [array._normalized], array._array
         elif isinstance(array, (list, tuple)):
-            said = unit_of(is_normalized, normalized)
             if any(isinstance(item, Keypoints) for item in array):
-                sources = [item._normalized if isinstance(item, Keypoints) else said for item in array]
+                of_rows = unit_of(is_normalized, normalized)
+                sources = [item._normalized if isinstance(item, Keypoints) else of_rows for item in array]
             array = [item.tolist() if isinstance(item, Keypoints) else item for item in array]
         self._set(as_floats(array, "keypoints"), cmap, unit_of(is_normalized, normalized, *sources))
 
     @classmethod
     def cat(cls, keypoints_lists: Sequence[KeypointsList]) -> KeypointsList:
-        """All of several lists, in order.
+        """The keypoints of several lists, in order.
 
         Raises:
-            TypeError: If an element is no `KeypointsList`.
-            ValueError: If there is none, or units or numbers of points differ.
+            TypeError: If an element is not a `KeypointsList`.
+            ValueError: If the sequence is empty, or units or numbers of points differ.
         """
         if not keypoints_lists:
             raise ValueError("cat needs at least one KeypointsList")
@@ -217,10 +213,10 @@ class KeypointsList(_Points):
         return KeypointsList(self._array[rows], self._cmap, self._normalized)
 
     def __setitem__(self, item: Any, value: Keypoints | KeypointsList | ArrayLike) -> None:
-        """Puts other points in place of the selected ones.
+        """Replaces the selected points.
 
         Raises:
-            ValueError: If they are in another unit, or their visibility is out of range.
+            ValueError: If the new points are in another unit, or their visibility is out of range.
         """
         if isinstance(value, _Points):
             unit_of(self._normalized, None, value._normalized)
@@ -234,5 +230,5 @@ class KeypointsList(_Points):
 
 
 def _rainbow(place: float) -> tuple[float, float, float]:
-    """Red, green and blue of gnuplot's rainbow (its formulas 33, 13 and 10), which is Matplotlib's."""
+    """Red, green and blue of the rainbow of Matplotlib and of gnuplot (its formulas 33, 13 and 10)."""
     return min(abs(2 * place - 0.5), 1.0), math.sin(math.pi * place), math.cos(math.pi / 2 * place)

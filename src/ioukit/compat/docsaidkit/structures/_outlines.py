@@ -1,4 +1,4 @@
-"""What ioukit's polygons do not have: moments, and the smallest circle."""
+"""Moments of a polygon, and the smallest circle around points, which `ioukit.Polygon` does not have."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ORDERS = [(p, q) for total in range(4) for p, q in ((total - q, q) for q in ran
 
 
 def moments_of(points: FloatArray) -> dict[str, float]:
-    """Moments up to the third order of a polygon's area, whichever way it turns; zeros without an area.
+    """Moments of a polygon's area up to the third order. The direction of the path does not matter.
 
-    ``m_pq`` is the integral of ``x**p y**q``, by Green's theorem a sum over the edges; ``mu_pq`` is that about the
-    centroid; ``nu_pq = mu_pq / m00**((p + q) / 2 + 1)``.
+    ``m_pq`` is the integral of ``x**p y**q``, which Green's theorem turns into a sum over the edges. ``mu_pq`` is the
+    same integral about the centroid, and ``nu_pq = mu_pq / m00**((p + q) / 2 + 1)``. All are 0 without an area.
     """
     spatial = _raw_moments(points)
     area = spatial[0, 0]
@@ -35,7 +35,7 @@ def moments_of(points: FloatArray) -> dict[str, float]:
 
 
 def _raw_moments(points: FloatArray) -> dict[tuple[int, int], float]:
-    """An edge and the origin make a triangle, over which a monomial integrates to a sum over its two far corners."""
+    """Integrals over triangles of the origin and an edge, each a closed form in the two ends of the edge."""
     after = np.roll(points, -1, axis=0)
     cross = points[:, 0] * after[:, 1] - after[:, 0] * points[:, 1]
     moments = {}
@@ -51,22 +51,24 @@ def _raw_moments(points: FloatArray) -> dict[tuple[int, int], float]:
 
 
 def smallest_circle(points: FloatArray) -> tuple[tuple[float, float], float]:
-    """Centre and radius of the smallest circle around points; NaN and 0 around none.
+    """Centre and radius of the smallest circle around points; without points, NaN and 0.
 
-    Reference: Welzl, Smallest Enclosing Disks (Balls and Ellipsoids), 1991: a point outside the circle of those before
-    it lies on the circle of them all.
+    A point outside the circle around the points before it lies on the circle around them all.
+
+    Reference: Welzl, Smallest Enclosing Disks (Balls and Ellipsoids), 1991.
     """
     places = [(x, y) for x, y in np.unique(points, axis=0).tolist()]
     if not places:
         return (math.nan, math.nan), 0.0
-    places = [places[k] for k in np.random.default_rng(0).permutation(len(places))]  # in sorted order it is cubic
+    # Sorted points would take cubic time.
+    places = [places[k] for k in np.random.default_rng(0).permutation(len(places))]
     return _circle(places, ())
 
 
 def _circle(
     places: Sequence[tuple[float, float]], border: tuple[tuple[float, float], ...]
 ) -> tuple[tuple[float, float], float]:
-    """Of places inside, with those of the border, at most 2, on the circle."""
+    """The smallest circle around the places that goes through those of the border, which are at most 2."""
     circle = _through(border)
     for position, place in enumerate(places):
         if circle is None or math.dist(circle[0], place) > circle[1] * (1 + 1e-12):
@@ -76,7 +78,7 @@ def _circle(
 
 
 def _through(border: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], float] | None:
-    """The smallest circle that all places of the border lie on; None of none."""
+    """The smallest circle through all places of the border; None if there are none."""
     if not border:
         return None
     (x0, y0), *others = border
@@ -87,7 +89,7 @@ def _through(border: Sequence[tuple[float, float]]) -> tuple[tuple[float, float]
         return ((x0 + x1) / 2, (y0 + y1) / 2), math.dist(border[0], border[1]) / 2
     (ax, ay), (bx, by) = ((x - x0, y - y0) for x, y in others)
     cross = 2 * (ax * by - ay * bx)
-    if cross == 0:  # on one line: the two that are farthest apart
+    if cross == 0:  # all on one line: the circle of the two that are farthest apart
         return max((_through(pair) for pair in itertools.combinations(border, 2)), key=lambda c: c[1] if c else 0)
     a, b = ax * ax + ay * ay, bx * bx + by * by
     x, y = (by * a - ay * b) / cross, (ax * b - bx * a) / cross

@@ -1,4 +1,4 @@
-"""`BoxMode`, and the unit that structures are in."""
+"""`BoxMode`, and the unit of a structure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._arrays import as_floats
-from ioukit._checks import check_one_unit
+from ioukit._checks import check_one_unit, check_positive
 from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
@@ -32,17 +32,17 @@ class BoxMode(Enum):
 
     @property
     def format(self) -> BoxFormat:
-        """What `ioukit.Boxes` calls it."""
+        """The format of `ioukit.Boxes` for this mode."""
         formats: tuple[BoxFormat, ...] = ("xyxy", "xywh", "cxcywh")
         return formats[self.value]
 
     @staticmethod
     def align_code(box_mode: int | str | BoxMode) -> BoxMode:
-        """The mode of a number, a name in any case, or a mode.
+        """The mode for its number, its name in any case, or itself.
 
         Raises:
             ValueError: If there is no such mode.
-            TypeError: If it is another kind of object.
+            TypeError: If the argument is neither an integer, a string nor a `BoxMode`.
         """
         if isinstance(box_mode, BoxMode):
             return box_mode
@@ -65,11 +65,11 @@ class BoxMode(Enum):
 
         Args:
             array: (..., 4).
-            from_mode: What they are.
-            to_mode: What they should be.
+            from_mode: The mode of the array.
+            to_mode: The mode of the result.
 
         Returns:
-            (..., 4) of the dtype of a floating array; int64 of integers where no half can appear, else float64.
+            (..., 4). A floating array keeps its dtype. Integers become int64 where halves cannot occur, else float64.
 
         Raises:
             ValueError: If the last axis is not 4, or a mode is unknown.
@@ -89,39 +89,51 @@ def unit_of(is_normalized: bool | None, normalized: bool | None, *sources: bool)
     """Whether a new structure is in the unit of the image.
 
     Args:
-        is_normalized: As Capybara spells what the caller says, None for nothing.
-        normalized: As DocsaidKit spells it.
-        sources: What structures say that it is made of.
+        is_normalized: The caller's flag as Capybara spells it, or None.
+        normalized: The same flag as DocsaidKit spells it, or None.
+        sources: The flags of the structures that the new one is made of.
 
     Raises:
         ValueError: If two of these contradict each other.
     """
-    said = {bool(flag) for flag in (is_normalized, normalized) if flag is not None}
-    if len(said) > 1:
+    given = {bool(flag) for flag in (is_normalized, normalized) if flag is not None}
+    if len(given) > 1:
         raise ValueError(f"is_normalized={is_normalized} and normalized={normalized} contradict each other")
     if sources:
-        for flag in (*sources, *said):
+        for flag in (*sources, *given):
             check_one_unit(sources[0], flag)
         return sources[0]
-    return said == {True}
+    return given == {True}
 
 
 def one_unit(first: Any, second: Any) -> None:
-    """Refuses two structures of which one is in pixels and the other in the unit of the image."""
+    """Raises `ValueError` if one structure is in pixels and the other in the unit of the image."""
     check_one_unit(first.is_normalized, second.is_normalized)
 
 
 class WithUnit:
-    """What has one unit, under both names of the flag."""
+    """A structure with one unit, and a flag under both of its names."""
 
     _normalized: bool
 
     @property
     def is_normalized(self) -> bool:
-        """Whether the unit is the image, its sides being 1, rather than the pixel."""
+        """Whether the unit is the image, whose sides are 1 then, rather than the pixel."""
         return self._normalized
 
     @property
     def normalized(self) -> bool:
         """`is_normalized`, as DocsaidKit calls it."""
         return self._normalized
+
+    def _check_normalize(self, w: float, h: float) -> None:
+        """Raises `ValueError` if the structure is normalized already, or the size of the image is not positive."""
+        if self._normalized:
+            raise ValueError("already normalized: dividing twice would lose the numbers; denormalize(w, h) undoes it")
+        check_positive(w=w, h=h)
+
+    def _check_denormalize(self, w: float, h: float) -> None:
+        """Raises `ValueError` if the structure is in pixels already, or the size of the image is not positive."""
+        if not self._normalized:
+            raise ValueError("not normalized: multiplying would lose the numbers; normalize(w, h) comes first")
+        check_positive(w=w, h=h)

@@ -1,4 +1,4 @@
-"""Lines, discs and filled outlines in the pixels of an array, by NumPy alone."""
+"""Lines, discs and filled polygons in the pixels of an array, by NumPy alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Color = tuple[int, ...] | list[int] | int
 def segment(
     image: NDArray[Any], start: Sequence[float], end: Sequence[float], color: Color, thickness: int = 1
 ) -> None:
-    """Paints the pixels whose centre is no farther than half the thickness from a segment, and those on it."""
+    """Paints the pixels on a segment, and those whose centre is at most half the thickness away from it."""
     (x1, y1), (x2, y2) = start, end
     reach = max(thickness / 2, 0.5)
     window = _window(image, min(x1, x2) - reach, min(y1, y2) - reach, max(x1, x2) + reach, max(y1, y2) + reach)
@@ -30,12 +30,12 @@ def segment(
     length2 = dx * dx + dy * dy
     along = np.clip(((x - x1) * dx + (y - y1) * dy) / length2, 0, 1) if length2 else 0.0
     apart2 = (x - x1 - along * dx) ** 2 + (y - y1 - along * dy) ** 2
-    # An even thickness would paint one pixel more than it says if both borders counted.
+    # If both borders counted, an even thickness would paint one pixel too many.
     image[rows, columns][apart2 < reach**2 if thickness % 2 == 0 else apart2 <= reach**2] = color
 
 
 def disc(image: NDArray[Any], centre: Sequence[float], radius: float, color: Color) -> None:
-    """Paints the pixels whose centre is no farther than the radius from a point."""
+    """Paints the pixels whose centre is at most the radius away from a point."""
     cx, cy = centre
     window = _window(image, cx - radius, cy - radius, cx + radius, cy + radius)
     if window is not None:
@@ -44,7 +44,7 @@ def disc(image: NDArray[Any], centre: Sequence[float], radius: float, color: Col
 
 
 def fill(image: NDArray[Any], points: NDArray[Any], color: Color) -> None:
-    """Paints the pixels whose centre a path goes around an odd number of times."""
+    """Paints the pixels whose centre the path encloses an odd number of times."""
     if len(points) < 3:
         return
     low, high = points.min(axis=0), points.max(axis=0)
@@ -63,7 +63,7 @@ def fill(image: NDArray[Any], points: NDArray[Any], color: Color) -> None:
 def _window(
     image: NDArray[Any], x1: float, y1: float, x2: float, y2: float
 ) -> tuple[slice, slice, NDArray[Any], NDArray[Any]] | None:
-    """The rows and columns of a part of the image, and their coordinates to broadcast; None outside of it."""
+    """Rows and columns of a part of the image, with their coordinates to broadcast; None if it is outside."""
     height, width = image.shape[:2]
     left, top = max(int(np.floor(x1)), 0), max(int(np.floor(y1)), 0)
     right, bottom = min(int(np.ceil(x2)) + 1, width), min(int(np.ceil(y2)) + 1, height)

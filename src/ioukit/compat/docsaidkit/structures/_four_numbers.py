@@ -1,4 +1,4 @@
-"""What `Box` and `Boxes` share: numbers of shape (..., 4) with a mode and a unit."""
+"""What `Box` and `Boxes` have in common: numbers of shape (..., 4) with a mode and a unit."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ioukit._checks import check_finite, check_positive
-from ioukit.compat.docsaidkit.modes import BoxMode, WithUnit
+from ioukit._checks import check_finite, check_window
+from ioukit.compat.docsaidkit.structures.modes import BoxMode, WithUnit
 from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ __all__ = ["FourNumbers"]
 
 
 class FourNumbers(WithUnit):
-    """Float32 numbers of shape (..., 4), their mode and their unit. Every method returns a new object."""
+    """Float32 numbers of shape (..., 4) with a mode and a unit. Every method returns a new object."""
 
     _array: FloatArray
     _mode: BoxMode
-    __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, and approximate values have no hash
+    __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, so there is no hash
 
     @classmethod
     def _of(cls, array: ArrayLike, mode: BoxMode, normalized: bool) -> Self:
@@ -42,23 +42,23 @@ class FourNumbers(WithUnit):
 
     @property
     def box_mode(self) -> BoxMode:
-        """What the numbers are."""
+        """The mode of the numbers."""
         return self._mode
 
     def _in(self, mode: BoxMode) -> FloatArray:
         return convert(self._array, self._mode.format, mode.format)
 
     def _from(self, array: FloatArray, mode: BoxMode) -> Self:
-        """The same mode and unit as this, from numbers in another mode."""
+        """A new object in the mode and the unit of this one, from numbers in another mode."""
         return self._like(convert(array, mode.format, self._mode.format))
 
     def convert(self, to_mode: int | str | BoxMode) -> Self:
-        """In another mode."""
+        """The same boxes in another mode."""
         mode = BoxMode.align_code(to_mode)
         return self._of(self._in(mode), mode, self._normalized)
 
     def copy(self) -> Self:
-        """The same."""
+        """A copy."""
         return self._like(self._array)
 
     def numpy(self) -> FloatArray:
@@ -72,48 +72,43 @@ class FourNumbers(WithUnit):
     tolist = to_list
 
     def normalize(self, w: float, h: float) -> Self:
-        """In the unit of an image of this size; ValueError if it is already."""
-        if self._normalized:
-            raise ValueError("already normalized: dividing twice would lose the boxes; denormalize(w, h) undoes it")
-        check_positive(w=w, h=h)
+        """The boxes in the unit of an image of this size; ValueError if they are normalized already."""
+        self._check_normalize(w, h)
         return self._of(self._array / np.array([w, h, w, h], np.float32), self._mode, True)
 
     def denormalize(self, w: float, h: float) -> Self:
-        """In pixels of an image of this size; ValueError if it is already."""
-        if not self._normalized:
-            raise ValueError("not normalized: multiplying would lose the boxes; normalize(w, h) comes first")
-        check_positive(w=w, h=h)
+        """The boxes in pixels of an image of this size; ValueError if they are in pixels already."""
+        self._check_denormalize(w, h)
         return self._of(self._array * np.array([w, h, w, h], np.float32), self._mode, False)
 
     def clip(self, xmin: float, ymin: float, xmax: float, ymax: float) -> Self:
-        """The part inside a window, in the same mode; outside it, a box shrinks to the edge.
+        """The part of each box inside a window, in the same mode. A box outside shrinks to the window's edge.
 
         Raises:
             ValueError: If the window is inverted or holds NaN, or a number of the boxes is NaN or infinite.
         """
-        if not (xmin <= xmax and ymin <= ymax):
-            raise ValueError(f"the window must have xmin <= xmax and ymin <= ymax, got {(xmin, ymin, xmax, ymax)}")
+        check_window(xmin, ymin, xmax, ymax)
         if not np.isfinite(self._array).all():
             raise ValueError(f"only finite boxes can be clipped, got {self}")
         low, high = np.array([xmin, ymin] * 2, np.float32), np.array([xmax, ymax] * 2, np.float32)
         return self._from(np.clip(self._in(BoxMode.XYXY), low, high), BoxMode.XYXY)
 
     def shift(self, shift_x: float, shift_y: float) -> Self:
-        """Moved."""
+        """The boxes moved by (shift_x, shift_y)."""
         check_finite(shift_x=shift_x, shift_y=shift_y)
         far = (shift_x, shift_y) if self._mode == BoxMode.XYXY else (0, 0)
         return self._like(self._array + np.array([shift_x, shift_y, *far], np.float32))
 
     def scale(self, dsize: tuple[float, float] | None = None, fx: float | None = None, fy: float | None = None) -> Self:
-        """Another size about the same centre.
+        """Boxes of another size with the same centres.
 
         Args:
-            dsize: What is added to width and height.
-            fx: What the width is multiplied by instead.
-            fy: What the height is multiplied by.
+            dsize: What is added to width and height; or give factors.
+            fx: The factor of the width.
+            fy: The factor of the height.
 
         Raises:
-            ValueError: If ``dsize`` comes with a factor: it is not clear which goes first.
+            ValueError: If both ``dsize`` and a factor are given, since their order matters.
         """
         if dsize is not None and (fx is not None or fy is not None):
             raise ValueError("scale takes dsize, or fx and fy, not both")
@@ -148,7 +143,7 @@ class FourNumbers(WithUnit):
 
     @property
     def aspect_ratio(self) -> Any:
-        """Width over height: infinite without height, NaN for a point."""
+        """Width over height: infinite for a box without height, NaN for a point."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.width / self.height
 
@@ -159,26 +154,26 @@ class FourNumbers(WithUnit):
 
     @property
     def left_top(self) -> Any:
-        """(x, y) of the corner of least x and least y."""
+        """(x, y) of the corner with the smallest x and the smallest y."""
         return self._column(BoxMode.XYXY, 0, 1)
 
     @property
     def right_bottom(self) -> Any:
-        """(x, y) of the corner of largest x and largest y."""
+        """(x, y) of the corner with the largest x and the largest y."""
         return self._column(BoxMode.XYXY, 2, 3)
 
     @property
     def left_bottom(self) -> Any:
-        """(x, y) of the corner of least x and largest y."""
+        """(x, y) of the corner with the smallest x and the largest y."""
         return self._column(BoxMode.XYXY, 0, 3)
 
     @property
     def right_top(self) -> Any:
-        """(x, y) of the corner of largest x and least y."""
+        """(x, y) of the corner with the largest x and the smallest y."""
         return self._column(BoxMode.XYXY, 2, 1)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both cover about the same regions (``np.allclose``), in whatever mode, in one unit."""
+        """Whether both cover nearly the same regions (``np.allclose``) in one unit; the modes may differ."""
         if not isinstance(other, type(self)):
             return NotImplemented
         if self._normalized != other._normalized or self._array.shape != other._array.shape:

@@ -1,4 +1,4 @@
-"""`Polygon`: a closed path of straight edges."""
+"""`Box` and `Polygon`: one region, which converts to the other kind."""
 
 from __future__ import annotations
 
@@ -10,24 +10,78 @@ import numpy as np
 
 import ioukit
 from ioukit._arrays import as_floats
-from ioukit._checks import check_finite, check_positive
-from ioukit.compat.docsaidkit._outlines import moments_of, smallest_circle
-from ioukit.compat.docsaidkit.box import Box
-from ioukit.compat.docsaidkit.modes import BoxMode, WithUnit, unit_of
+from ioukit._checks import check_finite, check_window
+from ioukit.compat.docsaidkit.structures._four_numbers import FourNumbers
+from ioukit.compat.docsaidkit.structures._outlines import moments_of, smallest_circle
+from ioukit.compat.docsaidkit.structures.modes import BoxMode, WithUnit, unit_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+    from typing_extensions import Self
 
     from ioukit.regions._polygon_shapely import JoinStyle
     from ioukit.typing import FloatArray
 
-__all__ = ["JOIN_STYLE", "Polygon"]
+__all__ = ["JOIN_STYLE", "Box", "MinBox", "Polygon"]
 
 MinBox = tuple[tuple[float, float], tuple[float, float], float]
+"""Centre, (width, height) and degrees of a box at any angle."""
+
+
+class Box(FourNumbers):
+    """One box of four float32 numbers that knows its mode and its unit.
+
+    Args:
+        array: 4 numbers, or a `Box`, which is converted to the mode.
+        box_mode: The mode of the numbers: a `BoxMode`, its name or its number.
+        is_normalized: Whether the unit is the image; a `Box` keeps its own.
+        normalized: The same flag, as DocsaidKit spells it.
+
+    Raises:
+        ValueError: If there are not 4 numbers, or the flags contradict each other or the flag of the `Box`.
+        TypeError: If the data are not numbers.
+    """
+
+    def __init__(
+        self,
+        array: Box | ArrayLike,
+        box_mode: int | str | BoxMode = BoxMode.XYXY,
+        is_normalized: bool | None = None,
+        *,
+        normalized: bool | None = None,
+    ) -> None:
+        mode = BoxMode.align_code(box_mode)
+        if isinstance(array, Box):
+            self._set(array._in(mode), mode, unit_of(is_normalized, normalized, array._normalized))
+            return
+        numbers = as_floats(array, "box")
+        if numbers.shape != (4,):
+            raise ValueError(f"a Box has 4 numbers, got shape {numbers.shape}")
+        self._set(numbers, mode, unit_of(is_normalized, normalized))
+
+    def square(self) -> Self:
+        """A square of the SHORTER side with the same centre. As upstream, `Boxes.square` uses the longer side."""
+        return self._squared(np.minimum)
+
+    def to_polygon(self) -> Polygon:
+        """The polygon of the four corners, clockwise on the screen from the upper left corner.
+
+        Raises:
+            ValueError: If the width or the height is not above 0.
+        """
+        if not (self.width > 0 and self.height > 0):
+            raise ValueError(f"a polygon needs width and height above 0, got {self}")
+        x1, y1, x2, y2 = self._in(BoxMode.XYXY).tolist()
+        return Polygon(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]]), is_normalized=self._normalized)
+
+    def __getitem__(self, item: Any) -> Any:
+        """One of the numbers, or an array of the numbers in a slice."""
+        numbers = self._array[item]
+        return float(numbers) if np.ndim(numbers) == 0 else np.array(numbers)
 
 
 class JOIN_STYLE(IntEnum):  # noqa: N801 - its name there
-    """How the corners of a grown polygon look, with Shapely's numbers."""
+    """What the corners of a grown polygon look like, with Shapely's numbers."""
 
     round = 1
     mitre = 2
@@ -35,19 +89,19 @@ class JOIN_STYLE(IntEnum):  # noqa: N801 - its name there
 
 
 class Polygon(WithUnit):
-    """K points in float32; the last is joined to the first. Every method returns a new object.
+    """A closed path through K points in float32. Every method returns a new object.
 
     Args:
-        array: (K, 2), (K, 1, 2) as OpenCV's contours, (2,) for one point, nothing, or a `Polygon`.
+        array: (K, 2); (K, 1, 2) as in OpenCV's contours; (2,) for one point; ``[]``; or a `Polygon`.
         is_normalized: Whether the unit is the image; a `Polygon` keeps its own.
-        normalized: The same, as DocsaidKit spells it.
+        normalized: The same flag, as DocsaidKit spells it.
 
     Raises:
-        ValueError: If the shape is another, or units contradict each other.
-        TypeError: If the points are no numbers.
+        ValueError: If the shape does not fit, or the flags contradict each other or the flag of the `Polygon`.
+        TypeError: If the data are not numbers.
     """
 
-    __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, and approximate values have no hash
+    __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, so there is no hash
 
     def __init__(
         self, array: Polygon | ArrayLike, is_normalized: bool | None = None, *, normalized: bool | None = None
@@ -72,7 +126,7 @@ class Polygon(WithUnit):
         return Polygon(np.asarray(array), is_normalized=self._normalized)
 
     def checked(self) -> ioukit.Polygon:
-        """As `ioukit.Polygon`, in float64; one or two points become a path that goes there and back.
+        """This polygon as `ioukit.Polygon`, in float64. One or two points become a path that goes there and back.
 
         Raises:
             ValueError: If a point is NaN or infinite.
@@ -83,7 +137,7 @@ class Polygon(WithUnit):
         return ioukit.Polygon(points, normalized=self._normalized)
 
     def is_empty(self, threshold: int = 3) -> bool:
-        """Whether there are fewer points than the threshold."""
+        """Whether the polygon has fewer points than the threshold."""
         return len(self) < threshold
 
     def numpy(self, flatten: bool = False) -> FloatArray:
@@ -97,42 +151,38 @@ class Polygon(WithUnit):
     tolist = to_list
 
     def copy(self) -> Polygon:
-        """The same."""
+        """A copy."""
         return Polygon(self)
 
     def normalize(self, w: float, h: float) -> Polygon:
-        """In the unit of an image of this size; ValueError if it is already."""
-        if self._normalized:
-            raise ValueError("already normalized: dividing twice would lose the polygon; denormalize(w, h) undoes it")
-        check_positive(w=w, h=h)
+        """The polygon in the unit of an image of this size; ValueError if it is normalized already."""
+        self._check_normalize(w, h)
         return Polygon(self._array / np.array([w, h], np.float32), is_normalized=True)
 
     def denormalize(self, w: float, h: float) -> Polygon:
-        """In pixels of an image of this size; ValueError if it is already."""
-        if not self._normalized:
-            raise ValueError("not normalized: multiplying would lose the polygon; normalize(w, h) comes first")
-        check_positive(w=w, h=h)
+        """The polygon in pixels of an image of this size; ValueError if it is in pixels already."""
+        self._check_denormalize(w, h)
         return Polygon(self._array * np.array([w, h], np.float32), is_normalized=False)
 
     def clip(self, xmin: float, ymin: float, xmax: float, ymax: float) -> Polygon:
-        """Each point moved to the nearest place in a window, as upstream: the points stay as many.
+        """The polygon with each point moved to the nearest place inside a window, as upstream.
 
-        The part of the polygon inside is another shape where an edge crosses the window: `ioukit.Polygon.clip`.
+        The number of points stays the same. `ioukit.Polygon.clip` gives the part of the polygon inside the window,
+        which has another shape where an edge crosses the window.
         """
-        if not (xmin <= xmax and ymin <= ymax):
-            raise ValueError(f"the window must have xmin <= xmax and ymin <= ymax, got {(xmin, ymin, xmax, ymax)}")
+        check_window(xmin, ymin, xmax, ymax)
         return self._like(np.clip(self._array, np.array([xmin, ymin]), np.array([xmax, ymax])))
 
     def shift(self, shift_x: float, shift_y: float) -> Polygon:
-        """Moved."""
+        """The polygon moved by (shift_x, shift_y)."""
         check_finite(shift_x=shift_x, shift_y=shift_y)
         return self._like(self._array + np.array([shift_x, shift_y], np.float32))
 
     def scale(self, distance: float, join_style: int | JOIN_STYLE = JOIN_STYLE.mitre) -> Polygon:
-        """Grown by a distance all around, or shrunk if it is negative; needs the extra ``polygons``.
+        """The polygon grown by a distance on all sides, or shrunk if it is negative; needs the extra ``polygons``.
 
-        Each point goes to the nearest corner of the grown polygon, so that the points stay as many. Empty if nothing
-        is left; of several parts, the largest counts.
+        Each point moves to the nearest corner of the grown polygon, so the number of points stays the same. If the
+        polygon falls into parts, the largest part counts. If nothing is left, the result has no points.
 
         Raises:
             ValueError: If the path crosses itself.
@@ -150,15 +200,15 @@ class Polygon(WithUnit):
         return self._like(grown[apart.argmin(axis=1)])
 
     def to_convexhull(self) -> Polygon:
-        """The least convex polygon around this one, clockwise on the screen; empty without an area."""
+        """The smallest convex polygon around this one, clockwise on the screen; empty if it has no area."""
         return self._like(self.checked().convex_hull().points)
 
     def to_min_boxpoints(self) -> Polygon:
-        """The four corners of the smallest box of any angle, clockwise on the screen."""
+        """The four corners of the smallest box at any angle, clockwise on the screen."""
         return self._like(self.checked().min_area_corners())
 
     def to_box(self, box_mode: int | str | BoxMode = BoxMode.XYXY) -> Box:
-        """The least upright box around the points, in a mode.
+        """The smallest upright box around the points, in a mode.
 
         Raises:
             ValueError: If there are no points.
@@ -167,12 +217,12 @@ class Polygon(WithUnit):
 
     @property
     def moments(self) -> dict[str, float]:
-        """Spatial, central and normalized central moments of the area, with OpenCV's names (``m00`` ... ``nu03``)."""
+        """Spatial, central and normalized central moments of the area, by OpenCV's names (``m00`` ... ``nu03``)."""
         return moments_of(self._array.astype(np.float64))
 
     @property
     def area(self) -> float:
-        """Never negative."""
+        """The area, never negative."""
         return self.checked().area
 
     @property
@@ -187,7 +237,7 @@ class Polygon(WithUnit):
 
     @property
     def boundingbox(self) -> Box:
-        """The least upright box around the points, XYXY, in the polygon's unit."""
+        """The smallest upright box around the points, XYXY, in the polygon's unit."""
         return self.to_box()
 
     @property
@@ -197,7 +247,7 @@ class Polygon(WithUnit):
 
     @property
     def min_box(self) -> MinBox:
-        """Centre, (width, height) and angle of the smallest box of any angle.
+        """Centre, (width, height) and angle of the smallest box at any angle.
 
         The angle is in degrees within (0, 90], clockwise on the screen from the x axis to the side called width, as
         OpenCV gives it since version 4.5.1.
@@ -222,23 +272,23 @@ class Polygon(WithUnit):
 
     @property
     def extent(self) -> float:
-        """Area over that of the upright bounding box; NaN where that is 0."""
+        """The area divided by the area of the upright bounding box; NaN if that is 0."""
         return self.checked().extent
 
     @property
     def solidity(self) -> float:
-        """Area over that of the convex hull; NaN where that is 0."""
+        """The area divided by the area of the convex hull; NaN if that is 0."""
         return self.checked().solidity
 
     def __len__(self) -> int:
         return len(self._array)
 
     def __getitem__(self, item: Any) -> Any:
-        """The selected points, a copy."""
+        """A copy of the selected points."""
         return np.array(self._array[item])
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have about the same points (``np.allclose``) in one unit."""
+        """Whether both have nearly the same points (``np.allclose``) in one unit."""
         if not isinstance(other, Polygon):
             return NotImplemented
         if self._normalized != other._normalized or len(self) != len(other):
