@@ -5,6 +5,8 @@ from typing import Annotated, NoReturn
 import typer
 
 import ioukit
+from ioukit.cli._output import standard_output
+from ioukit.cli._signals import stopped_by_signals
 from ioukit.cli.doctor import doctor
 from ioukit.cli.eval import EXAMPLES, eval_files
 from ioukit.cli.make_shapes import EXAMPLES as SHAPES_EXAMPLES
@@ -25,10 +27,10 @@ app = typer.Typer(
     name="ioukit",
     no_args_is_help=True,
     add_completion=False,
-    # Plain help and plain errors: they read the same in a terminal, a log and a pipe, and importing Rich takes longer
-    # than evaluating a small data set.
+    # Help and errors without colour read the same in a terminal, a log and a pipe, and importing Rich takes longer than
+    # evaluating a small data set.
     rich_markup_mode=None,
-    # A traceback is for a defect of ioukit; Typer's own display of one would hide it from a bug report.
+    # A traceback shows a defect of ioukit, and a bug report needs all of it: Typer's display would shorten it.
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -56,11 +58,12 @@ def _ioukit(
 ) -> None:
     """Measure how good an object detector is.
 
-    Results go to stdout, everything else to stderr. Exit codes: 0 fine, 1 a check failed, 2 bad use or bad input.
+    Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 a check failed, 2 wrong use or bad input.
     """
 
 
 def main() -> NoReturn:
     """Runs the command that `sys.argv` names and exits."""
-    app(prog_name="ioukit")
+    with stopped_by_signals(), standard_output():
+        app(prog_name="ioukit")
     raise SystemExit(0)  # unreachable: a Typer app exits by itself
