@@ -5,6 +5,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import ioukit
+from ioukit.cli._json import JsonCommand
 from ioukit.cli._output import standard_output
 from ioukit.cli._signals import stopped_by_signals
 from ioukit.cli.doctor import doctor
@@ -36,7 +37,7 @@ app = typer.Typer(
 )
 app.command("eval", epilog=EXAMPLES)(eval_files)
 app.command("nms", epilog=NMS_EXAMPLES)(filter_files)
-app.command("doctor")(doctor)
+app.command("doctor", cls=JsonCommand)(doctor)
 app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)
 app.command("playground")(playground)
 app.command("predict", epilog=PREDICT_EXAMPLES)(predict)
