@@ -28,10 +28,11 @@ from ioukit.torch.detector.batches import NO_AUGMENTATION, Augmentation, Samples
 from ioukit.torch.detector.checkpoint import load_model, save_model, save_state
 from ioukit.torch.detector.data import Data, read_coco_data, read_yolo_data
 from ioukit.torch.detector.decoding import decode, priors
+from ioukit.torch.detector.drawing import draw
 from ioukit.torch.detector.learning import ASSIGNERS, BOX_LOSSES, Learning
 from ioukit.torch.detector.log import to_tensorboard
 from ioukit.torch.detector.model import YOLO, Config
-from ioukit.torch.detector.predict import detections_of, draw, predict, to_coco
+from ioukit.torch.detector.predict import detections_of, predict, to_coco
 from ioukit.torch.detector.train import Epoch, Settings, train
 from support.command import run_here
 
@@ -178,7 +179,7 @@ def _copy(folder: Path, tmp_path: Path) -> Path:
 
 class TestLearning:
     @pytest.mark.parametrize("head", ["anchor", "free"])
-    def test_perfect_guesses_cost_little(self, head: str, learn: Data) -> None:
+    def test_perfect_predictions_cost_little(self, head: str, learn: Data) -> None:
         """Boxes that are exactly right have no box loss, and decode to themselves."""
         batch = collate([_sample(learn, number) for number in range(4)])
         model = YOLO(config(head))
@@ -249,12 +250,12 @@ class TestDecoding:
     @pytest.mark.parametrize("head", ["anchor", "free"])
     def test_shapes(self, head: str) -> None:
         model = YOLO(config(head)).eval()
-        guesses = decode(model(torch.rand(2, 3, 64, 64)), model.config)
+        predictions = decode(model(torch.rand(2, 3, 64, 64)), model.config)
         count = 3 * 84 if head == "anchor" else 84
-        assert guesses.boxes.shape == (2, count, 4)
-        assert guesses.scores.shape == (2, count, len(CLASSES))
-        assert (guesses.boxes[..., 2:] >= guesses.boxes[..., :2]).all()
-        assert guesses.needs_nms == (head == "anchor")
+        assert predictions.boxes.shape == (2, count, 4)
+        assert predictions.scores.shape == (2, count, len(CLASSES))
+        assert (predictions.boxes[..., 2:] >= predictions.boxes[..., :2]).all()
+        assert predictions.needs_nms == (head == "anchor")
 
 
 SHORT = Settings(epochs=3, batch=4, lr=2e-3, warmup=0.5, plain_epochs=1, judge_every=2)

@@ -40,9 +40,9 @@ app.command("nms", epilog=NMS_EXAMPLES)(filter_files)
 app.command("doctor", cls=JsonCommand)(doctor)
 app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)
 app.command("playground")(playground)
-app.command("predict", epilog=PREDICT_EXAMPLES)(predict)
+app.command("predict", cls=JsonCommand, epilog=PREDICT_EXAMPLES)(predict)
 app.command("train", epilog=TRAIN_EXAMPLES)(train)
-app.command("val", epilog=VAL_EXAMPLES)(val)
+app.command("val", cls=JsonCommand, epilog=VAL_EXAMPLES)(val)
 
 
 def _print_version(wanted: bool) -> None:

@@ -30,7 +30,7 @@ from ioukit.torch.detector.batches import Batch, loader
 from ioukit.torch.detector.checkpoint import load_state, save_model, save_state
 from ioukit.torch.detector.data import Data
 from ioukit.torch.detector.devices import Processes, choose_device, fast_in_bfloat16, processes
-from ioukit.torch.detector.learning import Learning
+from ioukit.torch.detector.learning import Learning, all_finite
 from ioukit.torch.detector.log import Epoch, to_tensorboard, write_log
 from ioukit.torch.detector.model import YOLO, Config
 from ioukit.torch.detector.optimizing import RunningMean, learning_rate, make_optimizer
@@ -247,8 +247,9 @@ class Run:
             group["lr"] = self._learning_rate()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             outputs = network(batch.images.float() / 255)
-        losses = self.learning(outputs, batch)  # in float32
-        total = losses["total"]
+        # Assigners refuse outputs that are not finite; their loss would not be finite either.
+        losses = self.learning(outputs, batch) if all_finite(outputs) else {"total": torch.tensor(math.nan)}
+        total = losses["total"]  # in float32
         if not torch.isfinite(total):
             raise FloatingPointError(
                 f"the loss is {total.item():g} in epoch {self.epoch + 1}, step {self.step + 1}: try a lower learning "
