@@ -36,10 +36,10 @@ def test_checks_take_a_wrong_value_for_wrong_use() -> None:
 
 
 def test_work_takes_errors_about_files_alone() -> None:
-    for error in (ioukit.DatasetError("x.json: no"), OSError("no room")):
+    for error in (ioukit.DatasetError("x.json: no"), OSError("no room"), ModuleNotFoundError("it needs y", name="y")):
         assert ended(bad_input, error) == f"Error: {error}\n"
     assert ended(lambda: bad_input(KeyError), KeyError("x")) == "Error: 'x'\n"
-    for defect in (ValueError("shapes do not match"), KeyError("x"), ModuleNotFoundError("y", name="y")):
+    for defect in (ValueError("shapes do not match"), KeyError("x")):
         with pytest.raises(type(defect)), bad_input():
             raise defect
 

@@ -5,6 +5,8 @@ defect of ioukit and keeps its traceback. So each block of a command stands in t
 
 - `bad_use`: options and data are checked. Here a `ValueError` is about them.
 - `bad_input`: files are read and written, and numbers computed. Here only a `DatasetError` or an `OSError` is.
+
+In both, a package that is not installed is one line, too.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ def bad_value(option: str | None) -> Iterator[None]:
 def bad_use() -> Iterator[None]:
     """Turns what is wrong with options, data and files into one message and exit code 2; for checks before the work."""
     try:
-        with bad_input(), missing_extra():
+        with bad_input():
             yield
     except ValueError as error:
         _end(str(error))
@@ -52,7 +54,8 @@ def bad_input(*others: type[Exception]) -> Iterator[None]:
     """
     about_input: tuple[type[Exception], ...] = (ioukit.DatasetError, OSError, *others)
     try:
-        yield
+        with missing_extra():
+            yield
     except FileNotFoundError as error:
         near = [] if error.filename is None else near_files(error.filename)
         _end(f"{error}{did_you_mean(near)}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ioukit.cli._errors import bad_input, bad_use, missing_extra
+from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import printable
 from ioukit.cli._talk import Talk
 
@@ -51,7 +51,7 @@ def make_shapes(
     formats = [name.strip() for name in format.split(",")]
     with bad_use():
         check_request(folder, images=images, seed=seed, size=sides, val=val, formats=formats)
-    with bad_input(), missing_extra(), talk.busy(f"drawing {images:,} images", long=images > 100):
+    with bad_input(), talk.busy(f"drawing {images:,} images", long=images > 100):
         counts = draw(folder, images=images, seed=seed, size=sides, val=val, formats=formats, handwritten=handwritten)
     for split in ("train", "val"):
         talk.say(f"drew {split:5}  {counts[split]:,} images  {counts[f'{split}_objects']:,} objects")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ioukit.cli._errors import bad_input, bad_use, missing_extra
+from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import check_output, printable, write_whole
 from ioukit.cli._talk import Talk
 
@@ -28,6 +28,6 @@ def playground(
     talk = Talk(quiet=quiet)
     with bad_use():
         check_output(output, [])
-    with bad_input(), missing_extra():
+    with bad_input():
         write_whole(output, playground_page())
     talk.say(f"wrote {printable(str(output))}: open it in a browser")
