@@ -441,8 +441,8 @@ def ap_section(w: Walk) -> str:
 AP is the area under the curve of precision over recall. First, the precision at each recall is replaced by the largest
 precision at this or any higher recall, so that the curve only falls. Then AP is the mean of the curve at 101 recalls:
 0, 0.01, ..., 1. It is computed for each class; the mean over the classes that have objects is the result. AP50 has an
-IoU threshold of 0.5, AP75 of 0.75. COCO's AP is the mean over the thresholds 0.5, 0.55, ..., 0.95, which rewards boxes that
-fit well.
+IoU threshold of 0.5, AP75 of 0.75. COCO's AP is the mean over the thresholds 0.5, 0.55, ..., 0.95, which rewards boxes
+that fit well.
 
 {table(["class", "objects", "detections", "AP50", "AP75", "AP"], rows)}
 
