@@ -251,6 +251,16 @@ class TestDefects:
         empty = run_here("train", tmp_path / "none.yaml", "-o", tmp_path / "new", "--resume")
         assert (empty.code, "there is nothing to resume" in empty.err) == (2, True)
 
+    def test_evaluating_on_the_training_images_is_noted(self, folder: Path, tmp_path: Path) -> None:
+        coco = [folder / "annotations" / "train.json", "--images", folder / "images" / "train"]
+        words: list[list[Any]] = [[*coco], [folder / "data.yaml"]]
+        noted = [
+            "note val    these are the training images"
+            in run_here("train", *data, "-o", tmp_path / f"{k}", *self.SHORT).err
+            for k, data in enumerate(words)
+        ]
+        assert noted == [True, False]
+
     def test_weights_of_another_shape(self, folder: Path, network: Path, tmp_path: Path) -> None:
         done = run_here("train", folder / "data.yaml", "-o", tmp_path / "run", *self.SHORT, "--weights", network)
         assert done.code == 2

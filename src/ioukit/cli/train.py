@@ -98,6 +98,8 @@ def train(
         held_out = read_split(val or data, val_images or images, "val", policy)
     for name, split in (("train", learn), ("val", held_out)):
         say_data(talk, name, split)
+    if [record.path for record in held_out.records] == [record.path for record in learn.records]:
+        talk.say("note val    these are the training images: AP will not tell how good the network is on others")
     with ExitStack() as stack:
         with bad_use():
             run = stack.enter_context(
