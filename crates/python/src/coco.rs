@@ -185,7 +185,7 @@ pub fn read_coco_masks<'py>(
     spans: PyReadonlyArray2<'py, u64>,
     image_sizes: PyReadonlyArray2<'py, f64>,
     threads: usize,
-) -> PyResult<crate::masks::Parts<'py>> {
+) -> PyResult<crate::regions::masks::Parts<'py>> {
     let segmentations = Segmentations {
         array: if array == "annotations" { "annotations" } else { "detections" },
         records: records.as_slice()?,
@@ -193,7 +193,7 @@ pub fn read_coco_masks<'py>(
         image_sizes: image_sizes.as_slice()?.as_chunks().0,
     };
     let masks = py.detach(|| coco::read_masks(&path, segmentations, threads));
-    crate::masks::parts(py, masks.map_err(|error| read_error(&path, error))?)
+    crate::regions::masks::parts(py, masks.map_err(|error| read_error(&path, error))?)
 }
 
 /// The first of `[x, y, width, height]` rows that is no box: its position, what is expected and what came.

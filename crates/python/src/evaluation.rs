@@ -4,7 +4,7 @@ use ioukit_core::coco::{IdIndex, Problem};
 use ioukit_core::evaluation::{
     self, Areas, CapScope, Choice, Detections, Drawing, Matches, Objects, Outcomes, PairRows, Rules, Scene, regions,
 };
-use ioukit_core::rle;
+use ioukit_core::regions::rle;
 use ioukit_core::threads::{join, with_threads};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;

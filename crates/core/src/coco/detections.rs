@@ -186,7 +186,8 @@ fn read(path: &Path, on_invalid: OnInvalid) -> Result<Detections, ReadError> {
         Some(b'[') => {}
         _ => return Err(ReadError::Invalid("expected an array of detections, found something else".into())),
     }
-    let new = || Piece { on_invalid, columns: Detections::default(), records: 0, problem: None, first_without_box: None };
+    let new =
+        || Piece { on_invalid, columns: Detections::default(), records: 0, problem: None, first_without_box: None };
     let piece = stream.array(new).map_err(syntax)?;
     if stream.peek().map_err(syntax)?.is_some() {
         return Err(ReadError::Invalid(

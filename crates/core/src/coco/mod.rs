@@ -1,7 +1,8 @@
 //! COCO files read straight into columns, and the checks that make a data set of them.
 //!
 //! `fields` reads one member of a record, `detections` and `ground_truth` whole files, `segmentations` the masks of such a
-//! file, `references` compares ids across records. Messages name record and field; the caller knows the file and puts its name in front.
+//! file, `references` compares ids across records. Messages name record and field; the caller knows the file and puts its
+//! name in front.
 
 mod detections;
 mod fields;

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::open::open;
 use super::{Problem, ReadError};
 use crate::json::{Cursor, Scalar, Source, SyntaxError};
-use crate::rle::{self, MaskList, Size, polygon, string};
+use crate::regions::rle::{self, MaskList, Size, polygon, string};
 use crate::threads::with_threads;
 
 const FIELD: &str = "segmentation";
@@ -51,8 +51,7 @@ pub fn read_masks(path: &Path, segmentations: Segmentations<'_>, threads: usize)
         }
         Ok::<_, ReadError>(masks)
     };
-    let parts: Vec<_> =
-        with_threads(threads, || (0..count).into_par_iter().step_by(ROWS_AT_ONCE).map(part).collect());
+    let parts: Vec<_> = with_threads(threads, || (0..count).into_par_iter().step_by(ROWS_AT_ONCE).map(part).collect());
     let mut all = MaskList::default();
     for part in parts {
         all.append(part?);

@@ -170,13 +170,7 @@ struct Group<'s> {
 }
 
 impl<'a, R: Regions> Matcher<'a, R> {
-    fn new(
-        scene: Scene<'a>,
-        regions: &'a R,
-        rules: Rules<'a>,
-        objects: &'a ByImage,
-        detections: &'a ByImage,
-    ) -> Self {
+    fn new(scene: Scene<'a>, regions: &'a R, rules: Rules<'a>, objects: &'a ByImage, detections: &'a ByImage) -> Self {
         let count = rules.thresholds.len();
         let full = (0..rules.bytes()).map(|byte| 0xFF >> (8 - (count - byte * 8).min(8))).collect();
         Self { scene, regions, rules, objects, detections, full }

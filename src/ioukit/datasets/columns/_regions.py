@@ -54,6 +54,6 @@ def bounding_boxes(columns: Mapping[str, Any], source: str) -> npt.NDArray[np.fl
     """
     for column in columns.values():
         if isinstance(column, Regions):
-            around: Boxes = column if isinstance(column, Boxes) else column.to_boxes()  # type: ignore[attr-defined]
+            around: Any = column if isinstance(column, Boxes) else column.to_boxes()
             return np.ascontiguousarray(around.convert("xywh").numpy(), np.float64)
     raise DatasetError(f"{source}: expected boxes, or a set of regions to take them from")

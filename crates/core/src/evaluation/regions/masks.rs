@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::Regions;
-use crate::rle::{self, overlap::common_runs};
+use crate::regions::rle::{self, overlap::common_runs};
 
 /// Masks as settled runs. Those of one image must have one size.
 pub struct Masks<'a> {
