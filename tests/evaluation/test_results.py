@@ -46,6 +46,27 @@ def test_numbers_that_can_be_counted() -> None:
     assert math.isnan(evaluation.summary["APm"])
 
 
+def test_results_of_classes_are_found_by_name() -> None:
+    per_class = evaluate(GT, DT).per_class
+    assert per_class["b"] is per_class[1]
+    assert per_class[-1].name == "c"
+    assert [result.name for result in per_class[:2]] == ["a", "b"]
+    assert repr(per_class["b"]) == "ClassResult('b', AP=0.0000, 1 objects, 0 detections)"
+    with pytest.raises(KeyError, match="no category has the name 'bb'; did you mean 'b'"):
+        per_class["bb"]
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[BIG], categories={1: "a", 2: "a"})
+    with pytest.raises(KeyError, match="2 categories have the name 'a', with the ids 1, 2: choose by position"):
+        evaluate(gt, DT.filter(images=[])).per_class["a"]
+
+
+def test_a_notebook_shows_the_numbers_as_a_table() -> None:
+    """Names of protocols are text, not HTML."""
+    shown = evaluate(GT, DT, COCO.replace(name="<b>own</b>"))._repr_html_()
+    assert "&lt;b&gt;own&lt;/b&gt;, bbox: 3 images, 3 detections" in shown
+    assert "<th style='text-align:left'>AP50</th><td>0.417</td>" in shown
+    assert "<th style='text-align:left'>APm</th><td>undefined</td>" in shown
+
+
 def test_undefined_is_nan_null_and_minus_one() -> None:
     evaluation = evaluate(GT, DT, categories=["c"])
     assert all(math.isnan(value) for value in evaluation.summary.values())

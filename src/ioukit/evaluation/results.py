@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
@@ -33,8 +32,8 @@ __all__ = ["ClassResult", "ClassResults", "Evaluation"]
 _NEAR = 0.1  # the background threshold of TIDE
 
 
-@dataclass(frozen=True)
-class ClassResult:
+@record(frozen=True, eq=False, repr=False)
+class ClassResult(Frozen):
     """The numbers of one category."""
 
     id: int
@@ -47,6 +46,12 @@ class ClassResult:
     """Detections within the cap of each image."""
     summary: Mapping[str, float]
     """The same keys as :attr:`Evaluation.summary`; NaN where there is nothing to find."""
+
+    def __repr__(self) -> str:
+        numbers = "".join(f", {key}={value:.4f}" for key, value in list(self.summary.items())[:1])
+        return (
+            f"ClassResult({self.name!r}{numbers}, {self.num_ground_truth:,} objects, {self.num_detections:,} detections)"
+        )
 
 
 class ClassResults(Sequence[ClassResult]):
@@ -299,7 +304,7 @@ class Evaluation(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the arrays, in plain Python values, ``None`` where a number is undefined."""
-        protocol = self.protocol
+        fields = self.protocol.to_dict()
         return {
             "summary": _defined(self.summary),
             "per_class": [
@@ -312,15 +317,7 @@ class Evaluation(Frozen):
                 }
                 for result in self.per_class
             ],
-            "settings": {
-                "protocol": protocol.name,
-                "iou_type": self.matches.iou_type,
-                "iou_thresholds": list(protocol.iou_thresholds),
-                "recall_thresholds": list(protocol.recall_thresholds),
-                "max_dets": list(protocol.max_dets),
-                "area_ranges": {area.label: [area.low, area.high] for area in protocol.area_ranges},
-                "class_agnostic": protocol.class_agnostic,
-            },
+            "settings": {"protocol": fields.pop("name"), "iou_type": self.matches.iou_type, **fields},
             "counts": dict(self.counts),
             "notes": list(self.notes),
             "version": _core.__version__,

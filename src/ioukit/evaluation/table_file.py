@@ -106,15 +106,16 @@ def load_table(path: str | os.PathLike[str]) -> MatchTable:
     with open(path, "rb") as file:
         if file.read(4) != b"PK\x03\x04":
             raise DatasetError(f"{path}: expected a match table (.npz), found another kind of file")
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            header = _header(archive)
-            columns = {name: archive[name] for name in archive.files if name != "header"}
-            return _table(header, columns)
-    except DatasetError as error:
-        raise DatasetError(f"{path}: {error}") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, KeyError) as error:
-        raise DatasetError(f"{path}: the match table is cut or damaged: {error}") from None
+        file.seek(0)
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                header = _header(archive)
+                columns = {name: archive[name] for name in archive.files if name != "header"}
+                return _table(header, columns)
+        except DatasetError as error:
+            raise DatasetError(f"{path}: {error}") from None
+        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, LookupError) as error:
+            raise DatasetError(f"{path}: the match table is cut or damaged: {error}") from None
 
 
 def _header(archive: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,10 +26,9 @@ from ioukit.datasets.columns._checks import (
     named_columns,
     pixel_boxes,
 )
+from ioukit.datasets.columns._listed import by_id, listed_categories, listed_images, numbered
 from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns
 from ioukit.datasets.columns.images import Categories, Images
-from ioukit.datasets.columns.lazy import Names
-from ioukit.errors import DatasetError
 from ioukit.regions import BoxesLike, Regions
 
 __all__ = ["GroundTruth"]
@@ -143,8 +142,8 @@ class GroundTruth(Columns):
         areas: npt.ArrayLike | None = None,
         crowd: npt.ArrayLike | None = None,
         ids: npt.ArrayLike | None = None,
-        images: npt.ArrayLike | None = None,
-        categories: Mapping[int, str] | npt.ArrayLike | None = None,
+        images: Images | npt.ArrayLike | None = None,
+        categories: Categories | Mapping[int, str] | npt.ArrayLike | None = None,
         sizes: npt.ArrayLike | None = None,
         names: Sequence[str] | None = None,
         flags: Mapping[str, npt.ArrayLike] | None = None,
@@ -166,8 +165,10 @@ class GroundTruth(Columns):
             areas: (N,) square pixels; those of ``regions`` if ``None``, else width times height.
             crowd: (N,) booleans; none is a crowd if ``None``. The same as ``flags={"crowd": ...}``.
             ids: (N,) integers, each once; 1 to N if ``None``.
-            images: (I,) ids of all images, those without an object too; the images of ``image_ids`` if ``None``.
-            categories: Names by id, or (K,) ids; the categories of ``category_ids`` if ``None``.
+            images: (I,) ids of all images, those without an object too; the images of ``image_ids`` if ``None``. The
+                ``images`` of another data set bring their sizes and names.
+            categories: Names by id, (K,) ids, or the ``categories`` of another data set; those of ``category_ids`` if
+                ``None``.
             sizes: (I, 2) width and height in pixels, in the order of ``images``.
             names: (I,) file names, in the order of ``images``.
             flags: (N,) booleans by name, such as ``difficult``, ``group_of`` or ``truncated``.
@@ -181,8 +182,8 @@ class GroundTruth(Columns):
             source: Where the data came from, for messages.
 
         Raises:
-            ValueError: If shapes do not fit, or ``sizes``, ``names`` or ``image_attributes`` come without ``images``;
-                :class:`~ioukit.DatasetError` if values are invalid.
+            ValueError: If shapes do not fit, or ``sizes``, ``names`` or ``image_attributes`` come without ids of
+                images; :class:`~ioukit.DatasetError` if values are invalid.
         """
         labels = image_labels(image_ids, name="image_ids")
         count = len(labels)
@@ -194,13 +195,13 @@ class GroundTruth(Columns):
         of_rows = {name: bools(column, name=name, length=count) for name, column in (flags or {}).items()}
         if crowd is not None:
             of_rows["crowd"] = bools(crowd, name="crowd", length=count)
-        listed = _listed_images(labels, images, sizes, names, image_attributes)
+        listed = listed_images(labels, images, sizes, names, image_attributes)
         category_rows = integers(category_ids, name="category_ids", length=count)
         gt = cls(
             images=listed,
-            categories=_listed_categories(category_rows, categories, category_attributes),
+            categories=listed_categories(category_rows, categories, category_attributes),
             ids=np.arange(1, count + 1) if ids is None else integers(ids, name="ids", length=count),
-            image_ids=_numbered(labels, listed, source),
+            image_ids=numbered(labels, listed, source),
             category_ids=category_rows,
             boxes=box_array,
             areas=floats(areas, name="areas", length=count),
@@ -253,7 +254,7 @@ class GroundTruth(Columns):
         if renumber:
             rows["ids"] = np.arange(1, len(rows["ids"]) + 1)
         rows["flags"] = {name: np.concatenate([part.flag(name) for part in parts]) for name in flag_names}
-        listed = _by_id(Images(**images))
+        listed = by_id(Images(**images))
         if images["keys"] is not None:  # numbered anew, by the order of the strings
             old = [part.images.labels[np.searchsorted(part.images.ids, part.image_ids)] for part in parts]
             listed = dataclasses.replace(listed, ids=np.arange(1, len(listed) + 1))
@@ -294,74 +295,6 @@ class GroundTruth(Columns):
         return dataclasses.replace(self.take(kept), images=keep_images, categories=keep_categories)
 
 
-def _listed_images(
-    labels: npt.NDArray[Any],
-    images: npt.ArrayLike | None,
-    sizes: npt.ArrayLike | None,
-    names: Sequence[str] | None,
-    attributes: Mapping[str, npt.ArrayLike] | None,
-) -> Images:
-    if images is None:
-        for name, given in (("sizes", sizes), ("names", names), ("image_attributes", attributes)):
-            if given is not None:
-                raise ValueError(f"{name} needs images, whose order it has")
-        listed: npt.NDArray[Any] = np.unique(labels)
-    else:
-        listed = image_labels(images, name="images")
-    if len(listed) and len(labels) and listed.dtype.kind != labels.dtype.kind:
-        raise TypeError(f"images and image_ids must both be integers or both strings, got {listed[0]!r}, {labels[0]!r}")
-    count = len(listed)
-    size_array = np.full((count, 2), np.nan) if sizes is None else np.array(sizes, np.float64).reshape(-1, 2)
-    if len(size_array) != count:
-        raise ValueError(f"sizes must have shape ({count}, 2), got {size_array.shape}")
-    name_list = [""] * count if names is None else list(names)
-    if len(name_list) != count:
-        raise ValueError(f"names must have {count} strings, got {len(name_list)}")
-    keys = ids = None
-    if listed.dtype.kind == "U":
-        keys = listed
-        unique, counts = np.unique(keys, return_counts=True)
-        if len(unique) < count:
-            raise DatasetError(f"images: expected ids that differ, found {str(unique[counts > 1][0])!r} twice")
-        ids = np.empty(count, np.int64)
-        ids[np.argsort(keys, kind="stable")] = np.arange(1, count + 1)
-    else:
-        ids = listed
-    further = named_columns(attributes, name="image_attributes", length=count)
-    return Images(ids, size_array, Names.of(name_list), keys, further)
-
-
-def _listed_categories(
-    category_ids: npt.NDArray[np.int64],
-    categories: Mapping[int, str] | npt.ArrayLike | None,
-    attributes: Mapping[str, npt.ArrayLike] | None,
-) -> Categories:
-    if isinstance(categories, Mapping):
-        listed, names = integers(list(categories), name="categories"), tuple(map(str, categories.values()))
-    else:
-        listed = np.unique(category_ids) if categories is None else integers(categories, name="categories")
-        names = tuple(map(str, listed.tolist()))
-    return Categories(listed, names, named_columns(attributes, name="category_attributes", length=len(listed)))
-
-
-def _numbered(labels: npt.NDArray[Any], images: Images, source: str) -> npt.NDArray[np.int64]:
-    """The ids of images in the place of the strings that a data set calls them.
-
-    Raises:
-        DatasetError: If no image has such a string; integers are checked later.
-    """
-    if images.keys is None:
-        return labels.astype(np.int64)
-    try:
-        return _by_id(images).ids[_by_id(images).positions(labels)]
-    except ValueError:
-        row = int(np.flatnonzero(~np.isin(labels, images.keys))[0])
-        expected = "the id of an image of the ground truth"
-        raise DatasetError(
-            f"{source}: annotations[{row}].image_id: expected {expected}, found {str(labels[row])!r}"
-        ) from None
-
-
 def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool) -> GroundTruth:
     """Check ids (and values, where the reader has not), and order images and categories by id."""
     total, source = len(gt), gt.source
@@ -371,7 +304,7 @@ def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool) -> GroundTr
         gt = _kept(gt, check_values(gt.areas, "area", source, "annotations", on_invalid, lowest=lowest))
     listed = len(gt.images) + len(gt.categories)
     unique = _core.unique_rows(source, "images", gt.images.ids, on_invalid)
-    images = _by_id(gt.images if unique is None else gt.images.take(unique))
+    images = by_id(gt.images if unique is None else gt.images.take(unique))
     unique = _core.unique_rows(source, "categories", gt.categories.ids, on_invalid)
     categories = gt.categories if unique is None else gt.categories.take(unique)
     categories = categories.take(np.argsort(categories.ids))
@@ -401,9 +334,3 @@ def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool) -> GroundTr
 
 def _kept(gt: GroundTruth, rows: npt.NDArray[Any] | None) -> GroundTruth:
     return gt if rows is None else gt.take(rows)
-
-
-def _by_id(images: Images) -> Images:
-    if images.keys is not None:
-        return images.take(np.argsort(images.keys, kind="stable"))
-    return images.take(np.argsort(images.ids))

@@ -213,7 +213,7 @@ class Protocol:
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, as :meth:`from_dict` takes them."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        fields["area_ranges"] = [list(area_range) for area_range in self.area_ranges]
+        fields["area_ranges"] = {area.label: [area.low, area.high] for area in self.area_ranges}
         fields["ignored"] = [rule._asdict() for rule in self.ignored]
         if not isinstance(self.summary, str):
             fields["summary"] = [dataclasses.asdict(measure) for measure in self.summary]

@@ -1,0 +1,130 @@
+"""All the rules that a protocol can name, in plain Python: slow, and in the order in which one would say them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from evaluation.plain_analysis import plain_iou
+
+if TYPE_CHECKING:
+    from ioukit import Detections, GroundTruth, Protocol
+    from ioukit.evaluation.protocols import AreaRange
+
+__all__ = ["Found", "plain_ap", "plain_matching"]
+
+
+class Found(NamedTuple):
+    """What became of each detection at one threshold in one area range, by row of the data."""
+
+    matched: dict[int, int]
+    """The object of each detection that has one."""
+    ignored: set[int]
+    """Detections that count neither for nor against."""
+    counted: list[int]
+    """Detections within the cap, whatever became of them."""
+
+
+def _order(dt: Detections, gt: GroundTruth, row: int, *, agnostic: bool) -> tuple[float, ...]:
+    """By this the detections of one curve are sorted: score, image, category if that is no curve of its own, row."""
+    image = int(dt.image_ids_in(gt.images)[row])
+    return (-dt.scores[row], image, *([dt.category_ids[row]] if agnostic else []), row)
+
+
+def _within_cap(gt: GroundTruth, dt: Detections, protocol: Protocol, cap: int) -> set[int]:
+    agnostic, scope = protocol.class_agnostic, protocol.cap_scope
+    scopes: dict[tuple[int, ...], list[int]] = {}
+    for row in range(len(dt)):
+        image, category = int(dt.image_ids[row]), 0 if agnostic else int(dt.category_ids[row])
+        key = {"image": (image,), "category": (category,), "image_and_category": (image, category)}[scope]
+        scopes.setdefault(key, []).append(row)
+    kept: set[int] = set()
+    for rows in scopes.values():
+        if scope == "image":
+            rows.sort(key=lambda row: (-dt.scores[row], row))
+        else:
+            rows.sort(key=lambda row: _order(dt, gt, row, agnostic=agnostic))
+        kept.update(rows[:cap])
+    return kept
+
+
+def plain_matching(
+    gt: GroundTruth, dt: Detections, protocol: Protocol, iou_threshold: float, area_range: AreaRange, cap: int
+) -> Found:
+    """Each detection chooses in turn, best first."""
+    rules = {rule.flag: rule for rule in protocol.ignored if rule.flag in gt.flags}
+
+    def rule_holds(field: str, row: int) -> bool:
+        return any(gt.flags[name][row] and (field == "flag" or getattr(rule, field)) for name, rule in rules.items())
+
+    def outside(area: float) -> bool:
+        return area < area_range.low or area > area_range.high
+
+    ignored_object = [rule_holds("flag", row) or outside(gt.areas[row]) for row in range(len(gt))]
+    within = _within_cap(gt, dt, protocol, cap)
+    agnostic = protocol.class_agnostic
+    rows = sorted(within, key=lambda row: _order(dt, gt, row, agnostic=agnostic))
+    places = sorted(range(len(gt)), key=lambda row: (gt.category_ids[row], row)) if agnostic else list(range(len(gt)))
+    taken: set[int] = set()
+    found = Found({}, set(), rows)
+    for row in rows:
+        options = []
+        for place in places:
+            same_class = agnostic or gt.category_ids[place] == dt.category_ids[row]
+            if gt.image_ids[place] != dt.image_ids[row] or not same_class:
+                continue
+            iou = plain_iou(dt.boxes[row], gt.boxes[place], crowd=rule_holds("over_detection", place))
+            least = min(iou_threshold, 1 - 1e-10)
+            meets = iou > iou_threshold if protocol.threshold == "more_than" else iou >= least
+            if protocol.choice == "best_of_all" or (meets and (rule_holds("repeated", place) or place not in taken)):
+                options.append((place, iou, meets))
+        if protocol.choice == "best_free" and any(not ignored_object[place] for place, *_ in options):
+            options = [option for option in options if not ignored_object[option[0]]]
+        if protocol.ties == "last":
+            options.reverse()
+        best = max(options, key=lambda option: option[1], default=None)  # of equal ones the first
+        if best is not None and best[2] and best[1] > 0 and (best[0] not in taken or ignored_object[best[0]]):
+            taken.add(best[0])
+            found.matched[row] = best[0]
+            if ignored_object[best[0]]:
+                found.ignored.add(row)
+        elif outside(dt.boxes[row, 2] * dt.boxes[row, 3]):
+            found.ignored.add(row)
+    return found
+
+
+def plain_ap(
+    gt: GroundTruth, dt: Detections, protocol: Protocol, iou_threshold: float, area_range: AreaRange, cap: int
+) -> dict[int, float]:
+    """AP of each category; NaN where there is nothing to find."""
+    found = plain_matching(gt, dt, protocol, iou_threshold, area_range, cap)
+    epsilon = 2.0**-52 if protocol.precision_epsilon else 0.0
+    result: dict[int, float] = {}
+    for category in [-1] if protocol.class_agnostic else gt.categories.ids.tolist():
+        objects = sum(
+            (category in (-1, gt.category_ids[row]))
+            and area_range.low <= gt.areas[row] <= area_range.high
+            and not any(gt.flags[rule.flag][row] for rule in protocol.ignored if rule.flag in gt.flags)
+            for row in range(len(gt))
+        )
+        if not objects:
+            result[category] = 0.0 if protocol.mean_over == "all" else math.nan
+            continue
+        points = []
+        true, false = 0, 0
+        for row in found.counted:
+            if category not in (-1, dt.category_ids[row]) or row in found.ignored:
+                continue
+            true, false = true + (row in found.matched), false + (row not in found.matched)
+            points.append((true / objects, true / (true + false + epsilon)))
+        best = [(recall, max(p for _, p in points[at:])) for at, (recall, _) in enumerate(points)]
+        if protocol.integral == "area":
+            area, before = 0.0, 0.0
+            for recall, precision in best:
+                area += (recall - before) * precision
+                before = recall
+            result[category] = area
+        else:
+            at = [next((p for r, p in best if r >= recall), 0.0) for recall in protocol.recall_thresholds]
+            result[category] = sum(at) / len(at)
+    return result

@@ -1,0 +1,143 @@
+"""Every rule that a protocol can name against the plain one, over random scenes and all their combinations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import support.strategies  # noqa: F401 - the profile
+from evaluation.plain_rules import plain_ap, plain_matching
+from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate
+from ioukit.evaluation import match
+from ioukit.evaluation.protocols import IgnoreRule
+
+RULES: dict[str, list[Any]] = {
+    "choice": ["best_free", "best_of_all"],
+    "threshold": ["at_least", "more_than"],
+    "ties": ["last", "first"],
+    "cap_scope": ["image_and_category", "image", "category"],
+    "class_agnostic": [False, True],
+    "integral": ["recalls", "area"],
+    "mean_over": ["with_objects", "all"],
+    "precision_epsilon": [True, False],
+}
+IGNORED = [
+    (),
+    (IgnoreRule("crowd", over_detection=True, repeated=True),),
+    (IgnoreRule("difficult"),),
+    (IgnoreRule("crowd", over_detection=True, repeated=True), IgnoreRule("difficult", repeated=True)),
+    (IgnoreRule("nowhere"),),
+]
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> tuple[GroundTruth, Detections]:
+    """Boxes on a coarse grid, so that overlaps, scores and areas are equal often, and equal to thresholds."""
+    place = st.tuples(*[st.sampled_from([0, 2, 4])] * 2, *[st.sampled_from([4, 8])] * 2)
+
+    def columns(count: int) -> dict[str, Any]:
+        return {
+            "image_ids": [draw(st.integers(1, 2)) for _ in range(count)],
+            "category_ids": [draw(st.integers(1, 2)) for _ in range(count)],
+            "boxes": np.array([draw(place) for _ in range(count)], float).reshape(-1, 4),
+        }
+
+    objects, found = draw(st.integers(0, 6)), draw(st.integers(0, 8))
+    rare = st.sampled_from([False, False, True])
+    flags = {name: [draw(rare) for _ in range(objects)] for name in ("crowd", "difficult")}
+    gt = GroundTruth.from_arrays(**columns(objects), flags=flags, images=[1, 2, 3], categories=[1, 2, 3])
+    scores = [draw(st.sampled_from([0.2, 0.5, 0.9])) for _ in range(found)]
+    return gt, Detections.from_arrays(**columns(found), scores=scores)
+
+
+@st.composite
+def protocols(draw: st.DrawFn) -> Protocol:
+    return COCO.replace(
+        name="drawn",
+        iou_thresholds=draw(st.sampled_from([[0.5], [1 / 3, 0.5, 1.0], [0.25, 0.6]])),
+        recall_thresholds=[0.0, 0.3, 0.5, 1.0],
+        max_dets=draw(st.sampled_from([[1], [2, 5], [100]])),
+        area_ranges=draw(st.sampled_from([{"all": (0, 1e9)}, {"all": (0, 1e9), "small": (0, 32)}])),
+        ignored=draw(st.sampled_from(IGNORED)),
+        **{name: draw(st.sampled_from(values)) for name, values in RULES.items()},
+    )
+
+
+@given(scenes(), protocols())
+def test_matches_and_numbers_are_those_of_the_plain_rules(
+    data: tuple[GroundTruth, Detections], protocol: Protocol
+) -> None:
+    gt, dt = data
+    evaluation = evaluate(gt, dt, protocol)
+    table = evaluation.matches
+    rows = table.detections.row
+    for t, threshold in enumerate(protocol.iou_thresholds):
+        for a, area in enumerate(protocol.area_ranges):
+            if protocol.cap_scope != "category":  # where the cap is applied when curves are drawn
+                plain = plain_matching(gt, dt, protocol, threshold, area, protocol.max_dets[-1])
+                matched = table.matched_object(threshold, area.label)
+                pairs = {
+                    int(rows[at]): int(table.objects.row[matched[at]]) for at in np.flatnonzero(matched >= 0).tolist()
+                }
+                assert pairs == plain.matched
+                assert set(rows.tolist()) == set(plain.counted)
+                assert set(rows[table.is_ignored(threshold, area.label)].tolist()) == plain.ignored
+            for m, cap in enumerate(protocol.max_dets):
+                expected = plain_ap(gt, dt, protocol, threshold, area, cap)
+                found = evaluation.curves.ap[t, :, a, m]
+                if protocol.mean_over == "all":
+                    found = np.nan_to_num(found, nan=0.0)
+                np.testing.assert_allclose(found, list(expected.values()), rtol=1e-14, atol=0)
+
+
+def _one(scores: list[float], boxes: list[list[float]]) -> Detections:
+    count = len(scores)
+    return Detections.from_arrays(image_ids=[1] * count, category_ids=[1] * count, boxes=boxes, scores=scores)
+
+
+TWO = GroundTruth.from_arrays(image_ids=[1, 1], category_ids=[1, 1], boxes=[[0, 0, 10, 10], [4, 0, 10, 10]])
+BETWEEN = [2.0, 0.0, 10.0, 10.0]  # IoU 2/3 with both
+
+
+@pytest.mark.parametrize(("ties", "wanted"), [("last", [1, 0]), ("first", [0, 1])])
+def test_of_equal_overlaps_the_first_or_the_last_is_the_best(ties: str, wanted: list[int]) -> None:
+    table = match(TWO, _one([0.9, 0.8], [BETWEEN, BETWEEN]), COCO.replace(ties=ties))
+    assert table.matched_object(0.5).tolist() == wanted
+
+
+def test_the_best_object_of_all_is_not_found_twice() -> None:
+    """As VOC has it: the second detection has IoU 1 with a taken object, and would have 3/7 with a free one."""
+    dt = _one([0.9, 0.8], [[0, 0, 10, 10], [0, 0, 10, 10]])
+    rules = {"iou_thresholds": [0.25]}
+    assert match(TWO, dt, COCO.replace(**rules)).matched_object(0.25).tolist() == [0, 1]
+    assert match(TWO, dt, COCO.replace(**rules, choice="best_of_all")).matched_object(0.25).tolist() == [0, -1]
+
+
+def test_a_threshold_is_met_or_exceeded() -> None:
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 10, 10]])
+    half = _one([0.9], [[0, 0, 10, 5]])
+    for threshold, found in (("at_least", 0), ("more_than", -1)):
+        assert match(gt, half, COCO.replace(threshold=threshold)).matched_object(0.5).tolist() == [found]
+
+
+def test_a_mean_over_all_categories_counts_those_without_objects() -> None:
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], categories={1: "a", 2: "b"})
+    dt = _one([0.9], [[0, 0, 9, 9]])
+    assert evaluate(gt, dt).summary["AP"] == pytest.approx(1)
+    assert evaluate(gt, dt, COCO.replace(mean_over="all")).summary["AP"] == pytest.approx(0.5)
+
+
+def test_precision_without_the_epsilon_is_exact() -> None:
+    plain = COCO.replace(precision_epsilon=False, integral="area")
+    assert evaluate(TWO, _one([0.9, 0.8], [[0, 0, 10, 10], [4, 0, 10, 10]]), plain).summary["AP"] == 1.0
+
+
+def test_an_unknown_rule_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown choice 'best'; choose from best_free, best_of_all"):
+        COCO.replace(choice="best")
+    with pytest.raises(ValueError, match="unknown summary 'voc'; choose from coco"):
+        COCO.replace(summary="voc")

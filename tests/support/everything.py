@@ -1,0 +1,45 @@
+"""Everything that can be computed from a match table, to compare two tables by what they say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ioukit.evaluation import Evaluation, confusion_matrix, error_kinds, outcomes, per_image, score_curves
+from support.same_columns import assert_same_columns
+
+if TYPE_CHECKING:
+    from ioukit import MatchTable
+
+__all__ = ["assert_says_the_same", "everything"]
+
+ROWS = ("row", "sources")  # they refer to the data that was matched
+
+
+def everything(table: MatchTable) -> dict[str, Any]:
+    """Every result by its name; those that need near pairs only if the table has them."""
+    evaluation = Evaluation.from_table(table)
+    found: dict[str, Any] = {
+        "curves": evaluation.curves,
+        "summary": dict(evaluation.summary),
+        "per class": list(evaluation.per_class),
+        "counts": dict(evaluation.counts),
+        "json": evaluation.to_json(),
+    }
+    for iou_threshold in (None, table.protocol.iou_thresholds[-1]):
+        for area_range in (None, table.protocol.area_labels[-1]):
+            chosen: dict[str, Any] = {"iou_threshold": iou_threshold, "area_range": area_range}
+            became = outcomes(table, score_threshold=0.3, **chosen)
+            found[f"outcomes {chosen}"] = became
+            found[f"images {chosen}"] = per_image(table, became)
+            found[f"score curves {chosen}"] = score_curves(table, **chosen)
+    if table.near is not None:
+        found["confusion"] = confusion_matrix(table, score_threshold=0.3)
+        found["error kinds"] = error_kinds(table)
+    return found
+
+
+def assert_says_the_same(ours: MatchTable, expected: MatchTable, *, rows_too: bool = False) -> None:
+    """Compares all columns and all that can be computed from them, to the last bit."""
+    but = () if rows_too else ROWS
+    assert_same_columns(ours, expected, but=but)
+    assert_same_columns(everything(ours), everything(expected), but=but)
