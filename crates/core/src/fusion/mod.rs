@@ -6,11 +6,9 @@
 
 mod cells;
 
-use rayon::prelude::*;
-
 use crate::join::bound::{Bound, Reference};
 use crate::overlap::{Variant, single};
-use crate::threads::with_threads;
+use crate::threads::map;
 use cells::{Cells, Place};
 
 /// What new boxes are compared with.
@@ -87,12 +85,8 @@ pub fn fuse(given: Models<'_>, threshold: f64, clusters: Clusters, rule: Rule, t
     let labels: Vec<&[u32]> =
         by_label.chunk_by(|&a, &b| given.labels[a as usize] == given.labels[b as usize]).collect();
 
-    let of_label = |members: &&[u32]| Label::fuse(&given, members, threshold, clusters);
-    let fused: Vec<Label> = if threads == 1 || count < WORTH_THREADS || labels.len() == 1 {
-        labels.iter().map(of_label).collect()
-    } else {
-        with_threads(threads, || labels.par_iter().map(of_label).collect())
-    };
+    let threads = if count < WORTH_THREADS { 1 } else { threads };
+    let fused = map(labels.len(), threads, |label| Label::fuse(&given, labels[label], threshold, clusters));
 
     let mut rank = vec![0; count];
     for (place, &number) in order.iter().enumerate() {

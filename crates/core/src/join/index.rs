@@ -228,13 +228,12 @@ impl<F: Float> Index<F> {
         [0, 1, 2, 3].map(|k| self.columns[k][position])
     }
 
-    /// The corners of the boxes from a position on, as many as a vector has lanes.
+    /// The columns, for a loop that reads vectors of them.
     #[inline(always)]
-    pub(crate) fn vectors<V: Vector<Scalar = F>>(&self, start: usize) -> [V; 4] {
+    pub(crate) fn columns(&self) -> Columns<'_, F> {
         let [x1, y1, x2, y2] = &self.columns;
-        // Of one length, so that one check serves all.
-        let (y1, x2, y2) = (&y1[..x1.len()], &x2[..x1.len()], &y2[..x1.len()]);
-        [V::load(&x1[start..]), V::load(&y1[start..]), V::load(&x2[start..]), V::load(&y2[start..])]
+        let length = x1.len();
+        Columns { x1, y1: &y1[..length], x2: &x2[..length], y2: &y2[..length] }
     }
 
     #[inline(always)]
@@ -273,6 +272,32 @@ impl<F: Float> Index<F> {
             row: rows.start,
             rows: rows.count,
             height: layer.y.cells,
+        }
+    }
+}
+
+/// The corners in the order of the cells. All columns have one length.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns<'a, F> {
+    x1: &'a [F],
+    y1: &'a [F],
+    x2: &'a [F],
+    y2: &'a [F],
+}
+
+impl<F: Float> Columns<'_, F> {
+    /// The boxes from a position on, as many as a vector has lanes.
+    #[inline(always)]
+    pub fn load<V: Vector<Scalar = F>>(&self, start: usize) -> [V; 4] {
+        assert!(start + V::LANES <= self.x1.len(), "filled up");
+        // SAFETY: they are there, and all columns have one length.
+        unsafe {
+            [
+                V::load_from(self.x1.as_ptr().add(start)),
+                V::load_from(self.y1.as_ptr().add(start)),
+                V::load_from(self.x2.as_ptr().add(start)),
+                V::load_from(self.y2.as_ptr().add(start)),
+            ]
         }
     }
 }

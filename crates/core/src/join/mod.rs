@@ -9,12 +9,10 @@ pub(crate) mod index;
 mod pairs;
 mod search;
 
-use rayon::prelude::*;
-
 use crate::float::Float;
 use crate::overlap::Variant;
 use crate::simd::Level;
-use crate::threads::{join as both, with_threads};
+use crate::threads::{join as both, map};
 use bound::Reference;
 use pairs::Buckets;
 use search::Search;
@@ -62,14 +60,11 @@ const WORTH_THREADS: usize = 1 << 13;
 ///
 /// If one set has labels and the other has none, and as [`Index::build`].
 pub fn join<F: Float>(first: Set<'_, F>, second: Set<'_, F>, threshold: Threshold<F>, threads: usize) -> Pairs<F> {
-    let parallel = threads != 1 && first.boxes.len() + second.boxes.len() >= WORTH_THREADS;
-    if !parallel {
-        return second.index().join(&first.index(), threshold, false);
+    if threads == 1 || first.boxes.len() + second.boxes.len() < WORTH_THREADS {
+        return second.index().join(&first.index(), threshold, 1);
     }
-    with_threads(threads, || {
-        let (first, second) = both(|| first.index(), || second.index());
-        second.join(&first, threshold, true)
-    })
+    let (first, second) = both(|| first.index(), || second.index());
+    second.join(&first, threshold, threads)
 }
 
 /// The pairs of a set with itself: each once, the first box of a pair being the one that comes first in the set.
@@ -78,12 +73,7 @@ pub fn join<F: Float>(first: Set<'_, F>, second: Set<'_, F>, threshold: Threshol
 ///
 /// As [`Index::build`].
 pub fn self_join<F: Float>(set: Set<'_, F>, threshold: Threshold<F>, threads: usize) -> Pairs<F> {
-    let parallel = threads != 1 && set.boxes.len() >= WORTH_THREADS;
-    let index = set.index();
-    if !parallel {
-        return index.self_join(threshold, false);
-    }
-    with_threads(threads, || index.self_join(threshold, true))
+    set.index().self_join(threshold, if set.boxes.len() < WORTH_THREADS { 1 } else { threads })
 }
 
 impl<F: Float> Index<F> {
@@ -92,20 +82,20 @@ impl<F: Float> Index<F> {
     /// # Panics
     ///
     /// If one of the two was built with labels and the other without.
-    pub fn join(&self, queries: &Self, threshold: Threshold<F>, parallel: bool) -> Pairs<F> {
+    pub fn join(&self, queries: &Self, threshold: Threshold<F>, threads: usize) -> Pairs<F> {
         assert!(
             self.is_labelled() == queries.is_labelled() || self.is_empty() || queries.is_empty(),
             "labels of one set"
         );
-        self.pairs(&Search { index: self, queries, threshold, ascending: false }, parallel)
+        self.pairs(&Search { index: self, queries, threshold, ascending: false }, threads)
     }
 
     /// The pairs within this index, each once and with the smaller number first.
-    pub fn self_join(&self, threshold: Threshold<F>, parallel: bool) -> Pairs<F> {
-        self.pairs(&Search { index: self, queries: self, threshold, ascending: true }, parallel)
+    pub fn self_join(&self, threshold: Threshold<F>, threads: usize) -> Pairs<F> {
+        self.pairs(&Search { index: self, queries: self, threshold, ascending: true }, threads)
     }
 
-    fn pairs(&self, search: &Search<'_, F>, parallel: bool) -> Pairs<F> {
+    fn pairs(&self, search: &Search<'_, F>, threads: usize) -> Pairs<F> {
         let (count, level) = (search.queries.numbers.len(), Level::best());
         // Many small parts, since some take longer; not so many that their buckets outweigh the pairs.
         let size = (count / 64).max(1 << 10);
@@ -114,9 +104,7 @@ impl<F: Float> Index<F> {
             search.run(level, number * size..count.min((number + 1) * size), &mut buckets);
             buckets
         };
-        let parts = 0..count.div_ceil(size);
-        let parts = if parallel { parts.into_par_iter().map(part).collect() } else { parts.map(part).collect() };
-        Pairs::in_order(parts, parallel)
+        Pairs::in_order(map(count.div_ceil(size), threads, part), threads)
     }
 }
 

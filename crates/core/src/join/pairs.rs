@@ -1,8 +1,7 @@
 //! Pairs as they are found, in any order, and the order they are given in.
 
-use rayon::prelude::*;
-
 use crate::float::Float;
+use crate::threads::each;
 
 /// Pairs of boxes and the overlap of each, by row and then by column: one entry per pair in each vector.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,8 +47,8 @@ impl<F: Float> Pairs<F> {
         Self { rows: Vec::new(), columns: Vec::new(), values: Vec::new() }
     }
 
-    /// Puts what several parts of the work have found in order, on the threads of the current pool.
-    pub(super) fn in_order(parts: Vec<Buckets<F>>, parallel: bool) -> Self {
+    /// Puts what several parts of the work have found in order.
+    pub(super) fn in_order(parts: Vec<Buckets<F>>, threads: usize) -> Self {
         let Some(first) = parts.first() else {
             return Self::none();
         };
@@ -75,13 +74,7 @@ impl<F: Float> Pairs<F> {
             );
             work.push((number << shift, bucket, out));
         }
-        let put =
-            |(first_row, bucket, out): (usize, Vec<Vec<Found<F>>>, _)| put_in_order(first_row, shift, bucket, out);
-        if parallel {
-            work.into_par_iter().for_each(put);
-        } else {
-            work.into_iter().for_each(put);
-        }
+        each(work.into_iter(), threads, |(first_row, bucket, out)| put_in_order(first_row, shift, bucket, out));
         pairs
     }
 }

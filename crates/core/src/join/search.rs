@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Threshold;
 use super::bound::{Bound, Reference};
-use super::index::{Index, Layer};
+use super::index::{Columns, Index, Layer};
 use super::pairs::{Buckets, Found};
 use crate::float::Float;
 use crate::overlap::formula::{Formula, IoaFirst, IoaSecond, Iom, Iou, Measured, intersection};
@@ -75,6 +75,7 @@ fn in_vectors<V: Vector>(
     found: &mut Buckets<V::Scalar>,
 ) {
     let hit = Hit { query: 0, start: 0, lanes: 0, values: [V::Scalar::ZERO; MAX_LANES] };
+    let columns = search.index.columns();
     let mut hits = Hits { list: [hit; WAITING], waiting: 0 };
     for position in positions {
         let corners = search.queries.corners(position);
@@ -83,10 +84,10 @@ fn in_vectors<V: Vector>(
         for run in search.index.near(layer, bound, corners, label) {
             // The ratio is no smaller than the variant (IoU for GIoU) and fast in vectors.
             match search.threshold.reference {
-                Reference::Larger => scan::<_, V>(Iou, search, (position, &a), run, &mut hits, found),
-                Reference::First => scan::<_, V>(IoaFirst, search, (position, &a), run, &mut hits, found),
-                Reference::Second => scan::<_, V>(IoaSecond, search, (position, &a), run, &mut hits, found),
-                Reference::Smaller => scan::<_, V>(Iom, search, (position, &a), run, &mut hits, found),
+                Reference::Larger => scan::<_, V>(Iou, search, (position, &a, columns), run, &mut hits, found),
+                Reference::First => scan::<_, V>(IoaFirst, search, (position, &a, columns), run, &mut hits, found),
+                Reference::Second => scan::<_, V>(IoaSecond, search, (position, &a, columns), run, &mut hits, found),
+                Reference::Smaller => scan::<_, V>(Iom, search, (position, &a, columns), run, &mut hits, found),
             }
         }
     }
@@ -98,17 +99,16 @@ fn in_vectors<V: Vector>(
 fn scan<R: Formula, V: Vector>(
     ratio: R,
     search: &Search<'_, V::Scalar>,
-    (position, a): (usize, &Measured<V>),
+    (position, a, columns): (usize, &Measured<V>, Columns<'_, V::Scalar>),
     run: Range<usize>,
     hits: &mut Hits<V::Scalar>,
     found: &mut Buckets<V::Scalar>,
 ) {
     let min = V::splat(search.threshold.min);
-    let index = search.index;
     let mut start = run.start;
     while start < run.end {
         // Reads past the run, or past all boxes where the columns are filled up, and ignores what it finds.
-        let b = Measured::new(index.vectors(start), false);
+        let b = Measured::new(columns.load(start), false);
         let values = ratio.value(a, &b, intersection(a, &b));
         let within = u32::MAX >> (u32::BITS - (run.end - start).min(V::LANES) as u32);
         let lanes = within & values.at_least(min).bits();

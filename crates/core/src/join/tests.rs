@@ -95,7 +95,7 @@ fn an_index_serves_many_thresholds() {
     assert_eq!((queries.len(), index.len(), Index::<f32>::build(&[], None).is_empty()), (60, 90, true));
     for (variant, min) in [(Variant::Iou, 0.3), (Variant::IoaFirst, 0.9), (Variant::Ciou, 0.01)] {
         let threshold = Threshold::new(variant, min).expect("a ratio");
-        assert_eq!(index.join(&queries, threshold, false), every_pair(&a, &b, variant, min));
+        assert_eq!(index.join(&queries, threshold, 1), every_pair(&a, &b, variant, min));
     }
 }
 

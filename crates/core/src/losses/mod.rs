@@ -11,12 +11,10 @@
 mod pair;
 mod slopes;
 
-use std::sync::Mutex;
-
 use crate::float::Float;
 use crate::overlap::{any_huge, is_huge};
 use crate::simd::{self, InstructionSet, Kernel, Level, MAX_LANES, Vector};
-use crate::threads::pool_is_alive;
+use crate::threads::each;
 use pair::{Overlap, single};
 use slopes::{Ciou, Diou, Eiou, Giou, Iou};
 
@@ -82,26 +80,11 @@ pub fn value_and_gradient<F: Float>(
             redo_huge(loss, pred, target, values, gradient);
         }
     };
-    if threads == 1 || count < 2 * PART || !pool_is_alive() {
-        fill(0, values, gradient);
-        return;
+    if threads == 1 || count < 2 * PART {
+        return fill(0, values, gradient);
     }
-    let available = rayon::current_num_threads();
-    let threads = if threads == 0 { available } else { threads.min(available) };
-    let helpers = threads.min(count.div_ceil(PART)) - 1;
-    let parts = Mutex::new(values.chunks_mut(PART).zip(gradient.chunks_mut(PART)).enumerate());
-    let next = || parts.lock().expect("nothing panics under the lock").next();
-    let work = || {
-        while let Some((number, (values, gradient))) = next() {
-            fill(number * PART, values, gradient);
-        }
-    };
-    rayon::in_place_scope(|scope| {
-        for _ in 0..helpers {
-            scope.spawn(|_| work());
-        }
-        work();
-    });
+    let parts = values.chunks_mut(PART).zip(gradient.chunks_mut(PART)).enumerate();
+    each(parts, threads, |(number, (values, gradient))| fill(number * PART, values, gradient));
 }
 
 /// The pairs a thread takes at a time: about 50 microseconds of work, many times what it costs to wake a thread.

@@ -2,8 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use rayon::prelude::*;
-
 use super::nearby::{NO_LIMIT, Query, Space, Visitor};
 use super::{Rule, WORTH_THREADS};
 use crate::float::Float;
@@ -11,7 +9,7 @@ use crate::join::bound::Bound;
 use crate::join::{Index, Set};
 use crate::overlap::single;
 use crate::simd::{self, InstructionSet, Kernel, Level};
-use crate::threads::with_threads;
+use crate::threads::fill;
 
 /// Boxes a thread takes at a time.
 const PART: usize = 1 << 11;
@@ -39,15 +37,8 @@ pub fn first_suppressors<F: Float>(
     let index = Index::build(kept.boxes, kept.labels);
     let space = Space::new(&index, Query { variant, reference, min: rule.min });
     let level = Level::best();
-    let fill = |(part, found): (usize, &mut [Option<(u32, F)>])| {
-        let start = part * PART;
-        simd::run(level, Part { space: &space, others, start, found });
-    };
-    if threads == 1 || others.boxes.len() < WORTH_THREADS {
-        found.chunks_mut(PART).enumerate().for_each(fill);
-    } else {
-        with_threads(threads, || found.par_chunks_mut(PART).enumerate().for_each(fill));
-    }
+    let threads = if others.boxes.len() < WORTH_THREADS { 1 } else { threads };
+    fill(&mut found, PART, threads, &|start, found| simd::run(level, Part { space: &space, others, start, found }));
     found
 }
 

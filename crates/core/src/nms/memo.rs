@@ -7,12 +7,11 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use rayon::prelude::*;
-
 use super::nearby::{Query, Space, Visitor};
 use crate::float::Float;
 use crate::join::Index;
 use crate::simd::{self, InstructionSet, Kernel, Level, Vector};
+use crate::threads::each;
 
 /// What is known of a box.
 const UNKNOWN: u8 = 0;
@@ -28,7 +27,7 @@ pub fn survivors<F: Float>(
     labels: Option<&[i64]>,
     query: Query<F>,
     level: Level,
-    parallel: bool,
+    threads: usize,
 ) -> Vec<bool> {
     let index = Index::build(&boxes, labels);
     // Those that overlap nothing are not in the index.
@@ -41,12 +40,7 @@ pub fn survivors<F: Float>(
         let positions = number * PART..count.min((number + 1) * PART);
         simd::run(level, Part { asked: &asked, positions });
     };
-    let parts = 0..count.div_ceil(PART);
-    if parallel {
-        parts.into_par_iter().for_each(settle);
-    } else {
-        parts.for_each(settle);
-    }
+    each(0..count.div_ceil(PART), threads, settle);
     for (&number, state) in index.numbers.iter().zip(states) {
         survive[number as usize] = state.into_inner() == KEPT;
     }

@@ -19,7 +19,6 @@ use crate::float::Float;
 use crate::join::bound::Reference;
 use crate::overlap::{Variant, is_huge};
 use crate::simd::Level;
-use crate::threads::with_threads;
 
 pub use explain::first_suppressors;
 pub use order::{Score, by_score};
@@ -77,11 +76,8 @@ pub fn survivors<F: Float, S: Score>(
     let kept = match rule.exchanged {
         Some((variant, reference)) if sorted.len() >= WORTH_INDEX || sorted.iter().any(is_huge) => {
             let query = nearby::Query { variant, reference, min: rule.min };
-            if threads == 1 || sorted.len() < WORTH_THREADS {
-                memo::survivors(sorted, labels, query, Level::best(), false)
-            } else {
-                with_threads(threads, || memo::survivors(sorted, labels, query, Level::best(), true))
-            }
+            let threads = if sorted.len() < WORTH_THREADS { 1 } else { threads };
+            memo::survivors(sorted, labels, query, Level::best(), threads)
         }
         Some(_) => forward::near(&sorted, labels, rule, Level::best()),
         None => forward::far(&sorted, labels, rule),

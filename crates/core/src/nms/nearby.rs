@@ -5,6 +5,7 @@ use std::ops::{ControlFlow, Range};
 use crate::float::Float;
 use crate::join::Index;
 use crate::join::bound::{Bound, Reference};
+use crate::join::index::Columns;
 use crate::number::{Number, min};
 use crate::overlap::formula::{Measured, intersection};
 use crate::overlap::{Variant, is_huge, single};
@@ -90,6 +91,7 @@ impl<'a, F: Float> Space<'a, F> {
         visitor: &mut impl Visitor,
     ) -> ControlFlow<()> {
         let a = Measured::new(splat(corners), false);
+        let scan = Scan { columns: self.index.columns(), ranks: &self.ranks, part: V::splat(self.part), a };
         let huge = is_huge(&corners);
         for layer in &self.index.layers {
             let bound = if exact && layer.exact { self.bound } else { self.bound.intersecting() };
@@ -100,37 +102,43 @@ impl<'a, F: Float> Space<'a, F> {
                 }
                 // A loop of its own for each: the choice is made before it.
                 match self.query.reference {
-                    Reference::Larger => self.scan::<V>(Reference::Larger, &a, run, visitor)?,
-                    Reference::First => self.scan::<V>(Reference::First, &a, run, visitor)?,
-                    Reference::Second => self.scan::<V>(Reference::Second, &a, run, visitor)?,
-                    Reference::Smaller => self.scan::<V>(Reference::Smaller, &a, run, visitor)?,
+                    Reference::Larger => scan.run(Reference::Larger, run, visitor)?,
+                    Reference::First => scan.run(Reference::First, run, visitor)?,
+                    Reference::Second => scan.run(Reference::Second, run, visitor)?,
+                    Reference::Smaller => scan.run(Reference::Smaller, run, visitor)?,
                 }
             }
         }
         ControlFlow::Continue(())
     }
+}
 
+/// What the inner loop reads: nothing that the visitor could write.
+struct Scan<'a, V: Vector> {
+    columns: Columns<'a, V::Scalar>,
+    ranks: &'a [u32],
+    part: V,
+    /// The box that asks.
+    a: Measured<V>,
+}
+
+impl<V: Vector> Scan<'_, V> {
     /// Shows the visitor the boxes of a run that may overlap.
     #[inline(always)]
-    fn scan<V: Vector<Scalar = F>>(
-        &self,
-        reference: Reference,
-        a: &Measured<V>,
-        run: Range<usize>,
-        visitor: &mut impl Visitor,
-    ) -> ControlFlow<()> {
-        let part = V::splat(self.part);
+    fn run(&self, reference: Reference, run: Range<usize>, visitor: &mut impl Visitor) -> ControlFlow<()> {
         let mut start = run.start;
         while start < run.end {
             // Reads past the run and ignores what it finds.
-            let b = Measured::new(self.index.vectors(start), false);
-            let inter = intersection(a, &b);
-            let near = inter.is_positive() & inter.at_least(part * divisor(reference, a, &b, inter));
+            let b = Measured::new(self.columns.load(start), false);
+            let inter = intersection(&self.a, &b);
+            let near = inter.is_positive() & inter.at_least(self.part * divisor(reference, &self.a, &b, inter));
             let mut lanes = near.bits() & V::below(&self.ranks[start..], visitor.limit());
-            lanes &= u32::MAX >> (u32::BITS - (run.end - start).min(V::LANES) as u32);
-            while lanes != 0 {
-                visitor.visit(start + lanes.trailing_zeros() as usize)?;
-                lanes &= lanes - 1;
+            if lanes != 0 {
+                lanes &= u32::MAX >> (u32::BITS - (run.end - start).min(V::LANES) as u32);
+                while lanes != 0 {
+                    visitor.visit(start + lanes.trailing_zeros() as usize)?;
+                    lanes &= lanes - 1;
+                }
             }
             start += V::LANES;
         }

@@ -35,9 +35,12 @@ impl<V: Formula, F: Float> Kernel for TablePart<'_, V, F> {
             let is_short = line.len() < lanes;
             let target = if is_short { &mut short[..lanes] } else { &mut *line };
             let last = target.len() - lanes;
+            // The last vector may overlap the one before it and write some values twice, which is cheaper than a short
+            // copy. It comes first, then the first vector, then those from the first aligned place on: a line of the
+            // cache that was streamed is not touched again.
             let to_aligned = if stream { target.as_ptr().align_offset(lanes * size_of::<F>()) } else { 0 };
-            let mut next = if to_aligned == 0 { lanes } else { to_aligned };
-            let mut at = 0;
+            let (mut at, mut next) = (last, 0);
+            let mut after = if to_aligned == 0 { lanes } else { to_aligned };
             loop {
                 let b = others.load::<F::Vector<I>>(at);
                 let values = formula.value(&a, &b, intersection(&a, &b));
@@ -46,12 +49,11 @@ impl<V: Formula, F: Float> Kernel for TablePart<'_, V, F> {
                     let to = target.as_mut_ptr().add(at);
                     if stream { values.stream_to(to) } else { values.store_to(to) }
                 }
-                if at == last {
+                if next >= last {
                     break;
                 }
-                // The last vector overlaps the one before it and writes some values twice: cheaper than a short copy.
-                at = next.min(last);
-                next += lanes;
+                (at, next) = (next, after);
+                after += lanes;
             }
             if is_short {
                 line.copy_from_slice(&short[..line.len()]);

@@ -10,11 +10,9 @@ pub(crate) mod columns;
 pub(crate) mod formula;
 mod kernel;
 
-use std::sync::Mutex;
-
 use crate::float::Float;
 use crate::simd::{self, Level};
-use crate::threads::pool_is_alive;
+use crate::threads::{available, fill};
 use columns::Columns;
 use formula::{Formula, Measured};
 use kernel::{Sequence, TablePart};
@@ -299,31 +297,13 @@ pub fn elementwise<F: Float>(variant: Variant, boxes1: &[[F; 4]], boxes2: &[[F; 
     });
 }
 
-/// Runs `fill(start, part)` for every part of `out`, on several threads where that is worth it.
-///
-/// The calling thread takes parts too and does not wait for the pool to wake up, which would cost as much as a part.
-fn in_parts<F: Float>(out: &mut [F], threads: usize, fill: &(dyn Fn(usize, &mut [F]) + Sync)) {
-    if threads == 1 || out.len() < 2 * MIN_PART || !pool_is_alive() {
-        fill(0, out);
-        return;
+/// Calls `work` with the parts of `out`, on several threads where that is worth it.
+fn in_parts<F: Float>(out: &mut [F], threads: usize, work: &(dyn Fn(usize, &mut [F]) + Sync)) {
+    if threads == 1 || out.len() < 2 * MIN_PART {
+        return work(0, out);
     }
-    let available = rayon::current_num_threads();
-    let threads = if threads == 0 { available } else { threads.min(available) };
-    let part = (out.len() / (8 * threads)).clamp(MIN_PART, MAX_PART);
-    let helpers = threads.min(out.len().div_ceil(part)) - 1;
-    let parts = Mutex::new(out.chunks_mut(part).enumerate());
-    let next = || parts.lock().expect("nothing panics under the lock").next();
-    let work = || {
-        while let Some((number, out)) = next() {
-            fill(number * part, out);
-        }
-    };
-    rayon::in_place_scope(|scope| {
-        for _ in 0..helpers {
-            scope.spawn(|_| work());
-        }
-        work();
-    });
+    let part = out.len() / (8 * if threads == 0 { available() } else { threads.min(available()) });
+    fill(out, part.clamp(MIN_PART, MAX_PART), threads, work);
 }
 
 /// Whether a set has boxes whose squares overflow. Without an early end, so that it runs in vectors.

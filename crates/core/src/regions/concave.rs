@@ -5,12 +5,10 @@
 //! its first corner, each with the sign of its turn: together they count every point inside once and every other not at
 //! all (as in the shoelace formula), so the area shared is the sum of what the triangles share, with their signs.
 
-use rayon::prelude::*;
-
 use crate::overlap::areas::AreaMeasure;
 use crate::regions::convex::Polygons;
 use crate::regions::convex::clip::{Point, Scratch, intersection_area, signed_area, winding_area};
-use crate::threads::with_threads;
+use crate::threads::each_with;
 
 /// Simple polygons, of which it is known which are convex.
 pub struct SimplePolygons<'a> {
@@ -20,7 +18,7 @@ pub struct SimplePolygons<'a> {
     pub convex: &'a [bool],
 }
 
-/// Fewer pairs are not worth a second thread.
+/// Pairs a thread takes at a time. Fewer are not worth a second thread.
 const PART: usize = 1 << 6;
 
 /// The measure of the pairs with these positions, which are within the sets.
@@ -38,18 +36,16 @@ pub fn pairs(
 ) -> Vec<f64> {
     assert_eq!(rows.len(), columns.len(), "a row and a column per pair");
     let position = |number: i64| usize::try_from(number).expect("positions are not negative");
-    let value = |scratch: &mut Scratch, (&row, &column): (&i64, &i64)| {
-        let (row, column) = (position(row), position(column));
-        let shared = intersection(first, row, second, column, scratch);
-        measure.of(shared, first.polygons.area(row), second.polygons.area(column))
+    let mut values = vec![0.0; rows.len()];
+    let fill = |scratch: &mut Scratch, (number, values): (usize, &mut [f64])| {
+        for (place, value) in (number * PART..).zip(values) {
+            let (row, column) = (position(rows[place]), position(columns[place]));
+            let shared = intersection(first, row, second, column, scratch);
+            *value = measure.of(shared, first.polygons.area(row), second.polygons.area(column));
+        }
     };
-    if threads == 1 || rows.len() < 2 * PART {
-        let mut scratch = Scratch::default();
-        return rows.iter().zip(columns).map(|pair| value(&mut scratch, pair)).collect();
-    }
-    with_threads(threads, || {
-        rows.par_iter().zip(columns).with_min_len(PART).map_init(Scratch::default, value).collect()
-    })
+    each_with(values.chunks_mut(PART).enumerate(), threads, Scratch::default, fill);
+    values
 }
 
 /// For each polygon, the sum over all parts of the plane of their area times the square of how often it goes around them.

@@ -5,10 +5,8 @@
 
 pub mod clip;
 
-use rayon::prelude::*;
-
 use crate::overlap::areas::AreaMeasure;
-use crate::threads::with_threads;
+use crate::threads::each_with;
 use clip::{Point, Scratch, intersection_area, signed_area};
 
 /// Polygons, ready to be compared.
@@ -107,14 +105,14 @@ impl Polygons {
 
 const NOWHERE: [f64; 4] = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
 
-/// Fewer pairs are not worth a second thread.
+/// Pairs a thread takes at a time. Fewer are not worth a second thread.
 const PART: usize = 1 << 10;
 
 /// Every polygon of one set against every polygon of the other: row by row.
 pub fn pairwise(measure: AreaMeasure, first: &Polygons, second: &Polygons, threads: usize) -> Vec<f64> {
     let width = second.len();
     let pair = |place: usize| (place / width, place % width);
-    fill(measure, first, second, first.len() * width, pair, threads)
+    fill(measure, first, second, first.len() * width, &pair, threads)
 }
 
 /// The pairs of two sequences of one length.
@@ -124,7 +122,7 @@ pub fn pairwise(measure: AreaMeasure, first: &Polygons, second: &Polygons, threa
 /// If their lengths differ.
 pub fn elementwise(measure: AreaMeasure, first: &Polygons, second: &Polygons, threads: usize) -> Vec<f64> {
     assert_eq!(first.len(), second.len(), "one of each per pair");
-    fill(measure, first, second, first.len(), |place| (place, place), threads)
+    fill(measure, first, second, first.len(), &|place| (place, place), threads)
 }
 
 /// The pairs with these positions, which are within the sets.
@@ -142,7 +140,7 @@ pub fn pairs(
 ) -> Vec<f64> {
     assert_eq!(rows.len(), columns.len(), "a row and a column per pair");
     let position = |number: i64| usize::try_from(number).expect("positions are not negative");
-    fill(measure, first, second, rows.len(), |place| (position(rows[place]), position(columns[place])), threads)
+    fill(measure, first, second, rows.len(), &|place| (position(rows[place]), position(columns[place])), threads)
 }
 
 fn fill(
@@ -150,24 +148,17 @@ fn fill(
     first: &Polygons,
     second: &Polygons,
     count: usize,
-    pair: impl Fn(usize) -> (usize, usize) + Sync,
+    pair: &(dyn Fn(usize) -> (usize, usize) + Sync),
     threads: usize,
 ) -> Vec<f64> {
     let mut values = vec![0.0; count];
-    let part = |number: usize, values: &mut [f64]| {
-        let mut scratch = Scratch::default();
+    let part = |scratch: &mut Scratch, (number, values): (usize, &mut [f64])| {
         for (place, value) in (number * PART..).zip(values) {
             let (row, column) = pair(place);
-            *value = first.measure(measure, row, second, column, &mut scratch);
+            *value = first.measure(measure, row, second, column, scratch);
         }
     };
-    if threads == 1 || count < 2 * PART {
-        values.chunks_mut(PART).enumerate().for_each(|(number, values)| part(number, values));
-    } else {
-        with_threads(threads, || {
-            values.par_chunks_mut(PART).enumerate().for_each(|(number, values)| part(number, values));
-        });
-    }
+    each_with(values.chunks_mut(PART).enumerate(), threads, Scratch::default, part);
     values
 }
 

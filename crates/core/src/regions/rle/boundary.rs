@@ -3,11 +3,9 @@
 //! Reference: Cheng et al., Boundary IoU: Improving Object-Centric Image Segmentation Evaluation, CVPR 2021,
 //! arXiv:2103.16562.
 
-use rayon::prelude::*;
-
 use super::bits::Bits;
 use super::{Mask, MaskList, Masks, Size};
-use crate::threads::with_threads;
+use crate::threads::map;
 
 /// The distance in pixels for an image of this size: a share of its diagonal, rounded to even at a half, at least 1.
 pub fn distance(size: Size, ratio: f64) -> u32 {
@@ -25,11 +23,8 @@ pub fn boundaries(masks: Masks<'_>, ratio: f64, threads: usize) -> MaskList {
         (mask.size, runs)
     };
     let mut list = MaskList::default();
-    list.extend(if masks.len() > 1 && masks.runs.len() > 4096 {
-        with_threads(threads, || (0..masks.len()).into_par_iter().map(one).collect())
-    } else {
-        (0..masks.len()).map(one).collect()
-    });
+    let threads = if masks.runs.len() > 4096 { threads } else { 1 };
+    list.extend(map(masks.len(), threads, one));
     list
 }
 

@@ -1,13 +1,11 @@
 //! How much do masks of one size overlap?
 
-use rayon::prelude::*;
-
 use super::bits::Bits;
 use super::spans::{self, Layer};
 use super::{Mask, Masks};
 use crate::overlap::areas::AreaMeasure;
 use crate::simd::{self, InstructionSet, Kernel, Level};
-use crate::threads::with_threads;
+use crate::threads::{each, fill, map};
 
 /// A mask whose bits take more words than this for each run is compared by runs: bits would be slower, and take much
 /// more memory.
@@ -165,17 +163,12 @@ pub fn pairwise(
         };
         simd::run(level, Row { measure, first, second, crowd, out });
     };
-    if out.len() < PAIRS_FOR_THREADS {
-        let second: Vec<_> = second.iter().map(Prepared::new).collect();
-        return out.chunks_mut(columns).enumerate().for_each(|item| row(&second, 0, item));
+    let threads = if out.len() < PAIRS_FOR_THREADS { 1 } else { threads };
+    for from in (0..columns).step_by(part) {
+        let count = part.min(columns - from);
+        let second = map(count, threads, |index| Prepared::new(second.get(from + index)));
+        each(out.chunks_mut(columns).enumerate(), threads, |item| row(&second, from, item));
     }
-    with_threads(threads, || {
-        for from in (0..columns).step_by(part) {
-            let indices = from..columns.min(from + part);
-            let second: Vec<_> = indices.into_par_iter().map(|index| Prepared::new(second.get(index))).collect();
-            out.par_chunks_mut(columns).enumerate().for_each(|item| row(&second, from, item));
-        }
-    });
 }
 
 /// The overlaps of pairs of masks of one size, given by the positions of both in their sets.
@@ -188,24 +181,21 @@ pub fn pairs(
     threads: usize,
 ) -> Vec<f64> {
     let level = Level::best();
-    with_threads(threads, || {
-        // Only masks that occur are prepared, and each once.
-        let (first, second) = (wanted(first, rows), wanted(second, columns));
-        let mut out = vec![0.0; rows.len()];
-        let work = (rows.par_chunks(PAIRS_FOR_THREADS), columns.par_chunks(PAIRS_FOR_THREADS));
-        work.into_par_iter().zip(out.par_chunks_mut(PAIRS_FOR_THREADS)).for_each(|((rows, columns), out)| {
-            simd::run(level, Pairs { measure, first: &first, second: &second, rows, columns, out });
-        });
-        out
-    })
+    // Only masks that occur are prepared, and each once.
+    let (first, second) = (wanted(first, rows, threads), wanted(second, columns, threads));
+    let mut out = vec![0.0; rows.len()];
+    fill(&mut out, PAIRS_FOR_THREADS, threads, &|start, out| {
+        let [rows, columns] = [rows, columns].map(|positions| &positions[start..][..out.len()]);
+        simd::run(level, Pairs { measure, first: &first, second: &second, rows, columns, out });
+    });
+    out
 }
 
 /// The masks at these positions, prepared.
-fn wanted<'a>(masks: Masks<'a>, positions: &[i64]) -> Vec<Option<Prepared<'a>>> {
+fn wanted<'a>(masks: Masks<'a>, positions: &[i64], threads: usize) -> Vec<Option<Prepared<'a>>> {
     let mut wanted = vec![false; masks.len()];
     positions.iter().for_each(|&position| wanted[position as usize] = true);
-    let prepare = |(index, wanted): (usize, bool)| wanted.then(|| Prepared::new(masks.get(index)));
-    wanted.into_par_iter().enumerate().map(prepare).collect()
+    map(masks.len(), threads, |index| wanted[index].then(|| Prepared::new(masks.get(index))))
 }
 
 /// Some pairs.
@@ -238,8 +228,5 @@ pub fn elementwise(measure: AreaMeasure, first: Masks<'_>, second: Masks<'_>, th
         let common = common_runs(first.runs, second.runs);
         measure.of(f64::from(common), f64::from(first.area()), f64::from(second.area()))
     };
-    if first.len() < PAIRS_FOR_THREADS {
-        return (0..first.len()).map(one).collect();
-    }
-    with_threads(threads, || (0..first.len()).into_par_iter().map(one).collect())
+    map(first.len(), if first.len() < PAIRS_FOR_THREADS { 1 } else { threads }, one)
 }

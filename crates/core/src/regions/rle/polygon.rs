@@ -7,10 +7,8 @@
 
 use std::ops::RangeInclusive;
 
-use rayon::prelude::*;
-
 use super::{MaskList, Problem, Size, merge};
-use crate::threads::with_threads;
+use crate::threads::map;
 
 /// Points of the fine grid in a pixel.
 const SCALE: f64 = 5.0;
@@ -36,21 +34,18 @@ pub struct Polygons<'a> {
 /// The masks of polygons, each of its size; the polygons of a mask are united. The error names the mask and, within it,
 /// the polygon.
 pub fn masks(polygons: Polygons<'_>, sizes: &[Size], threads: usize) -> Result<MaskList, (usize, usize, Problem)> {
-    let one = |(index, &size): (usize, &Size)| {
+    let one = |index: usize| {
+        let size = sizes[index];
         let rings = polygons.parts[index]..polygons.parts[index + 1];
         let rings = rings.map(|ring| &polygons.numbers[polygons.rings[ring]..polygons.rings[ring + 1]]);
         let runs = mask(rings, size).map_err(|(part, problem)| (index, part, problem))?;
         Ok((size, runs))
     };
-    let made: Result<Vec<_>, _> = if polygons.numbers.len() >= NUMBERS_FOR_THREADS && sizes.len() > 1 {
-        // The first error, whichever thread finds another sooner.
-        let made: Vec<_> = with_threads(threads, || sizes.par_iter().enumerate().map(one).collect());
-        made.into_iter().collect()
-    } else {
-        sizes.iter().enumerate().map(one).collect()
-    };
+    let threads = if polygons.numbers.len() < NUMBERS_FOR_THREADS { 1 } else { threads };
+    let made = map(sizes.len(), threads, one);
     let mut list = MaskList::default();
-    list.extend(made?);
+    // The first error, whichever thread finds another sooner.
+    list.extend(made.into_iter().collect::<Result<_, _>>()?);
     Ok(list)
 }
 

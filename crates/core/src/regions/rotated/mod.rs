@@ -4,12 +4,10 @@
 
 pub(crate) mod shared;
 
-use rayon::prelude::*;
-
 use crate::overlap::areas::AreaMeasure;
 use crate::regions::convex::clip::Point;
 use crate::simd::{self, InstructionSet, Kernel, Level};
-use crate::threads::with_threads;
+use crate::threads::fill;
 use shared::{AREA, BLOCK, Columns, Row, may_meet, shared};
 
 /// What the fifth number of a rectangle, its angle, means.
@@ -177,7 +175,7 @@ pub fn pairwise(measure: AreaMeasure, first: &Rectangles, second: &Rectangles, t
     let width = second.len();
     let sweep = Sweep::new(second, first.len());
     let part = (PART / width.max(1)).max(1) * width;
-    in_parts(first.len() * width, part, threads, |start, out| {
+    in_parts(first.len() * width, part, threads, &|start, out| {
         let rows = &first.rows[start / width..][..out.len() / width];
         simd::run(Level::best(), PairwisePart { measure, rows, second: &sweep, out });
     })
@@ -190,7 +188,7 @@ pub fn pairwise(measure: AreaMeasure, first: &Rectangles, second: &Rectangles, t
 /// If their lengths differ.
 pub fn elementwise(measure: AreaMeasure, first: &Rectangles, second: &Rectangles, threads: usize) -> Vec<f64> {
     assert_eq!(first.len(), second.len(), "one of each per pair");
-    in_parts(first.len(), PART, threads, |start, out| {
+    in_parts(first.len(), PART, threads, &|start, out| {
         let end = start + out.len();
         let pairs = first.rows[start..end].iter().zip(&second.rows[start..end]);
         simd::run(Level::best(), Pairs { measure, pairs, out });
@@ -211,7 +209,7 @@ pub fn pairs(
     threads: usize,
 ) -> Vec<f64> {
     assert_eq!(rows.len(), columns.len(), "a row and a column per pair");
-    in_parts(rows.len(), PART, threads, |start, out| {
+    in_parts(rows.len(), PART, threads, &|start, out| {
         let end = start + out.len();
         let (rows, columns) = (rows[start..end].iter(), columns[start..end].iter());
         let pairs = rows.zip(columns).map(|(&row, &column)| (&first.rows[row as usize], &second.rows[column as usize]));
@@ -219,17 +217,10 @@ pub fn pairs(
     })
 }
 
-fn in_parts(count: usize, part: usize, threads: usize, fill: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
+fn in_parts(count: usize, part: usize, threads: usize, work: &(dyn Fn(usize, &mut [f64]) + Sync)) -> Vec<f64> {
     let mut values = vec![0.0; count];
-    if count == 0 {
-        return values;
-    }
-    if threads == 1 || count < 2 * PART {
-        fill(0, &mut values);
-    } else {
-        with_threads(threads, || {
-            values.par_chunks_mut(part).enumerate().for_each(|(number, out)| fill(number * part, out));
-        });
+    if count > 0 {
+        fill(&mut values, part, if count < 2 * PART { 1 } else { threads }, work);
     }
     values
 }
