@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
+from ioukit._checks import check_choice
 from ioukit.overlap._measure import Measure, ioa
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ def rule_of(metric: str, of: str | None, iou_threshold: float, suppress: str) ->
         if metric == "ioa":
             raise ValueError(f"unknown of={of!r}; choose from second, first")
         raise ValueError(f"of={of!r} is for metric='ioa' alone, got metric={metric!r}")
-    if suppress not in ("above", "at_or_above"):
-        raise ValueError(f"unknown suppress {suppress!r}; choose from above, at_or_above")
+    check_choice("suppress", suppress, get_args(Suppress))
     try:
         threshold = float(iou_threshold)
     except (TypeError, ValueError):
