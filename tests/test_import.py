@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import ioukit
+
 # Loaded by nobody who only asks for boxes, or slow to load.
 HEAVY = {
     "asyncio",
@@ -37,6 +39,11 @@ HEAVY = {
 
 # Packages whose names are fetched when they are asked for.
 ROOMS = ("diagnosis", "evaluation", "overlap", "postprocess", "regions")
+# Attributes of `ioukit`, all but `torch`, which needs an extra.
+PACKAGES = (
+    *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "losses", "overlap", "plots"),
+    *("postprocess", "regions", "report", "typing"),
+)
 
 
 def fresh(program: str, environment: dict[str, str] | None = None) -> str:
@@ -75,6 +82,42 @@ def test_nothing_is_loaded_that_nobody_asked_for() -> None:
     asked = set(json.loads(fresh("import sys, json; from ioukit import nms; print(json.dumps(sorted(sys.modules)))")))
     assert "ioukit.postprocess.greedy" in asked
     assert not {"ioukit.regions.polygons", "ioukit.evaluation", "ioukit.postprocess.tiles"} & asked
+
+
+def test_packages_are_attributes_that_are_loaded_when_they_are_asked_for() -> None:
+    """`import ioukit` and then `ioukit.plots.grid_figure`, as the pages write it."""
+    program = f"""
+import sys, ioukit
+packages = {PACKAGES!r}
+early = [name for name in packages if f"ioukit.{{name}}" in sys.modules]
+missing = [name for name in packages if name not in dir(ioukit)]
+assert (early, missing) == ([], []), (early, missing)
+for name in packages:
+    assert getattr(ioukit, name) is sys.modules[f"ioukit.{{name}}"]
+for name in ("detectron2", "docsaidkit", "pycocotools", "torchvision_ops"):
+    assert getattr(ioukit.compat, name) is sys.modules[f"ioukit.compat.{{name}}"]
+print(ioukit.plots.grid_figure.__name__, ioukit.losses.giou_loss.__name__, ioukit.compat.pycocotools.mask.iou.__name__)
+"""
+    assert fresh(program) == "grid_figure giou_loss iou\n"
+    assert not {*PACKAGES, "torch"} & set(ioukit.__all__)
+
+
+def test_every_public_package_is_an_attribute() -> None:
+    folders = {path.parent.name for path in Path(ioukit.__file__).parent.glob("*/__init__.py")}
+    assert {*PACKAGES, "torch"} == {*folders, "errors", "typing"} - {"cli"}  # the command, which Python does not call
+
+
+def test_a_package_that_needs_an_extra_names_it() -> None:
+    program = """
+import sys, ioukit
+sys.modules["torch"] = None  # as if it were not installed
+assert not hasattr(ioukit, "torch")
+try:
+    ioukit.torch
+except AttributeError as error:
+    print(error)
+"""
+    assert fresh(program).endswith("ioukit.torch needs torch: pip install 'ioukit[torch]'\n")
 
 
 @pytest.mark.parametrize("package", ["ioukit", *(f"ioukit.{room}" for room in ROOMS)])

@@ -1,4 +1,4 @@
-"""Writes docs/variants.md from the table of overlaps: `python docs/build/make_variants.py`."""
+"""Writes docs/variants.md from the table of overlap measures: `python docs/build/make_variants.py`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ HEAD = """# Overlaps
 
 Written by `docs/build/make_variants.py` from `src/ioukit/overlap/variants.py`.
 
-A and B are boxes, half-open regions of the plane, so that touching boxes share nothing; |A| is an area, C the smallest
-box around both. 0/0 counts as 0: no formula has an epsilon. Every row has a function `pairwise_<name>`, (N, 4) and
-(M, 4) to (N, M), and `elementwise_<name>`, (..., 4) and (..., 4) to (...).
+A and B are boxes. They are half-open regions of the plane, so boxes that touch have no intersection. |A| is an area,
+and C is the smallest box around both. 0/0 counts as 0; no formula has an epsilon. Every measure has a function
+`pairwise_<name>`, from (N, 4) and (M, 4) to (N, M), and a function `elementwise_<name>`, from (..., 4) and (..., 4) to
+(...).
 
-"Gradient" speaks of the arrays that have one (PyTorch, JAX). It is finite everywhere: where a formula has a kink the
-gradient is 0 or, at a tie of two corners, the mean of both sides.
+"Gradient" is the gradient of the value, for arrays that have one (PyTorch, JAX). It is finite everywhere. Where a
+formula has a kink, the gradient is 0; where two corners are equal, it is the mean of both sides.
 """
 
 
@@ -40,7 +41,7 @@ def section(row: Variant) -> str:
 
 
 def _of_itself(row: Variant) -> str:
-    return "" if row.of_itself is None else f"{row.of_itself:g} for a box and itself."
+    return "" if row.of_itself is None else f"{row.of_itself:g} for a box with itself."
 
 
 def page() -> str:

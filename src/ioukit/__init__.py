@@ -1,6 +1,6 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector.
 
-The names are those of the stub beside this file.
+The public names are in the stub ``__init__.pyi``.
 """
 
 from ioukit._exports import attach

@@ -1,5 +1,20 @@
 """One overlap (IoU, Jaccard index) engine for the whole life of an object detector."""
 
+from ioukit import anchors as anchors
+from ioukit import assign as assign
+from ioukit import compat as compat
+from ioukit import datasets as datasets
+from ioukit import diagnosis as diagnosis
+from ioukit import errors as errors
+from ioukit import evaluation as evaluation
+from ioukit import losses as losses
+from ioukit import overlap as overlap
+from ioukit import plots as plots
+from ioukit import postprocess as postprocess
+from ioukit import regions as regions
+from ioukit import report as report
+from ioukit import torch as torch
+from ioukit import typing as typing
 from ioukit._core import __version__
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.diagnosis import Diagnosis, Finding, diagnose

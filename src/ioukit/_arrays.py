@@ -1,6 +1,6 @@
 """Which library does an array come from, and in which dtype is it computed?
 
-No library is imported here to find out: an array of one can only exist where its library has been imported already.
+No library is imported to find out: where an array exists, its library has been imported already.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _LARGEST_INTEGER = 2**53  # up to here every integer is a float64
 
 
 def as_floats(data: object, name: str) -> FloatArray:
-    """An array of float16, float32 or float64 as it is; integers, bools and nested lists as float64.
+    """The data as a floating array: float16, float32 and float64 as they are, integers, bools and lists as float64.
 
     Args:
         data: A NumPy array, list or tuple.
         name: What messages call it.
 
     Raises:
-        TypeError: If it is another kind of object, or does not hold real numbers.
+        TypeError: If the data are of another type, or do not hold real numbers.
         ValueError: If a list is ragged, or an integer has no exact float64.
     """
-    if type(data) is np.ndarray and data.dtype in _FLOATS:  # the common case, at the cost of one look-up
+    if type(data) is np.ndarray and data.dtype in _FLOATS:  # the common case, with one look-up
         return data
     if not isinstance(data, (np.ndarray, list, tuple)) or isinstance(data, np.ma.MaskedArray):
         raise TypeError(f"{name} must be Boxes, a NumPy array or nested lists, got {type(data).__name__}")
@@ -65,12 +65,12 @@ def as_floats(data: object, name: str) -> FloatArray:
 
 
 def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Float32 for float16, whose squares end at 65504; the others compute in themselves."""
+    """Float32 for float16, in which squares beyond 65504 overflow; every other dtype itself."""
     return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
 def library_of(array: object) -> str:
-    """``"torch"``, ``"jax"``, ``"cupy"`` or the name of another array API library; ``"numpy"`` for all else."""
+    """``"torch"``, ``"jax"``, ``"cupy"`` or another library of the array API; ``"numpy"`` for everything else."""
     if type(array) is np.ndarray:
         return "numpy"
     for library, kind in (("torch", "Tensor"), ("jax", "Array"), ("cupy", "ndarray")):
@@ -83,24 +83,24 @@ def library_of(array: object) -> str:
 
 
 def one_library(boxes1: object, boxes2: object, out: object = None) -> str:
-    """The library of both sets, and of ``out`` if it is given.
+    """The library of both sets, and of ``out`` if that is given.
 
     Raises:
-        TypeError: If they come from more than one.
+        TypeError: If the arrays come from more than one library.
     """
     library = library_of(boxes1)
     if library_of(boxes2) != library or (out is not None and library_of(out) != library):
         given = {"boxes1": boxes1, "boxes2": boxes2, "out": out}
-        came = [f"{name} is {type(a).__name__} of {library_of(a)}" for name, a in given.items() if a is not None]
-        raise TypeError(f"all arrays must come from one library, but {', '.join(came)}")
+        found = [f"{name} is {type(a).__name__} of {library_of(a)}" for name, a in given.items() if a is not None]
+        raise TypeError(f"all arrays must come from one library, but {', '.join(found)}")
     return library
 
 
 def namespace_of(array: Array) -> Any:
-    """The functions of the array API for an array.
+    """The namespace of the array API for an array.
 
-    `array_api_compat` is imported here: `import ioukit` needs NumPy alone, and most of its users nothing else. What it
-    has of its own to find a namespace, ``torch.compile`` cannot trace.
+    `array_api_compat` is imported here, because most programs need NumPy alone. ``torch.compile`` cannot trace its
+    function that finds the namespace of an array, so tensors get theirs without it.
     """
     library = library_of(array)
     if library == "torch":
@@ -113,9 +113,10 @@ def namespace_of(array: Array) -> Any:
 
 
 def shared_with_numpy(*tensors: Array) -> list[NDArray[Any]] | None:
-    """PyTorch tensors as NumPy arrays in the same memory, but for bfloat16, which is copied to float32.
+    """PyTorch tensors as NumPy arrays in the same memory; bfloat16 is copied to float32.
 
-    None if native code must not have them: they live on another device, a gradient is recorded, or a program is traced.
+    None if native code must not read the tensors: one is on another device, a gradient is recorded, or a program is
+    traced.
     """
     torch = sys.modules["torch"]
     if torch.compiler.is_compiling():
@@ -123,26 +124,26 @@ def shared_with_numpy(*tensors: Array) -> list[NDArray[Any]] | None:
     shared = []
     for tensor in tensors:
         recorded = tensor.requires_grad and torch.is_grad_enabled()
-        # A forward-mode tangent hides from requires_grad.
+        # A forward-mode tangent does not show in requires_grad.
         tangent = torch.autograd.forward_ad.unpack_dual(tensor).tangent
         if recorded or tangent is not None or tensor.device.type != "cpu" or tensor.layout != torch.strided:
             return None
         try:
             shared.append((tensor.float() if tensor.dtype == torch.bfloat16 else tensor).detach().numpy())
-        except RuntimeError:  # inside torch.func's vmap and grad a tensor stands for others and has no memory
+        except RuntimeError:  # inside torch.func's vmap and grad, a tensor stands for others and has no memory
             return None
     return shared
 
 
 def as_tensor(array: NDArray[Any], *like: Array) -> Array:
-    """A tensor in the memory of ``array``, or of the dtype that the tensors ``like`` promote to if that is bfloat16."""
+    """A tensor in the memory of ``array``; if all tensors ``like`` are bfloat16, a copy in bfloat16."""
     torch = sys.modules["torch"]
     tensor = torch.from_numpy(array)
     return tensor.to(torch.bfloat16) if all(one.dtype == torch.bfloat16 for one in like) else tensor
 
 
 def as_numpy(array: Array) -> NDArray[Any] | None:
-    """The values on the host; None where there are none to look at, since a program is traced or a map runs."""
+    """The values on the host; None if the array has no values yet, as in a traced program or inside a map."""
     library = library_of(array)
     if library == "torch":
         if sys.modules["torch"].compiler.is_compiling() or array.device.type == "meta":
@@ -153,7 +154,7 @@ def as_numpy(array: Array) -> NDArray[Any] | None:
         if isinstance(array, sys.modules["jax"].core.Tracer) or not array.is_fully_addressable:
             return None
         values = np.asarray(array)
-        return values if values.dtype.kind in "fiub" else values.astype(np.float32)  # bfloat16 is not NumPy's
+        return values if values.dtype.kind in "fiub" else values.astype(np.float32)  # NumPy has no bfloat16
     values = array.get() if library == "cupy" else np.from_dlpack(array)
     return np.asarray(values)
 
@@ -178,7 +179,7 @@ def on_host(data: Any, name: str, refusal: str) -> Any:
 
 
 def constant(array: Array) -> Array:
-    """The same values, through which no gradient flows."""
+    """The same values without a gradient."""
     library = library_of(array)
     if library == "torch":
         return array.detach()
@@ -186,7 +187,7 @@ def constant(array: Array) -> Array:
 
 
 def recomputed(function: Callable[..., Array], *arrays: Array) -> Array:
-    """``function(*arrays)``; where a gradient is recorded, its temporaries are computed again, not kept."""
+    """``function(*arrays)``. For a gradient, its temporaries are computed again instead of being kept."""
     library = library_of(arrays[0])
     if library == "torch" and any(array.requires_grad for array in arrays):
         return sys.modules["torch"].utils.checkpoint.checkpoint(function, *arrays, use_reentrant=False)

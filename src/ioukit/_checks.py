@@ -1,10 +1,10 @@
-"""Is an argument what it should be? Each check words its own error."""
+"""Is an argument what it should be? Each check raises an error with its own message."""
 
 from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -27,29 +27,31 @@ __all__ = [
     "check_threads",
     "check_window",
     "integer_column",
+    "largest_coordinate",
+    "too_large",
 ]
 
 FORMATS: tuple[BoxFormat, ...] = get_args(BoxFormat)
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Refuses what is not among the choices."""
+    """Raises `ValueError` if the value is not one of the choices."""
     if value not in choices:
         raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
 
 
 def check_format(fmt: str) -> None:
-    """Refuses what is no box format."""
+    """Raises `ValueError` for an unknown box format."""
     check_choice("format", fmt, FORMATS)
 
 
 def check_boxes(boxes: FloatArray, fmt: BoxFormat, name: str) -> None:
-    """Refuses boxes that are not finite, too large, inverted or of negative size, naming the first.
+    """Raises `ValueError` for the first box that is not finite, too large, inverted or of negative size.
 
     Args:
         boxes: (..., 4), C-contiguous and aligned, float32 or float64.
         fmt: Their format.
-        name: What messages call the array.
+        name: What the message calls the array.
     """
     bad = _core.first_invalid(boxes, fmt == "xyxy")
     if bad is None:
@@ -69,12 +71,22 @@ def _complaint(row: FloatArray, fmt: BoxFormat) -> str:
         return f"inverted, {axis}2 < {axis}1 (format 'xyxy'); ioukit.diagnose tells whether they fit another format"
     if fmt != "xyxy" and min(c, d) < 0:
         return f"negative {'width' if c < 0 else 'height'} (format {fmt!r})"
-    limit = "2**126 in float32" if row.dtype == np.float32 else "2**500 in float64"
+    return too_large(row.dtype)
+
+
+def largest_coordinate(dtype: np.dtype[Any]) -> float:
+    """The largest coordinate of boxes in float32 or float64: up to it, no size and no area overflows in float64."""
+    return 2.0**126 if dtype == np.float32 else 2.0**500
+
+
+def too_large(dtype: np.dtype[Any]) -> str:
+    """What messages say of a box with a coordinate beyond `largest_coordinate`."""
+    limit = "2**126 in float32" if dtype == np.float32 else "2**500 in float64"
     return f"a coordinate is beyond {limit}, where sizes and areas overflow"
 
 
 def check_one_unit(first: bool, second: bool) -> None:
-    """Refuses to mix boxes whose unit is the image with boxes whose unit is the pixel."""
+    """Raises `ValueError` if one set of boxes is normalized and the other is not."""
     if first != second:
         raise ValueError(
             "normalized and absolute boxes do not mix; bring both to one unit first: "
@@ -83,7 +95,7 @@ def check_one_unit(first: bool, second: bool) -> None:
 
 
 def check_number(**values: float) -> None:
-    """Refuses NaN and what is no number, naming the argument."""
+    """Raises an error for an argument that is NaN, or not a number."""
     for name, value in values.items():
         try:
             undefined = math.isnan(value)
@@ -94,21 +106,21 @@ def check_number(**values: float) -> None:
 
 
 def check_finite(**values: float) -> None:
-    """Refuses NaN and infinity, naming the argument."""
+    """Raises `ValueError` for an argument that is NaN or infinite."""
     for name, value in values.items():
         if not math.isfinite(value):
             raise ValueError(f"{name} must be finite, got {value}")
 
 
 def check_positive(**values: float) -> None:
-    """Refuses what is not finite and above 0, naming the argument."""
+    """Raises `ValueError` for an argument that is not finite, or not above 0."""
     for name, value in values.items():
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be positive and finite, got {value}")
 
 
 def check_count(**values: int) -> None:
-    """Refuses what is no integer or below 1, naming the argument."""
+    """Raises an error for an argument that is not an integer, or below 1."""
     for name, value in values.items():
         if not hasattr(value, "__index__"):
             raise TypeError(f"{name} must be an integer, got {value!r}")
@@ -117,7 +129,7 @@ def check_count(**values: int) -> None:
 
 
 def check_factors(fx: float, fy: float | None) -> tuple[float, float]:
-    """Two factors of a scale, the second being the first if it is not given; none may be negative or infinite."""
+    """The factors of a scale along x and y. ``fy`` is ``fx`` if it is None; neither may be negative or infinite."""
     fy = fx if fy is None else fy
     if not (fx >= 0 and fy >= 0):
         raise ValueError(f"factors must not be negative, got {(fx, fy)}")
@@ -126,14 +138,14 @@ def check_factors(fx: float, fy: float | None) -> tuple[float, float]:
 
 
 def check_window(xmin: float, ymin: float, xmax: float, ymax: float) -> tuple[float, float, float, float]:
-    """The window, whose sides may be infinite but not inverted."""
+    """The window as floats. Its sides may be infinite; an inverted window raises `ValueError`."""
     if not (xmin <= xmax and ymin <= ymax):
         raise ValueError(f"the window must have xmin <= xmax and ymin <= ymax, got {(xmin, ymin, xmax, ymax)}")
     return float(xmin), float(ymin), float(xmax), float(ymax)
 
 
 def check_threads(threads: int | None) -> int:
-    """The number of threads for the native module, where 0 means all cores."""
+    """The number of threads for the native module, which takes 0 for all cores."""
     if threads is None:
         return 0
     count = operator.index(threads)

@@ -1,7 +1,8 @@
-"""Public names of a package that are imported when they are first asked for.
+"""Public names of a package that are imported when they are first used.
 
-A package's ``__init__.pyi`` says what its names are and where they are defined, for type checkers and for this; its
-``__init__.py`` hands them on. So `import ioukit` is nearly free, and who evaluates pays for no polygon.
+The stub ``__init__.pyi`` of a package says which names it has and where they are defined, for type checkers and for
+this module. Its ``__init__.py`` calls `attach`. So `import ioukit` costs almost nothing, and a program that evaluates
+boxes does not load polygons.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ __all__ = ["attach"]
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
-    No public name may be that of a module beside the ``__init__.py``: whoever imports the module first would find it in
-    the place of the name.
+    A public name must not be the name of a module in the package: a program that imports that module would find the
+    module in place of the name.
 
     Args:
-        package: Its ``__name__``.
-        file: Its ``__file__``, beside which the stub stands: only ``from module import name, ...`` counts there.
+        package: The ``__name__`` of the package.
+        file: Its ``__file__``; the stub is in the same folder. Only its lines ``from module import name, ...`` count.
+            Names from the package itself are its modules: they become attributes, and are not in ``__all__``.
     """
     with open(f"{file.removesuffix('c')}i", encoding="utf-8") as stub:
         statements = ast.parse(stub.read()).body
@@ -39,8 +41,18 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     def getattribute(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if homes[name] == package:
+            return _module(package, name)
         value = getattr(importlib.import_module(homes[name]), name)
-        setattr(sys.modules[package], name, value)  # asked for once
+        setattr(sys.modules[package], name, value)  # the next access does not come here
         return value
 
-    return getattribute, lambda: sorted({*vars(sys.modules[package]), *homes}), sorted(homes)
+    names = sorted(name for name, home in homes.items() if home != package)
+    return getattribute, lambda: sorted({*vars(sys.modules[package]), *homes}), names
+
+
+def _module(package: str, name: str) -> Any:
+    try:
+        return importlib.import_module(f"{package}.{name}")
+    except ModuleNotFoundError as error:  # it needs an extra; `hasattr` and `help` expect this kind of error
+        raise AttributeError(f"module {package!r} has no attribute {name!r}: {error}") from error

@@ -1,4 +1,4 @@
-"""Imports what only an extra installs, where it is needed, and names the extra where it is missing."""
+"""Imports of packages that only an extra installs, with an error that names the extra."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ __all__ = ["import_extra"]
 
 
 def import_extra(module: str, *, extra: str, needed_by: str) -> ModuleType:
-    """The module, or an error that says how to install it.
+    """The imported module, or an error that says how to install it.
 
     Args:
-        module: Its absolute name.
+        module: The absolute name of the module.
         extra: The extra of ioukit that installs it.
-        needed_by: The public function or module that cannot do without.
+        needed_by: The public function or module that needs it.
 
     Raises:
-        ModuleNotFoundError: If its package is not installed. One that is there and broken shows its own error.
+        ModuleNotFoundError: If the package is not installed. A package that is installed and broken raises its own
+            error.
     """
     try:
         return importlib.import_module(module)

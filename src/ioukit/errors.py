@@ -1,4 +1,4 @@
-"""The exceptions that ioukit raises of its own."""
+"""The exceptions that ioukit defines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ __all__ = ["DatasetError"]
 
 
 class DatasetError(ValueError):
-    """A data set, from a file or from memory, is not what it should be.
+    """Raised for an invalid data set, from a file or from memory.
 
-    The message names the source (a path or a parameter), the record and the field, what was expected and what came.
+    The message names the source (a path or an argument), the record and the field. It says what was expected and what
+    was found.
     """

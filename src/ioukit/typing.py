@@ -1,4 +1,4 @@
-"""The types that public signatures share."""
+"""The types in the signatures of public functions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 __all__ = ["AngleSense", "AngleUnit", "Array", "BoxFormat", "FloatArray"]
 
 AngleUnit: TypeAlias = Literal["radians", "degrees"]
-"""In what an angle is counted."""
+"""The unit of an angle."""
 
 AngleSense: TypeAlias = Literal["clockwise", "counterclockwise"]
-"""Which way a positive angle turns a box, as seen on the screen: x points right and y down."""
+"""The way a positive angle turns a box, as seen on the screen, where x points right and y down."""
 
 BoxFormat: TypeAlias = Literal["xyxy", "xywh", "cxcywh"]
-"""What the four numbers of a box are: two corners, corner and size, or centre and size."""
+"""What the four numbers of a box are: two corners, a corner and the size, or the centre and the size."""
 
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 """A NumPy array of float16, float32 or float64."""

@@ -201,7 +201,11 @@ def test_gradients_reach_the_tensor(torch: Any) -> None:
             TypeError,
             "boxes2 must be ioukit.*Boxes, got list",
         ),
-        (lambda: d2.matched_pairwise_iou(d2.Boxes([]), d2.Boxes([[0, 0, 1, 1]])), ValueError, "as many, got 0 and 1"),
+        (
+            lambda: d2.matched_pairwise_iou(d2.Boxes([]), d2.Boxes([[0, 0, 1, 1]])),
+            ValueError,
+            "one length, got 0 and 1",
+        ),
         (lambda: d2.pairwise_iou(*[d2.Boxes([[2, 0, 1, 1]])] * 2), ValueError, r"boxes1\[0\].*inverted"),
     ],
 )

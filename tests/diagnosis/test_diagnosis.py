@@ -308,7 +308,7 @@ class TestArguments:
             ([[0, 0, 1, 1], [0, 0, 1]], {}, ValueError, "array must be a regular array of numbers"),
             ([["a"] * 4], {}, TypeError, "array must hold float16, float32, float64, integers or bools"),
             ([[None, 0, 1, 1]], {}, TypeError, "got dtype object"),
-            ("abcd", {}, TypeError, "takes a NumPy array or nested lists, got str"),
+            ("abcd", {}, TypeError, "diagnose takes regions, .* a NumPy array or nested lists, got str"),
             (GOOD, {"format": "yxyx"}, ValueError, "unknown format 'yxyx'; choose from xyxy, xywh, cxcywh"),
             (GOOD, {"image_size": (0, 5)}, ValueError, "width must be positive and finite, got 0"),
             (GOOD, {"image_size": (5, NAN)}, ValueError, "height must be positive and finite, got nan"),
@@ -330,7 +330,7 @@ class TestReport:
         assert str(diagnose(self.ROWS)) == (
             "11 boxes: 2 findings\n"
             "error   nan: 1 of 11 boxes hold NaN (row 3)\n"
-            "        -> drop the rows, and look for a division by zero or a diverged training where they come from\n"
+            "        -> drop the rows, and look for the cause, such as a division by zero or a training that diverged\n"
             "warning zero_size: 7 of 11 boxes have no width or no height (rows 4, 5, 6, 7, 8, ...)\n"
             "        -> drop them: IoU with them is 0 (Boxes.drop_empty)"
         )

@@ -36,7 +36,7 @@ def test_radians_said_to_be_degrees() -> None:
     numbers = rotated(ROWS).canonical().convert(unit="radians").numpy()
     finding = found(rotated(numbers))["radians"]
     assert "no angle of 4 boxes is beyond 2 pi degrees" in finding.message
-    assert finding.hint == "say unit='radians', if that is what they are"
+    assert finding.hint == "pass unit='radians' if these are radians"
     numbers[:, 4] = [0, 1, 2, 3]
     assert "radians" not in found(rotated(numbers)), "whole degrees may be small"
     assert "radians" not in found(rotated(numbers[:2] + 0.1)), "two boxes tell too little"

@@ -285,7 +285,7 @@ def test_shapes_that_do_not_broadcast_are_refused() -> None:
         (ioukit.elementwise_inner_iou, {"ratio": np.nan}, r"ratio must be above 0 and at most 4, got nan"),
         (ioukit.elementwise_nwd, {"constant": -1}, r"constant must be a length of at least 2\*\*-60, got -1"),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_parameters_out_of_range_are_refused(function: Any, options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -28,7 +28,8 @@ def test_the_table_and_the_public_functions_are_the_same_list() -> None:
     ]
     of_boxes.remove("pairwise_mask_iou")  # of masks alone
     assert sorted(of_boxes) == sorted(function.__name__ for function in FUNCTIONS)
-    assert set(ioukit.overlap.__all__) <= set(ioukit.__all__)
+    for_new_kinds = {"Engine", "register_engine"}
+    assert set(ioukit.overlap.__all__) - for_new_kinds <= set(ioukit.__all__)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import ioukit
-from ioukit import Boxes, OverlapPairs, overlap_join
-from ioukit.overlap.join import METRICS
+from ioukit import Boxes, overlap_join
+from ioukit.overlap._measure import METRICS
+from support.dense_pairs import assert_same_as_dense, dense
 from support.strategies import extreme_boxes, free_boxes, grid_boxes
 
 if TYPE_CHECKING:
@@ -30,33 +31,6 @@ OVERLAPS: list[dict[str, Any]] = [
     {"metric": "ioa", "of": "first"},
 ]
 all_overlaps = pytest.mark.parametrize("overlap", OVERLAPS, ids=lambda overlap: "-".join(overlap.values()))
-
-
-def dense(a: FloatArray, b: FloatArray, overlap: dict[str, Any]) -> FloatArray:
-    options = {name: value for name, value in overlap.items() if name != "metric"}
-    table: FloatArray = getattr(ioukit, f"pairwise_{overlap['metric']}")(a, b, **options)
-    return table
-
-
-def assert_same_as_dense(  # the pairs in order, and every bit of their values
-    a: FloatArray, b: FloatArray | None, min_iou: float, labels: Any = None, **overlap: Any
-) -> OverlapPairs:
-    overlap.setdefault("metric", "iou")
-    table = dense(a, a if b is None else b, overlap)
-    wanted = (table > 0) & (table >= min_iou)
-    if b is None:
-        wanted &= np.triu(np.ones_like(wanted), 1)
-    labelled = {}
-    if labels is not None:
-        labels1, labels2 = labels
-        wanted &= np.equal.outer(labels1, labels1 if b is None else labels2)
-        labelled = {"labels1": labels1} if b is None else {"labels1": labels1, "labels2": labels2}
-    pairs = overlap_join(a, b, min_iou=min_iou, **labelled, **overlap)
-    rows, columns = np.nonzero(wanted)
-    assert_array_equal(pairs.to_pairs(), np.stack([rows, columns], axis=1))
-    assert_array_equal(pairs.values, table[rows, columns], strict=True)
-    assert pairs.shape == table.shape
-    return pairs
 
 
 def boxes_at(low: Any, size: Any, dtype: Any = np.float32) -> FloatArray:

@@ -150,7 +150,7 @@ class TestErrors:
             pairwise_iou(self.masks, Boxes([[0, 0, 1, 1]]))
         with pytest.raises(TypeError, match="giou is defined for upright boxes; for Masks there are intersection, iou"):
             ioukit.pairwise_giou(self.masks, self.masks)
-        with pytest.raises(ValueError, match="as many of one as of the other, got 2 and 3"):
+        with pytest.raises(ValueError, match="two sets of one length, got 2 and 3"):
             ioukit.elementwise_iou(self.masks, self.masks[[0, 0, 0]])
         with pytest.raises(ValueError, match="threads must be at least 1"):
             pairwise_mask_iou(self.masks, self.masks, threads=0)

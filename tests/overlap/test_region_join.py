@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-import ioukit
 from ioukit import Boxes3D, RotatedBoxes, overlap_join
 from ioukit.overlap import _region_join
+from support.dense_pairs import assert_same_as_dense
 
 if TYPE_CHECKING:
-    from ioukit.regions import Regions
+    pass
 
 OVERLAPS: list[dict[str, Any]] = [
     {"metric": "iou"},
@@ -40,31 +40,12 @@ def in_space(rng: np.random.Generator, count: int) -> Boxes3D:
     return Boxes3D(numbers, z="bottom", unit="degrees", sense="clockwise")
 
 
-def assert_same_as_dense(a: Regions, b: Regions | None, min_iou: float, labels: Any = None, **overlap: Any) -> int:
-    function = getattr(ioukit, f"pairwise_{overlap['metric']}")
-    table = function(a, a if b is None else b, **{key: value for key, value in overlap.items() if key != "metric"})
-    wanted = (table > 0) & (table >= min_iou)
-    if b is None:
-        wanted &= np.triu(np.ones_like(wanted), 1)
-    labelled = {}
-    if labels is not None:
-        labels1, labels2 = labels
-        wanted &= np.equal.outer(labels1, labels1 if b is None else labels2)
-        labelled = {"labels1": labels1} if b is None else {"labels1": labels1, "labels2": labels2}
-    pairs = overlap_join(a, b, min_iou=min_iou, **labelled, **overlap)
-    rows, columns = np.nonzero(wanted)
-    assert_array_equal(pairs.to_pairs(), np.stack([rows, columns], axis=1))
-    assert_array_equal(pairs.values, table[rows, columns], strict=True)
-    assert pairs.shape == table.shape
-    return len(pairs)
-
-
 @pytest.mark.parametrize("overlap", OVERLAPS, ids=lambda overlap: "-".join(overlap.values()))
 @pytest.mark.parametrize("make", [rotated, in_space])
 def test_the_pairs_of_the_dense_table(make: Any, overlap: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
     a, b = make(rng, 150), make(rng, 130)
-    found = [assert_same_as_dense(a, b, min_iou, **overlap) for min_iou in (1e-300, 0.1, 0.5, 1.0)]
+    found = [len(assert_same_as_dense(a, b, min_iou, **overlap)) for min_iou in (1e-300, 0.1, 0.5, 1.0)]
     assert found[0] > found[1] > found[2]
     assert assert_same_as_dense(a, None, 0.1, **overlap)
     labels = rng.integers(-1, 2, 150), rng.integers(-1, 2, 130)

@@ -94,7 +94,7 @@ def test_one_image_a_batch_and_a_list_are_the_same() -> None:
 def test_the_result_is_a_data_set() -> None:
     boxes, scores, _ = head(2)
     found = ioukit.filter_detections(boxes, scores)
-    columns = found.columns(image_ids=[10, 20, 30], category_ids=[1, 5, 9])
+    columns: dict[str, Any] = {**found.columns(image_ids=[10, 20, 30], category_ids=[1, 5, 9])}
     detections = ioukit.Detections.from_arrays(**columns)
     assert len(detections) == len(found)
     assert repr(found) == f"<FilteredDetections: {len(found):,}>"

@@ -111,5 +111,5 @@ def test_bad_arguments() -> None:
         boxes3d([[0, 0, 1, 1, 0]])
     with pytest.raises(ValueError, match=r"boxes\[0\] is .*: negative dz"):
         boxes3d([0, 0, 0, 1, 1, -1, 0])
-    with pytest.raises(ValueError, match="elementwise needs as many of one as of the other, got 2 and 3"):
+    with pytest.raises(ValueError, match="elementwise needs two sets of one length, got 2 and 3"):
         elementwise_iou(boxes3d(np.ones((2, 7))), boxes3d(np.ones((3, 7))))

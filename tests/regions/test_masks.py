@@ -358,7 +358,7 @@ class TestValue:
             Masks.concat([Masks.from_rle(SMALL), 5])  # type: ignore[list-item]
 
     def test_no_masks_have_no_size(self) -> None:
-        with pytest.raises(ValueError, match="no masks have no size"):
+        with pytest.raises(ValueError, match="a size needs at least one mask"):
             _ = Masks.concat([]).size
 
 
@@ -439,5 +439,5 @@ class TestDiagnosis:
             ("duplicate", "note", (4,)),
         ]
         assert found.findings[0].message == (
-            "2 of 5 masks cannot be read; of the first: the counts sum to 4, but 3 x 4 (height x width) are 12 pixels"
+            "2 of 5 masks cannot be read; the first: the counts sum to 4, but 3 x 4 (height x width) are 12 pixels"
         )

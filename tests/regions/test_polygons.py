@@ -64,7 +64,7 @@ class TestConstruction:
         assert none.centroid.shape == (0, 2)
         assert none.min_area_corners().shape == (0, 4, 2)
         assert len(none.to_boxes()) == len(none.min_area_boxes()) == len(none.convex_hull()) == 0
-        assert none.to_list() == none.to_polygons() == none.points() == []
+        assert none.to_list() == list(map(Polygon, none)) == none.points() == []
         assert none.clip(0, 0, 1, 1) == none.shift(1, 1) == none.scale(2) == none.clockwise() == none.drop_empty()
 
     def test_an_empty_polygon(self) -> None:
@@ -464,7 +464,7 @@ class TestDiagnosis:
             "duplicate": [7],
         }
         assert str(report).startswith("9 polygons: 9 findings\nwarning no_points")
-        assert "row 0 its edges 0 and 2" in str(report)
+        assert "such as edges 0 and 2 in row 0" in str(report)
         assert report.to_dict()["findings"][0]["count"] == 1
 
     def test_units(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import griffe
 
-_STUB = "The names are those of the stub beside this file."
+_STUB = "The public names are in the stub ``__init__.pyi``."
 _ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):`~?([\w.]+)`")
 _TABLE = re.compile(r"^(=+(?: +=+)+)\n.*?\n\1\n(?:.*?\n\1$)?", re.MULTILINE | re.DOTALL)
 

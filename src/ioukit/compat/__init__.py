@@ -1,17 +1,17 @@
-"""The names and signatures of other libraries, thin, over ioukit's own.
+"""The names and signatures of other libraries, as thin layers over ioukit.
 
-For code that was written for them: change the import, keep the calls. New code is better off with `ioukit` itself,
-whose names say what they take and give; ``docs/compat.md`` has the name there for every name here.
+They are for code that was written for those libraries: change the import, keep the calls. New code should use `ioukit`
+itself. ``docs/compat.md`` lists the ioukit name for every name here.
 
-- `ioukit.compat.torchvision_ops`: the box functions of ``torchvision.ops``, on tensors and NumPy arrays.
+- `ioukit.compat.torchvision_ops`: the box functions of ``torchvision.ops``, for tensors and NumPy arrays.
 - `ioukit.compat.detectron2`: ``Boxes``, ``RotatedBoxes``, ``BoxMode`` and the overlaps of ``detectron2.structures``.
-- `ioukit.compat.docsaidkit`: the structures and functions of DocsaidKit and of Capybara, its successor.
-- `ioukit.compat.pycocotools.mask`: ``pycocotools.mask``, bit for bit.
+- `ioukit.compat.docsaidkit`: the structures and functions of DocsaidKit and of its successor Capybara.
+- `ioukit.compat.pycocotools.mask`: ``pycocotools.mask``, with the same bits.
 
-Each module's docstring lists what differs from the original, and every difference has a test. Nothing is imported here,
-and nothing of ioukit imports what is here.
+The docstring of each module lists what differs from the original. Every difference has a test. The modules are imported
+when they are first used, and no other part of ioukit imports them.
 """
 
-from __future__ import annotations
+from ioukit._exports import attach
 
-__all__: list[str] = []
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

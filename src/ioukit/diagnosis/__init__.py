@@ -1,6 +1,6 @@
 """What looks wrong with it?
 
-The names are those of the stub beside this file.
+The public names are in the stub ``__init__.pyi``.
 """
 
 from ioukit._exports import attach

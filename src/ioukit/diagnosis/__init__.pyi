@@ -2,7 +2,7 @@
 
 from ioukit.diagnosis.boxes import diagnose_boxes
 from ioukit.diagnosis.boxes3d import diagnose_boxes3d
-from ioukit.diagnosis.diagnosis import diagnose
+from ioukit.diagnosis.diagnosis import diagnose, register_rules
 from ioukit.diagnosis.findings import Diagnosis, Finding
 from ioukit.diagnosis.masks import diagnose_masks
 from ioukit.diagnosis.polygons import diagnose_polygons
@@ -17,4 +17,5 @@ __all__ = [
     "diagnose_masks",
     "diagnose_polygons",
     "diagnose_rotated",
+    "register_rules",
 ]

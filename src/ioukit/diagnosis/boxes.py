@@ -1,4 +1,4 @@
-"""What looks wrong with upright boxes, valid or not, and with rows that have an angle after their four numbers?"""
+"""What looks wrong with upright boxes, and with arrays of numbers that may not be valid boxes?"""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._arrays import as_floats, computing_dtype
-from ioukit._checks import FORMATS, check_format
-from ioukit.diagnosis._shared import Units, check_image_size, duplicates, places, repeated_rows
+from ioukit._checks import FORMATS, check_format, largest_coordinate
+from ioukit.diagnosis._common_rules import Units, check_image_size, duplicates, places, repeated_rows
 from ioukit.diagnosis.findings import Code, Collector, Diagnosis
 from ioukit.regions.formats import convert
 
@@ -26,7 +26,7 @@ LOOKS_LIKE: dict[BoxFormat, Code] = {
     "cxcywh": "looks_like_cxcywh",
 }
 
-# The numbers of the heuristics; the docstring of `Boxes.diagnose` says what they are for.
+# The thresholds of the rules; the docstring of `diagnose_boxes` explains them.
 STICKS_OUT = 0.1
 MISFIT_SHARE = 0.1
 MISFIT_ROWS = 3
@@ -38,59 +38,59 @@ TIMES_THE_IMAGE = 4.0
 def diagnose_boxes(
     array: object, fmt: BoxFormat, *, image_size: tuple[float, float] | None, normalized: bool
 ) -> Diagnosis:
-    """Findings about upright boxes, or about an array of numbers that may be none.
+    """Findings about upright boxes, or about an array of numbers that may not be valid boxes.
 
-    Facts, by row:
+    Facts about single rows:
 
     - ``nan``, ``infinite``, ``too_large`` (beyond 2**126 in float16 and float32, 2**500 in float64, 2**53 in integers),
-      ``inverted`` (a side below 0): exactly the rows that `Boxes` refuses, so they occur in arrays alone.
-    - ``zero_size``: a side of 0, so no area.
-    - ``negative``: begins left of 0 or above 0, where no image size is known.
-    - ``partly_outside``, ``wholly_outside`` the image, where its size is known. A box that touches the image from
-      outside is wholly outside.
+      ``inverted`` (a negative side): exactly the rows that `Boxes` refuses, so only arrays can have them.
+    - ``zero_size``: a side is 0, so the box has no area.
+    - ``negative``: a coordinate is below 0. Only if the size of the image is unknown.
+    - ``partly_outside``, ``wholly_outside`` the image, if its size is known. A box that only touches the image is
+      wholly outside.
     - ``larger_than_image``: at least 4 times the area of the image.
     - ``duplicate``: all numbers equal those of an earlier row.
 
-    Guesses, which need finite rows:
+    Guesses from all finite rows:
 
-    - ``normalized_not_declared``: no number is beyond 1.5 in magnitude, and one is no integer. The findings that follow
-      then take the image to be 1 by 1.
-    - ``not_normalized``: declared as normalized, and at least half of the rows have a number beyond 2.
-    - ``mixed_units``: declared as normalized, and fewer rows have a number beyond 2; or declared as pixels, and some
-      rows with an area and a fraction lie within [0, 1] while another row has a number beyond 10.
-    - ``degrees``, of arrays of 5 columns alone: an angle, in radians, is beyond 2 pi in magnitude. Degrees below 6.3
+    - ``normalized_not_declared``: no number is beyond 1.5 in magnitude, and one is not an integer. All further rules
+      then take 1 by 1 as the size of the image.
+    - ``not_normalized``: the boxes are declared as normalized, and at least half of the rows have a number beyond 2.
+    - ``mixed_units``: the boxes are declared as normalized, and fewer rows have a number beyond 2. Or they are declared
+      as pixels, some rows with an area and a fraction are within [0, 1], and another row has a number beyond 10.
+    - ``degrees``, for arrays with 5 columns: an angle, in radians, is beyond 2 pi in magnitude. Degrees below 6.3
       cannot be told from radians.
-    - ``looks_like_xyxy``, ``looks_like_xywh``, ``looks_like_cxcywh``: a row misfits a format if it has a side below 0,
-      or if more than a tenth of its side is outside of the image (where no size is known, left of or above 0). The
-      finding needs at least a tenth of the rows, and 3 of them (or all, if there are fewer), to misfit the declared
-      format, and at most a fifth as many to misfit the other format. Of two other formats, the one with fewer misfits
-      is named, and both if they have equally many. Corners read as xywh misfit nothing where no image size is known.
-      There, ``looks_like_xyxy`` needs 10 or more rows, each of which ends right of and below the two numbers it begins
-      with, while some begin right of and some below where another ends. Centres read as xywh are not noticed without
-      an image size.
+    - ``looks_like_xyxy``, ``looks_like_xywh``, ``looks_like_cxcywh``: the rows fit another format much better. A row
+      misfits a format if it has a negative side, or if more than a tenth of its side is outside the image (if the size
+      is unknown: below 0). At least a tenth of the rows, and at least 3 rows (or all, if there are fewer), must misfit
+      the declared format, and at most a fifth as many may misfit the other format. Of two other formats, the one with
+      fewer misfits is reported, or both if they are equal.
+      Without an image size, corners that are declared as xywh have no misfits. Then ``looks_like_xyxy`` needs at least
+      10 rows. In each, the last two numbers must be larger than the first two, and along both axes some row must begin
+      beyond the end of another. Centres that are declared as xywh cannot be noticed without an image size.
 
     Args:
         array: (N, 4) numbers, or (N, 5) with an angle in radians.
-        fmt: What the numbers are said to be.
-        image_size: (width, height) in pixels, if all boxes are of images of one size.
-        normalized: Whether the unit is said to be the image.
+        fmt: The declared format.
+        image_size: (width, height) in pixels, if all boxes are from images of one size.
+        normalized: Whether the declared unit is the image.
     """
     case = _Case(array, fmt, image_size=image_size, normalized=normalized)
     _collect(case)
-    hint = "the angles are read as radians: numpy.radians makes them of degrees"
+    hint = "the angles are read as radians: convert degrees by numpy.radians"
     case.found.add("degrees", "warning", case.turned, "have an angle beyond 2 pi", hint)
     return case.found.diagnosis()
 
 
 def collect(array: FloatArray, fmt: BoxFormat, *, image_size: tuple[float, float] | None) -> Collector:
-    """The findings about all but the angles, for more to follow."""
+    """The findings about everything but the angles, to which the caller adds more."""
     case = _Case(array, fmt, image_size=image_size, normalized=False)
     _collect(case)
     return case.found
 
 
 class _Case:
-    """The boxes and what several rules want to know of them."""
+    """The boxes, and what several rules need to know about them."""
 
     def __init__(
         self, array: object, fmt: BoxFormat, *, image_size: tuple[float, float] | None, normalized: bool
@@ -120,7 +120,7 @@ class _Case:
         )
 
     def corners(self) -> tuple[FloatArray, FloatArray]:
-        """(N, 2) least and (N, 2) largest coordinates; those of the box around a rotated one."""
+        """(N, 2) smallest and (N, 2) largest coordinates, of the upright box around a rotated box."""
         if not self.rotated:
             return _corners(self.four, self.fmt)
         angle = np.radians(self.numbers[:, 4]) if self.turned.any() else self.numbers[:, 4]
@@ -141,12 +141,12 @@ def _collect(case: _Case) -> None:
 def _unusable(case: _Case) -> None:
     nan = _any(np.isnan(case.numbers))
     infinite = _any(np.isinf(case.numbers))
-    drop = "drop the rows, and look for a division by zero or a diverged training where they come from"
+    drop = "drop the rows, and look for the cause, such as a division by zero or a training that diverged"
     case.found.add("nan", "error", nan, "hold NaN", drop)
     case.found.add("infinite", "error", infinite & ~nan, "hold an infinite number", drop)
     case.found.add(
-        "too_large", "error", case.too_large, "hold a number whose squares overflow or that is not exact",
-        "these are no pixels: look for a failed exp() or a wrong dtype where they come from",
+        "too_large", "error", case.too_large, "hold a number that is not exact, or whose square overflows",
+        "these cannot be pixels: look for the cause, such as an exp() of a large number or a wrong dtype",
     )  # fmt: skip
     if case.fmt == "xyxy":
         says, hint = "have x2 < x1 or y2 < y1", "order the two numbers of each axis, if the format is right"
@@ -159,7 +159,7 @@ def _unusable(case: _Case) -> None:
 
 
 def _formats(case: _Case) -> None:
-    """Whether another format fits the numbers much better than the declared one."""
+    """Adds a finding if another format fits the numbers much better than the declared one."""
     rows, image = case.four[case.usable], case.units.image
     if case.rotated or not len(rows):
         return
@@ -178,15 +178,15 @@ def _formats(case: _Case) -> None:
     else:
         return
     for fmt in fits:
-        alone = "" if len(fits) == 1 else f"; {' and '.join(fits)} fit equally, and an image size would tell"
+        tie = "" if len(fits) == 1 else f"; {' and '.join(fits)} fit equally, and an image size would tell"
         case.found.add(
-            LOOKS_LIKE[fmt], "warning", mask, f"hardly fit {case.fmt!r}, and fit {fmt!r}{alone}",
-            f"say format={fmt!r}, if that is where they come from",
+            LOOKS_LIKE[fmt], "warning", mask, f"hardly fit {case.fmt!r}, and fit {fmt!r}{tie}",
+            f"pass format={fmt!r} if that is their format",
         )  # fmt: skip
 
 
 def _misfits(rows: FloatArray, fmt: BoxFormat, image: FloatArray | None) -> Mask:
-    """(N,), true where a row is no box of an image if it is read in this format."""
+    """(N,) true where a row, read in this format, is not a box inside an image."""
     low, high = _corners(rows, fmt)
     slack = STICKS_OUT * np.abs(high - low)
     wrong: Mask = (high < low) | (low < -slack)
@@ -196,7 +196,7 @@ def _misfits(rows: FloatArray, fmt: BoxFormat, image: FloatArray | None) -> Mask
 
 
 def _ordered(rows: FloatArray) -> bool:
-    """Whether the rows are corners, though they would pass for sizes: many, in order, and spread over the image."""
+    """Whether the rows look like corners although they could be sizes: many, in order, and spread over the image."""
     low, high = rows[:, :2], rows[:, 2:]
     spread = bool((low.max(axis=0) > high.min(axis=0)).all())
     return len(rows) >= ORDERED_ROWS and spread and bool((high > low).all())
@@ -209,12 +209,12 @@ def _places(case: _Case) -> None:
     places(case.found, low, high, rows, image, case.regions)
     if image is not None:
         times = rows & (case.sizes.prod(axis=1, where=rows[:, None]) >= TIMES_THE_IMAGE * image.prod())
-        says = f"have {TIMES_THE_IMAGE:g} or more times the area of the image"
+        says = f"have at least {TIMES_THE_IMAGE:g} times the area of the image"
         case.found.add("larger_than_image", "warning", times, says, "check the unit and the size of the image")
 
 
 def _any(numbers: Mask) -> Mask:
-    """(N,), true where a number of the row is."""
+    """(N,) true where one number of the row is true."""
     rows: Mask = np.logical_or.reduce(numbers, axis=1)
     return rows
 
@@ -225,15 +225,13 @@ def _corners(rows: FloatArray, fmt: BoxFormat) -> tuple[FloatArray, FloatArray]:
 
 
 def _numbers(array: object, fmt: BoxFormat) -> tuple[FloatArray, Mask]:
-    """(N, 4) or (N, 5) in float64, and (N,) where `Boxes` finds a number too large."""
+    """(N, 4) or (N, 5) numbers in float64, and (N,) whether `Boxes` would refuse a number as too large."""
     if not isinstance(array, (np.ndarray, list, tuple)):
         given = type(array).__name__
-        raise TypeError(
-            f"beside regions and records of masks, diagnose takes a NumPy array or nested lists, got {given}"
-        )
+        raise TypeError(f"diagnose takes regions, records of masks, a NumPy array or nested lists, got {given}")
     data = array
     if not isinstance(array, np.ndarray):
-        with contextlib.suppress(ValueError):  # as_floats says what is wrong with a ragged list
+        with contextlib.suppress(ValueError):  # as_floats words the error for a ragged list
             data = np.asarray(array)
     if isinstance(data, np.ndarray) and data.dtype.kind in "iu":
         exact = 2**53
@@ -241,7 +239,7 @@ def _numbers(array: object, fmt: BoxFormat) -> tuple[FloatArray, Mask]:
         large: Mask = (data > exact) | (data < -exact) if data.itemsize == 8 else np.zeros(data.shape, np.bool_)
     else:
         floats = as_floats(array, "array")
-        limit = 2.0**126 if computing_dtype(floats.dtype) == np.float32 else 2.0**500
+        limit = largest_coordinate(computing_dtype(floats.dtype))
         numbers = floats.astype(np.float64)
         large = np.isfinite(numbers) & (np.abs(numbers) > limit)
     if numbers.ndim == 1 and numbers.size in (0, 4, 5):

@@ -1,12 +1,13 @@
-"""`diagnose`: what looks wrong with regions, whatever they are? The rules of each kind have a file of their own."""
+"""`diagnose`: what looks wrong with regions of any kind? The rules of each kind are in a file of their own."""
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ioukit.diagnosis.boxes import diagnose_boxes
+from ioukit.regions._by_kind import ByKind
 from ioukit.regions.boxes import Boxes
 from ioukit.regions.regions import Regions
 
@@ -16,17 +17,45 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ioukit.diagnosis.findings import Diagnosis
+    from ioukit.regions._by_kind import Kind
     from ioukit.typing import BoxFormat
 
-__all__ = ["RULES", "diagnose"]
+__all__ = ["diagnose", "register_rules"]
 
-RULES = {
-    "Boxes3D": "ioukit.diagnosis.boxes3d.diagnose_boxes3d",
-    "Masks": "ioukit.diagnosis.masks.diagnose_masks",
-    "Polygons": "ioukit.diagnosis.polygons.diagnose_polygons",
-    "RotatedBoxes": "ioukit.diagnosis.rotated.diagnose_rotated",
-}
-"""The function with the rules of each kind of regions; those of upright boxes also read arrays."""
+Rules: TypeAlias = "Callable[..., Diagnosis]"
+
+
+def _check_rules(rules: object) -> None:
+    if not callable(rules):
+        raise TypeError(f"rules must be a function of regions that returns a Diagnosis, got {rules!r}")
+
+
+_RULES: ByKind[Rules] = ByKind(_check_rules)
+
+
+def register_rules(kind: Kind, rules: Rules | str) -> None:
+    """Registers the function that `diagnose` calls for a kind of region.
+
+    A later call for the same kind replaces its function. Subclasses use the function of their nearest base class.
+
+    Args:
+        kind: A class derived from `ioukit.regions.Regions`, or its name ``"package.module:Class"``, which is not
+            imported.
+        rules: A function that takes a set of regions and returns a `Diagnosis`. If it has the keywords ``image_size``
+            or ``reference``, `diagnose` passes its own on. Or its name ``"package.module:function"``, which is imported
+            when the first regions of this kind are diagnosed.
+
+    Raises:
+        TypeError: If ``kind`` is not derived from `Regions`, or is a class of upright boxes, or if ``rules`` cannot be
+            called.
+    """
+    _RULES.register(kind, rules)
+
+
+register_rules("ioukit.regions.boxes3d:Boxes3D", "ioukit.diagnosis.boxes3d:diagnose_boxes3d")
+register_rules("ioukit.regions.masks:Masks", "ioukit.diagnosis.masks:diagnose_masks")
+register_rules("ioukit.regions.polygons:Polygons", "ioukit.diagnosis.polygons:diagnose_polygons")
+register_rules("ioukit.regions.rotated:RotatedBoxes", "ioukit.diagnosis.rotated:diagnose_rotated")
 
 
 def diagnose(
@@ -37,44 +66,47 @@ def diagnose(
     normalized: bool = False,
     reference: Regions | None = None,
 ) -> Diagnosis:
-    """Says what looks wrong with the regions of one image, or of many, and changes nothing.
+    """Reports what looks wrong with the regions of one image, or of many. It changes nothing.
 
-    It answers in findings, each with a code, rows, and a way to mend them. An ``"error"`` is a row that the sets of
-    regions refuse, a ``"warning"`` is likely a mistake, a ``"note"`` is legal and worth a look. No value of a number
-    raises, and a set that looks odd may be right: most warnings are guesses.
+    The result is a list of findings. Each has a code, a severity, the rows concerned, and a hint how to fix them. An
+    ``"error"`` means rows that `Boxes` or `Masks` refuse, a ``"warning"`` is probably a mistake, and a ``"note"`` is
+    legal and worth a look. Most warnings are guesses, so a set with warnings may be right. No value of a number raises
+    an exception.
 
-    The codes of each kind; `ioukit.diagnosis` says when exactly each is found:
+    The codes for each kind of region; the functions of `ioukit.diagnosis` define them:
 
-    - any array: ``nan``, ``infinite``, ``too_large``, ``inverted``.
+    - arrays: ``nan``, ``infinite``, ``too_large``, ``inverted``.
     - `Boxes` and arrays: ``zero_size``; ``mixed_units``, ``normalized_not_declared``, ``not_normalized``;
       ``looks_like_xyxy``, ``looks_like_xywh``, ``looks_like_cxcywh``; ``negative``, ``partly_outside``,
       ``wholly_outside``, ``larger_than_image``; ``duplicate``.
-    - `RotatedBoxes`: those of `Boxes` without ``looks_like_...``; ``degrees``, ``radians``, ``other_sense``. Arrays of
-      5 columns have no unit and no sense, and ``degrees`` alone of these three.
+    - `RotatedBoxes`: the codes of `Boxes` without ``looks_like_...``; ``degrees``, ``radians``, ``other_sense``. Arrays
+      of 5 columns have no declared unit and sense; of these three codes they have ``degrees`` only.
     - `Boxes3D`: ``zero_size``, ``degrees``, ``radians``, ``other_sense``, ``other_z``, ``duplicate``.
     - `Polygons`: ``no_points``, ``too_few_points``, ``zero_area``, ``self_crossing``, ``repeated_points``,
-      ``mixed_orientation``; units and places as `Boxes`; ``duplicate``.
-    - `Masks` and COCO's records: ``other_size``, ``empty_mask``, ``full_mask``, ``duplicate``; of records ``bad_runs``,
-      exactly those that `Masks.from_rle` refuses.
+      ``mixed_orientation``; the codes of `Boxes` for units and places; ``duplicate``.
+    - `Masks` and COCO's records: ``other_size``, ``empty_mask``, ``full_mask``, ``duplicate``; for records also
+      ``bad_runs``, exactly those that `Masks.from_rle` refuses.
 
     Args:
-        regions: Any set of regions; or (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or (N, 5) of
-            rotated boxes with ``format="cxcywh"``, whose fifth number is an angle in radians; or a list of COCO's
-            records of masks, ``{"size": [height, width], "counts": ...}``. Any values, NaN and infinity included.
-        format: Of an array, what the numbers are said to be: ``"xyxy"``, which is the default, ``"xywh"`` or
-            ``"cxcywh"``. Regions know theirs.
-        image_size: (width, height) in pixels, if all regions are of images of this one size. Normalized ones need
-            none: their image is 1 by 1.
-        normalized: Of an array, whether the unit is said to be the image rather than the pixel. Regions know theirs.
-        reference: What the regions should overlap, such as the ground truth of their image, of the same kind:
-            `RotatedBoxes` and `Boxes3D` show their sense beside it, and `Boxes3D` their z.
+        regions: A set of regions of any kind; or (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or
+            (N, 5) rotated boxes with ``format="cxcywh"``, whose fifth number is an angle in radians; or a list of
+            COCO's records of masks, ``{"size": [height, width], "counts": ...}``. Numbers may have any value, also NaN
+            and infinity.
+        format: The declared format of an array: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. Sets of regions
+            have their own.
+        image_size: (width, height) in pixels, if all regions are from images of one size. Normalized regions do not
+            need it: the size of their image is 1 by 1.
+        normalized: Whether the declared unit of an array is the image rather than the pixel. Sets of regions have
+            their own.
+        reference: Regions of the same kind that these should overlap, such as the ground truth of the image. With it,
+            the sense of `RotatedBoxes` and `Boxes3D`, and the z of `Boxes3D`, can be checked.
 
     Returns:
         A `Diagnosis`: errors, then warnings, then notes.
 
     Raises:
-        ValueError: If the shape, the format or the image size is wrong. Never for the value of a coordinate.
-        TypeError: If an array does not hold real numbers, or an argument says nothing about this kind of regions.
+        ValueError: If the shape, the format or the image size is wrong; never because of the value of a coordinate.
+        TypeError: If an array does not hold real numbers, or an argument does not apply to this kind of region.
 
     Examples:
         >>> print(diagnose([[100, 80, 40, 60], [300, 200, 50, 30], [10, 20, 15, 25]], image_size=(640, 480)))
@@ -86,28 +118,29 @@ def diagnose(
     """
     if isinstance(regions, Regions):
         name = type(regions).__name__
-        _refuse(name, "which know what their numbers are", format=format, normalized=normalized or None)
+        _refuse(f"{name}, which have their own", format=format, normalized=normalized or None)
         given = {"image_size": image_size, "reference": reference}
         if isinstance(regions, Boxes):
-            _refuse(name, "of which it tells nothing", reference=reference)
+            _refuse(name, reference=reference)
             array = regions.numpy()
             return diagnose_boxes(array, regions.format, image_size=image_size, normalized=regions.normalized)
-        module, _, function = RULES[name].rpartition(".")
-        rules = getattr(importlib.import_module(module), function)
+        kind = _RULES.kind_of(regions)
+        if kind is None:
+            raise TypeError(f"no rules tell what looks wrong with {name}: ioukit.diagnosis.register_rules adds them")
+        rules = _RULES.value(kind)
         taken = inspect.signature(rules).parameters
-        _refuse(name, "of which it tells nothing", **{key: value for key, value in given.items() if key not in taken})
-        found: Diagnosis = rules(regions, **{key: value for key, value in given.items() if key in taken})
-        return found
+        _refuse(name, **{key: value for key, value in given.items() if key not in taken})
+        return rules(regions, **{key: value for key, value in given.items() if key in taken})
     if isinstance(regions, (list, tuple)) and any(isinstance(item, dict) for item in regions):
-        from ioukit.diagnosis.masks import diagnose_records  # noqa: PLC0415 - of boxes, nobody needs masks
+        from ioukit.diagnosis.masks import diagnose_records  # noqa: PLC0415 - only records need masks
 
-        _refuse("records", "which are masks", format=format, normalized=normalized or None, reference=reference)
+        _refuse("records of masks", format=format, normalized=normalized or None, reference=reference)
         return diagnose_records(regions, image_size)
-    _refuse("arrays", "of which it tells nothing", reference=reference)
+    _refuse("arrays", reference=reference)
     return diagnose_boxes(regions, format or "xyxy", image_size=image_size, normalized=normalized)
 
 
-def _refuse(kind: str, why: str, **given: object) -> None:
+def _refuse(kind: str, **given: object) -> None:
     for name, value in given.items():
         if value is not None:
-            raise TypeError(f"{name} is not for {kind}, {why}")
+            raise TypeError(f"{name} does not apply to {kind}")

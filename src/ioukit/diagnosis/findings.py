@@ -1,4 +1,4 @@
-"""What a diagnosis is: findings, each with a code, a severity, rows and a way to mend them."""
+"""`Diagnosis`: findings, each with a code, a severity, rows and a hint how to fix them."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ Code: TypeAlias = Literal[
     "too_large",
     "inverted",
     "bad_runs",
-    # Nothing inside.
+    # Regions without an area.
     "zero_size",
     "no_points",
     "too_few_points",
     "zero_area",
     "empty_mask",
-    # Another unit.
+    # Another unit than declared.
     "mixed_units",
     "normalized_not_declared",
     "not_normalized",
     "degrees",
     "radians",
-    # Other numbers than said.
+    # Another meaning of the numbers than declared.
     "looks_like_xyxy",
     "looks_like_xywh",
     "looks_like_cxcywh",
@@ -52,10 +52,10 @@ Code: TypeAlias = Literal[
     "self_crossing",
     "repeated_points",
     "mixed_orientation",
-    # Any kind.
+    # Any kind of region.
     "duplicate",
 ]
-"""What may be found; `diagnose` says which kind of region each is about."""
+"""The codes of findings; `diagnose` lists the codes of each kind of region."""
 CODES: tuple[Code, ...] = get_args(Code)
 Severity: TypeAlias = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -68,23 +68,23 @@ class Finding:
     """One thing that looks wrong, and where."""
 
     code: Code
-    """What it is, for programs."""
+    """What was found, for programs."""
     severity: Severity
-    """``"error"``: the sets refuse the rows. ``"warning"``: likely a mistake. ``"note"``: legal, and worth a look."""
+    """``"error"``: rows that `Boxes` or `Masks` refuse. ``"warning"``: probably a mistake. ``"note"``: worth a look."""
     message: str
-    """What it is, for people."""
+    """What was found, for people."""
     hint: str
-    """How it may be mended."""
+    """How it can be fixed."""
     rows: tuple[int, ...]
-    """Which regions, in ascending order."""
+    """The rows of the regions concerned, ascending."""
 
     @property
     def count(self) -> int:
-        """How many regions."""
+        """The number of regions concerned."""
         return len(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON, with the ``count``."""
+        """The finding as plain values for JSON, with its ``count``."""
         return {**asdict(self), "rows": list(self.rows), "count": self.count}
 
     def __str__(self) -> str:
@@ -95,14 +95,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All that looks wrong with some regions: iterate over it, print it, or ask whether it is `ok`."""
+    """All findings about a set of regions: iterate over it, print it, or ask whether it is `ok`."""
 
     findings: tuple[Finding, ...]
     """Errors first, then warnings, then notes."""
     num_boxes: int
-    """How many regions were looked at."""
+    """The number of regions that were checked."""
     kind: str = "box"
-    """What they are, in the singular."""
+    """The name of one such region, in the singular."""
 
     @property
     def ok(self) -> bool:
@@ -123,7 +123,7 @@ class Diagnosis:
         return "\n".join([f"{_counted(self.num_boxes, self.kind)}: {found}", *map(str, self.findings)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """The diagnosis as plain values for JSON."""
         return {
             "ok": self.ok,
             "num_boxes": self.num_boxes,
@@ -132,23 +132,23 @@ class Diagnosis:
 
 
 class Collector:
-    """Where the rules put what they find among N regions of one kind."""
+    """Collects the findings of all rules about N regions of one kind."""
 
     def __init__(self, count: int, kind: str) -> None:
         self.count, self.kind = count, kind
         self._found: list[Finding] = []
 
     def add(self, code: Code, severity: Severity, rows: Mask, says: str, hint: str) -> None:
-        """A finding, if there are rows, (N,); ``says`` follows the number of regions."""
+        """Adds a finding if a row of (N,) is true. The message is the number of regions, then ``says``."""
         self.state(code, severity, rows, f"{int(rows.sum())} of {_counted(self.count, self.kind)} {says}", hint)
 
     def state(self, code: Code, severity: Severity, rows: Mask, message: str, hint: str) -> None:
-        """A finding with a message of its own, if there are rows, (N,)."""
+        """Adds a finding with this message if a row of (N,) is true."""
         if rows.any():
             self._found.append(Finding(code, severity, message, hint, tuple(np.flatnonzero(rows).tolist())))
 
     def diagnosis(self) -> Diagnosis:
-        """All findings by severity, in the order in which they came."""
+        """All findings, sorted by severity and then in the order of the rules."""
         found = sorted(self._found, key=lambda finding: SEVERITIES.index(finding.severity))
         return Diagnosis(tuple(found), self.count, self.kind)
 

@@ -1,4 +1,4 @@
-"""What looks wrong with masks, and with COCO's records that may be no masks?"""
+"""What looks wrong with masks, and with COCO's records that may not be valid masks?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit import _core
-from ioukit.diagnosis._shared import check_image_size, duplicates, repeated_keys
+from ioukit.diagnosis._common_rules import check_image_size, duplicates, repeated_keys
 from ioukit.diagnosis.findings import Collector
 from ioukit.regions._mask_input import joined
 
@@ -24,13 +24,13 @@ __all__ = ["diagnose_masks", "diagnose_records"]
 def diagnose_masks(masks: Masks, *, image_size: tuple[float, float] | None = None) -> Diagnosis:
     """Findings about masks.
 
-    - ``other_size``: another size than that of the image, where it is known.
-    - ``empty_mask``: no pixel. ``full_mask``: all pixels.
-    - ``duplicate``: size and pixels of an earlier one.
+    - ``other_size``: the size is not that of the image, if that is known.
+    - ``empty_mask``: no pixel is foreground. ``full_mask``: all pixels are.
+    - ``duplicate``: size and pixels equal those of an earlier mask.
 
     Args:
         masks: The masks.
-        image_size: (width, height) in pixels, if all are of images of one size.
+        image_size: (width, height) in pixels, if all masks are from images of one size.
     """
     check_image_size(image_size)
     found = Collector(len(masks), "mask")
@@ -39,24 +39,24 @@ def diagnose_masks(masks: Masks, *, image_size: tuple[float, float] | None = Non
 
 
 def diagnose_records(records: Sequence[Any], image_size: tuple[float, float] | None) -> Diagnosis:
-    """Findings about COCO's records: ``bad_runs`` where `Masks.from_rle` refuses one, else those about masks."""
+    """Findings about COCO's records: ``bad_runs`` for records that `Masks.from_rle` refuses, and those about masks."""
     check_image_size(image_size)
     found = Collector(len(records), "mask")
     readable, parts, first = np.ones(len(records), np.bool_), [], ""
     for row, record in enumerate(records):
         try:
             parts.append(_core.masks_from_rle([record], "records"))
-        except (ValueError, TypeError, KeyError) as error:  # noqa: PERF203 - of each its own
+        except (ValueError, TypeError, KeyError) as error:  # noqa: PERF203 - each record has its own error
             first = first or str(error.args[0]).partition("records[0]")[2].lstrip(": ")
             readable[row] = False
-    hint = "drop them, or see what wrote them: Masks refuse them"
-    found.add("bad_runs", "error", ~readable, f"cannot be read; of the first: {first}", hint)
+    hint = "drop them, or fix the program that wrote them: Masks refuse them"
+    found.add("bad_runs", "error", ~readable, f"cannot be read; the first: {first}", hint)
     _collect(found, joined(parts), readable, image_size)
     return found.diagnosis()
 
 
 def _collect(found: Collector, parts: Parts, readable: Mask, image_size: tuple[float, float] | None) -> None:
-    """What there is to say of the masks that stand in the readable rows."""
+    """Adds the findings about the masks of the readable rows."""
     runs, offsets, sizes = parts
 
     def rows(which: Mask) -> Mask:
@@ -70,11 +70,11 @@ def _collect(found: Collector, parts: Parts, readable: Mask, image_size: tuple[f
         width, height = image_size
         other = (sizes != np.array([height, width])).any(axis=1)
         says = f"are not {height:g} x {width:g} (height x width), the size of the image"
-        hint = "resize the pixels, or check whether height and width are swapped"
+        hint = "resize the masks, or check whether height and width are swapped"
         found.add("other_size", "warning", rows(other), says, hint)
     hint = "drop them: IoU with them is 0 (Masks.drop_empty)"
     found.add("empty_mask", "warning", rows(area == 0), "have no pixel", hint)
-    hint = "see whether foreground and background are swapped, or a crop left only the object"
+    hint = "check whether foreground and background are swapped, or the image was cropped to the object"
     found.add("full_mask", "warning", rows((area == pixels) & (pixels > 0)), "cover their whole image", hint)
     keys = [
         (sizes[index].tobytes(), runs[offsets[index] : offsets[index + 1]].tobytes()) for index in range(len(sizes))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ioukit.diagnosis._shared import Units, check_image_size, duplicates, places, repeated_keys
+from ioukit.diagnosis._common_rules import Units, check_image_size, duplicates, places, repeated_keys
 from ioukit.diagnosis.findings import Collector
 from ioukit.regions import _polygon_geometry as geometry
 
@@ -20,20 +20,21 @@ __all__ = ["diagnose_polygons"]
 def diagnose_polygons(polygons: Polygons, *, image_size: tuple[float, float] | None = None) -> Diagnosis:
     """Findings about polygons.
 
-    - ``no_points``, ``too_few_points`` (fewer than 3 different ones), ``zero_area`` (all on one line).
-    - ``self_crossing``: edges cross or touch, other than neighbours at their common end.
-    - ``repeated_points``: a point equals the next one, as the last equals the first in rings that are closed twice.
-    - ``mixed_orientation``: some turn one way and fewer the other; the fewer are named.
-    - ``normalized_not_declared``: no number is beyond 1.5 in magnitude, and one is no integer.
-    - ``not_normalized``: declared as normalized, and at least half of the polygons have a number beyond 2.
-    - ``mixed_units``: declared as normalized, and fewer have a number beyond 2; or declared as pixels, and some with a
-      fraction lie within [0, 1] while another has a number beyond 10.
-    - ``partly_outside``, ``wholly_outside`` the image by their bounding boxes; ``negative`` where no size is known.
-    - ``duplicate``: the points equal those of an earlier one.
+    - ``no_points``, ``too_few_points`` (fewer than 3 different points), ``zero_area`` (all points on one line).
+    - ``self_crossing``: edges cross or touch, other than neighbours at their common point.
+    - ``repeated_points``: a point equals the next one. An example is a ring whose last point repeats the first.
+    - ``mixed_orientation``: some polygons run in the other direction than most. The smaller group is reported.
+    - ``normalized_not_declared``: no number is beyond 1.5 in magnitude, and one is not an integer.
+    - ``not_normalized``: the polygons are declared as normalized, and at least half have a number beyond 2.
+    - ``mixed_units``: the polygons are declared as normalized, and fewer have a number beyond 2. Or they are declared
+      as pixels, some with a fraction are within [0, 1], and another has a number beyond 10.
+    - ``partly_outside``, ``wholly_outside`` the image, by their bounding boxes; ``negative`` if its size is unknown.
+    - ``duplicate``: all points equal those of an earlier polygon.
 
     Args:
         polygons: The polygons.
-        image_size: (width, height) in pixels, if all are of images of one size; normalized polygons need none.
+        image_size: (width, height) in pixels, if all polygons are from images of one size. Normalized polygons do not
+            need it.
     """
     check_image_size(image_size)
     found = Collector(len(polygons), "polygon")
@@ -61,14 +62,14 @@ def _shapes(found: Collector, polygons: Polygons) -> None:
         edges = polygons.contact(row) or (0, 0)
         found.add(
             "self_crossing", "warning", crossing,
-            f"have edges that cross or touch each other, row {row} its edges {edges[0]} and {edges[1]}",
-            "order the points, or take the parts that Polygons.make_valid gives",
+            f"have edges that cross or touch each other, such as edges {edges[0]} and {edges[1]} in row {row}",
+            "put the points in order, or use the parts that Polygons.make_valid returns",
         )  # fmt: skip
     kept = geometry.without_repeats(polygons.vertices, polygons.offsets)[1]
     found.add(
         "repeated_points", "note", ~none & ~few & (np.diff(kept) < polygons.num_points),
-        "have a point that equals the next one (the first being next to the last)",
-        "leave out the second: the path is closed without it",
+        "have a point that equals the next one (after the last point comes the first)",
+        "leave out one of the two: paths are closed without it",
     )  # fmt: skip
 
 
@@ -77,10 +78,11 @@ def _turns(found: Collector, polygons: Polygons) -> None:
     turns = np.array([(area > 0).sum(), (area < 0).sum()])
     if not turns.all():
         return
-    word, fewer = ("counterclockwise", area < 0) if turns[1] <= turns[0] else ("clockwise", area > 0)
+    words = ("counterclockwise", "clockwise")
+    (word, others), fewer = (words, area < 0) if turns[1] <= turns[0] else (words[::-1], area > 0)
     found.add(
-        "mixed_orientation", "note", fewer, f"turn {word} on the screen, the others the other way",
-        "nothing here minds; for tools that do, Polygons.clockwise gives all one way",
+        "mixed_orientation", "note", fewer, f"run {word} on the screen, and the others {others}",
+        "ioukit accepts both; for tools that do not, Polygons.clockwise makes all clockwise",
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """How good is it? ``match -> merge -> accumulate -> summarise``, pure functions on frozen data.
 
-The names are those of the stub beside this file.
+The public names are in the stub ``__init__.pyi``.
 """
 
 from ioukit._exports import attach

@@ -1,6 +1,6 @@
-"""How much do boxes, or sets, overlap?
+"""How much do two regions, or two sets, overlap?
 
-The names are those of the stub beside this file.
+The public names are in the stub ``__init__.pyi``.
 """
 
 from ioukit._exports import attach

@@ -1,4 +1,4 @@
-"""How much do boxes, or sets, overlap?"""
+"""How much do two regions, or two sets, overlap?"""
 
 from ioukit.overlap.document import document_jaccard
 from ioukit.overlap.elementwise import (
@@ -18,6 +18,7 @@ from ioukit.overlap.elementwise import (
     elementwise_nwd,
     elementwise_siou,
 )
+from ioukit.overlap.engines.engine import Engine, register_engine
 from ioukit.overlap.gaussian import elementwise_kfiou, elementwise_probiou, pairwise_kfiou, pairwise_probiou
 from ioukit.overlap.jaccard import jaccard_distance, jaccard_index, jaccard_index_of_counts
 from ioukit.overlap.join import OverlapPairs, overlap_join
@@ -42,6 +43,7 @@ from ioukit.overlap.pairwise import (
 from ioukit.overlap.polygon import polygon_iou
 
 __all__ = [
+    "Engine",
     "OverlapPairs",
     "boundary_iou",
     "document_jaccard",
@@ -85,4 +87,5 @@ __all__ = [
     "pairwise_probiou",
     "pairwise_siou",
     "polygon_iou",
+    "register_engine",
 ]

@@ -1,15 +1,15 @@
 """The formulas of the overlaps over the array API, for arrays that native code cannot read.
 
-Those are the arrays on a device, those whose gradient is recorded, and those of a program that is being traced.
+Native code cannot read arrays on a device, arrays whose gradient is recorded, and arrays of a program that is traced.
 
-Each formula is that of ``crates/core/src/overlap/formula.rs``. What differs is there for the gradient, which is finite
-for all boxes:
+Each formula is the one in ``crates/core/src/overlap/formula.rs``. The differences make the gradient finite for all
+boxes:
 
-- Denominators are guarded before the division: ``where`` around a quotient leaves NaN in its gradient, as does a square
-  root or a power at 0.
-- The part of a side that two boxes share counts through a mask. At its kink, where boxes touch, ``clip`` has slope 1 in
-  PyTorch and 1/2 in JAX; the mask has 0 in both. Ties of ``minimum`` and ``maximum`` split evenly in both.
-- CIoU's weight is a constant.
+- Denominators are guarded before the division. A ``where`` around the quotient would leave NaN in its gradient, and so
+  would a square root or a power at 0.
+- The part of a side that two boxes share is selected by a mask. Where boxes touch, the slope of ``clip`` is 1 in
+  PyTorch and 1/2 in JAX; the slope of the mask is 0 in both. Ties of ``minimum`` and ``maximum`` split evenly in both.
+- The weight in CIoU is a constant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import numpy as np
 
 from ioukit._arrays import as_floats, as_numpy, computing_dtype, constant, namespace_of, recomputed
 from ioukit._checks import check_boxes, check_format
-from ioukit.overlap._arguments import check_last
+from ioukit.overlap._arguments import check_last, paired_shape, table_shape
+from ioukit.regions.formats import convert_in
 
 if TYPE_CHECKING:
     from ioukit.overlap._measure import Measure
@@ -33,9 +34,8 @@ __all__ = ["FORMULAS", "MAX_BYTES", "Pairs", "Sides", "as_corners", "elementwise
 MAX_BYTES = 2**28
 """Default of ``max_bytes``: 256 MiB of temporaries."""
 
-# So many arrays of the size of the result a formula holds at once, at most; a test measures it.
+# The most arrays of the size of the result that a formula holds at once; a test measures it.
 _TEMPORARIES = 20
-
 
 _LARGEST_IN_FLOAT32 = 2**24  # up to here every integer is a float32, the widest that JAX has by default
 
@@ -43,23 +43,16 @@ _LARGEST_IN_FLOAT32 = 2**24  # up to here every integer is a float32, the widest
 def pairwise(
     measure: Measure, boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool, max_bytes: int | None
 ) -> Array:
-    """(..., N, M) from (..., N, 4) and (..., M, 4), in blocks of rows whose temporaries take ``max_bytes`` at most."""
+    """(..., N, M) from (..., N, 4) and (..., M, 4), in blocks of rows whose temporaries take at most ``max_bytes``."""
     xp, first, second, dtype = _corners(boxes1, boxes2, fmt, check)
-    for name, boxes in (("boxes1", first), ("boxes2", second)):
-        if boxes.ndim < 2:
-            raise ValueError(f"{name} must have shape (..., N, 4), got {tuple(boxes.shape)}")
-    try:
-        batch = np.broadcast_shapes(first.shape[:-2], second.shape[:-2])
-    except ValueError:
-        raise ValueError(
-            f"the batch dimensions of boxes1 {tuple(first.shape)} and boxes2 {tuple(second.shape)} do not broadcast"
-        ) from None
+    shape = table_shape(tuple(first.shape), tuple(second.shape))
 
     def block(rows: Array, columns: Array) -> Array:
         pairs = Pairs(xp, Sides(xp, rows, axis=-1), Sides(xp, columns, axis=-2))
         return xp.astype(FORMULAS[measure.variant](pairs, *measure.parameters), dtype, copy=False)
 
-    count, row_bytes = first.shape[-2], math.prod(batch) * second.shape[-2] * _itemsize(xp, first.dtype) * _TEMPORARIES
+    count = shape[-2]
+    row_bytes = math.prod((*shape[:-2], shape[-1])) * _itemsize(xp, first.dtype) * _TEMPORARIES
     step = count if max_bytes is None or row_bytes == 0 else max(1, max_bytes // row_bytes)
     if step >= count:
         return block(first, second)
@@ -70,16 +63,13 @@ def pairwise(
 def elementwise(measure: Measure, boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool) -> Array:
     """(...) from (..., 4) and (..., 4)."""
     xp, first, second, dtype = _corners(boxes1, boxes2, fmt, check)
-    try:
-        np.broadcast_shapes(first.shape[:-1], second.shape[:-1])
-    except ValueError:
-        raise ValueError(f"boxes1 {tuple(first.shape)} and boxes2 {tuple(second.shape)} do not broadcast") from None
+    paired_shape(tuple(first.shape), tuple(second.shape))
     pairs = Pairs(xp, Sides(xp, first), Sides(xp, second))
     return xp.astype(FORMULAS[measure.variant](pairs, *measure.parameters), dtype, copy=False)
 
 
 class Sides:
-    """The columns of a set of boxes and what follows from each box alone, with a new axis to broadcast along."""
+    """The columns of a set of boxes, their sides and areas, with a new axis to broadcast along if one is given."""
 
     def __init__(self, xp: Any, boxes: Array, axis: int | None = None) -> None:
         columns = [boxes[..., k] for k in range(4)]
@@ -92,35 +82,35 @@ class Sides:
 
     @property
     def angle(self) -> Array:
-        """``atan2(width, height)``, which has no gradient at a point."""
+        """``atan2(width, height)``, without a gradient for a point."""
         point = (self.width == 0) & (self.height == 0)
         return self.xp.atan2(self.width, self.xp.where(point, 1.0, self.height))
 
 
 class Pairs:
-    """All pairs of two sets, with the quantities that several formulas share."""
+    """Pairs of boxes, with the quantities that several formulas use."""
 
     def __init__(self, xp: Any, a: Sides, b: Sides) -> None:
         self.xp, self.a, self.b = xp, a, b
 
     def positive(self, x: Array) -> Array:
-        """``x`` above 0, else 0, with no gradient at 0."""
+        """``x`` where it is above 0, else 0; without a gradient at 0."""
         return self.xp.where(x > 0, x, 0.0)
 
     def magnitude(self, x: Array) -> Array:
-        """The absolute value, with no gradient at 0, where ``abs`` has slope 0 in PyTorch and 1 in JAX."""
+        """The absolute value, without a gradient at 0, where ``abs`` has slope 0 in PyTorch and 1 in JAX."""
         return self.positive(x) + self.positive(-x)
 
     def ratio(self, part: Array, whole: Array) -> Array:
-        """``part / whole``, and ``part``, which is 0 then, where there is no whole."""
+        """``part / whole``; where the whole is 0, so is the part, and the result."""
         return part / self.xp.where(whole > 0, whole, 1.0)
 
     def root(self, square: Array) -> Array:
-        """The square root, with no gradient at 0."""
+        """The square root, without a gradient at 0."""
         return self.xp.where(square > 0, self.xp.sqrt(self.xp.where(square > 0, square, 1.0)), 0.0)
 
     def intersection(self) -> Array:
-        """Area."""
+        """Area of the intersection."""
         xp, a, b = self.xp, self.a, self.b
         width = xp.minimum(a.x2, b.x2) - xp.maximum(a.x1, b.x1)
         height = xp.minimum(a.y2, b.y2) - xp.maximum(a.y1, b.y1)
@@ -132,12 +122,12 @@ class Pairs:
         return self.ratio(intersection, (self.a.area + self.b.area) - intersection)
 
     def hull(self) -> tuple[Array, Array]:
-        """Sides of the smallest box around both."""
+        """Width and height of the smallest box around both."""
         xp, a, b = self.xp, self.a, self.b
         return xp.maximum(a.x2, b.x2) - xp.minimum(a.x1, b.x1), xp.maximum(a.y2, b.y2) - xp.minimum(a.y1, b.y1)
 
     def apart(self) -> tuple[Array, Array]:
-        """What lies between the centres along each axis."""
+        """Differences of the centres in x and in y."""
         a, b = self.a, self.b
         return ((a.x1 - b.x1) + (a.x2 - b.x2)) * 0.5, ((a.y1 - b.y1) + (a.y2 - b.y2)) * 0.5
 
@@ -146,7 +136,7 @@ class Pairs:
         return self.a.width - self.b.width, self.a.height - self.b.height
 
     def centre_penalty(self) -> Array:
-        """What DIoU takes off."""
+        """What DIoU subtracts from IoU."""
         (width, height), (dx, dy) = self.hull(), self.apart()
         return self.ratio(dx * dx + dy * dy, width * width + height * height)
 
@@ -239,7 +229,7 @@ FORMULAS: dict[str, Callable[..., Array]] = {
 
 
 def _corners(boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool) -> tuple[Any, Array, Array, Any]:
-    """The namespace, both sets as corners in the dtype they are computed in, and the dtype of the result."""
+    """The namespace, both sets as corners in the computing dtype, and the dtype of the result."""
     if fmt is not None:
         check_format(fmt)
     xp = namespace_of(boxes1)
@@ -261,7 +251,7 @@ def _corners(boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool) -
 
 
 def floats(xp: Any, name: str, boxes: Array) -> Array:
-    """The boxes in their floating dtype; integers and bools in the widest that the library has."""
+    """The boxes in their floating dtype; integers and bools in float64 if the library has it, else in float32."""
     if tuple(boxes.shape) == (0,):
         boxes = xp.reshape(boxes, (0, 4))
     check_last(name, tuple(boxes.shape))
@@ -274,11 +264,8 @@ def floats(xp: Any, name: str, boxes: Array) -> Array:
 
 
 def as_corners(xp: Any, boxes: Array, fmt: BoxFormat) -> Array:
-    """Boxes of any format as xyxy."""
-    low, high = boxes[..., :2], boxes[..., 2:]
-    if fmt == "xywh":
-        return xp.concat([low, low + high], axis=-1)
-    return xp.concat([low - high / 2, low + high / 2], axis=-1) if fmt == "cxcywh" else boxes
+    """Boxes of any format as xyxy; the same array if they are xyxy already."""
+    return boxes if fmt == "xyxy" else convert_in(xp, boxes, fmt, "xyxy")
 
 
 def _itemsize(xp: Any, dtype: Any) -> int:

@@ -1,4 +1,4 @@
-"""From what a caller passes to what the native module takes: corners, contiguous, of one dtype."""
+"""From what a caller passes to what the native module takes: contiguous corners in one dtype."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ioukit.regions.formats import convert
 if TYPE_CHECKING:
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["Corners", "check_last", "corners", "finish", "result_array", "single_set"]
+__all__ = ["Corners", "check_last", "corners", "finish", "paired_shape", "result_array", "single_set", "table_shape"]
 
 
 class Corners(NamedTuple):
-    """Both sets as (..., 4) corners in the dtype they are computed in, and the dtype of the result."""
+    """Both sets as (..., 4) corners in the computing dtype, and the dtype of the result."""
 
     boxes1: FloatArray
     boxes2: FloatArray
@@ -26,7 +26,7 @@ class Corners(NamedTuple):
 
 
 def corners(boxes1: BoxesLike, boxes2: BoxesLike, fmt: BoxFormat | None, check: bool) -> Corners:
-    """Checks and converts both sets."""
+    """Both sets, checked and converted."""
     if fmt is not None:
         check_format(fmt)
     if isinstance(boxes1, Boxes) and isinstance(boxes2, Boxes):
@@ -51,7 +51,7 @@ def _numbers(name: str, boxes: BoxesLike, fmt: BoxFormat | None) -> FloatArray:
 
 
 def check_last(name: str, shape: tuple[int, ...]) -> None:
-    """Refuses what are not 4 numbers a box, and says what 2, 5, 7 or 8 may be."""
+    """Raises `ValueError` unless a box has 4 numbers; the message says which function takes 2, 5, 7 or 8."""
     if shape[-1:] == (4,):
         return
     kinds = {
@@ -65,6 +65,30 @@ def check_last(name: str, shape: tuple[int, ...]) -> None:
     raise ValueError(f"{name} must have shape (..., 4), got {tuple(shape)}{hint}")
 
 
+def table_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape (..., N, M) of the table of all pairs, from the shapes (..., N, 4) and (..., M, 4) of both sets."""
+    for name, shape in (("boxes1", first), ("boxes2", second)):
+        if len(shape) < 2:
+            raise ValueError(f"{name} must have shape (..., N, 4), got {shape}")
+    if len(first) == len(second) == 2:
+        return first[0], second[0]
+    try:
+        batch = np.broadcast_shapes(first[:-2], second[:-2])
+    except ValueError:
+        raise ValueError(f"the batch dimensions of boxes1 {first} and boxes2 {second} do not broadcast") from None
+    return (*batch, first[-2], second[-2])
+
+
+def paired_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape (...) of all boxes with their counterparts, from the shapes (..., 4) of both sets."""
+    if first == second:
+        return first[:-1]
+    try:
+        return np.broadcast_shapes(first[:-1], second[:-1])
+    except ValueError:
+        raise ValueError(f"boxes1 {first} and boxes2 {second} do not broadcast") from None
+
+
 def _corners(name: str, boxes: BoxesLike, array: FloatArray, fmt: BoxFormat | None, check: bool) -> FloatArray:
     if isinstance(boxes, Boxes):
         return array
@@ -76,7 +100,7 @@ def _corners(name: str, boxes: BoxesLike, array: FloatArray, fmt: BoxFormat | No
 
 
 def result_array(out: FloatArray | None, shape: tuple[int, ...], sets: Corners) -> FloatArray:
-    """The array the native module fills: ``out`` where it can, else a new one."""
+    """The array that the native module fills: ``out`` if it has the computing dtype, else a new array."""
     computed = sets.boxes1.dtype
     if out is None:
         return np.empty(shape, computed)
@@ -96,10 +120,10 @@ def result_array(out: FloatArray | None, shape: tuple[int, ...], sets: Corners) 
 
 
 def finish(result: FloatArray, out: FloatArray | None, dtype: np.dtype[Any]) -> FloatArray:
-    """The filled array in the dtype of the result, in ``out`` if there is one."""
+    """The result in its own dtype, in ``out`` if that is given."""
     if result.dtype == dtype:
         return result
-    with np.errstate(over="ignore"):  # float16 ends at 65504: an intersection beyond is infinite, as documented
+    with np.errstate(over="ignore"):  # intersections beyond 65504 become infinite in float16
         if out is None:
             return result.astype(dtype)
         out[...] = result
@@ -107,7 +131,7 @@ def finish(result: FloatArray, out: FloatArray | None, dtype: np.dtype[Any]) -> 
 
 
 def single_set(name: str, boxes: BoxesLike, fmt: BoxFormat | None, check: bool) -> tuple[FloatArray, np.dtype[Any]]:
-    """One set of boxes as (..., 4) corners in the dtype it is computed in, and the dtype of what follows from it."""
+    """One set of boxes as (..., 4) corners in the computing dtype, and the dtype of results."""
     if fmt is not None:
         check_format(fmt)
     numbers = _numbers(name, boxes, fmt)

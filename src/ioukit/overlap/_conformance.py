@@ -1,4 +1,4 @@
-"""Do all array libraries, and all instruction sets, give the same overlaps? `ioukit doctor` and the tests ask."""
+"""Do all array libraries and all instruction sets give the same overlaps? For `ioukit doctor` and the tests."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ MEASURES = (
     *(mpdiou((640, 480)), alpha_iou(3.0), alpha_iou(0.5), inner_iou(0.7), inner_iou(1.4), nwd(12.8)),
 )
 
-# Every box meets every other: they lie apart, touch along an edge or at a corner, share edges, lie inside one another,
-# share a centre, or are equal; some have no width, no height or neither; some are small, slim, far away or large.
+# Every box is compared with every other. Some pairs lie apart, touch along an edge or at a corner, share edges, lie
+# inside one another, share a centre, or are equal. Some boxes have no width, no height, or neither. Some are small,
+# thin, far away or large.
 BOXES = np.array(
     [
         [0, 0, 10, 10],
@@ -46,7 +47,7 @@ BOXES = np.array(
         [0, 0, 640, 480],
     ]
 )
-_TOLERANCE = 8  # roundings of the value, or of 1 if it is smaller; the longest formulas need two
+_TOLERANCE = 8  # in roundings of the value, or of 1 if the value is smaller; the longest formulas need two
 
 
 class Unavailable(Exception):  # noqa: N818 - not an error
@@ -55,19 +56,16 @@ class Unavailable(Exception):  # noqa: N818 - not an error
 
 @dataclass(frozen=True)
 class Backend:
-    """One way for arrays to be computed.
-
-    Attributes:
-        name: What the doctor prints.
-        library: What must be installed.
-        make: An array with these values, from the imported library; raises `Unavailable`.
-        dtypes: What it computes in.
-    """
+    """One way to compute with arrays."""
 
     name: str
+    """What the doctor prints."""
     library: str
+    """The module that must be installed."""
     make: Callable[[Any, FloatArray], Array]
+    """From the imported library and values to an array; raises `Unavailable`."""
     dtypes: tuple[str, ...] = ("float32", "float64")
+    """The dtypes that it computes in."""
 
     def array(self, values: FloatArray) -> Array:
         """The values as an array of this backend.
@@ -93,7 +91,7 @@ def _cuda_tensor(torch: Any, values: FloatArray) -> Array:
 def _cupy_array(cupy: Any, values: FloatArray) -> Array:
     try:
         return cupy.asarray(values)
-    except Exception as error:  # the driver's, the runtime's or CuPy's own
+    except Exception as error:  # of the driver, of the runtime or of CuPy
         raise Unavailable(f"cupy sees no CUDA device: {error}") from None
 
 
@@ -103,7 +101,7 @@ BACKENDS = (
     Backend("PyTorch, CPU", "torch", lambda torch, values: torch.asarray(values)),
     Backend("PyTorch, CPU, gradient", "torch", lambda torch, values: torch.tensor(values, requires_grad=True)),
     Backend("PyTorch, CUDA", "torch", _cuda_tensor),
-    # Float64 is off in JAX unless the program turns it on, which is not for us to do.
+    # JAX computes in float64 only if the program asks for it.
     Backend("JAX", "jax", lambda jax, values: jax.numpy.asarray(values), ("float32",)),
     Backend("CuPy", "cupy", _cupy_array),
 )
@@ -111,37 +109,34 @@ BACKENDS = (
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a backend compares with native code.
-
-    Attributes:
-        name: Of the backend.
-        version: Of its library; None where it is native code.
-        available: Whether this machine can run it.
-        problems: What disagrees, or why it is not available.
-        worst: The largest difference to the first instruction set's values, in roundings of the dtype.
-    """
+    """How a backend compares with native code."""
 
     name: str
+    """The name of the backend."""
     version: str | None
+    """The version of its library; None for native code."""
     available: bool
+    """Whether this machine can run it."""
     problems: tuple[str, ...] = ()
+    """What disagrees, or why the backend is not available."""
     worst: float = 0.0
+    """The largest difference from the values of the first instruction set, in roundings of the dtype."""
 
     @property
     def agrees(self) -> bool:
-        """Whether nothing disagrees; true of what is not available."""
+        """Whether nothing disagrees; true for a backend that is not available."""
         return not (self.available and self.problems)
 
 
 def native(measure: Measure, boxes: FloatArray, simd: str | None = None) -> FloatArray:
-    """Every box against every box, by native code."""
+    """(N, N) overlaps of every box with every box, by native code."""
     out = np.empty((len(boxes), len(boxes)), boxes.dtype)
     _core.pairwise(*measure, boxes, boxes, out, 1, simd=simd)
     return out
 
 
 def agreements() -> Iterator[Agreement]:
-    """Compares every instruction set, which must give the same bits, and every backend."""
+    """Compares all instruction sets, which must give the same bits, and all backends."""
     base, *others = _core.simd_levels()
     for level in others:
         different = [
@@ -171,7 +166,7 @@ def _compare(backend: Backend) -> Agreement:
             values = _agnostic.pairwise(measure, array, array, None, True, _agnostic.MAX_BYTES)
             diagonal = _agnostic.elementwise(measure, array, array, None, True)
             if values.dtype != array.dtype or str(values.device) != str(array.device):
-                problems.append(f"{where}: came back as {values.dtype} on {values.device}")
+                problems.append(f"{where}: returned as {values.dtype} on {values.device}")
             for found, known in ((values, expected), (diagonal, np.diagonal(expected))):
                 off = _roundings(_host(found), known)
                 worst = max(worst, off)

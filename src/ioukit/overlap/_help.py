@@ -1,4 +1,4 @@
-"""Writes the help of the overlap functions from the table, so that one text cannot drift from thirty."""
+"""The docstrings of the overlap functions, completed from the table of measures: one text for all of them."""
 
 from __future__ import annotations
 
@@ -19,33 +19,31 @@ _HELP = """{summary}
 {formula}
 
 Args:
-    boxes1: `Boxes`, nested lists or an array of shape {shape1}, in pixels or relative to the image. Arrays may be of
-        NumPy, PyTorch, JAX, CuPy or another library of the array API.
-    boxes2: The same, in the same unit and from the same library, of shape
-        {shape2}.
-{options}    format: What plain arrays hold: ``"xyxy"`` (two corners, the default), ``"xywh"`` (the corner of least x
-        and y, and the size) or ``"cxcywh"`` (centre and size). `Boxes` know their own, which it may not contradict.
-    check: Whether plain arrays are checked. Without it, boxes that the check refuses give values without meaning. The
-        check waits for a device to finish; the arrays of a traced program (``jax.jit``, ``torch.compile``) have no
-        values yet and are never checked.
-    threads: How many threads native code may use, by default as many as there are cores. It changes no bit of the
-        result.
+{boxes1}
+{boxes2}
+{options}    format: The format of plain arrays: ``"xyxy"`` (two corners, the default), ``"xywh"`` (the corner with the
+        smallest x and y, and the size) or ``"cxcywh"`` (centre and size). `Boxes` have their own format, which this
+        must not contradict.
+    check: Whether plain arrays are checked. If False, boxes that are not valid give values without meaning. The check
+        waits for a device to finish. The arrays of a traced program (``jax.jit``, ``torch.compile``) have no values
+        yet and are never checked.
+    threads: How many threads native code may use; by default one per core. It does not change a bit of the result.
 {out}
 Returns:
     {shape}, {range}.
 {degenerate}
-    The array is of the library and on the device of the boxes. NumPy arrays, and tensors on the CPU that need no
-    gradient, are computed by native code in shared memory; all others by the same formulas in their own library, where
-    the gradient is finite everywhere.{gradient}
-    Float32 and float64 give their own dtype and promote as in the library, float16 and bfloat16 are computed in
-    float32 and rounded; integers, bools and lists of numbers compute in float64 (JAX: if it is enabled). Pairs whose
-    areas float32 cannot hold are computed in float64, so that nothing overflows but what is too large for its dtype;
-    outside native code, squares of float32 overflow beyond 2**60.
+    The result is from the library and on the device of the boxes. Native code computes NumPy arrays, and tensors on the
+    CPU that need no gradient, in shared memory. All other arrays are computed by the same formulas in their own
+    library, where the gradient is finite everywhere.{gradient}
+    Float32 and float64 keep their dtype, and promote as in the library. Float16 and bfloat16 are computed in float32
+    and rounded. Integers, bools and lists are computed in float64 (in JAX only if it is enabled). Pairs whose areas do
+    not fit in float32 are computed in float64, so a value overflows only if it does not fit in its own dtype; outside
+    native code, squares of float32 overflow beyond 2**60.
 
 Raises:
-    ValueError: If a shape does not fit, formats or units contradict each other, or a box is not finite, beyond 2**126
-        in float32 or 2**500 in float64, inverted, or of negative size; the message names the first such row.
-    TypeError: If an argument is of the wrong kind, or the arrays come from different libraries.
+    ValueError: If a shape does not fit; if formats or units contradict each other; or if a box is not finite, beyond
+        2**126 in float32 or 2**500 in float64, inverted, or of negative size. The message names the first such row.
+    TypeError: If an argument has the wrong type, or the arrays come from different libraries.
 
 Examples:
     >>> from ioukit import {function}
@@ -55,16 +53,22 @@ Examples:
 Reference: {reference}.
 """
 
-_OUT = """    out: Where the result goes, instead of a new array: C-contiguous, of its shape and dtype, for native code
-        only. Fresh memory for a large result costs more than the arithmetic.
-    max_bytes: How much the temporary arrays outside native code may take: beyond it, the result is computed in blocks
-        of rows, at least one row each, which are joined at the end; a gradient computes each block again. None: no
-        bound. The boxes and the result itself do not count, and native code needs no temporaries.
+_REGIONS = (
+    "Or two sets of regions of another kind, such as `RotatedBoxes`, `Polygons` or `Masks`, without ``format``; their "
+    "values are float64."
+)
+
+_OUT = """\
+    out: An array for the result, in place of a new one: C-contiguous, with the shape and dtype of the result. Only
+        native code can use it. For a large result, new memory costs more time than the arithmetic.
+    max_bytes: How much memory the temporary arrays may use outside native code. A larger result is computed in blocks
+        of rows, at least one row each, which are joined at the end; a gradient computes each block again. None means
+        no limit. The boxes and the result do not count. Native code needs no temporary arrays.
 """
 
 
 def documented(function: _Function) -> _Function:
-    """Completes the docstring, a one-line summary, of ``pairwise_<name>`` or ``elementwise_<name>``."""
+    """Completes the one-line docstring of a function ``pairwise_<name>`` or ``elementwise_<name>``."""
     family, _, name = function.__name__.partition("_")
     (row,) = (row for row in VARIANTS if row.name == name)
     function.__doc__ = _pairwise_help(function, row) if family == "pairwise" else _elementwise_help(function, row)
@@ -101,11 +105,18 @@ def _options(row: Variant) -> str:
     return "".join(f", {name}={value!r}" for name, value in row.option_values.items())
 
 
-def _help(function: Callable[..., Any], row: Variant, **parts: str) -> str:
+def _help(function: Callable[..., Any], row: Variant, *, shape1: str, shape2: str, **parts: str) -> str:
+    boxes1 = (
+        f"boxes1: `Boxes`, nested lists or an array of shape {shape1}, in pixels or relative to the image. Arrays may "
+        f"be of NumPy, PyTorch, JAX, CuPy or another library of the array API. {_REGIONS if row.of_regions else ''}"
+    )
+    boxes2 = f"boxes2: The same, in the same unit and from the same library, of shape {shape2}."
     return _HELP.format(
         function=function.__name__,
         summary=function.__doc__,
         formula=textwrap.fill(f"``{row.formula}``", 116),
+        boxes1=_wrapped(boxes1, "        "),
+        boxes2=_wrapped(boxes2, "        "),
         options="".join(_wrapped(f"{name}: {text}", "        ") + "\n" for name, text in row.options.items()),
         range=row.range,
         degenerate=_wrapped(row.degenerate),

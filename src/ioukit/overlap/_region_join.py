@@ -1,4 +1,4 @@
-"""The sparse join of regions that are no upright boxes: a join of the boxes around them, then the exact overlaps."""
+"""The sparse join of regions other than upright boxes: a join of the boxes around them, then the exact overlaps."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ioukit import _core
+from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from ioukit.regions import Regions
     from ioukit.typing import FloatArray
 
     Ids = NDArray[np.int64]
@@ -21,29 +23,29 @@ if TYPE_CHECKING:
 __all__ = ["RegionSet", "join", "region_set"]
 
 CANDIDATES = 1 << 20
-"""About so many pairs of boxes are held at a time."""
+"""The number of candidate pairs in memory at a time, roughly."""
 
 FIRST_ROWS = 1 << 12
-"""So many rows are tried first, to see how many candidates a row has."""
+"""The number of rows in the first block, which shows how many candidates a row has."""
 
 AREAS = (2.0**-100, 2.0**120)
-"""Between these an area is exact to a few roundings, also in float32."""
+"""Between these bounds an area is exact except for a few roundings, also in float32."""
 
 LEAST = 5e-324
-"""Any intersection of two boxes is more than this part of the smaller one."""
+"""The smallest positive threshold: with it, a join finds every pair of boxes with an intersection."""
 
 
 class RegionSet(NamedTuple):
-    """Regions, (N, 4) boxes around them, and their labels."""
+    """Regions, (N, 4) corners of the boxes around them, and their labels."""
 
-    regions: Any
+    regions: Regions
     bounds: FloatArray
     labels: Ids | None
 
 
-def region_set(regions: Any, labels: Ids | None) -> RegionSet:
-    """With boxes widened by more than what rounding may have taken from them."""
-    bounds = np.ascontiguousarray(regions.to_boxes().numpy(), np.float64)
+def region_set(regions: Regions, labels: Ids | None) -> RegionSet:
+    """Regions with boxes around them, which are widened: rounding may have made them too small."""
+    bounds = Boxes(regions.to_boxes(), dtype=np.float64).numpy()
     margin = (np.abs(bounds[:, :2]) + np.abs(bounds[:, 2:])) * 2.0**-48
     bounds[:, :2] -= margin
     bounds[:, 2:] += margin
@@ -53,15 +55,17 @@ def region_set(regions: Any, labels: Ids | None) -> RegionSet:
 def join(
     pairs: PairsOf, measure: str, least: float, first: RegionSet, second: RegionSet | None, threads: int
 ) -> tuple[Ids, Ids, FloatArray]:
-    """Rows, columns and values of the pairs whose overlap is above 0 and at least ``least``, as a dense table has them.
+    """Rows, columns and values of the pairs whose overlap is above 0 and at least ``least``.
+
+    The values have the bits of the dense table.
 
     Args:
-        pairs: What `Engine.pairs` of their kind is.
+        pairs: `Engine.pairs` of the engine for this kind.
         measure: ``"iou"``, ``"ioa_first"``, ``"ioa_second"`` or ``"iom"``.
         least: Within (0, 1].
-        first: Whose positions are the rows.
-        second: Whose positions are the columns; None for pairs ``row < column`` of the first with itself.
-        threads: 0 for all cores.
+        first: The regions that the rows count.
+        second: The regions that the columns count; None for the pairs ``row < column`` of the first set with itself.
+        threads: 0 for one per core.
     """
     found: list[tuple[Ids, Ids, FloatArray]] = []
     count, start, size = len(first.bounds), 0, FIRST_ROWS
@@ -69,7 +73,7 @@ def join(
     while start < count:
         stop = min(start + size, count)
         rows, columns = _candidates(first, second, start, stop, threads)
-        # However large the blocks may be, they stay near the wanted number of candidates.
+        # The next block should have about the wanted number of candidates.
         size = max(64, min(8 * size, int((stop - start) * CANDIDATES / max(len(rows), 1))))
         near = _may_reach(measure, least, areas[0][rows], areas[1][columns])
         rows, columns = rows[near], columns[near]
@@ -84,7 +88,7 @@ def join(
 
 
 def _candidates(first: RegionSet, second: RegionSet | None, start: int, stop: int, threads: int) -> tuple[Ids, Ids]:
-    """The pairs of the rows from ``start`` on whose boxes have an intersection."""
+    """The pairs whose boxes have an intersection, of the rows from ``start`` to ``stop``."""
     others, before = (first, start) if second is None else (second, 0)
     rows, columns, _ = _core.overlap_join(
         "iom",
@@ -109,7 +113,7 @@ def _measured(
     regions1, regions2 = first.regions, second.regions
     if not len(rows) or 2 * (int(rows[-1]) - int(rows[0])) >= len(regions1):
         return pairs(measure, regions1, regions2, rows, columns, threads)
-    # Only the regions of this block: an engine may prepare all it is given. The columns may be anywhere.
+    # Only the regions of this block, because an engine may prepare every region it is given.
     low, high = int(rows[0]), int(rows[-1]) + 1
     used = np.zeros(len(regions2), np.bool_)
     used[columns] = True
@@ -118,10 +122,10 @@ def _measured(
 
 
 def _may_reach(measure: str, least: float, first: FloatArray, second: FloatArray) -> NDArray[np.bool_]:
-    """(P,) false where the areas alone say that the overlap is less; the intersection is no larger than either."""
+    """(P,) false where the two areas alone show that the overlap is too small: no intersection exceeds an area."""
     if measure == "iom":
         return np.ones(len(first), np.bool_)
-    enough = least * (1 - 2.0**-20)  # float32 areas included
+    enough = least * (1 - 2.0**-20)  # areas may be rounded to float32
     smaller, larger = np.minimum(first, second), np.maximum(first, second)
     unsure = (smaller < AREAS[0]) | (larger > AREAS[1])
     if measure == "iou":

@@ -1,6 +1,6 @@
-"""Overlaps of rotated boxes over the array API: the exact intersection, and those of the Gaussians in their place.
+"""Overlaps of rotated boxes over the array API: the exact intersection, and overlaps of Gaussians in their place.
 
-Everything has a finite gradient and one shape, whatever the boxes: nothing is sorted, selected or counted.
+All gradients are finite. No step sorts, selects or counts, so shapes do not depend on values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _THIN = 1e-4
 
 
 class _Columns:
-    """Centre, sides and angle of a set, and its area; an inverted side counts as 0."""
+    """Centres, sides, angles and areas of a set of boxes; a negative side counts as 0."""
 
     def __init__(self, xp: Any, boxes: Array, radian: float, axis: int | None) -> None:
         columns = [boxes[..., k] for k in range(5)]
@@ -35,11 +35,11 @@ class RotatedPairs:
     """Pairs of rotated boxes, (..., 5): centre, width, height, and the angle from the x axis to the y axis.
 
     Args:
-        xp: The namespace.
+        xp: The namespace of the arrays.
         first: One set.
-        second: The other.
-        angle: What turns the given angles to radians.
-        pairwise: Whether every box of one meets every box of the other, or its counterpart alone.
+        second: The other set.
+        angle: The factor that turns the given angles into clockwise radians.
+        pairwise: Whether every box meets every box of the other set, rather than its counterpart.
     """
 
     def __init__(self, xp: Any, first: Array, second: Array, *, angle: float = 1.0, pairwise: bool = False) -> None:
@@ -50,21 +50,21 @@ class RotatedPairs:
         self.empty = (self.a.area <= 0) | (self.b.area <= 0)
 
     def ratio(self, part: Array, whole: Array) -> Array:
-        """``part / whole``, guarded where there is no whole."""
+        """``part / whole``, and ``part`` where the whole is 0."""
         return part / self.xp.where(whole > 0, whole, 1.0)
 
     def iou(self) -> Array:
-        """Exact intersection over union; 0 with a box without area."""
+        """Exact intersection over union; 0 for a box without an area."""
         intersection = self.intersection()
         return self.ratio(intersection, (self.a.area + self.b.area) - intersection)
 
     def intersection(self) -> Array:
-        """The exact area both share.
+        """The exact area of the intersection.
 
-        In the frame of the second box, a W x H rectangle about the origin, a vertical line meets both where it meets
-        the first box, its ends clamped to the rectangle. So the area is a line integral once around the first box, of y
-        clamped to H, over the part of x inside W: four edges in closed form. It is continuous, so coincident edges,
-        where clipping loses or doubles corners, need no tolerance.
+        The coordinates are those of the second box, a W x H rectangle about the origin. A vertical line meets the
+        intersection where it meets the first box, with the ends clamped to the rectangle. So the area is the line
+        integral of y, clamped to H, around the first box over the x inside W. Each of the four edges has a closed form.
+        The integral is continuous, so edges that coincide need no tolerance; clipping would lose or double corners.
         """
         xp, a, b = self.xp, self.a, self.b
         cos, sin = xp.cos(b.angle), xp.sin(b.angle)
@@ -91,7 +91,7 @@ class RotatedPairs:
         run, rise = x1 - x0, y1 - y0
         upright = xp.abs(run) <= _smallest(xp, run) * xp.abs(rise)
         slope = 1 / xp.where(upright, 1.0, run)
-        # Of an upright edge both ends count: what it shares has no width, but a slope in x.
+        # An upright edge adds no area, but it has a gradient in x, for which both of its ends count.
         low = xp.where(upright, y0, y0 + ((left - x0) * slope) * rise)
         high = xp.where(upright, y1, y1 + ((right - x1) * slope) * rise)
         most, least = xp.maximum(low, high), xp.minimum(low, high)
@@ -99,7 +99,7 @@ class RotatedPairs:
         return (right - left) * (mean + self._excess(-height - least, -height - most))
 
     def _excess(self, most: Array, least: Array) -> Array:
-        """The mean over a straight line from ``most`` to ``least`` of what is above 0."""
+        """The mean of the positive part along a straight line from ``most`` to ``least``."""
         xp = self.xp
         crosses = (most > 0) & (least <= 0)
         middle = (most + least) * 0.5
@@ -107,10 +107,10 @@ class RotatedPairs:
         return xp.where(crosses, part, xp.maximum(middle, xp.zeros_like(middle)))
 
     def _spread(self) -> tuple[Array, Array, Array]:
-        """The determinant of the summed covariances, what it exceeds that of equal ones by, and the product of areas.
+        """The determinant of the summed covariances, its excess over equal covariances, and the product of the areas.
 
-        Covariances are those of boxes of variance w^2, h^2, all sides being divided by the largest, which changes
-        neither ratio: sums of squares alone, so that nothing cancels for long boxes or for equal ones.
+        The covariances have variances w^2 and h^2, and all sides are divided by the largest side, which changes no
+        ratio. Everything is a sum of squares, so nothing cancels for long boxes or for equal boxes.
         """
         xp, a, b = self.xp, self.a, self.b
         (w1, h1), (w2, h2) = self._sides(a), self._sides(b)
@@ -121,19 +121,19 @@ class RotatedPairs:
         return excess + 4 * product, excess, product
 
     def _sides(self, box: _Columns) -> tuple[Array, Array]:
-        """By the largest side of the pair, of which they count as 1/10,000 at least: float32 ends at 1e38."""
+        """Sides divided by the largest side of the pair, and at least 1/10,000: their powers must fit in float32."""
         xp, scale = self.xp, self._scale()
         width, height = box.width / scale, box.height / scale
         return xp.where(width > _THIN, width, _THIN), xp.where(height > _THIN, height, _THIN)
 
     def _scale(self) -> Array:
-        """The largest side of a pair, a constant."""
+        """The largest side of a pair, as a constant without a gradient."""
         xp, a, b = self.xp, self.a, self.b
         largest = xp.maximum(xp.maximum(a.width, a.height), xp.maximum(b.width, b.height))
         return constant(xp.where(largest > 0, largest, 1.0))
 
     def bhattacharyya(self) -> Array:
-        """The distance of the Gaussians of variance w^2 / 12, h^2 / 12; without meaning for boxes without area."""
+        """The Bhattacharyya distance of Gaussians with variances w^2 / 12 and h^2 / 12; undefined without an area."""
         xp, a, b, scale = self.xp, self.a, self.b, self._scale()
         whole, excess, product = self._spread()
         dx, dy = (a.x - b.x) / scale, (a.y - b.y) / scale
@@ -147,7 +147,7 @@ class RotatedPairs:
         return 3 * ((across(a) + across(b)) / whole) + 0.5 * xp.log1p(excess / (4 * product))
 
     def probiou(self) -> Array:
-        """1 less the Hellinger distance of those Gaussians; 0 with a box without area."""
+        """1 minus the Hellinger distance of these Gaussians; 0 for a box without an area."""
         xp = self.xp
         square = -xp.expm1(-self.bhattacharyya())
         positive = square > 0
@@ -155,7 +155,7 @@ class RotatedPairs:
         return xp.where(self.empty, 0.0, 1 - root)
 
     def kfiou(self) -> Array:
-        """The overlap of the Gaussians as a Kalman filter joins them, at most 1/3; 0 with a box without area."""
+        """The overlap of Gaussians that a Kalman filter joins, at most 1/3; 0 for a box without an area."""
         whole, _, product = self._spread()
         shared = product / self.xp.sqrt(whole)
         first, second = (width * height for width, height in map(self._sides, (self.a, self.b)))
@@ -163,5 +163,5 @@ class RotatedPairs:
 
 
 def _smallest(xp: Any, array: Array) -> float:
-    """An edge so steep that its run is lost in its rise."""
+    """The ratio of run to rise below which an edge counts as upright."""
     return float(xp.finfo(array.dtype).eps) ** 2

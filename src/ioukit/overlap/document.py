@@ -1,4 +1,4 @@
-"""How well is a page found? The Jaccard index of the SmartDoc competition, measured on the page itself."""
+"""The Jaccard index of the SmartDoc competition: how well does an outline fit a document in a photograph?"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit._checks import check_one_unit, check_positive
 from ioukit.regions import Polygon
-from ioukit.regions._polygon_geometry import clip_to_window, signed_areas
+from ioukit.regions._polygon_geometry import clip_to_window, ring_area
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
 __all__ = ["document_jaccard"]
 
-_HORIZON = 1e-12  # of the weight in the middle of the page: nearer, the image of a point is lost in rounding
+_HORIZON = 1e-12  # as a part of the weight in the middle of the page; below it, the image of a point is only rounding
 
 
 def document_jaccard(
     pred: Polygon | ArrayLike, gt: Polygon | ArrayLike, image_size: tuple[float, float] | None = None
 ) -> float:
-    """IoU of a predicted and a true document outline after the perspective of the true one is undone.
+    """IoU of a predicted and a true document outline on the page itself, without the perspective of the photograph.
 
-    The homography that maps the corners of ``gt`` to those of an upright rectangle, in their order, maps ``pred`` too;
-    the result is the IoU there. A piece of the page that is missed counts by its size on the paper, wherever the camera
-    stood. That is not the IoU of the two outlines in the photograph (`polygon_iou`), which counts the near side of the
-    page more than the far one, and has nothing to do with `jaccard_index`, which compares sets and masks.
+    A homography maps the corners of ``gt``, in order, to the corners of an upright rectangle, and maps ``pred``, too.
+    The result is the IoU after this mapping. So a missed part of the page counts by its size on the paper, wherever the
+    camera was. `polygon_iou` is the IoU of the two outlines in the photograph, where the near side of the page counts
+    more than the far side. `jaccard_index` compares sets and masks.
 
     Args:
-        pred: (4, 2) the corners of the prediction in order, clockwise or not, or a `Polygon` of 4 points.
-        gt: (4, 2) the corners of the truth, a convex quadrilateral, in the same unit.
-        image_size: (height, width) of the rectangle, both positive. It does not change the result, since rectangles
-            differ by an affine map, which keeps ratios of areas; other implementations ask for it.
+        pred: (4, 2) the corners of the prediction, in order around it in either direction; or a `Polygon` of 4 points.
+        gt: (4, 2) the true corners, those of a convex quadrilateral, in the same unit; or a `Polygon` of 4 points.
+        image_size: (height, width) of the rectangle, both positive. It does not change the result, because affine maps
+            between rectangles keep ratios of areas. Other implementations require it.
 
     Returns:
-        Within [0, 1].
+        The IoU on the page, within [0, 1].
 
     Raises:
-        ValueError: If one has not 4 points, ``gt`` is not convex or has no area, ``pred`` crosses itself, a corner of
-            ``pred`` lies on or behind the horizon of the page, where it has no image on the page, or one of two
-            `Polygon` is normalized and the other is not.
+        ValueError: If ``pred`` or ``gt`` does not have 4 points; if ``gt`` is not convex or has no area; if ``pred``
+            crosses itself; if a corner of ``pred`` lies on or behind the horizon, where it has no image on the page; or
+            if one `Polygon` is normalized and the other is not.
 
     Examples:
         >>> page = [[1, 1], [9, 0], [10, 10], [0, 8]]
@@ -66,8 +66,8 @@ def document_jaccard(
         return 0.0
     found.to_polygons().check_simple(0, "pred")
     if {*map(tuple, found.to_list())} == {*map(tuple, truth.to_list())}:
-        return 1.0  # without the roundings of the homography: corners in convex position have one simple order
-    # Far from 0 and in a unit far from the size of the page, the homography would lose digits.
+        return 1.0  # exactly; four corners in convex position have only one simple order
+    # The homography would lose digits far from the origin, or in a unit much larger or smaller than the page.
     corners = truth.numpy()
     centre, size = corners.mean(axis=0), float(np.ptp(corners, axis=0).max())
     weighted = _to_unit_square((corners - centre) / size, (found.points - centre) / size)
@@ -79,8 +79,8 @@ def document_jaccard(
             "the page is seen there"
         )
     flattened = weighted[:, :2] / weighted[:, 2:]
-    area = _area(flattened)
-    both = min(_area(clip_to_window(flattened, (0.0, 0.0, 1.0, 1.0))), area, 1.0)
+    area = ring_area(flattened)
+    both = min(ring_area(clip_to_window(flattened, (0.0, 0.0, 1.0, 1.0))), area, 1.0)
     return both / (max(area, 1.0) - both + min(area, 1.0))
 
 
@@ -94,18 +94,18 @@ def _four(points: Polygon | ArrayLike, name: str) -> Polygon:
 
 
 def _least_triangle(corners: FloatArray) -> float:
-    """The least area of three of the four corners, as part of the square around all."""
+    """The smallest area of three of the four corners, as a fraction of the square around all four."""
     near = corners - corners[0]
     size = float(np.ptp(near, axis=0).max())
     triangles = [np.delete(near / size, k, axis=0) for k in range(4)]
-    return min(_area(triangle) for triangle in triangles)
+    return min(ring_area(triangle) for triangle in triangles)
 
 
 def _to_unit_square(corners: FloatArray, points: FloatArray) -> FloatArray:
-    """(K, 3) images of points under the homography of 4 corners to (0, 0), (1, 0), (1, 1), (0, 1): x, y and the weight.
+    """(K, 3) x, y and weight of points under the homography of 4 corners to (0, 0), (1, 0), (1, 1), (0, 1).
 
-    The weight is 1 at the point (0, 0), which must lie among the corners, and positive at all of them. Where it is 0 a
-    point has no image.
+    The weight is 1 at the point (0, 0), which must lie inside the quadrilateral, and positive at the corners. A point
+    with weight 0 has no image.
     """
     square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     equations, targets = np.zeros((8, 8)), square.reshape(-1)
@@ -115,7 +115,3 @@ def _to_unit_square(corners: FloatArray, points: FloatArray) -> FloatArray:
     homography = np.append(np.linalg.solve(equations, targets), 1.0).reshape(3, 3)
     weighted = np.concatenate([points, np.ones((len(points), 1))], axis=1) @ homography.T
     return np.asarray(weighted)
-
-
-def _area(ring: FloatArray) -> float:
-    return abs(float(signed_areas(ring, np.array([0, len(ring)]))[0]))

@@ -1,4 +1,4 @@
-"""The overlap of each box of one sequence with its counterpart in another."""
+"""The functions ``elementwise_<name>``: the overlap of each box of one set with its counterpart in another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ioukit import _core
 from ioukit._arrays import as_tensor, one_library, shared_with_numpy
 from ioukit._checks import check_threads
 from ioukit.overlap import _agnostic
-from ioukit.overlap._arguments import corners, finish, result_array
+from ioukit.overlap._arguments import corners, finish, paired_shape, result_array
 from ioukit.overlap._help import documented
 from ioukit.overlap._measure import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
 from ioukit.overlap.engines import engine as engines
@@ -168,7 +168,7 @@ def elementwise_mpdiou(
     check: bool = True,
     threads: int | None = None,
 ) -> Array:
-    """IoU less the distances of the corners of each box with its counterpart."""
+    """IoU minus the distances of the corners, of each box with its counterpart."""
     return _elementwise(mpdiou(image_size), boxes1, boxes2, format, check, threads)
 
 
@@ -182,7 +182,7 @@ def elementwise_alpha_iou(
     check: bool = True,
     threads: int | None = None,
 ) -> Array:
-    """IoU to a power of each box with its counterpart."""
+    """IoU to the power of alpha, of each box with its counterpart."""
     return _elementwise(alpha_iou(alpha), boxes1, boxes2, format, check, threads)
 
 
@@ -196,7 +196,7 @@ def elementwise_inner_iou(
     check: bool = True,
     threads: int | None = None,
 ) -> Array:
-    """IoU of the boxes scaled about their centres of each box with its counterpart."""
+    """IoU of boxes scaled about their centres, of each box with its counterpart."""
     return _elementwise(inner_iou(ratio), boxes1, boxes2, format, check, threads)
 
 
@@ -248,7 +248,7 @@ def _elementwise(
     check: bool,
     threads: int | None,
 ) -> Array:
-    """By the engine of other regions, by native code where it can read the arrays, else by the array formulas."""
+    """By the engine of the regions; for upright boxes by native code if it can read the arrays, else by formulas."""
     if (engine := engines.engine_of(boxes1, boxes2)) is not None:
         if fmt is not None:
             raise ValueError(f"format is for upright boxes, not for {type(boxes1).__name__}")
@@ -271,11 +271,9 @@ def _native(
 ) -> FloatArray:
     sets = corners(boxes1, boxes2, fmt, check)
     first, second, dtype = sets
+    shape = paired_shape(first.shape, second.shape)
     if first.shape != second.shape:
-        try:
-            first, second = (np.ascontiguousarray(boxes) for boxes in np.broadcast_arrays(first, second))
-        except ValueError:
-            raise ValueError(f"boxes1 {first.shape} and boxes2 {second.shape} do not broadcast") from None
-    result = result_array(None, first.shape[:-1], sets)
+        first, second = (np.ascontiguousarray(np.broadcast_to(boxes, (*shape, 4))) for boxes in (first, second))
+    result = result_array(None, shape, sets)
     _core.elementwise(*measure, first, second, result, check_threads(threads))
     return finish(result, None, dtype)

@@ -1,47 +1,49 @@
-"""Overlaps of the Gaussians that stand for rotated boxes: ProbIoU and KFIoU."""
+"""Overlaps of Gaussians in place of rotated boxes: ProbIoU and KFIoU."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from ioukit._arrays import as_floats, library_of, namespace_of
 from ioukit.overlap._rotated_formulas import RotatedPairs
+from ioukit.regions._turned import check_angle
 from ioukit.regions.regions import Regions
+from ioukit.regions.rotated import RotatedBoxes
 
 if TYPE_CHECKING:
-    from ioukit.typing import Array
+    from ioukit.typing import AngleSense, AngleUnit, Array
 
 __all__ = ["elementwise_kfiou", "elementwise_probiou", "pairwise_kfiou", "pairwise_probiou", "rotated_pairs"]
 
-_UNITS = {"radians": 1.0, "degrees": math.pi / 180}
-_SENSES = {"clockwise": 1.0, "counterclockwise": -1.0}
-
 
 def pairwise_probiou(
-    boxes1: Any,
-    boxes2: Any,
+    boxes1: RotatedBoxes | Array,
+    boxes2: RotatedBoxes | Array,
     *,
-    unit: Literal["radians", "degrees"] = "radians",
-    sense: Literal["clockwise", "counterclockwise"] = "clockwise",
+    unit: AngleUnit = "radians",
+    sense: AngleSense = "clockwise",
 ) -> Array:
-    """ProbIoU of every rotated box of one set with every one of another, (N, M) within [0, 1].
+    """ProbIoU of every rotated box of one set with every rotated box of another.
 
-    1 less the Hellinger distance of the Gaussians with the centres of the boxes and the covariances of uniform points
-    in them, ``R diag(w^2, h^2) R^T / 12``. It does not see the rotation of a square: 1, where IoU falls to 0.707.
+    1 minus the Hellinger distance of two Gaussians. Each has the centre of its box, and the covariance of uniformly
+    distributed points in it, ``R diag(w^2, h^2) R^T / 12``. ProbIoU does not depend on the rotation of a square: a
+    square and itself turned by 45 degrees have ProbIoU 1, and IoU 0.707.
 
     Args:
-        boxes1: (N, 5) centre, width, height, angle: an array of any library, lists, or a set of rotated boxes that
-            knows the unit and sense of its angles. A side that is 0 or negative leaves no area, and the value 0.
-        boxes2: (M, 5), of the same library.
-        unit: Of the angles in plain arrays: ``"radians"`` or ``"degrees"``.
-        sense: Which way a positive angle turns as seen on a screen: ``"clockwise"`` or ``"counterclockwise"``.
+        boxes1: (N, 5) centre x and y, width, height, angle: `RotatedBoxes`, which have their own unit and sense, or an
+            array of any library, or lists. A box with a side that is 0 or negative has no area, and ProbIoU 0.
+        boxes2: (M, 5), from the same library.
+        unit: The unit of the angles in arrays: ``"radians"`` or ``"degrees"``.
+        sense: The way a positive angle turns, as seen on a screen: ``"clockwise"`` or ``"counterclockwise"``.
+
+    Returns:
+        (N, M), within [0, 1]. Each side counts as at least 1/10,000 of the largest side of the pair. The array is of
+        the library of the boxes, and a gradient flows through it.
 
     Raises:
-        ValueError: If a shape does not fit, or the unit or sense is not known.
-        TypeError: If the arrays come from different libraries, or hold no floating point numbers.
-
-    Sides count as 1/10,000 of the largest of the pair at least.
+        ValueError: If a shape does not fit, or the unit or the sense is unknown.
+        TypeError: If the arrays come from different libraries, or do not hold floating point numbers.
 
     Reference: Llerena et al., Gaussian Bounding Boxes and ProbIoU, 2021, arXiv:2106.06072.
     """
@@ -49,29 +51,55 @@ def pairwise_probiou(
 
 
 def elementwise_probiou(
-    boxes1: Any,
-    boxes2: Any,
+    boxes1: RotatedBoxes | Array,
+    boxes2: RotatedBoxes | Array,
     *,
-    unit: Literal["radians", "degrees"] = "radians",
-    sense: Literal["clockwise", "counterclockwise"] = "clockwise",
+    unit: AngleUnit = "radians",
+    sense: AngleSense = "clockwise",
 ) -> Array:
-    """ProbIoU of each rotated box with its counterpart, (N,): see `pairwise_probiou`."""
+    """ProbIoU of each rotated box with its counterpart; `pairwise_probiou` has the definition.
+
+    Args:
+        boxes1: (..., 5), as in `pairwise_probiou`.
+        boxes2: The same shape, from the same library.
+        unit: The unit of the angles in arrays.
+        sense: The way a positive angle turns.
+
+    Returns:
+        (...), within [0, 1].
+
+    Raises:
+        ValueError: If a shape does not fit, or the unit or the sense is unknown.
+        TypeError: If the arrays come from different libraries, or do not hold floating point numbers.
+    """
     return rotated_pairs(boxes1, boxes2, unit, sense).probiou()
 
 
 def pairwise_kfiou(
-    boxes1: Any,
-    boxes2: Any,
+    boxes1: RotatedBoxes | Array,
+    boxes2: RotatedBoxes | Array,
     *,
-    unit: Literal["radians", "degrees"] = "radians",
-    sense: Literal["clockwise", "counterclockwise"] = "clockwise",
+    unit: AngleUnit = "radians",
+    sense: AngleSense = "clockwise",
 ) -> Array:
-    """KFIoU of every rotated box of one set with every one of another, (N, M) within [0, 1/3].
+    """KFIoU of every rotated box of one set with every rotated box of another.
 
-    The area that a Kalman filter leaves of both Gaussians, over that of either but not both. It compares sizes and
-    angles alone: it is blind to the distance of the centres, and to the rotation of a square.
+    A Kalman filter joins the Gaussians of both boxes into a third one. KFIoU is the area of its box over the areas of
+    the two boxes minus this area. It compares sizes and angles only: it depends neither on the distance of the
+    centres, nor on the rotation of a square.
 
-    Arguments and errors are those of `pairwise_probiou`.
+    Args:
+        boxes1: (N, 5), as in `pairwise_probiou`.
+        boxes2: (M, 5), from the same library.
+        unit: The unit of the angles in arrays.
+        sense: The way a positive angle turns.
+
+    Returns:
+        (N, M), within [0, 1/3]; 0 for a box without an area.
+
+    Raises:
+        ValueError: If a shape does not fit, or the unit or the sense is unknown.
+        TypeError: If the arrays come from different libraries, or do not hold floating point numbers.
 
     Reference: Yang et al., The KFIoU Loss for Rotated Object Detection, ICLR 2023, arXiv:2201.12558.
     """
@@ -79,40 +107,51 @@ def pairwise_kfiou(
 
 
 def elementwise_kfiou(
-    boxes1: Any,
-    boxes2: Any,
+    boxes1: RotatedBoxes | Array,
+    boxes2: RotatedBoxes | Array,
     *,
-    unit: Literal["radians", "degrees"] = "radians",
-    sense: Literal["clockwise", "counterclockwise"] = "clockwise",
+    unit: AngleUnit = "radians",
+    sense: AngleSense = "clockwise",
 ) -> Array:
-    """KFIoU of each rotated box with its counterpart, (N,): see `pairwise_kfiou`."""
+    """KFIoU of each rotated box with its counterpart; `pairwise_kfiou` has the definition.
+
+    Args:
+        boxes1: (..., 5), as in `pairwise_probiou`.
+        boxes2: The same shape, from the same library.
+        unit: The unit of the angles in arrays.
+        sense: The way a positive angle turns.
+
+    Returns:
+        (...), within [0, 1/3].
+
+    Raises:
+        ValueError: If a shape does not fit, or the unit or the sense is unknown.
+        TypeError: If the arrays come from different libraries, or do not hold floating point numbers.
+    """
     return rotated_pairs(boxes1, boxes2, unit, sense).kfiou()
 
 
 def rotated_pairs(
-    first: Any,
-    second: Any,
-    unit: str,
-    sense: str,
+    first: RotatedBoxes | Array,
+    second: RotatedBoxes | Array,
+    unit: AngleUnit,
+    sense: AngleSense,
     *,
     pairwise: bool = False,
     names: tuple[str, str] = ("boxes1", "boxes2"),
 ) -> RotatedPairs:
-    """Checked pairs of rotated boxes, which compute in float32 at least.
+    """Checked pairs of rotated boxes, which are computed in float32 or float64.
 
     Args:
-        first: (..., 5), or a set of rotated boxes.
+        first: (..., 5), or `RotatedBoxes`.
         second: The same.
-        unit: Of the angles in plain arrays.
-        sense: Which way they turn.
-        pairwise: Whether every box of one meets every box of the other, or its counterpart alone.
-        names: What messages call the two.
+        unit: The unit of the angles in arrays.
+        sense: The way a positive angle turns.
+        pairwise: Whether every box meets every box of the other set, rather than its counterpart.
+        names: What messages call the two sets.
     """
-    for option, value, known in (("unit", unit, _UNITS), ("sense", sense, _SENSES)):
-        if value not in known:
-            raise ValueError(f"unknown {option} {value!r}; choose from {', '.join(known)}")
-    scale = _UNITS[unit] * _SENSES[sense]
-    sets = [_rows(name, boxes, scale) for name, boxes in zip(names, (first, second), strict=True)]
+    check_angle(unit, sense)
+    sets = [_rows(name, boxes, unit, sense) for name, boxes in zip(names, (first, second), strict=True)]
     one, other = sets
     both = " and ".join(names)
     if library_of(one) != library_of(other):
@@ -128,17 +167,15 @@ def rotated_pairs(
     dtype = xp.result_type(one, other)
     computed = dtype if xp.finfo(dtype).bits >= 32 else xp.float32
     one, other = (xp.astype(boxes, computed, copy=False) for boxes in sets)
-    return RotatedPairs(xp, one, other, angle=scale, pairwise=pairwise)
+    to_radians = math.pi / 180 if unit == "degrees" else 1.0
+    angle = to_radians if sense == "clockwise" else -to_radians
+    return RotatedPairs(xp, one, other, angle=angle, pairwise=pairwise)
 
 
-def _rows(name: str, boxes: Any, scale: float) -> Array:
-    """Plain rows; those of rotated boxes in the unit and sense of the call."""
+def _rows(name: str, boxes: RotatedBoxes | Array, unit: AngleUnit, sense: AngleSense) -> Array:
+    """(..., 5) rows whose angles have this unit and sense."""
+    if isinstance(boxes, RotatedBoxes):
+        return boxes.convert(unit=unit, sense=sense).numpy()
     if isinstance(boxes, Regions):
-        unit = "degrees" if abs(scale) < 1 else "radians"
-        sense = "clockwise" if scale > 0 else "counterclockwise"
-        regions: Any = boxes
-        try:
-            return regions.convert(unit=unit, sense=sense).numpy()
-        except TypeError:
-            raise TypeError(f"{name} must be rotated boxes, got {type(boxes).__name__}") from None
+        raise TypeError(f"{name} must be rotated boxes, got {type(boxes).__name__}")
     return as_floats(boxes, name) if library_of(boxes) == "numpy" else boxes

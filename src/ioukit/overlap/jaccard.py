@@ -1,4 +1,4 @@
-"""The Jaccard index of anything that can be counted: sets, masks, outcomes."""
+"""The Jaccard index of sets, of boolean arrays, and of counts."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ __all__ = ["jaccard_distance", "jaccard_index", "jaccard_index_of_counts"]
 
 
 def jaccard_index(a: AbstractSet[Any] | ArrayLike, b: AbstractSet[Any] | ArrayLike, *, empty: float = 0.0) -> float:
-    """Jaccard index of two sets: the share of their union that is in both.
+    """Jaccard index of two sets: the fraction of their union that is in both.
 
     ``|A and B| / |A or B|``
 
     Args:
-        a: A Python set (``set``, ``frozenset``, the keys of a dictionary), or a boolean array that is True at the
-            members: a mask, or the answers of a classifier.
-        b: Of the same kind; an array has the shape of ``a``.
-        empty: The index of two empty sets, 0/0. 0, as for boxes without area; others take 1.
+        a: A Python set (``set``, ``frozenset``, the keys of a dictionary), or a boolean array that is True for the
+            members, such as a mask or the decisions of a classifier.
+        b: The same type of set; an array has the shape of ``a``.
+        empty: The index of two empty sets, which is 0/0. The default 0 is also the IoU of boxes without an area; other
+            libraries use 1.
 
     Returns:
         A number within [0, 1], or ``empty``.
 
     Raises:
-        TypeError: If one is a set and the other is not, or an array holds no booleans: of numbers or labels it would
-            not be clear which are members.
-        ValueError: If two arrays differ in shape.
+        TypeError: If one is a set and the other is not, or an array is not boolean: numbers or labels do not say which
+            elements are members.
+        ValueError: If two arrays have different shapes.
 
     Examples:
         >>> from ioukit import jaccard_index
@@ -57,20 +58,21 @@ def jaccard_index(a: AbstractSet[Any] | ArrayLike, b: AbstractSet[Any] | ArrayLi
 
 
 def jaccard_distance(a: AbstractSet[Any] | ArrayLike, b: AbstractSet[Any] | ArrayLike, *, empty: float = 1.0) -> float:
-    """Jaccard distance of two sets: the share of their union that is not in both, a metric.
+    """Jaccard distance of two sets: the fraction of their union that is not in both. It is a metric.
 
-    ``1 - |A and B| / |A or B|``; of boxes, see ``pairwise_jaccard_distance``.
+    ``1 - |A and B| / |A or B|``. For boxes, see ``pairwise_jaccard_distance``.
 
     Args:
-        a: As for `jaccard_index`.
-        b: Likewise.
-        empty: The distance of two empty sets, 0/0. 1, as for boxes without area; others take 0.
+        a: As in `jaccard_index`.
+        b: As in `jaccard_index`.
+        empty: The distance of two empty sets, which is 0/0. The default 1 is also that of boxes without an area; other
+            libraries use 0.
 
     Returns:
         A number within [0, 1], or ``empty``.
 
     Raises:
-        TypeError, ValueError: As `jaccard_index`.
+        TypeError, ValueError: As in `jaccard_index`.
 
     Examples:
         >>> from ioukit import jaccard_distance
@@ -85,18 +87,18 @@ def jaccard_distance(a: AbstractSet[Any] | ArrayLike, b: AbstractSet[Any] | Arra
 def jaccard_index_of_counts(
     true_positives: ArrayLike, false_positives: ArrayLike, false_negatives: ArrayLike, *, empty: float = 0.0
 ) -> NDArray[np.float64]:
-    """Jaccard index from the counts of a confusion matrix, as semantic segmentation reports it per class.
+    """Jaccard index from the counts of a confusion matrix, as used per class in semantic segmentation.
 
     ``TP / (TP + FP + FN)``
 
     Args:
-        true_positives: Numbers or arrays of counts, at least 0, exact up to 2**53; the shapes broadcast.
-        false_positives: Likewise.
-        false_negatives: Likewise.
-        empty: The index where all three are 0.
+        true_positives: A count or an array of counts, at least 0, exact up to 2**53. The shapes of all three broadcast.
+        false_positives: The same.
+        false_negatives: The same.
+        empty: The index where all three counts are 0.
 
     Returns:
-        float64 of the broadcast shape, within [0, 1], or ``empty``.
+        float64 in the broadcast shape, within [0, 1], or ``empty``.
 
     Raises:
         ValueError: If a count is negative or not finite.

@@ -1,9 +1,9 @@
-"""The pairs of boxes that overlap enough, out of millions, without the table of all pairs."""
+"""The sparse join: pairs of boxes whose overlap reaches a threshold, without the table of all pairs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ioukit._checks import check_threads
 from ioukit._optional import import_extra
 from ioukit.overlap import _region_join
 from ioukit.overlap._arguments import corners
-from ioukit.overlap._measure import Measure, ioa
+from ioukit.overlap._measure import METRICS, Measure, OverlapMetric, measure_of
 from ioukit.overlap.engines import engine as engines
 
 if TYPE_CHECKING:
@@ -21,12 +21,7 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["JoinMetric", "OverlapPairs", "overlap_join"]
-
-JoinMetric: TypeAlias = Literal["iou", "ioa", "iom", "giou", "diou", "ciou"]
-"""The overlaps whose threshold says how near and how alike two boxes must be."""
-
-METRICS: tuple[JoinMetric, ...] = get_args(JoinMetric)
+__all__ = ["OverlapPairs", "overlap_join"]
 
 _LARGEST_LABEL = np.iinfo(np.int64).max
 _MOST_BOXES = 2**31 - 1
@@ -34,9 +29,9 @@ _MOST_BOXES = 2**31 - 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OverlapPairs:
-    """The pairs of two sets of boxes that overlap enough, ordered by row and then by column.
+    """The pairs of two sets of boxes whose overlap reaches a threshold, sorted by row and then by column.
 
-    Of a set with itself, each pair is here once, with ``row < column``. The arrays are read-only.
+    If a set is joined with itself, each pair occurs once, with ``row < column``. The arrays are read-only.
     """
 
     rows: NDArray[np.int64]
@@ -44,7 +39,7 @@ class OverlapPairs:
     columns: NDArray[np.int64]
     """(P,) positions in the second set, ascending within a row."""
     values: FloatArray
-    """(P,) the overlap of each pair, in the dtype that the dense functions answer in."""
+    """(P,) the overlap of each pair, in the dtype of the dense functions."""
     shape: tuple[int, int]
     """(N, M), the shape of the table of all pairs."""
 
@@ -59,15 +54,15 @@ class OverlapPairs:
         return f"<OverlapPairs: {len(self):,} of {self.shape[0]:,} x {self.shape[1]:,} pairs, {self.values.dtype}>"
 
     def to_pairs(self) -> NDArray[np.int64]:
-        """(P, 2) positions: a row and a column per pair."""
+        """(P, 2) the row and the column of each pair."""
         return np.stack([self.rows, self.columns], axis=1)
 
     def offsets(self) -> NDArray[np.int64]:
-        """(N + 1,) where the pairs of each row begin: row ``i`` has ``offsets[i]:offsets[i + 1]`` of every array."""
+        """(N + 1,) where the pairs of each row begin: row ``i`` has the pairs ``offsets[i]:offsets[i + 1]``."""
         return np.searchsorted(self.rows, np.arange(self.shape[0] + 1)).astype(np.int64, copy=False)
 
     def to_csr(self) -> Any:
-        """The pairs as a `scipy.sparse.csr_array` of this shape; every entry it does not store is 0.
+        """The pairs as a `scipy.sparse.csr_array` of this shape. All other entries are 0.
 
         Raises:
             ModuleNotFoundError: If SciPy is not installed; the message names the extra.
@@ -81,7 +76,7 @@ def overlap_join(
     boxes2: BoxesLike | None = None,
     *,
     min_iou: float,
-    metric: JoinMetric = "iou",
+    metric: OverlapMetric = "iou",
     of: Literal["second", "first"] | None = None,
     labels1: ArrayLike | None = None,
     labels2: ArrayLike | None = None,
@@ -91,35 +86,37 @@ def overlap_join(
 ) -> OverlapPairs:
     """The pairs of boxes whose overlap is at least ``min_iou``, and their overlaps.
 
-    They are exactly the pairs for which ``pairwise_<metric>`` gives a value above 0 and ``>= min_iou`` (compared as
-    NumPy does, in the dtype of the values), with the same bits, in the order of ``numpy.nonzero``. But memory grows
-    with the boxes and the pairs found, never with N x M; time too, unless boxes crowd where few of them are pairs.
+    These are exactly the pairs for which ``pairwise_<metric>`` returns a value that is above 0 and ``>= min_iou``,
+    compared as in NumPy, in the dtype of the values. The values have the same bits, and the order is that of
+    ``numpy.nonzero``. Memory grows with the number of boxes and of found pairs, not with N x M. So does time, unless
+    many boxes lie in one place and few of them are pairs.
 
-    Boxes that merely touch, and boxes without area, overlap nothing and are in no pair.
+    Boxes that only touch, and boxes without an area, have no overlap and are in no pair.
 
     Args:
         boxes1: `Boxes` or an array-like of shape (N, 4), in pixels or relative to the image. Or regions of another
             kind, such as `RotatedBoxes`, with ``"iou"``, ``"ioa"`` or ``"iom"``; their values are float64.
-        boxes2: The same of shape (M, 4), in the same unit. Without it, `boxes1` is joined with itself: each pair of two
-            boxes once, as ``(i, j)`` with ``i < j``, and no box with itself.
-        min_iou: The least overlap of a pair, above 0 and at most 1, in whichever ``metric``.
-        metric: ``"iou"``, ``"ioa"``, ``"iom"``, ``"giou"``, ``"diou"`` or ``"ciou"``. The last three are IoU less a
-            penalty, so that their pairs are among those of IoU at the same threshold.
-        of: For ``"ioa"`` only, whose area divides: ``"second"`` (the default) or ``"first"``.
-        labels1: (N,) integers, such as classes or images. Only boxes with equal labels are pairs.
-        labels2: (M,) integers, if and only if ``labels1`` is given and ``boxes2`` too.
-        format: What plain arrays hold: ``"xyxy"`` (two corners, the default), ``"xywh"`` (the corner of least x
-            and y, and the size) or ``"cxcywh"`` (centre and size). `Boxes` know their own, which it may not contradict.
-        check: Whether plain arrays are checked. Without it, boxes that the check refuses give pairs without meaning.
-        threads: How many threads may work, by default as many as there are cores. It changes no bit of the result.
+        boxes2: The same, of shape (M, 4), in the same unit. None joins ``boxes1`` with itself: each pair of two
+            different boxes occurs once, as ``(i, j)`` with ``i < j``.
+        min_iou: The smallest overlap of a pair, in the chosen ``metric``: above 0 and at most 1.
+        metric: ``"iou"``, ``"ioa"``, ``"iom"``, ``"giou"``, ``"diou"`` or ``"ciou"``. The last three are IoU minus a
+            penalty, so their pairs are a subset of the pairs of IoU at the same threshold.
+        of: For ``"ioa"`` only, the box whose area divides: ``"second"`` (the default) or ``"first"``.
+        labels1: (N,) integers, such as classes or images. Only boxes with equal labels can be pairs.
+        labels2: (M,) integers; required if both ``labels1`` and ``boxes2`` are given.
+        format: The format of plain arrays: ``"xyxy"`` (two corners, the default), ``"xywh"`` (the corner with the
+            smallest x and y, and the size) or ``"cxcywh"`` (centre and size). `Boxes` have their own format, which this
+            must not contradict.
+        check: Whether plain arrays are checked. If False, boxes that are not valid give pairs without meaning.
+        threads: How many threads may work; by default one per core. It does not change a bit of the result.
 
     Returns:
-        The pairs, ordered by row and then by column.
+        The pairs, sorted by row and then by column.
 
     Raises:
-        ValueError: If ``min_iou`` is not in (0, 1], the metric is unknown, a shape does not fit, labels come with one
-            set only, formats or units contradict each other, or a box is not valid; the message names the first such.
-        TypeError: If an argument is of the wrong kind.
+        ValueError: If ``min_iou`` is not in (0, 1], the metric is unknown, a shape does not fit, only one set has
+            labels, formats or units contradict each other, or a box is not valid. The message names the first such box.
+        TypeError: If an argument has the wrong type.
 
     Examples:
         >>> from ioukit import overlap_join
@@ -132,16 +129,17 @@ def overlap_join(
         >>> pairs.values
         array([0.5       , 0.14285714])
 
-    Reference: the threshold bounds the sides and the places of a pair, as in the prefix filters of set similarity joins
-    (Bayardo et al., Scaling Up All Pairs Similarity Search, WWW 2007); the rest is a grid per size of boxes.
+    Reference: the threshold bounds the sides and the positions of a pair, as prefix filters bound the sets of a
+    similarity join (Bayardo et al., Scaling Up All Pairs Similarity Search, WWW 2007). Grids, one for each size of
+    boxes, find the candidates.
     """
-    variant = _variant(metric, of)
+    measure = _measure(metric, of)
     least = _threshold(min_iou)
     engine = engines.engine_of(boxes1, boxes1 if boxes2 is None else boxes2)
     if engine is not None:
         if format is not None:
             raise ValueError(f"format is for upright boxes, not for {type(boxes1).__name__}")
-        return _regions_join(engine, Measure(variant), least, boxes1, boxes2, labels1, labels2, threads)
+        return _regions_join(engine, measure, least, boxes1, boxes2, labels1, labels2, threads)
     sets = corners(boxes1, boxes1 if boxes2 is None else boxes2, format, check)
     for name, boxes in (("boxes1", sets.boxes1), ("boxes2", sets.boxes2)):
         if boxes.ndim != 2:
@@ -152,7 +150,7 @@ def overlap_join(
     second = None if boxes2 is None else sets.boxes2
     low = _reaching(least, sets.dtype)
     rows, columns, values = _core.overlap_join(
-        variant, low, sets.boxes1, second, codes1, codes2, check_threads(threads)
+        measure.variant, low, sets.boxes1, second, codes1, codes2, check_threads(threads)
     )
     if values.dtype != sets.dtype:
         values = values.astype(sets.dtype)
@@ -181,20 +179,13 @@ def _regions_join(
     return OverlapPairs(*found, (len(first.bounds), len((second or first).bounds)))
 
 
-def _variant(metric: str, of: str | None) -> str:
-    """The native name."""
+def _measure(metric: str, of: str | None) -> Measure:
     if metric == "intersection":
         raise ValueError(
             "metric='intersection' is an area, which no threshold within (0, 1] bounds; "
             f"choose from {', '.join(METRICS)}"
         )
-    if metric not in METRICS:
-        raise ValueError(f"unknown metric {metric!r}; choose from {', '.join(METRICS)}")
-    if metric == "ioa":
-        return ioa(of or "second").variant
-    if of is not None:
-        raise ValueError(f"of={of!r} is for metric='ioa' alone, got metric={metric!r}")
-    return metric
+    return measure_of(metric, of)
 
 
 def _threshold(min_iou: float) -> float:
@@ -205,18 +196,18 @@ def _threshold(min_iou: float) -> float:
     if not 0 < least <= 1:  # also NaN
         raise ValueError(
             f"min_iou must be above 0 and at most 1, got {least:g}: a pair without an intersection never counts, and "
-            "only a positive threshold says how near two boxes must be"
+            "only a positive threshold bounds how far apart two boxes may lie"
         )
     return least
 
 
 def _reaching(least: float, dtype: np.dtype[Any]) -> float:
-    """The least value, in the dtype computed in, that may be ``least`` or more in the dtype of the result."""
+    """The smallest value, in the computing dtype, that may be ``least`` or more in the dtype of the result."""
     kind = dtype.type
     rounded = max(kind(least), np.nextafter(kind(0), kind(1)))  # no positive threshold rounds to 0
     if dtype != np.float16:
         return float(rounded)
-    # Half way from the float16 before: values from there on may round up to it.
+    # Values from half way to the float16 below may round up to it.
     return (float(np.nextafter(rounded, kind(0))) + float(rounded)) / 2
 
 

@@ -1,4 +1,4 @@
-"""IoU of masks as COCO takes it: with crowds, and of boundaries."""
+"""IoU of masks as COCO defines it, with crowds, and IoU of their boundaries."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ def pairwise_mask_iou(
     dilation_ratio: float = 0.02,
     threads: int | None = None,
 ) -> FloatArray:
-    """IoU of every mask of one set with every mask of another, crowds among the second set.
+    """IoU of every mask of one set with every mask of another, which may contain crowds.
 
-    ``IoU = |A and B| / |A or B|``; where B is a crowd, ``|A and B| / |A|``: a detection within it is right, however
-    small a part it is. Without crowds this is ``pairwise_iou(masks1, masks2)``. The values are those of
-    ``pycocotools.mask.iou(detections, ground_truth, crowd)`` to the last bit.
+    ``IoU = |A and B| / |A or B|``. Where B is a crowd, it is ``|A and B| / |A|``, because a detection inside a crowd is
+    right, whatever part of the crowd it covers. Without crowds the result is ``pairwise_iou(masks1, masks2)``. The
+    values equal those of ``pycocotools.mask.iou(detections, ground_truth, crowd)`` to the last bit.
 
     Args:
         masks1: N masks, the detections.
         masks2: M masks of the same size, the ground truth.
-        crowd: (M,) bools or 0 and 1: which of ``masks2`` are crowds. By default none.
-        boundary: Whether to give the smaller of this and `boundary_iou`, as Boundary AP has it, which alone would
-            take a ring for a disc.
+        crowd: (M,) bools, or 0 and 1: which of ``masks2`` are crowds. None means no crowds.
+        boundary: Whether to return the smaller of this IoU and `boundary_iou`, which Boundary AP uses. (The boundary
+            alone cannot tell a disc from a ring.)
         dilation_ratio: With ``boundary``, as in `boundary_iou`.
-        threads: How many threads work, by default as many as there are cores. It changes no bit of the result.
+        threads: How many threads work; by default one per core. It does not change a bit of the result.
 
     Returns:
-        (N, M) float64 within [0, 1]; 0 for empty masks, also with themselves.
+        (N, M) float64 within [0, 1]; 0 for an empty mask, also with itself.
 
     Raises:
-        ValueError: If not all masks are of one size, or ``crowd`` is not (M,).
+        ValueError: If the masks have different sizes, or ``crowd`` is not (M,).
         TypeError: If a set is not `Masks`.
 
     Examples:
@@ -76,23 +76,23 @@ def boundary_iou(
     dilation_ratio: float = 0.02,
     threads: int | None = None,
 ) -> FloatArray:
-    """IoU of the boundary region of every mask of one set with that of every mask of another.
+    """IoU of the boundary regions of every mask of one set and every mask of another.
 
-    A boundary region is the part of a mask within some distance of its outside (`Masks.boundary`), so large objects
-    are judged by their outline as small ones are.
+    The boundary region is the part of a mask that is near its outside (`Masks.boundary`). So the outline of a large
+    object counts as much as the outline of a small one.
 
     Args:
         masks1: N masks, the detections.
         masks2: M masks of the same size, the ground truth.
-        crowd: (M,), as in `pairwise_mask_iou`, of the areas of the boundary regions.
-        dilation_ratio: The distance, as a share of the diagonal of the image; at least one pixel.
-        threads: How many threads work, by default as many as there are cores. It changes no bit of the result.
+        crowd: (M,) as in `pairwise_mask_iou`; the areas are those of the boundary regions.
+        dilation_ratio: How near is near, as a fraction of the diagonal of the image; at least one pixel.
+        threads: How many threads work; by default one per core. It does not change a bit of the result.
 
     Returns:
         (N, M) float64 within [0, 1].
 
     Raises:
-        ValueError: If not all masks are of one size, ``crowd`` is not (M,) or ``dilation_ratio`` is negative.
+        ValueError: If the masks have different sizes, ``crowd`` is not (M,), or ``dilation_ratio`` is negative.
         TypeError: If a set is not `Masks`.
 
     Examples:

@@ -1,4 +1,4 @@
-"""The overlap of every box of one set with every box of another."""
+"""The functions ``pairwise_<name>``: the overlap of every box of one set with every box of another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ioukit import _core
 from ioukit._arrays import as_tensor, one_library, shared_with_numpy
 from ioukit._checks import check_threads
 from ioukit.overlap import _agnostic
-from ioukit.overlap._arguments import corners, finish, result_array
+from ioukit.overlap._arguments import corners, finish, result_array, table_shape
 from ioukit.overlap._help import documented
 from ioukit.overlap._measure import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
 from ioukit.overlap.engines import engine as engines
@@ -188,7 +188,7 @@ def pairwise_mpdiou(
     out: Array | None = None,
     max_bytes: int | None = _agnostic.MAX_BYTES,
 ) -> Array:
-    """IoU less the distances of the corners of every box of one set with every box of another."""
+    """IoU minus the distances of the corners, of every box of one set with every box of another."""
     return _pairwise(mpdiou(image_size), boxes1, boxes2, format, check, threads, out, max_bytes)
 
 
@@ -204,7 +204,7 @@ def pairwise_alpha_iou(
     out: Array | None = None,
     max_bytes: int | None = _agnostic.MAX_BYTES,
 ) -> Array:
-    """IoU to a power of every box of one set with every box of another."""
+    """IoU to the power of alpha, of every box of one set with every box of another."""
     return _pairwise(alpha_iou(alpha), boxes1, boxes2, format, check, threads, out, max_bytes)
 
 
@@ -220,7 +220,7 @@ def pairwise_inner_iou(
     out: Array | None = None,
     max_bytes: int | None = _agnostic.MAX_BYTES,
 ) -> Array:
-    """IoU of the boxes scaled about their centres of every box of one set with every box of another."""
+    """IoU of boxes scaled about their centres, of every box of one set with every box of another."""
     return _pairwise(inner_iou(ratio), boxes1, boxes2, format, check, threads, out, max_bytes)
 
 
@@ -280,7 +280,7 @@ def _pairwise(
     out: Array | None,
     max_bytes: int | None,
 ) -> Array:
-    """By the engine of other regions, by native code where it can read the arrays, else by the array formulas."""
+    """By the engine of the regions; for upright boxes by native code if it can read the arrays, else by formulas."""
     if (engine := engines.engine_of(boxes1, boxes2)) is not None:
         if fmt is not None or out is not None:
             raise ValueError(f"format and out are for upright boxes, not for {type(boxes1).__name__}")
@@ -309,22 +309,10 @@ def _native(
 ) -> FloatArray:
     sets = corners(boxes1, boxes2, fmt, check)
     first, second, dtype = sets
-    for name, boxes in (("boxes1", first), ("boxes2", second)):
-        if boxes.ndim < 2:
-            raise ValueError(f"{name} must have shape (..., N, 4), got {boxes.shape}")
-    if first.ndim > 2 or second.ndim > 2:
-        batch = _batch_shape(first, second)
-        first = np.ascontiguousarray(np.broadcast_to(first, (*batch, *first.shape[-2:])))
-        second = np.ascontiguousarray(np.broadcast_to(second, (*batch, *second.shape[-2:])))
-    result = result_array(out, (*first.shape[:-1], second.shape[-2]), sets)
+    shape = table_shape(first.shape, second.shape)
+    if len(shape) > 2:
+        first = np.ascontiguousarray(np.broadcast_to(first, (*shape[:-2], *first.shape[-2:])))
+        second = np.ascontiguousarray(np.broadcast_to(second, (*shape[:-2], *second.shape[-2:])))
+    result = result_array(out, shape, sets)
     _core.pairwise(*measure, first, second, result, check_threads(threads), reused=result is out)
     return finish(result, out, dtype)
-
-
-def _batch_shape(first: FloatArray, second: FloatArray) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(first.shape[:-2], second.shape[:-2])
-    except ValueError:
-        raise ValueError(
-            f"the batch dimensions of boxes1 {first.shape} and boxes2 {second.shape} do not broadcast"
-        ) from None

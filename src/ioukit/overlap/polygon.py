@@ -1,4 +1,4 @@
-"""How much do two polygons overlap?"""
+"""IoU of two single polygons."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ __all__ = ["polygon_iou"]
 def polygon_iou(polygon1: Polygon | ArrayLike, polygon2: Polygon | ArrayLike) -> float:
     """Intersection over union of two polygons.
 
-    `pairwise_iou` and `elementwise_iou` do the same for many: ``pairwise_iou(Polygons(a), Polygons(b))``.
+    `pairwise_iou` and `elementwise_iou` compute it for many polygons: ``pairwise_iou(Polygons(a), Polygons(b))``.
 
     Args:
-        polygon1: A `Polygon` or its points (K, 2), in either sense of turning.
+        polygon1: A `Polygon` or its points (K, 2), in either direction.
         polygon2: The same, in the same unit.
 
     Returns:
-        Within [0, 1]; 0 if both have no area.
+        The IoU, within [0, 1]; 0 if both polygons have no area.
 
     Raises:
-        ValueError: If a polygon has 1 or 2 points, crosses itself (the message names the edges; `Polygon.make_valid`
-            mends it), or has a number that is not finite; or if one polygon is normalized and the other is not.
+        ValueError: If a polygon has 1 or 2 points or a number that is not finite; if it crosses itself (the message
+            names the edges, and `Polygon.make_valid` gives simple polygons); or if one polygon is normalized and the
+            other is not.
 
     Examples:
         >>> polygon_iou([[0, 0], [10, 0], [10, 10], [0, 10]], [[5, 5], [15, 5], [15, 15], [5, 15]])

@@ -1,4 +1,4 @@
-"""How alike are two shapes, wherever they lie?"""
+"""How similar are the sizes of two boxes, wherever the boxes lie?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["pairwise_shape_iou", "sizes_of"]
 
 
 def pairwise_shape_iou(sizes1: ArrayLike, sizes2: ArrayLike) -> FloatArray:
-    """IoU of every size of one set with every size of another, as if their boxes had one centre.
+    """IoU of every size of one set with every size of another, as if the boxes had the same centre.
 
     Args:
         sizes1: (N, 2) widths and heights, not negative.
@@ -27,7 +27,7 @@ def pairwise_shape_iou(sizes1: ArrayLike, sizes2: ArrayLike) -> FloatArray:
         (N, M), within [0, 1]; 0 where both areas are 0.
 
     Raises:
-        ValueError: If a shape is another, or a size is negative or not finite.
+        ValueError: If a shape is not (N, 2), or a size is negative or not finite.
 
     Examples:
         >>> pairwise_shape_iou([[2, 2]], [[1, 2], [4, 4]])

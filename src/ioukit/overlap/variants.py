@@ -1,6 +1,6 @@
-"""The table of overlaps: what each is, where it lies, and who says so.
+"""The table of the overlap measures: the definition, the range and the source of each.
 
-Functions, their help, docs/variants.md and the tests read it.
+The functions, their docstrings, docs/variants.md and the tests read this table.
 """
 
 from __future__ import annotations
@@ -15,43 +15,42 @@ __all__ = ["VARIANTS", "Variant"]
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to measure the overlap of two boxes.
-
-    Attributes:
-        name: As in ``pairwise_<name>`` and ``elementwise_<name>``.
-        formula: The definition, with A and B the boxes, ``|A|`` an area, C the smallest box around both.
-        low: The least value.
-        high: The largest value.
-        degenerate: What it is where boxes have no area.
-        gradient: What a loss made of it pulls at, and where that ends.
-        reference: Where it was defined.
-        example: The values for [0, 0, 2, 2] with [0, 0, 1, 1] and with [2, 2, 4, 4], to eight digits.
-        options: What its functions take beside the common arguments: name and help.
-        option_values: Values for those of the options that have no default, and for the lengths among them.
-        lengths: The options in the unit of the boxes.
-        bounds: What the range takes for granted.
-        symmetric: Whether swapping the boxes changes nothing.
-        dimension: Of which power of the boxes' unit the value is.
-        of_itself: The value of a box that has an area with itself; None: it depends on the box.
-        of_no_area: The value of a box without area with itself.
-    """
+    """One way to measure the overlap of two boxes."""
 
     name: str
+    """The name in ``pairwise_<name>`` and ``elementwise_<name>``."""
     formula: str
+    """The definition. A and B are the boxes, ``|A|`` is an area, C is the smallest box around both."""
     low: float
+    """The smallest value."""
     high: float
+    """The largest value."""
     degenerate: str
+    """The value where a box has no area."""
     gradient: str
+    """Which way a loss of this measure moves a box, and where it does not move it."""
     reference: str
+    """Where the measure was defined."""
     example: tuple[float, float]
+    """The values of [0, 0, 2, 2] with [0, 0, 1, 1] and with [2, 2, 4, 4], to eight digits."""
     options: Mapping[str, str] = field(default_factory=dict)
+    """Name and description of the arguments that only this measure has."""
     option_values: Mapping[str, Any] = field(default_factory=dict)
+    """Example values for the options that have no default, and for those that are lengths."""
     lengths: tuple[str, ...] = ()
+    """The options that are in the unit of the boxes."""
     bounds: str = ""
+    """The condition under which the range holds."""
     symmetric: bool = True
+    """Whether the value stays the same when the boxes are swapped."""
     dimension: int = 0
+    """The power of the boxes' unit that the value has."""
     of_itself: float | None = 1.0
+    """The value of a box that has an area with itself; None if it depends on the box."""
     of_no_area: float = 0.0
+    """The value of a box without an area with itself."""
+    of_regions: bool = False
+    """Whether regions of other kinds have it, because it follows from areas."""
 
     @property
     def range(self) -> str:
@@ -63,7 +62,7 @@ class Variant:
 
 _EVERINGHAM = "Everingham et al., The PASCAL Visual Object Classes (VOC) Challenge, IJCV 2010"
 _ZHENG = "Zheng et al., Distance-IoU Loss, AAAI 2020, arXiv:1911.08287"
-_NONE_APART = "None where the boxes lie apart or touch."
+_ZERO_APART = "0 where the boxes lie apart or touch."
 
 VARIANTS = (
     Variant(
@@ -71,53 +70,57 @@ VARIANTS = (
         formula="|A and B|",
         low=0.0,
         high=math.inf,
-        degenerate="0 with a box without area.",
-        gradient=_NONE_APART,
+        degenerate="0 for a box without an area.",
+        gradient=_ZERO_APART,
         reference=_EVERINGHAM,
         example=(1.0, 0.0),
         dimension=2,
         of_itself=None,
+        of_regions=True,
     ),
     Variant(
         "iou",
         formula="|A and B| / |A or B|",
         low=0.0,
         high=1.0,
-        degenerate="0 with a box without area, also with itself.",
-        gradient=_NONE_APART,
+        degenerate="0 for a box without an area, also with itself.",
+        gradient=_ZERO_APART,
         reference=_EVERINGHAM,
         example=(0.25, 0.0),
+        of_regions=True,
     ),
     Variant(
         "ioa",
         formula="|A and B| / |B|",
         low=0.0,
         high=1.0,
-        degenerate="0 with a box without area.",
-        gradient="None where the boxes lie apart or touch, nor where B lies inside A.",
+        degenerate="0 for a box without an area.",
+        gradient="0 where the boxes lie apart or touch, and where B lies inside A.",
         reference="detectron2.structures.pairwise_ioa (of the second area); mmdetection's IoF is of the first",
         example=(1.0, 0.0),
-        options={"of": 'Whose area divides: ``"second"`` (the default) or ``"first"``.'},
+        options={"of": 'The box whose area divides: ``"second"`` (the default) or ``"first"``.'},
         symmetric=False,
+        of_regions=True,
     ),
     Variant(
         "iom",
         formula="|A and B| / min(|A|, |B|)",
         low=0.0,
         high=1.0,
-        degenerate="0 with a box without area.",
-        gradient="None where the boxes lie apart or touch, nor where one lies inside the other.",
+        degenerate="0 for a box without an area.",
+        gradient="0 where the boxes lie apart or touch, and where one lies inside the other.",
         reference="the overlap coefficient of Szymkiewicz and Simpson, of areas",
         example=(1.0, 0.0),
+        of_regions=True,
     ),
     Variant(
         "giou",
         formula="IoU - (|C| - |A or B|) / |C|",
         low=-1.0,
         high=1.0,
-        degenerate="IoU counts as 0 with a box without area, and the penalty as 0 where C has none.",
-        gradient="Also for boxes apart: it first grows a box towards the other. That of IoU where one lies inside the "
-        "other, and none where C has no area.",
+        degenerate="IoU counts as 0 for a box without an area. The penalty counts as 0 where C has no area.",
+        gradient="It also moves boxes that lie apart: first it grows a box towards the other. Where one box lies "
+        "inside the other, it is the gradient of IoU. Where C has no area, it is 0.",
         reference="Rezatofighi et al., Generalized Intersection over Union, CVPR 2019, arXiv:1902.09630",
         example=(0.25, -0.5),
     ),
@@ -126,8 +129,9 @@ VARIANTS = (
         formula="IoU - d^2 / c^2, d the distance of the centres and c the diagonal of C",
         low=-1.0,
         high=1.0,
-        degenerate="IoU counts as 0 with a box without area, and the penalty as 0 where C is a point.",
-        gradient="Also for boxes apart: it moves the centres together. That of IoU where they coincide.",
+        degenerate="IoU counts as 0 for a box without an area. The penalty counts as 0 where C is a point.",
+        gradient="It also moves boxes that lie apart: it brings the centres together. Where the centres coincide, it "
+        "is the gradient of IoU.",
         reference=_ZHENG,
         example=(0.1875, -0.25),
     ),
@@ -136,9 +140,10 @@ VARIANTS = (
         formula="DIoU - v^2 / (1 - IoU + v), v = (2/pi * (angle(A) - angle(B)))^2, angle = atan2(width, height)",
         low=-1.5,
         high=1.0,
-        degenerate="IoU counts as 0 with a box without area, the angle of a point as 0. No gate at IoU 0.5.",
-        gradient="That of DIoU, and one towards the other's aspect ratio, in which the weight v / (1 - IoU + v) is a "
-        "constant, as in the paper.",
+        degenerate="IoU counts as 0 for a box without an area, and the angle of a point as 0. Unlike in the paper, the "
+        "term of v counts below IoU 0.5, too.",
+        gradient="The gradient of DIoU, plus one towards the aspect ratio of the other box. In it, the weight "
+        "v / (1 - IoU + v) is a constant, as in the paper.",
         reference=_ZHENG,
         example=(0.1875, -0.25),
     ),
@@ -147,8 +152,8 @@ VARIANTS = (
         formula="DIoU - (w(A) - w(B))^2 / w(C)^2 - (h(A) - h(B))^2 / h(C)^2, w and h width and height",
         low=-2.25,
         high=1.0,
-        degenerate="IoU counts as 0 with a box without area, and a term as 0 where C has no extent along it.",
-        gradient="That of DIoU, and one towards the other's width and height, each by itself.",
+        degenerate="IoU counts as 0 for a box without an area. A term counts as 0 where C has no side along its axis.",
+        gradient="The gradient of DIoU, plus one towards the width and one towards the height of the other box.",
         reference="Zhang et al., Focal and Efficient IOU Loss, Neurocomputing 2022, arXiv:2101.08158",
         example=(-0.3125, -0.25),
     ),
@@ -158,25 +163,26 @@ VARIANTS = (
         "L = 2 |dx dy| / d^2, S = sum of (1 - exp(-|s(A) - s(B)| / max(s(A), s(B))))^4, s = width and height",
         low=-(1 - math.exp(-2)) - (1 - math.exp(-1)) ** 4,
         high=1.0,
-        degenerate="IoU counts as 0 with a box without area, and a term as 0 where its divisor is: L is 0 for equal "
-        "centres.",
-        gradient="Also for boxes apart: towards the nearer axis, then along it, and towards the other's sides. L is "
-        "not smooth where the centres coincide; there its gradient counts as 0.",
+        degenerate="IoU counts as 0 for a box without an area. A term counts as 0 where its divisor is 0; L is 0 for "
+        "equal centres.",
+        gradient="It also moves boxes that lie apart: towards the nearer axis, then along it, and towards the sides of "
+        "the other box. L is not smooth where the centres coincide; its gradient counts as 0 there.",
         reference="Gevorgyan, SIoU Loss, 2022, arXiv:2205.12740, with theta = 4; L = sin(2 asin(min(|dx|, |dy|) / d))",
         example=(0.16544441, -0.22119922),
     ),
     Variant(
         "mpdiou",
-        formula="IoU - (p^2 + q^2) / (W^2 + H^2), p and q what lies between the low and between the high corners",
+        formula="IoU - (p^2 + q^2) / (W^2 + H^2), p and q the distances of the corners (x1, y1) and (x2, y2), W and H "
+        "the size of the image",
         low=-2.0,
         high=1.0,
-        degenerate="IoU counts as 0 with a box without area.",
-        gradient="Also for boxes apart: it moves each corner to its counterpart, by the image's measure.",
+        degenerate="IoU counts as 0 for a box without an area.",
+        gradient="It also moves boxes that lie apart: each corner to its counterpart, relative to the image.",
         reference="Ma and Xu, MPDIoU, 2023, arXiv:2307.07662",
         example=(0.1875, -0.5),
         options={
-            "image_size": "(width, height) of the image, in the unit of the boxes, each from 2**-60 to 2**501. "
-            "Copies that divide by another diagonal give other numbers."
+            "image_size": "(width, height) of the image, in the unit of the boxes, each from 2**-60 to 2**501. Other "
+            "implementations divide by another diagonal and give other values."
         },
         option_values={"image_size": (4, 4)},
         lengths=("image_size",),
@@ -187,9 +193,9 @@ VARIANTS = (
         formula="IoU^alpha",
         low=0.0,
         high=1.0,
-        degenerate="0 with a box without area.",
-        gradient="None where the boxes lie apart or touch. Above 1, alpha weakens it at small IoU; below 1 it grows "
-        "beyond bounds towards IoU 0, where it counts as 0.",
+        degenerate="0 for a box without an area.",
+        gradient="0 where the boxes lie apart or touch. An alpha above 1 weakens the gradient at small IoU. With an "
+        "alpha below 1 it grows without bound towards IoU 0, where it counts as 0.",
         reference="He et al., Alpha-IoU, NeurIPS 2021, arXiv:2110.13675",
         example=(0.015625, 0.0),
         options={"alpha": "The power, positive; the paper recommends 3."},
@@ -199,11 +205,11 @@ VARIANTS = (
         formula="IoU of A and B, each scaled by ratio about its own centre",
         low=0.0,
         high=1.0,
-        degenerate="0 with a box without area.",
-        gradient="None where the scaled boxes lie apart or touch: a ratio above 1 reaches further than IoU.",
+        degenerate="0 for a box without an area.",
+        gradient="0 where the scaled boxes lie apart or touch. A ratio above 1 reaches farther than IoU.",
         reference="Zhang et al., Inner-IoU, 2023, arXiv:2311.02877",
         example=(0.16129032, 0.0),
-        options={"ratio": "The scale, above 0 and at most 4; the paper takes 0.5 to 1.5."},
+        options={"ratio": "The scale, above 0 and at most 4; the paper uses 0.5 to 1.5."},
         option_values={"ratio": 0.75},
     ),
     Variant(
@@ -211,14 +217,14 @@ VARIANTS = (
         formula="exp(-W / constant), W^2 = d^2 + (w(A) - w(B))^2 / 4 + (h(A) - h(B))^2 / 4",
         low=0.0,
         high=1.0,
-        degenerate="As for others: W is a distance of centres and sides. 1 for equal ones.",
-        gradient="Everywhere towards the other's centre and size, but it fades with the distance. 0 for equal boxes, "
-        "where W has a kink.",
+        degenerate="The same formula, because W compares centres and sides: 1 for equal boxes.",
+        gradient="Everywhere towards the centre and the size of the other box, weaker with the distance. For equal "
+        "boxes, where W has a kink, it is 0.",
         reference="Wang et al., A Normalized Gaussian Wasserstein Distance, 2021, arXiv:2110.13389",
         example=(0.92484881, 0.80174004),
         options={
-            "constant": "The length at which the value is 1/e, positive. The default 12.8 pixels is the mean size of "
-            "an object in AI-TOD, the paper's data set, and no constant of nature."
+            "constant": "The length W at which the value is 1/e, positive. The default, 12.8 pixels, is the mean size "
+            "of an object in AI-TOD, the data set of the paper. Other data sets need another value."
         },
         option_values={"constant": 12.8},
         lengths=("constant",),
@@ -229,9 +235,9 @@ VARIANTS = (
         formula="d, the distance of the centres",
         low=0.0,
         high=math.inf,
-        degenerate="As for others.",
-        gradient="Of length 1 towards the other's centre; 0 where they coincide.",
-        reference="Zhou et al., Objects as Points, 2019, arXiv:1904.07850, judges by centres",
+        degenerate="The same formula.",
+        gradient="Of length 1, towards the centre of the other box; 0 where the centres coincide.",
+        reference="Zhou et al., Objects as Points, 2019, arXiv:1904.07850, compares centres",
         example=(math.sqrt(0.5), math.sqrt(8)),
         dimension=1,
         of_itself=0.0,
@@ -241,11 +247,12 @@ VARIANTS = (
         formula="1 - |A and B| / |A or B|",
         low=0.0,
         high=1.0,
-        degenerate="1 with a box without area, also with itself.",
-        gradient=_NONE_APART,
+        degenerate="1 for a box without an area, also with itself.",
+        gradient=_ZERO_APART,
         reference="Jaccard, The distribution of the flora in the alpine zone, New Phytologist 1912",
         example=(0.75, 1.0),
         of_itself=0.0,
         of_no_area=1.0,
+        of_regions=True,
     ),
 )

@@ -1,6 +1,6 @@
 """Which boxes survive: suppression and its softer forms, fusion, merging, tiles.
 
-The names are those of the stub beside this file.
+The public names are in the stub ``__init__.pyi``.
 """
 
 from ioukit._exports import attach

@@ -8,27 +8,23 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from ioukit._checks import check_choice
-from ioukit.overlap._measure import Measure, ioa
+from ioukit.overlap._measure import Measure, OverlapMetric, measure_of
 
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["NmsMetric", "Rule", "Suppress", "condition", "least_reaching", "rule_of"]
-
-NmsMetric: TypeAlias = Literal["iou", "ioa", "iom", "giou", "diou", "ciou"]
-"""The overlaps that may decide which boxes survive."""
+__all__ = ["Rule", "Suppress", "condition", "least_reaching", "rule_of"]
 
 Suppress: TypeAlias = Literal["above", "at_or_above"]
 """Whether an overlap must be above the threshold to remove a box, or may be equal to it."""
 
-METRICS: tuple[NmsMetric, ...] = get_args(NmsMetric)
 _RATIOS = ("iou", "ioa", "iom")
 
 
 class Rule(NamedTuple):
     """When a box that is kept removes another box."""
 
-    metric: NmsMetric
+    metric: OverlapMetric
     """The name of the overlap."""
     measure: Measure
     """The overlap of the box that is kept with the other box, in this order."""
@@ -42,13 +38,6 @@ def condition(threshold: float, suppress: Suppress) -> str:
     return f"{'above' if suppress == 'above' else 'at or above'} {threshold:g}"
 
 
-_MEASURES = {
-    (metric, of): ioa(of or "second") if metric == "ioa" else Measure(metric)
-    for metric in METRICS
-    for of in ((None, "first", "second") if metric == "ioa" else (None,))
-}
-
-
 def rule_of(metric: str, of: str | None, iou_threshold: float, suppress: str) -> Rule:
     """The rule of these arguments of `nms`.
 
@@ -56,13 +45,7 @@ def rule_of(metric: str, of: str | None, iou_threshold: float, suppress: str) ->
         ValueError: If a name is unknown, or the threshold is outside the range of the metric.
         TypeError: If the threshold is not a number.
     """
-    measure = _MEASURES.get((metric, of))  # type: ignore[arg-type]
-    if measure is None:
-        if metric not in METRICS:
-            raise ValueError(f"unknown metric {metric!r}; choose from {', '.join(METRICS)}")
-        if metric == "ioa":
-            raise ValueError(f"unknown of={of!r}; choose from second, first")
-        raise ValueError(f"of={of!r} is for metric='ioa' alone, got metric={metric!r}")
+    measure = measure_of(metric, of)
     check_choice("suppress", suppress, get_args(Suppress))
     try:
         threshold = float(iou_threshold)

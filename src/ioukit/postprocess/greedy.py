@@ -21,8 +21,9 @@ from ioukit.regions import Boxes
 from ioukit.regions.regions import Regions
 
 if TYPE_CHECKING:
+    from ioukit.overlap._measure import OverlapMetric
     from ioukit.postprocess._options import Limits
-    from ioukit.postprocess._rule import NmsMetric, Rule, Suppress
+    from ioukit.postprocess._rule import Rule, Suppress
     from ioukit.postprocess.suppression import Suppression
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
@@ -38,7 +39,7 @@ def nms(
     *,
     labels: Array | None = ...,
     batch: Array | None = ...,
-    metric: NmsMetric = ...,
+    metric: OverlapMetric = ...,
     of: Literal["second", "first"] | None = ...,
     suppress: Suppress = ...,
     score_threshold: float | None = ...,
@@ -56,7 +57,7 @@ def nms(
     *,
     labels: Array | None = ...,
     batch: Array | None = ...,
-    metric: NmsMetric = ...,
+    metric: OverlapMetric = ...,
     of: Literal["second", "first"] | None = ...,
     suppress: Suppress = ...,
     score_threshold: float | None = ...,
@@ -73,7 +74,7 @@ def nms(
     *,
     labels: Array | None = None,
     batch: Array | None = None,
-    metric: NmsMetric = "iou",
+    metric: OverlapMetric = "iou",
     of: Literal["second", "first"] | None = None,
     suppress: Suppress = "above",
     score_threshold: float | None = None,

@@ -15,7 +15,8 @@ from ioukit.postprocess._rule import rule_of
 from ioukit.postprocess.greedy import nms
 
 if TYPE_CHECKING:
-    from ioukit.postprocess._rule import NmsMetric, Suppress
+    from ioukit.overlap._measure import OverlapMetric
+    from ioukit.postprocess._rule import Suppress
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
@@ -29,7 +30,7 @@ def nms_padded(
     *,
     max_keep: int,
     labels: Array | None = None,
-    metric: NmsMetric = "iou",
+    metric: OverlapMetric = "iou",
     of: Literal["second", "first"] | None = None,
     suppress: Suppress = "above",
     score_threshold: float | None = None,

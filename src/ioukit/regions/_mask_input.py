@@ -23,7 +23,7 @@ __all__ = ["chosen", "from_arrays", "from_boxes", "from_coco", "joined", "sizes_
 
 
 def from_arrays(arrays: Any) -> Parts:
-    """Of (N, H, W) pixels, or of a list of (H, W)."""
+    """The masks of (N, H, W) pixels, or of a list of (H, W)."""
     if isinstance(arrays, (list, tuple)):
         return joined([_encoded(_pixels(one, f"arrays[{index}]", 2)[None]) for index, one in enumerate(arrays)])
     return _encoded(_pixels(arrays, "arrays", 3))
@@ -43,13 +43,13 @@ def _pixels(array: Any, name: str, dimensions: int) -> NDArray[np.uint8]:
 def _encoded(pixels: NDArray[np.uint8]) -> Parts:
     count, height, width = pixels.shape
     columns = pixels.transpose(0, 2, 1)
-    by_columns = columns.flags.c_contiguous  # as pycocotools has them: no other order is made first
+    by_columns = columns.flags.c_contiguous  # as in pycocotools; then no copy in another order is needed
     flat = np.ascontiguousarray(columns if by_columns else pixels).reshape(-1)
     return _core.masks_from_pixels(flat, count, height, width, not by_columns)
 
 
 def from_boxes(boxes: Boxes, height: Any, width: Any) -> Parts:
-    """Of upright boxes in pixels."""
+    """The masks of upright boxes in pixels."""
     if not isinstance(boxes, Boxes):
         raise TypeError(f"boxes must be Boxes, which know their format, got {type(boxes).__name__}")
     if boxes.normalized:
@@ -59,7 +59,7 @@ def from_boxes(boxes: Boxes, height: Any, width: Any) -> Parts:
 
 
 def from_coco(segmentations: Sequence[Any], height: Any, width: Any, threads: int) -> Parts:
-    """Of polygons and records, mixed."""
+    """The masks of lists of polygons and of records, mixed."""
     name = "segmentations"
     is_record = np.array([isinstance(one, dict) for one in segmentations], np.bool_)
     for index in np.flatnonzero(~is_record).tolist():
@@ -67,9 +67,9 @@ def from_coco(segmentations: Sequence[Any], height: Any, width: Any, threads: in
             kind = type(segmentations[index]).__name__
             raise TypeError(f"{name}[{index}] must be a list of polygons or a dict with size and counts, got {kind}")
     sizes = sizes_of(height, width, len(segmentations))
-    # Each kind is read with nothing in the places of the other, so that messages count all.
-    nothing: dict[str, Any] = {"size": (0, 0), "counts": ()}
-    records = [one if record else nothing for one, record in zip(segmentations, is_record, strict=True)]
+    # Each kind is read with empty items in the places of the other kind, so that messages number all segmentations.
+    empty: dict[str, Any] = {"size": (0, 0), "counts": ()}
+    records = [one if record else empty for one, record in zip(segmentations, is_record, strict=True)]
     polygons = [() if record else one for one, record in zip(segmentations, is_record, strict=True)]
     drawn = _core.masks_from_polygons(polygons, sizes, name, threads)
     if not is_record.any():
@@ -80,7 +80,7 @@ def from_coco(segmentations: Sequence[Any], height: Any, width: Any, threads: in
 
 
 def sizes_of(height: Any, width: Any, count: int) -> NDArray[np.int64]:
-    """(N, 2) of what is given once or for each."""
+    """(N, 2) heights and widths, each given once for all masks or once per mask."""
     sizes = np.empty((count, 2), np.int64)
     for column, (name, value) in enumerate((("height", height), ("width", width))):
         if np.ndim(value) == 0:
@@ -100,7 +100,7 @@ def sizes_of(height: Any, width: Any, count: int) -> NDArray[np.int64]:
 
 
 def joined(parts: Sequence[Parts]) -> Parts:
-    """All masks, in order."""
+    """The masks of all parts, in order."""
     if not parts:
         return np.empty(0, np.uint32), np.zeros(1, np.int64), np.empty((0, 2), np.uint32)
     runs = np.concatenate([part[0] for part in parts])
@@ -110,13 +110,13 @@ def joined(parts: Sequence[Parts]) -> Parts:
 
 
 def chosen(parts: Parts, rows: slice | NDArray[Any]) -> Parts:
-    """The masks of these rows."""
+    """The masks at these rows."""
     runs, offsets, sizes = parts
     starts, lengths = offsets[:-1][rows], np.diff(offsets)[rows]
     ends = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(lengths, out=ends[1:])
     if isinstance(rows, slice) and rows.step in (None, 1) and len(starts):
         return runs[starts[0] : starts[0] + ends[-1]].copy(), ends, sizes[rows].copy()
-    # Position k of the new runs is as far from the begin of its mask as its source is.
+    # A run has the same distance from the first run of its mask in the result and in the source.
     source = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], lengths)
     return runs[source], ends, sizes[rows].copy()

@@ -1,7 +1,7 @@
-"""Plane geometry of polygons: of many at once over flat vertices, of one where each asks for a path of its own.
+"""Plane geometry of polygons: measures of many polygons in flat arrays, and algorithms on one polygon.
 
-Many polygons are ``vertices`` (K, 2) and ``offsets`` (N + 1,): those of polygon ``i`` are
-``vertices[offsets[i]:offsets[i + 1]]``, in order, the last joined to the first. One of no vertices is empty.
+Many polygons are ``vertices`` (K, 2) and ``offsets`` (N + 1,). Polygon ``i`` is the closed path through
+``vertices[offsets[i]:offsets[i + 1]]``, in order. A polygon without vertices is empty.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ __all__ = [
     "local",
     "min_area_rectangle",
     "perimeters",
+    "ring_area",
     "signed_areas",
     "without_repeats",
 ]
 
 _EPSILON = 2.0**-53
-_ORIENTATION_BOUND = (3 + 16 * _EPSILON) * _EPSILON  # Shewchuk 1997: beyond it, the sign of the rounded value is right
+_ORIENTATION_BOUND = (3 + 16 * _EPSILON) * _EPSILON  # Shewchuk 1997: above it, the sign of the rounded value is right
 _PAIRS_AT_ONCE = 1 << 20
 
 
 def following(offsets: Offsets) -> NDArray[np.int64]:
-    """(K,) the position of the vertex after each, the first after the last."""
+    """(K,) for each vertex, the position of the next one on its path; the first follows the last."""
     after = np.arange(1, offsets[-1] + 1)
     filled = offsets[1:] > offsets[:-1]
     after[offsets[1:][filled] - 1] = offsets[:-1][filled]
@@ -47,27 +48,30 @@ def following(offsets: Offsets) -> NDArray[np.int64]:
 
 
 def _sums(values: FloatArray, offsets: Offsets) -> FloatArray:
-    """(N, ...) sums of the values of each polygon, 0 for an empty one."""
+    """(N, ...) sums of the values of each polygon, 0 for an empty polygon."""
     return _reduced(np.add, values, offsets, 0.0)
 
 
 def _reduced(ufunc: np.ufunc, values: FloatArray, offsets: Offsets, empty: float) -> FloatArray:
     result = np.full((len(offsets) - 1, *values.shape[1:]), empty)
-    filled = offsets[1:] > offsets[:-1]  # reduceat gives nonsense for runs of no values
+    filled = offsets[1:] > offsets[:-1]  # reduceat gives nonsense for empty runs
     if filled.any():
         result[filled] = ufunc.reduceat(values, offsets[:-1][filled], axis=0)
     return result
 
 
 def bounds(vertices: FloatArray, offsets: Offsets) -> FloatArray:
-    """(N, 4) the least upright boxes around the polygons, as xyxy; NaN for empty ones."""
+    """(N, 4) the smallest upright boxes around the polygons, as xyxy; NaN for empty polygons."""
     low = _reduced(np.minimum, vertices, offsets, math.nan)
     high = _reduced(np.maximum, vertices, offsets, math.nan)
     return np.concatenate([low, high], axis=1)
 
 
 def local(vertices: FloatArray, offsets: Offsets) -> tuple[FloatArray, FloatArray]:
-    """(K, 2) vertices from the first of their polygon on, where far away costs no digits, and (N, 2) those first."""
+    """(K, 2) vertices less the first vertex of their polygon, and (N, 2) those first vertices.
+
+    Products of such differences keep all digits, however far from the origin a polygon lies.
+    """
     first = vertices[np.minimum(offsets[:-1], max(len(vertices) - 1, 0))] if len(vertices) else np.zeros((0, 2))
     if not len(first):
         first = np.zeros((len(offsets) - 1, 2))
@@ -75,19 +79,24 @@ def local(vertices: FloatArray, offsets: Offsets) -> tuple[FloatArray, FloatArra
 
 
 def signed_areas(vertices: FloatArray, offsets: Offsets) -> FloatArray:
-    """(N,) areas by the shoelace formula: positive where x turns towards y (clockwise if y points down)."""
+    """(N,) areas by the shoelace formula: positive for paths that turn from x to y, clockwise if y points down."""
     near, _ = local(vertices, offsets)
     after = near[following(offsets)]
     with np.errstate(over="ignore", invalid="ignore"):
         return _sums(near[:, 0] * after[:, 1] - near[:, 1] * after[:, 0], offsets) / 2
 
 
+def ring_area(ring: FloatArray) -> float:
+    """The area of one polygon (K, 2), never negative."""
+    return abs(float(signed_areas(ring, np.array([0, len(ring)]))[0]))
+
+
 def centroids(vertices: FloatArray, offsets: Offsets) -> FloatArray:
-    """(N, 2) centres of area; of the edges where there is no area, of the vertices where there is no length either."""
+    """(N, 2) centres of the areas; without an area, of the edges; without a length, of the vertices."""
     counts = np.diff(offsets)
     near, first = local(vertices, offsets)
     size = _reduced(np.maximum, np.abs(near), offsets, 0.0).max(axis=1, initial=0.0)
-    scale = np.where(size > 0, size, 1.0)  # the formula is cubic and would overflow, or vanish
+    scale = np.where(size > 0, size, 1.0)  # the formula is cubic: it would overflow or underflow
     near = near / np.repeat(scale, counts)[:, None]
     after = near[following(offsets)]
     cross = (near[:, 0] * after[:, 1] - near[:, 1] * after[:, 0])[:, None]
@@ -97,21 +106,21 @@ def centroids(vertices: FloatArray, offsets: Offsets) -> FloatArray:
         of_area = _sums((near + after) * cross, offsets) / (3 * area)
         of_edges = _sums((near + after) / 2 * lengths, offsets) / length
         of_points = _sums(near, offsets) / counts[:, None]
-    # Less than rounding leaves of a polygon without area is none.
+    # An area below this may be rounding alone.
     noise = 8 * _EPSILON * _sums(np.abs(near) ** 2 + np.abs(after) ** 2, offsets).sum(axis=1, keepdims=True)
     inside = np.where(np.abs(area) > noise, of_area, np.where(length > 0, of_edges, of_points))
     return np.asarray(first + inside * scale[:, None])
 
 
 def perimeters(vertices: FloatArray, offsets: Offsets) -> FloatArray:
-    """(N,)."""
+    """(N,) lengths of the paths."""
     return _sums(np.hypot(*(vertices[following(offsets)] - vertices).T), offsets)
 
 
 def without_repeats(vertices: FloatArray, offsets: Offsets) -> tuple[FloatArray, Offsets, NDArray[np.bool_]]:
-    """The polygons without vertices that equal the next one, and which of the (K,) vertices are kept.
+    """The polygons without the vertices that equal the next one, and (K,) which vertices are kept.
 
-    Of a polygon whose vertices are all equal, none is kept.
+    If all vertices of a polygon are equal, none is kept.
     """
     kept = (vertices[following(offsets)] != vertices).any(axis=1)
     counts = np.concatenate([[0], np.cumsum(kept)])
@@ -119,7 +128,7 @@ def without_repeats(vertices: FloatArray, offsets: Offsets) -> tuple[FloatArray,
 
 
 def convex(vertices: FloatArray, offsets: Offsets) -> NDArray[np.bool_]:
-    """(N,) whether the polygons are convex and have an area; a dent that rounding of the vertices can make is none."""
+    """(N,) whether the polygons are convex and have an area, except for dents that rounding can make."""
     counts = np.diff(offsets)
     box = bounds(vertices, offsets)
     scale = np.nanmax(np.abs(box), axis=1, initial=0.0) if len(box) else np.zeros(0)
@@ -131,7 +140,7 @@ def convex(vertices: FloatArray, offsets: Offsets) -> NDArray[np.bool_]:
     cross = edge[:, 0] * after[:, 1] - edge[:, 1] * after[:, 0]
     dot = (edge * after).sum(axis=1)
     first, second = np.hypot(*edge.T), np.hypot(*after.T)
-    # What a vertex moved by four units of its last place may change, as long as the turn is no more than a hair.
+    # What moving a vertex by four units in its last place can change, as long as the turn is tiny.
     slack = np.minimum(8 * _EPSILON * (first + second), 1e-4 * first * second)
     turn = _sums(np.arctan2(cross, dot), offsets) / (2 * math.pi)
     sign = np.repeat(np.sign(turn), counts)
@@ -140,19 +149,19 @@ def convex(vertices: FloatArray, offsets: Offsets) -> NDArray[np.bool_]:
 
 
 def _orientation(a: FloatArray, b: FloatArray, c: FloatArray) -> NDArray[np.int64]:
-    """(P,) the side of the line from a to b on which c lies: 1, -1, or 0 on it; (P, 2) each, exact."""
+    """(P,) on which side of the line from a to b does c lie: 1, -1, or 0 on the line. Exact, for (P, 2) points each."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         left = (a[:, 0] - c[:, 0]) * (b[:, 1] - c[:, 1])
         right = (a[:, 1] - c[:, 1]) * (b[:, 0] - c[:, 0])
         cross = left - right
         sure = np.abs(cross) > _ORIENTATION_BOUND * (np.abs(left) + np.abs(right))
-    # Equal points make a zero that is exact, as is that of a difference of zeros.
+    # Two equal points, and three points with a coordinate in common, give an exact zero.
     equal = (a == b).all(axis=1) | (a == c).all(axis=1) | (b == c).all(axis=1)
     aligned = ((a == c) & (b == c)).any(axis=1)
     side = np.where(equal | aligned, 0, np.sign(np.where(sure, cross, 0))).astype(np.int64)
     unsure = np.flatnonzero(~(sure | equal | aligned))
     if len(unsure):
-        from fractions import Fraction  # noqa: PLC0415 - rarely needed, and half as slow to import as all of ioukit
+        from fractions import Fraction  # noqa: PLC0415 - rarely needed, and slow to import
     for row in unsure:
         (ax, ay), (bx, by), (cx, cy) = ([Fraction(x) for x in p[row].tolist()] for p in (a, b, c))
         exact = (ax - cx) * (by - cy) - (ay - cy) * (bx - cx)
@@ -164,7 +173,7 @@ def first_contact(points: FloatArray) -> tuple[int, int] | None:
     """The first two edges of a closed path that share more than the vertex between neighbours; None if it is simple.
 
     Args:
-        points: (N, 2). Edge ``i`` goes from point ``i`` on; points that equal the next one make no edge.
+        points: (N, 2). Edge ``i`` begins at point ``i``; a point that equals the next one has no edge.
     """
     distinct, _, kept = without_repeats(points, np.array([0, len(points)]))
     number = np.flatnonzero(kept)
@@ -202,7 +211,9 @@ def first_contact(points: FloatArray) -> tuple[int, int] | None:
 
 
 def hull(points: FloatArray) -> FloatArray:
-    """(H, 2) the corners of the convex hull, turning from x towards y, the least x first; fewer than 3 without area.
+    """(H, 2) the corners of the convex hull, running from x towards y; fewer than 3 if it has no area.
+
+    The corner with the smallest x comes first.
 
     Reference: Andrew, Another Efficient Algorithm for Convex Hulls in Two Dimensions, IPL 1979.
     """
@@ -234,15 +245,16 @@ def _turn(a: list[float], b: list[float], c: list[float]) -> float:
 
 
 def min_area_rectangle(corners: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """The rectangle of least area around a convex polygon: centre, its (long, short) sides, the angle of the long one.
+    """The rectangle of smallest area around a convex polygon: its centre, its sides and its angle.
 
-    One side of it lies on an edge (Freeman and Shapira 1975), so every edge is tried against the extreme points.
+    One of its sides lies on an edge of the polygon (Freeman and Shapira 1975), so every edge is tried.
 
     Args:
-        corners: (H, 2) of a hull, as `hull` gives; 1 or 2 for a point or a segment, 0 for nothing (all NaN).
+        corners: (H, 2) as `hull` returns them: 2 for a segment, 1 for a point, 0 for nothing, where all is NaN.
 
     Returns:
-        (2,), (2,) and an angle in [0, pi), from x towards y; in [0, pi / 2) for a square, and 0 for a point.
+        (2,) the centre; (2,) the long and the short side; and the angle of the long side from x towards y, in [0, pi).
+        For a square the angle is in [0, pi / 2), for a point it is 0.
     """
     if not len(corners):
         return np.full(2, math.nan), np.full(2, math.nan), math.nan
@@ -261,7 +273,7 @@ def min_area_rectangle(corners: FloatArray) -> tuple[FloatArray, FloatArray, flo
     centre = origin + middle[0] * along[best] + middle[1] * across[best]
     sides = np.array([wide[best], high[best]])
     if len(corners) == 2:
-        sides[1] = 0.0  # what is left is rounding
+        sides[1] = 0.0  # a segment has no width, except for rounding
     direction = along[best] if sides[0] >= sides[1] else across[best]
     angle = math.atan2(direction[1], direction[0]) % math.pi
     if math.isclose(sides[0], sides[1], rel_tol=1e-12):
@@ -270,10 +282,10 @@ def min_area_rectangle(corners: FloatArray) -> tuple[FloatArray, FloatArray, flo
 
 
 def clip_to_window(points: FloatArray, window: tuple[float, float, float, float]) -> FloatArray:
-    """(M, 2) the part of a polygon inside an upright window, (0, 2) if there is none with an area.
+    """(M, 2) the part of a polygon inside an upright window; (0, 2) if it has no area.
 
-    A concave polygon that falls apart stays one path whose parts hang together by edges along the window: its area is
-    right, its shape is not simple.
+    Where a concave polygon falls into parts, the result is still one path: edges along the window connect the parts. It
+    has the right area, and is not simple.
 
     Reference: Sutherland and Hodgman, Reentrant Polygon Clipping, CACM 1974.
     """
@@ -300,7 +312,7 @@ def clip_to_window(points: FloatArray, window: tuple[float, float, float, float]
 
 
 def _crossing(outside: list[float], inside: list[float], axis: int, limit: float) -> list[float]:
-    """Where an edge meets the line of the window, computed from one and the same end for either direction."""
+    """Where an edge meets the line of the window. It starts at the inner end, so both directions give the same bits."""
     other = 1 - axis
     part = (limit - inside[axis]) / (outside[axis] - inside[axis])
     value = inside[other] + part * (outside[other] - inside[other])

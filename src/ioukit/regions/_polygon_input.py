@@ -1,7 +1,8 @@
-"""What may become polygons, and what is refused."""
+"""From what a caller passes as polygons to flat arrays, and which of it is refused."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from ioukit.regions.polygons import Polygons
     from ioukit.typing import FloatArray
 
 __all__ = ["OnePolygon", "check_polygons", "pairs_of", "points_of", "ragged"]
@@ -21,25 +21,24 @@ __all__ = ["OnePolygon", "check_polygons", "pairs_of", "points_of", "ragged"]
 LARGEST = 2.0**500  # beyond, areas overflow
 
 
-class OnePolygon:
-    """What a `Polygon` is to those that must know one before it is defined."""
+class OnePolygon(ABC):
+    """What `Polygons` need to know of a `Polygon`, which is made of `Polygons` and defined after them."""
 
-    __slots__ = ("_one",)
-    _one: Polygons
+    __slots__ = ()
 
     @property
+    @abstractmethod
     def points(self) -> FloatArray:
         """(K, 2), read-only."""
-        return self._one.vertices
 
     @property
+    @abstractmethod
     def normalized(self) -> bool:
         """Whether the unit is the image rather than the pixel."""
-        return self._one.normalized
 
 
 def ragged(data: Iterable[Any]) -> tuple[FloatArray, NDArray[np.int64]]:
-    """(K, 2) and (N + 1,) of an array (N, K, 2) or of a sequence of points."""
+    """(K, 2) vertices and (N + 1,) offsets of an array (N, K, 2) or of a sequence of points."""
     if isinstance(data, np.ndarray) and data.dtype != object:
         array = as_floats(data, "polygons")
         if array.ndim != 3 or array.shape[2] != 2:
@@ -60,7 +59,7 @@ def ragged(data: Iterable[Any]) -> tuple[FloatArray, NDArray[np.int64]]:
 
 
 def points_of(data: Any, name: str) -> FloatArray:
-    """(K, 2) float64 points of their own."""
+    """(K, 2) points in float64, a copy."""
     if not isinstance(data, (np.ndarray, list, tuple)):
         raise TypeError(f"{name} must be points (K, 2), a NumPy array or nested lists, got {type(data).__name__}")
     array = as_floats(data, name)
@@ -75,6 +74,7 @@ def points_of(data: Any, name: str) -> FloatArray:
 
 
 def pairs_of(data: ArrayLike, name: str) -> FloatArray:
+    """(K, 2) points of a flat list ``[x1, y1, x2, y2, ...]``."""
     flat = as_floats(data, name)
     if flat.ndim != 1 or flat.size % 2:
         raise ValueError(f"{name} must be x and y in turn, an even number of numbers, got shape {flat.shape}")
@@ -82,7 +82,13 @@ def pairs_of(data: ArrayLike, name: str) -> FloatArray:
 
 
 def check_polygons(vertices: FloatArray, offsets: NDArray[np.int64], one: str = "") -> None:
-    """Refuses polygons with too few points, or with a point that is not finite or too large, naming the first."""
+    """Raises `ValueError` for the first polygon with too few points, or with a point that is not finite or too large.
+
+    Args:
+        vertices: (K, 2) float64.
+        offsets: (N + 1,) where each polygon begins.
+        one: What the message calls a single polygon; without it, ``polygons[row]``.
+    """
     counts = np.diff(offsets)
     few = (counts > 0) & (counts < 3)
     if few.any():

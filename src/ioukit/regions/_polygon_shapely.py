@@ -1,4 +1,4 @@
-"""What Shapely does for polygons (the extra ``polygons``): cutting, growing and mending those that are not convex."""
+"""What Shapely (extra ``polygons``) does for polygons: it clips, grows, simplifies and makes valid single polygons."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from ioukit._optional import import_extra
 from ioukit.regions._polygon_geometry import without_repeats
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ioukit.typing import FloatArray
 
-__all__ = ["JoinStyle", "buffered", "clipped", "geometries", "mended", "shapely"]
+__all__ = ["JoinStyle", "buffered", "clipped", "shapely", "simplified", "valid_parts"]
 
 JoinStyle: TypeAlias = Literal["mitre", "round", "bevel"]
 
@@ -24,37 +22,29 @@ def shapely(needed_by: str) -> Any:
     return import_extra("shapely", extra="polygons", needed_by=needed_by)
 
 
-def geometries(vertices: FloatArray, offsets: NDArray[np.int64], needed_by: str) -> NDArray[Any]:
-    """(N,) Shapely's polygons; empty where there are fewer than 3 different neighbours."""
-    module = shapely(needed_by)
-    distinct, ends, _ = without_repeats(vertices, offsets)
-    counts = np.diff(ends)
-    drawn = counts >= 3
-    result = np.full(len(counts), module.Polygon())
-    rows = np.repeat(np.arange(len(counts)), counts)
-    used = np.repeat(drawn, counts)
-    ring = (np.cumsum(drawn) - 1)[rows[used]]
-    if drawn.any():
-        result[drawn] = module.polygons(module.linearrings(distinct[used], indices=ring))
-    return np.asarray(result)
-
-
 def clipped(points: FloatArray, window: tuple[float, float, float, float]) -> list[FloatArray]:
-    """The parts of a simple polygon inside an upright window."""
+    """The parts of a simple polygon inside an upright window, each (K, 2)."""
     module = shapely("the clipping of polygons that are not convex")
-    largest = float(np.abs(points).max()) * 2 + 1  # an infinite side: beyond all points
+    largest = float(np.abs(points).max()) * 2 + 1  # beyond all points, in place of an infinite side
     box = module.box(*np.clip(window, -largest, largest))
     return _rings(module.intersection(module.Polygon(points), box))
 
 
 def buffered(points: FloatArray, distance: float, join_style: JoinStyle, mitre_limit: float) -> list[FloatArray]:
-    """The parts of a simple polygon grown, or shrunk, by a distance; holes are cut open."""
+    """The parts of a simple polygon that is grown, or shrunk, by a distance; holes are cut open."""
     module = shapely("Polygon.buffer")
     grown = module.buffer(module.Polygon(points), distance, join_style=join_style, mitre_limit=mitre_limit)
     return _rings(grown)
 
 
-def mended(points: FloatArray) -> list[FloatArray]:
+def simplified(points: FloatArray, tolerance: float) -> FloatArray:
+    """(K, 2) a simple polygon with fewer points; the dropped points lie within the tolerance of the new path."""
+    module = shapely("Polygons.simplify")
+    simpler = module.simplify(module.Polygon(points), tolerance, preserve_topology=True)
+    return np.asarray(simpler.exterior.coords, np.float64)[:-1]
+
+
+def valid_parts(points: FloatArray) -> list[FloatArray]:
     """Simple polygons that cover what a path encloses an odd number of times; holes are cut open."""
     module = shapely("make_valid")
     if len(without_repeats(points, np.array([0, len(points)]))[0]) < 3:
@@ -63,9 +53,10 @@ def mended(points: FloatArray) -> list[FloatArray]:
 
 
 def _rings(geometry: Any) -> list[FloatArray]:
-    """The outlines of the polygons in a geometry, turning from x towards y; lines and points are left out.
+    """The outlines of the polygons in a geometry, running from x towards y; lines and points are left out.
 
-    A polygon with a hole is cut in two through the hole until none is left, since an outline alone would cover it.
+    A polygon with a hole is cut in two through the hole, again and again until no hole is left: its outline alone would
+    cover the hole.
     """
     module = shapely("polygons")
     rings: list[FloatArray] = []

@@ -1,4 +1,4 @@
-"""What boxes have in common, upright or turned: each is a row of as many numbers as any other of its kind."""
+"""What all kinds of boxes have in common: a box is a row of numbers, as long as every other row of its kind."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["RowsOfNumbers", "floats_of"]
 
 
 class RowsOfNumbers(Regions):
-    """N rows of K numbers: a frozen value that knows what they mean."""
+    """N rows of K numbers: a frozen value that knows what the numbers mean."""
 
     __slots__ = ("_array",)
     _array: FloatArray
 
     _KIND: ClassVar[tuple[str, ...]]
-    """The keywords that say what the numbers mean, each kept in a slot of that name with an underscore."""
+    """The keywords that say what the numbers mean. Each is kept in a slot of the same name with an underscore."""
 
     def _set(self, array: FloatArray, *kind: Any) -> None:
         array.flags.writeable = False
@@ -49,7 +49,7 @@ class RowsOfNumbers(Regions):
         return boxes
 
     def _with(self, array: FloatArray, **changed: Any) -> Self:
-        """Boxes around an array of their own, computed from these: rounding may have made it overflow."""
+        """Boxes that own an array computed from these. The numbers are checked, since they may have overflowed."""
         with np.errstate(over="ignore"):
             array = np.ascontiguousarray(array, self._array.dtype)
         kind = {**self._kind(), **changed}
@@ -59,18 +59,20 @@ class RowsOfNumbers(Regions):
     @classmethod
     @abstractmethod
     def _check(cls, array: FloatArray, **kind: Any) -> None:
-        """Refuses rows that are not valid, naming the first."""
+        """Raises `ValueError` for the first row that is not valid."""
 
     @abstractmethod
     def _as(self, kind: dict[str, Any]) -> Self:
-        """The same boxes, with numbers of this meaning."""
+        """The same boxes, in numbers with this meaning."""
 
     @classmethod
     def concat(cls, boxes: Sequence[Self]) -> Self:
-        """All boxes of a sequence, in order; their numbers mean what those of the first do, dtypes promote as NumPy's.
+        """All boxes of a sequence, in order.
+
+        They are converted to the format of the first set. Dtypes promote as in NumPy.
 
         Raises:
-            ValueError: If the sequence is empty, or mixes normalized and absolute boxes.
+            ValueError: If the sequence is empty, or normalized and absolute boxes are mixed.
             TypeError: If an element is of another kind.
         """
         if not boxes:
@@ -86,7 +88,7 @@ class RowsOfNumbers(Regions):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, numbers of a box)."""
+        """(N, K): the number of boxes, and of numbers per box."""
         count, width = self._array.shape
         return count, width
 
@@ -109,14 +111,14 @@ class RowsOfNumbers(Regions):
         name = type(self).__name__
         shown = 10 * self._array.shape[1]
         numbers = np.array2string(self._array, separator=", ", prefix=f"{name}(", threshold=shown)
-        said = ", ".join(f"{key}={value!r}" for key, value in self._kind().items() if value is not False)
-        return f"{name}({numbers if len(self) else '[]'}, {said}, dtype={self.dtype})"
+        kind = ", ".join(f"{key}={value!r}" for key, value in self._kind().items() if value is not False)
+        return f"{name}({numbers if len(self) else '[]'}, {kind}, dtype={self.dtype})"
 
 
 def floats_of(array: FloatArray, dtype: DTypeLike) -> FloatArray:
-    """A copy in one piece, of one of the two dtypes that boxes have."""
+    """A contiguous copy in float32 or float64, the two dtypes of boxes."""
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {dtype}")
-    with np.errstate(over="ignore"):  # the check of the boxes refuses what overflows, by name
+    with np.errstate(over="ignore"):  # the check of the boxes names the row that overflows
         return np.array(array, dtype, order="C")

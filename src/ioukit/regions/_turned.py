@@ -1,4 +1,4 @@
-"""What boxes with an angle have in common: rows of numbers that mean nothing without the unit and the sense of it."""
+"""What boxes with an angle have in common: numbers that mean nothing without the unit and the sense of the angle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import numpy as np
 
 from ioukit._arrays import as_floats, computing_dtype
-from ioukit._checks import check_choice
+from ioukit._checks import check_choice, largest_coordinate, too_large
 from ioukit.regions._rows import RowsOfNumbers, floats_of
 from ioukit.typing import AngleSense, AngleUnit
 
@@ -21,7 +21,7 @@ __all__ = ["TurnedBoxes", "check_angle"]
 
 
 def check_angle(unit: str, sense: str) -> None:
-    """Refuses what is no unit or no sense of an angle."""
+    """Raises `ValueError` for an unknown unit or sense of an angle."""
     check_choice("unit", unit, get_args(AngleUnit))
     check_choice("sense", sense, get_args(AngleSense))
 
@@ -35,13 +35,13 @@ class TurnedBoxes(RowsOfNumbers):
     _sense: AngleSense
 
     _COLUMNS: ClassVar[tuple[str, ...]]
-    """What the numbers of a row are, the angle last."""
+    """The names of the numbers in a row. The angle is the last."""
     _SIDES: ClassVar[slice]
-    """Which of them are sides, and not negative."""
+    """Which of them are sides, which must not be negative."""
 
     @classmethod
     def _rows(cls, data: object, dtype: DTypeLike | None) -> FloatArray:
-        """A new checked (N, K) array of the dtype that was asked for."""
+        """A new (N, K) array in the given dtype, checked."""
         array = as_floats(data, "boxes")
         width = len(cls._COLUMNS)
         if array.shape in {(0,), (width,)}:
@@ -54,9 +54,9 @@ class TurnedBoxes(RowsOfNumbers):
         return array
 
     @classmethod
-    def _check(cls, array: FloatArray, **kind: Any) -> None:  # noqa: ARG003 - these are valid in any unit
-        """Refuses rows that are not finite, too large or of negative size, naming the first."""
-        largest = 2.0**126 if array.dtype == np.float32 else 2.0**500
+    def _check(cls, array: FloatArray, **kind: Any) -> None:  # noqa: ARG003 - the unit does not matter
+        """Raises `ValueError` for the first row that is not finite, too large or of negative size."""
+        largest = largest_coordinate(array.dtype)
         lengths, sides = array[:, :-1], array[:, cls._SIDES]
         with np.errstate(invalid="ignore"):
             bad = ~np.isfinite(array).all(axis=1) | (np.abs(lengths) > largest).any(axis=1) | (sides < 0).any(axis=1)
@@ -70,8 +70,7 @@ class TurnedBoxes(RowsOfNumbers):
         elif negative:
             complaint = f"negative {negative[0]}"
         else:
-            limit = "2**126 in float32" if array.dtype == np.float32 else "2**500 in float64"
-            complaint = f"a coordinate is beyond {limit}, where sizes and areas overflow"
+            complaint = too_large(array.dtype)
         raise ValueError(f"boxes[{place}] is {row.tolist()}: {complaint}")
 
     def _as(self, kind: dict[str, Any]) -> Self:
@@ -97,16 +96,16 @@ class TurnedBoxes(RowsOfNumbers):
 
     @property
     def sense(self) -> AngleSense:
-        """``"clockwise"`` or ``"counterclockwise"``: which way a positive angle turns, as seen on the screen."""
+        """``"clockwise"`` or ``"counterclockwise"``: the way a positive angle turns, as seen on the screen."""
         return self._sense
 
     @property
     def angle(self) -> FloatArray:
-        """(N,) in `unit` and `sense`."""
+        """(N,) the angles, in this `unit` and `sense`."""
         return np.array(self._array[:, -1])
 
     @property
     def is_empty(self) -> NDArray[np.bool_]:
-        """(N,), true for boxes with a side of 0."""
+        """(N,) true for boxes with a side of 0."""
         empty: NDArray[np.bool_] = (self._array[:, self._SIDES] == 0).any(axis=1)
         return empty

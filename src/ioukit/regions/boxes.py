@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Boxes", "BoxesLike"]
 
 BoxesLike: TypeAlias = "Regions | Sequence[Boxes] | ArrayLike"
-"""What the functions on boxes take: `Boxes`, other regions where they say so, or numbers of shape (..., 4)."""
+"""What functions on boxes accept: `Boxes`, numbers of shape (..., 4), and other regions where a function says so."""
 
 _LARGEST_IN_FLOAT32 = 2**24  # up to here every integer is a float32
 
@@ -39,24 +39,26 @@ class Boxes(RowsOfNumbers):
     """N axis-aligned boxes: a frozen value that knows its format and its unit.
 
     A box is a half-open region of the plane, so its area is ``(x2 - x1) * (y2 - y1)``. Every method returns new boxes
-    in the same format, dtype and unit, unless it says otherwise. Two `Boxes` are equal, and hash the same, if their
-    formats, units and numbers are; the dtype does not matter, and boxes of another format are not equal even where
-    they cover the same region.
+    in the same format, dtype and unit, unless it says otherwise. Two `Boxes` are equal, and have the same hash, if
+    their formats, units and numbers are equal. The dtype does not matter. Boxes in different formats are never equal,
+    even if they cover the same region.
 
-    ``boxes[i]`` is a `Boxes` of one box, as is each step of an iteration: a row of numbers without its format would
-    mean nothing. Slices, boolean masks and index arrays select boxes.
+    ``boxes[i]`` is a `Boxes` of one box, and so is each step of an iteration, because a row of numbers without its
+    format means nothing. Slices, boolean masks and index arrays select boxes.
 
     Args:
-        data: (N, 4) numbers, one box of 4 numbers, nothing (``[]``), `Boxes`, or a list of `Boxes`. It is copied.
-        format: What the numbers are: ``"xyxy"`` (two corners), ``"xywh"`` (the corner of least x and y, and the size)
-            or ``"cxcywh"`` (centre and size). Given `Boxes`, the format they are converted to.
-        normalized: Whether the unit is the image, its sides being 1, rather than the pixel. `Boxes` keep their own.
-        dtype: ``np.float32`` or ``np.float64``. By default float32 and float64 arrays keep theirs, float16 becomes
-            float32, integer arrays become float64, and Python lists float32.
+        data: (N, 4) numbers, one box of 4 numbers, ``[]``, `Boxes`, or a list of `Boxes`. The numbers are copied.
+        format: What the numbers are: ``"xyxy"`` (two corners), ``"xywh"`` (the corner with the smallest x and y, and
+            the size) or ``"cxcywh"`` (centre and size). `Boxes` are converted to this format.
+        normalized: Whether the unit is the image, whose sides are 1 then, rather than the pixel. `Boxes` keep their
+            own unit.
+        dtype: ``np.float32`` or ``np.float64``. By default float32 and float64 arrays keep their dtype, float16 becomes
+            float32, integer arrays become float64, and Python lists become float32.
 
     Raises:
-        ValueError: If the shape is another, a box is not finite, too large (2**126 in float32, 2**500 in float64),
-            inverted or of negative size, or a list holds a number beyond 2**24, where float32 skips integers.
+        ValueError: If the shape is not (N, 4) or (4,); if a box is not finite, beyond 2**126 in float32 or 2**500 in
+            float64, inverted or of negative size; or if a list holds a number beyond 2**24, where float32 skips
+            integers.
         TypeError: If the data are not numbers.
 
     Examples:
@@ -118,14 +120,18 @@ class Boxes(RowsOfNumbers):
             return self
         return self._with(convert(self._array, self._format, format), format=format)
 
+    def to_boxes(self) -> Boxes:
+        """These boxes, as `to_boxes` of other regions gives the boxes around them."""
+        return self
+
     def normalize(self, width: float, height: float) -> Boxes:
-        """In the unit of an image of this size, given in pixels; an error if they are already."""
+        """The boxes in the unit of an image of this size in pixels; ValueError if they are normalized already."""
         if self._normalized:
             raise ValueError("these boxes are already normalized; denormalize(width, height) undoes it")
         return self._in_unit(width, height, lambda numbers, size: numbers / size, normalized=True)
 
     def denormalize(self, width: float, height: float) -> Boxes:
-        """In pixels of an image of this size; an error if they are already."""
+        """The boxes in pixels of an image of this size; ValueError if they are in pixels already."""
         if not self._normalized:
             raise ValueError("these boxes are already absolute; normalize(width, height) undoes it")
         return self._in_unit(width, height, lambda numbers, size: numbers * size, normalized=False)
@@ -138,25 +144,25 @@ class Boxes(RowsOfNumbers):
         return self._with(change(self._array, size), normalized=normalized)
 
     def clip(self, xmin: float, ymin: float, xmax: float, ymax: float) -> Boxes:
-        """The parts inside a window, whose sides may be infinite; boxes outside shrink to its edge, without area."""
+        """The part of each box inside a window, whose sides may be infinite; a box outside shrinks to its edge."""
         xmin, ymin, xmax, ymax = check_window(xmin, ymin, xmax, ymax)
         corners = convert(self._array, self._format, "xyxy").reshape(-1, 2, 2)
         low, high = np.array([[xmin, ymin], [xmax, ymax]], self._array.dtype)
         return self._with(convert(corners.clip(low, high).reshape(-1, 4), "xyxy", self._format))
 
     def shift(self, dx: float, dy: float) -> Boxes:
-        """Moved by (dx, dy)."""
+        """The boxes moved by (dx, dy)."""
         check_finite(dx=dx, dy=dy)
         moves = [dx, dy, dx, dy] if self._format == "xyxy" else [dx, dy, 0, 0]
         return self._with(self._array + np.array(moves, self._array.dtype))
 
     def scale(self, fx: float, fy: float | None = None) -> Boxes:
-        """Sides multiplied by ``fx`` and ``fy`` (``fx`` for both if not given), the centres kept."""
+        """Boxes with the same centres, widths multiplied by ``fx`` and heights by ``fy`` (``fx`` if not given)."""
         fx, fy = check_factors(fx, fy)
         return self._with_sides(lambda sides: sides * np.array([fx, fy], sides.dtype))
 
     def square(self) -> Boxes:
-        """Squares of the longer side, the centres kept."""
+        """Squares with the same centres and the longer side of each box."""
         return self._with_sides(lambda sides: np.repeat(sides.max(axis=1, keepdims=True), 2, axis=1))
 
     def _with_sides(self, change: Callable[[FloatArray], FloatArray]) -> Boxes:
@@ -167,24 +173,24 @@ class Boxes(RowsOfNumbers):
 
     @property
     def width(self) -> FloatArray:
-        """(N,)."""
+        """(N,) x2 - x1."""
         return self._sides()[:, 0]
 
     @property
     def height(self) -> FloatArray:
-        """(N,)."""
+        """(N,) y2 - y1."""
         return self._sides()[:, 1]
 
     @property
     def area(self) -> FloatArray:
-        """(N,); infinite where the dtype cannot hold it."""
+        """(N,) width times height; infinite where the dtype cannot hold it."""
         sides = self._sides()
         with np.errstate(over="ignore"):
             return sides[:, 0] * sides[:, 1]
 
     @property
     def aspect_ratio(self) -> FloatArray:
-        """(N,), width over height: infinite for a line without height, NaN for a point, which has none."""
+        """(N,) width over height: infinite for a box without height, NaN for a point."""
         sides = self._sides()
         with np.errstate(divide="ignore", invalid="ignore"):
             return sides[:, 0] / sides[:, 1]
@@ -194,27 +200,27 @@ class Boxes(RowsOfNumbers):
 
     @property
     def center(self) -> FloatArray:
-        """(N, 2), x and y of the centres."""
+        """(N, 2) x and y of the centres."""
         return convert(self._array, self._format, "cxcywh")[:, :2]
 
     @property
     def left_top(self) -> FloatArray:
-        """(N, 2), least x and least y: the upper left corners where y points down."""
+        """(N, 2) smallest x and smallest y: the upper left corners where y points down."""
         return self._corners()[:, [0, 1]]
 
     @property
     def right_top(self) -> FloatArray:
-        """(N, 2), largest x and least y."""
+        """(N, 2) largest x and smallest y."""
         return self._corners()[:, [2, 1]]
 
     @property
     def right_bottom(self) -> FloatArray:
-        """(N, 2), largest x and largest y."""
+        """(N, 2) largest x and largest y."""
         return self._corners()[:, [2, 3]]
 
     @property
     def left_bottom(self) -> FloatArray:
-        """(N, 2), least x and largest y."""
+        """(N, 2) smallest x and largest y."""
         return self._corners()[:, [0, 3]]
 
     def _corners(self) -> FloatArray:
@@ -222,13 +228,13 @@ class Boxes(RowsOfNumbers):
 
     @property
     def is_empty(self) -> NDArray[np.bool_]:
-        """(N,), true for boxes without width or without height."""
+        """(N,) true for boxes whose width or height is 0."""
         empty: NDArray[np.bool_] = (self._sides() == 0).any(axis=1)
         return empty
 
 
 def _rows(data: object, dtype: DTypeLike | None) -> FloatArray:
-    """A new (N, 4) array of the dtype that the kind of data asks for."""
+    """A new (N, 4) array, in the given dtype or the default for this kind of data."""
     array = as_floats(data, "boxes")
     if array.shape in {(0,), (4,)}:
         array = array.reshape(-1, 4)

@@ -1,8 +1,8 @@
-"""The one place where box formats are converted."""
+"""The conversions between box formats."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["convert", "convert_array"]
+__all__ = ["convert", "convert_array", "convert_in"]
 
 _Conversion: TypeAlias = "Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]"
 
 # From the first and the last two numbers of a box to those of another format. Every pair of formats has its own entry,
-# since a detour would round: the width of an xywh box survives in cxcywh, though not in xyxy.
+# because a conversion through a third format would round. From xywh to cxcywh the width stays exact; by way of xyxy it
+# would be rounded.
 _CONVERSIONS: dict[tuple[str, str], _Conversion] = {
     ("xyxy", "xywh"): lambda low, high: (low, high - low),
     ("xyxy", "cxcywh"): lambda low, high: ((low + high) / 2, high - low),
@@ -33,9 +34,9 @@ def convert(boxes: FloatArray, source: BoxFormat, target: BoxFormat) -> FloatArr
     """A new array with the same boxes in another format.
 
     Args:
-        boxes: (..., 4) in the format ``source``; computed in their own dtype.
+        boxes: (..., 4) in the format ``source``. The result has their dtype.
         source: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``.
-        target: Likewise.
+        target: One of the same formats.
     """
     if source == target:
         return np.array(boxes)
@@ -43,10 +44,15 @@ def convert(boxes: FloatArray, source: BoxFormat, target: BoxFormat) -> FloatArr
 
 
 def convert_array(boxes: Array, source: BoxFormat, target: BoxFormat) -> Array:
-    """`convert` for an array of any library, through which gradients flow."""
+    """`convert` for an array of any library. Gradients flow through it."""
     if library_of(boxes) == "numpy":
         return convert(boxes, source, target)
     xp = namespace_of(boxes)
     if source == target:
         return xp.asarray(boxes, copy=True)
+    return convert_in(xp, boxes, source, target)
+
+
+def convert_in(xp: Any, boxes: Array, source: BoxFormat, target: BoxFormat) -> Array:
+    """`convert` between two different formats by the functions of an array library, through which gradients flow."""
     return xp.concat(_CONVERSIONS[source, target](boxes[..., :2], boxes[..., 2:]), axis=-1)

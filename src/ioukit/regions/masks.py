@@ -1,4 +1,4 @@
-"""`Masks`: sets of pixels of images, as COCO's run lengths."""
+"""`Masks`: sets of pixels, held as COCO's run lengths."""
 
 from __future__ import annotations
 
@@ -26,16 +26,15 @@ __all__ = ["Masks"]
 
 
 class Masks(Regions):
-    """N masks, each of a height and a width of its own: a frozen value that holds runs, not pixels.
+    """N masks, each with its own height and width: a frozen value that holds runs, not pixels.
 
-    A mask is a set of pixels. COCO's run lengths (RLE) go down one column after the other and begin with a run of
-    zeros, which may be empty; other empty runs that a file may have are joined with their neighbours here. All that
-    pycocotools can do with masks, these do to the last bit: ``docs/masks.md`` lists the differences, which are errors
-    where it reads foreign memory or goes on with nonsense.
+    A mask is a set of pixels. COCO's run lengths (RLE) go down one column after the other. The first run counts zeros
+    and may be empty; any other empty run is joined with its neighbours. Results equal those of pycocotools to the last
+    bit, except for the cases in ``docs/masks.md``, where pycocotools reads foreign memory or returns nonsense.
 
-    Build them with :meth:`from_arrays`, :meth:`from_rle`, :meth:`from_polygons`, :meth:`from_boxes` or
-    :meth:`from_coco`. Two `Masks` are equal, and hash the same, if their pixels and sizes are. ``masks[i]`` is a
-    `Masks` of one mask; slices, boolean masks and index arrays select.
+    Build masks with :meth:`from_arrays`, :meth:`from_rle`, :meth:`from_polygons`, :meth:`from_boxes` or
+    :meth:`from_coco`. Two `Masks` are equal, and have the same hash, if their pixels and sizes are equal. ``masks[i]``
+    is a `Masks` of one mask; slices, boolean masks and index arrays select masks.
 
     Examples:
         >>> masks = Masks.from_rle([{"size": [3, 4], "counts": [4, 2, 1, 2, 3]}])
@@ -50,8 +49,8 @@ class Masks(Regions):
     """
 
     __slots__ = ("_offsets", "_runs", "_sizes")
-    _runs: NDArray[np.uint32]  # of all masks
-    _offsets: NDArray[np.int64]  # (N + 1,), where those of each begin and the last end
+    _runs: NDArray[np.uint32]  # those of all masks, one mask after the other
+    _offsets: NDArray[np.int64]  # (N + 1,), mask i has the runs offsets[i]:offsets[i + 1]
     _sizes: NDArray[np.uint32]  # (N, 2), height and width
 
     def __init__(self) -> None:
@@ -59,7 +58,7 @@ class Masks(Regions):
 
     @classmethod
     def _trusted(cls, runs: NDArray[np.uint32], offsets: NDArray[np.int64], sizes: NDArray[np.uint32]) -> Masks:
-        """Masks around arrays of their own, whose runs are settled."""
+        """Masks that own these arrays, in which only the first run of a mask may be empty."""
         masks = object.__new__(cls)
         for array in (runs, offsets, sizes):
             array.flags.writeable = False
@@ -72,29 +71,30 @@ class Masks(Regions):
 
     @classmethod
     def from_arrays(cls, arrays: ArrayLike | Sequence[ArrayLike]) -> Masks:
-        """Masks of pixels.
+        """Masks from arrays of pixels.
 
         Args:
-            arrays: (N, H, W), or a list of (H, W) that may differ in size, of bool or uint8; any value but 0 is
-                foreground. NumPy arrays, or what another library holds on any device.
+            arrays: (N, H, W), or a list of (H, W), which may differ in size. Bool or uint8; any value but 0 is
+                foreground. Arrays of NumPy, or of another library on any device.
 
         Raises:
-            TypeError: If the dtype is another.
-            ValueError: If the shape is another, or a mask has more than 2**31 - 1 pixels.
+            TypeError: If the dtype is neither bool nor uint8.
+            ValueError: If the number of dimensions is wrong, or a mask has more than 2**31 - 1 pixels.
         """
         return cls._trusted(*_mask_input.from_arrays(arrays))
 
     @classmethod
     def from_rle(cls, records: Iterable[Mapping[str, Any]]) -> Masks:
-        """Masks of COCO's records.
+        """Masks from COCO's RLE records.
 
         Args:
-            records: Each with ``size``, [height, width], and ``counts``: compressed (str or bytes), or the lengths of
-                the runs as a list or array of integers.
+            records: Each a mapping with ``size``, [height, width], and ``counts``: compressed (str or bytes), or the
+                lengths of the runs as a list or array of integers.
 
         Raises:
-            ValueError: If counts do not sum to the pixels, are negative, or are no compressed counts; names the record.
-            TypeError: If a record or a field is of the wrong kind.
+            ValueError: If counts are negative, do not sum to the number of pixels, or cannot be decompressed. The
+                message names the record.
+            TypeError: If a record or a field has the wrong type.
             KeyError: If a field is missing.
         """
         if isinstance(records, Mapping):
@@ -110,19 +110,19 @@ class Masks(Regions):
         width: int | ArrayLike,
         threads: int | None = None,
     ) -> Masks:
-        """Masks of COCO's polygons, drawn as its tools draw them: pixel for pixel those of pycocotools.
+        """Masks from COCO's polygons, with the same pixels as pycocotools draws.
 
         Args:
-            polygons: For each mask a list of polygons, whose union it is; none make an empty mask. A polygon is flat,
-                ``[x1, y1, x2, y2, ...]`` in pixels, and may reach beyond the image.
-            height: Of the image in pixels; one for all, or (N,).
-            width: The same.
-            threads: How many threads draw, by default as many as there are cores.
+            polygons: One list of polygons per mask. The mask is their union; without polygons it is empty. A polygon is
+                a flat list ``[x1, y1, x2, y2, ...]`` in pixels, and may reach beyond the image.
+            height: Height of the image in pixels: one for all masks, or (N,).
+            width: Width of the image, likewise.
+            threads: How many threads draw; by default one per core.
 
         Raises:
-            ValueError: If a polygon has less than 3 points or an odd number of coordinates, or a coordinate is not
-                finite or beyond 2**27; names mask and polygon.
-            TypeError: If a polygon is no flat list of numbers.
+            ValueError: If a polygon has fewer than 3 points or an odd number of coordinates, or a coordinate is not
+                finite or beyond 2**27. The message names mask and polygon.
+            TypeError: If a polygon is not a flat list of numbers.
         """
         items = list(polygons)
         sizes = _mask_input.sizes_of(height, width, len(items))
@@ -130,12 +130,12 @@ class Masks(Regions):
 
     @classmethod
     def from_boxes(cls, boxes: Boxes, *, height: int | ArrayLike, width: int | ArrayLike) -> Masks:
-        """Masks of boxes in pixels, drawn like polygons of four points, as ``pycocotools.mask.frPyObjects`` does.
+        """Masks from boxes, drawn as polygons of four points, as ``pycocotools.mask.frPyObjects`` draws them.
 
         Args:
-            boxes: In any format, not normalized.
-            height: Of the image in pixels; one for all, or (N,).
-            width: The same.
+            boxes: In any format, in pixels.
+            height: Height of the image in pixels: one for all masks, or (N,).
+            width: Width of the image, likewise.
 
         Raises:
             ValueError: If the boxes are normalized, or a coordinate is beyond 2**27.
@@ -151,22 +151,23 @@ class Masks(Regions):
         width: int | ArrayLike,
         threads: int | None = None,
     ) -> Masks:
-        """Masks of what COCO files have under ``segmentation``: polygons, and records compressed or not, also mixed.
+        """Masks from the ``segmentation`` fields of COCO files: lists of polygons and RLE records, also mixed.
 
         Args:
-            segmentations: ``GroundTruth.segmentations`` or ``Detections.segmentations``, say.
-            height: Of the images in pixels, for polygons; one for all, or (N,). Records know their own.
-            width: The same.
-            threads: How many threads draw polygons, by default as many as there are cores.
+            segmentations: One per mask, such as ``GroundTruth.segmentations`` or ``Detections.segmentations``.
+            height: Height of the images in pixels, for polygons: one for all masks, or (N,). Records have their own.
+            width: Width of the images, likewise.
+            threads: How many threads draw polygons; by default one per core.
 
         Raises:
-            ValueError, TypeError, KeyError: As :meth:`from_rle` and :meth:`from_polygons`; names the segmentation.
+            ValueError, TypeError, KeyError: As :meth:`from_rle` and :meth:`from_polygons`. The message names the
+                segmentation.
         """
         return cls._trusted(*_mask_input.from_coco(list(segmentations), height, width, check_threads(threads)))
 
     @staticmethod
     def concat(masks: Sequence[Masks]) -> Masks:
-        """All masks of a sequence, in order; none make an empty `Masks`.
+        """All masks of a sequence, in order. An empty sequence gives `Masks` without a mask.
 
         Raises:
             TypeError: If an element is not `Masks`.
@@ -176,18 +177,18 @@ class Masks(Regions):
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """(N, 2) heights and widths in pixels."""
+        """(N, 2) height and width of each mask in pixels."""
         return self._sizes.astype(np.int64)
 
     @property
     def size(self) -> tuple[int, int]:
-        """The height and width in pixels that all masks share.
+        """Height and width in pixels, if all masks have the same.
 
         Raises:
-            ValueError: If they differ, or there is no mask.
+            ValueError: If the sizes differ, or there is no mask.
         """
         if not len(self):
-            raise ValueError("no masks have no size: there must be at least one")
+            raise ValueError("a size needs at least one mask, got none")
         other = np.flatnonzero((self._sizes != self._sizes[0]).any(axis=1))
         if other.size:
             raise ValueError(
@@ -199,19 +200,20 @@ class Masks(Regions):
 
     @property
     def area(self) -> FloatArray:
-        """(N,) numbers of foreground pixels, as float64."""
+        """(N,) the number of foreground pixels, as float64."""
         return _core.mask_areas(*self._parts).astype(np.float64)
 
     @property
     def is_empty(self) -> NDArray[np.bool_]:
-        """(N,), true for masks without a foreground pixel."""
+        """(N,) true for masks without a foreground pixel."""
         empty: NDArray[np.bool_] = np.diff(self._offsets) == 1
         return empty
 
     def to_arrays(self) -> NDArray[np.bool_]:
-        """(N, H, W) pixels of masks of one size; a new array, whose columns lie in one piece as in pycocotools.
+        """(N, H, W) pixels of masks that have one size: a new array.
 
-        ``np.ascontiguousarray`` makes rows of it. No masks are of shape (0, 0, 0).
+        The columns are contiguous in memory, as in pycocotools; ``np.ascontiguousarray`` gives contiguous rows. Without
+        masks the shape is (0, 0, 0).
 
         Raises:
             ValueError: If the sizes differ.
@@ -223,23 +225,23 @@ class Masks(Regions):
         return arrays
 
     def to_rle(self, *, compressed: bool = True, text: bool = True) -> list[dict[str, Any]]:
-        """COCO's records, ``{"size": [height, width], "counts": ...}``.
+        """COCO's RLE records, ``{"size": [height, width], "counts": ...}``.
 
         Args:
-            compressed: Whether counts are in the compressed form rather than a list of integers.
-            text: Whether the compressed form is str, ready for JSON, rather than bytes, as pycocotools gives it.
+            compressed: Whether counts are compressed rather than a list of integers.
+            text: Whether compressed counts are str, ready for JSON, rather than bytes, as in pycocotools.
         """
         return _core.masks_to_rle(*self._parts, compressed, text)
 
     def to_boxes(self) -> Boxes:
-        """The smallest boxes around the foreground: whole pixels, ``"xyxy"``, float64; all 0 for an empty mask.
+        """The smallest box of whole pixels around each mask's foreground: xyxy, float64; all 0 for an empty mask.
 
         ``to_boxes().convert("xywh")`` has the numbers of ``pycocotools.mask.toBbox``.
         """
         return Boxes._trusted(_core.mask_bounds(*self._parts), "xywh", False).convert("xyxy")
 
     def merge(self, intersect: bool = False) -> Masks:
-        """One mask: the union of all, or with ``intersect`` their intersection.
+        """The union of all masks, as one mask; with ``intersect``, their intersection.
 
         Raises:
             ValueError: If the sizes differ, or there is no mask.
@@ -247,14 +249,15 @@ class Masks(Regions):
         return Masks._trusted(*_core.masks_merge(*self._parts, intersect))
 
     def boundary(self, dilation_ratio: float = 0.02, *, threads: int | None = None) -> Masks:
-        """The boundary regions: the pixels of each mask from which its outside, or that of the image, is near.
+        """The boundary region of each mask: its pixels that are near its outside.
 
-        Near is a distance of ``d = max(1, round(dilation_ratio * diagonal of the image))`` along both axes: the mask
-        loses what ``d`` erosions by 3 x 3 leave of it, with nothing around the image.
+        A pixel is near the outside if some pixel outside the mask is at most ``d`` rows and at most ``d`` columns away,
+        where ``d = max(1, round(dilation_ratio * diagonal of the image))``. Everything beyond the image counts as
+        outside. So the region is the mask without what ``d`` erosions by a square of 3 x 3 pixels leave of it.
 
         Args:
-            dilation_ratio: A share of the diagonal, at least 0; 0 gives ``d = 1``.
-            threads: How many threads work, by default as many as there are cores.
+            dilation_ratio: A fraction of the diagonal, at least 0; 0 gives ``d = 1``.
+            threads: How many threads work; by default one per core.
 
         Reference: Cheng et al., Boundary IoU, CVPR 2021, arXiv:2103.16562; ``mask_to_boundary`` of its authors.
         """

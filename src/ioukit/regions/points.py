@@ -1,4 +1,4 @@
-"""Points: their order around a region, and whether they lie in a box."""
+"""Points: in which order they run around a region, and whether they lie in a box."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ Start: TypeAlias = Literal["top_left", "top", "first"]
 
 
 def order_points_clockwise(points: Polygon | ArrayLike, *, start: Start = "top_left") -> FloatArray:
-    """Points in the order of their direction from their mean, clockwise on a screen, whose y points down.
+    """Points sorted clockwise about their mean, as seen on a screen, whose y points down.
+
+    Corners of a convex polygon in any order become its path. A concave polygon would change its shape.
 
     Args:
-        points: (N, 2), or a `Polygon`. In the order given, corners of a convex polygon may be mixed up; other polygons
-            would change their shape.
-        start: Which point comes first. ``"top_left"``: the least x + y, and of several the upper one, so that a
-            diamond begins at its top; ``"top"``: the least y, and of several the left one; ``"first"``: the point that
-            is first in ``points``.
+        points: (N, 2), or a `Polygon`.
+        start: Which point comes first. ``"top_left"``: the smallest x + y; of several such points, the upper one, so
+            that a diamond begins at its top. ``"top"``: the smallest y; of several such points, the left one.
+            ``"first"``: the point that is first in ``points``.
 
     Returns:
-        (N, 2) float64. Points in one direction from the mean come the nearer first, those on the mean before all.
+        (N, 2) float64. Points in the same direction from the mean are sorted by distance; points at the mean come
+        first.
 
     Raises:
-        ValueError: If the shape is another, a number is not finite, or ``start`` is unknown.
+        ValueError: If the shape is not (N, 2), a number is not finite, or ``start`` is unknown.
 
     Examples:
         >>> order_points_clockwise([[10, 10], [0, 10], [10, 0], [0, 0]]).tolist()
@@ -63,18 +65,18 @@ def order_points_clockwise(points: Polygon | ArrayLike, *, start: Start = "top_l
 
 
 def is_inside_box(points: Polygon | ArrayLike, box: Boxes | ArrayLike) -> NDArray[np.bool_]:
-    """Whether points lie in an upright box, its edges included.
+    """Whether points lie in an upright box or on its edges.
 
     Args:
-        points: (..., 2), a `Polygon`, or (..., 3) of keypoints whose third number, the visibility, is passed over.
-            NaN is outside.
-        box: `Boxes` of one box, or 4 numbers as xyxy; in the unit of the points.
+        points: (..., 2); a `Polygon`; or (..., 3) keypoints, whose third number, the visibility, is ignored. A point
+            with NaN is outside.
+        box: `Boxes` of one box, or 4 numbers as xyxy, in the unit of the points.
 
     Returns:
-        (...).
+        (...) bool, one per point.
 
     Raises:
-        ValueError: If a shape is another, the box is not valid, or one of `Polygon` and `Boxes` is normalized and the
+        ValueError: If a shape does not fit, the box is not valid, or one of `Polygon` and `Boxes` is normalized and the
             other is not.
 
     Examples:

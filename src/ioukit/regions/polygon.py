@@ -22,15 +22,16 @@ __all__ = ["Polygon"]
 
 
 class Polygon(OnePolygon):
-    """One polygon, a frozen value: what the path through its points encloses; see `Polygons` for all conventions.
+    """One polygon: a frozen value in float64 with the conventions of `Polygons`.
 
     Args:
-        points: (K, 2), (K, 1, 2) as OpenCV's contours, ``[]`` for the empty polygon, `Polygon`, or `Polygons` of one.
-            It is copied.
-        normalized: Whether the unit is the image, its sides being 1, rather than the pixel. `Polygon` keeps its own.
+        points: (K, 2); (K, 1, 2) as in OpenCV's contours; ``[]`` for the empty polygon; a `Polygon`; or `Polygons` of
+            one. The numbers are copied.
+        normalized: Whether the unit is the image, whose sides are 1 then, rather than the pixel. `Polygon` and
+            `Polygons` keep their own unit.
 
     Raises:
-        ValueError: If there are 1 or 2 points, another shape, or a number that is not finite or beyond 2**500.
+        ValueError: If there are 1 or 2 points, the shape is not (K, 2), or a number is not finite or beyond 2**500.
         TypeError: If the points are not numbers.
 
     Examples:
@@ -39,8 +40,9 @@ class Polygon(OnePolygon):
         (50.0, [5.0, 5.0], 0.5)
     """
 
-    __slots__ = ()
+    __slots__ = ("_one",)
     __array_ufunc__ = None
+    _one: Polygons
 
     def __init__(self, points: Polygon | Polygons | ArrayLike, *, normalized: bool = False) -> None:
         if isinstance(points, Polygon):
@@ -57,11 +59,21 @@ class Polygon(OnePolygon):
 
     @staticmethod
     def from_flat(data: ArrayLike, *, normalized: bool = False) -> Polygon:
-        """A polygon from ``[x1, y1, x2, y2, ...]``."""
+        """The polygon of a flat list ``[x1, y1, x2, y2, ...]``."""
         return Polygon(pairs_of(data, "data"), normalized=normalized)
 
+    @property
+    def points(self) -> FloatArray:
+        """(K, 2), read-only."""
+        return self._one.vertices
+
+    @property
+    def normalized(self) -> bool:
+        """Whether the unit is the image rather than the pixel."""
+        return self._one.normalized
+
     def numpy(self) -> FloatArray:
-        """(K, 2): a copy that the caller may change."""
+        """(K, 2) points: a copy that the caller may change."""
         return np.array(self._one.vertices)
 
     def to_list(self) -> list[list[float]]:
@@ -73,27 +85,27 @@ class Polygon(OnePolygon):
         return self._one.to_flat()[0]
 
     def to_polygons(self) -> Polygons:
-        """As `Polygons` of one."""
+        """This polygon as `Polygons` of one."""
         return self._one
 
     @property
     def area(self) -> float:
-        """Never negative."""
+        """The area, never negative."""
         return float(self._one.area[0])
 
     @property
     def signed_area(self) -> float:
-        """Positive where the points turn clockwise on a screen, whose y points down."""
+        """The area, positive if the points run clockwise on a screen, whose y points down, and negative if not."""
         return float(self._one.signed_area[0])
 
     @property
     def is_clockwise(self) -> bool:
-        """Whether the points turn clockwise on a screen, whose y points down; false without an area."""
+        """Whether the points run clockwise on a screen, whose y points down; false without an area."""
         return bool(self._one.is_clockwise[0])
 
     @property
     def centroid(self) -> FloatArray:
-        """(2,) the centre of the area; of the edges where there is no area; NaN for an empty polygon."""
+        """(2,) the centre of the area; without an area, the centre of the edges; NaN for an empty polygon."""
         centroid: FloatArray = self._one.centroid[0]
         return centroid
 
@@ -104,22 +116,22 @@ class Polygon(OnePolygon):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no area."""
+        """Whether the area is 0."""
         return bool(self._one.is_empty[0])
 
     @property
     def is_convex(self) -> bool:
-        """As `Polygons.is_convex`."""
+        """Whether the polygon has an area and no dent; see `Polygons.is_convex`."""
         return bool(self._one.is_convex[0])
 
     @property
     def is_simple(self) -> bool:
-        """As `Polygons.is_simple`."""
+        """Whether edges meet only at the common point of two neighbours; see `Polygons.is_simple`."""
         return bool(self._one.is_simple[0])
 
     @property
     def is_valid(self) -> bool:
-        """As `Polygons.is_valid`."""
+        """Whether the polygon is simple and has an area."""
         return bool(self._one.is_valid[0])
 
     def contact(self) -> tuple[int, int] | None:
@@ -128,12 +140,12 @@ class Polygon(OnePolygon):
 
     @property
     def extent(self) -> float:
-        """Area over that of the upright bounding box; NaN where that is 0."""
+        """The area divided by the area of the upright bounding box; NaN if that is 0."""
         return float(self._one.extent[0])
 
     @property
     def solidity(self) -> float:
-        """Area over that of the convex hull; NaN where that is 0."""
+        """The area divided by the area of the convex hull; NaN if that is 0."""
         return float(self._one.solidity[0])
 
     @property
@@ -143,65 +155,65 @@ class Polygon(OnePolygon):
 
     @property
     def min_area_sides(self) -> tuple[float, float]:
-        """Long and short side of the smallest box of any angle."""
+        """Long and short side of the smallest box at any angle."""
         long, short = self._one.min_area_sides[0].tolist()
         return long, short
 
     @property
     def orientation(self) -> float:
-        """As `Polygons.orientation`: radians in [0, pi), clockwise on a screen from the x axis to the long side."""
+        """Radians in [0, pi) from the x axis to the long side of the smallest box; see `Polygons.orientation`."""
         return float(self._one.orientation[0])
 
     def min_area_corners(self) -> FloatArray:
-        """(4, 2) corners of the smallest box of any angle, clockwise on a screen."""
+        """(4, 2) corners of the smallest box at any angle, clockwise on a screen."""
         corners: FloatArray = self._one.min_area_corners()[0]
         return corners
 
     def min_area_boxes(self) -> RotatedBoxes:
-        """The smallest box of any angle, as `RotatedBoxes` of one; see `Polygons.min_area_boxes`."""
+        """The smallest box at any angle, as `RotatedBoxes` of one; see `Polygons.min_area_boxes`."""
         return self._one.min_area_boxes()
 
     def to_boxes(self) -> Boxes:
-        """The least upright box around the polygon, as `Boxes` of one."""
+        """The smallest upright box around the polygon, as `Boxes` of one."""
         return self._one.to_boxes()
 
     def convex_hull(self) -> Polygon:
-        """The least convex polygon around this one."""
+        """The smallest convex polygon around this one."""
         return Polygon(self._one.convex_hull())
 
     def normalize(self, width: float, height: float) -> Polygon:
-        """In the unit of an image of this size, given in pixels; an error if it is already."""
+        """The polygon in the unit of an image of this size in pixels; ValueError if it is normalized already."""
         return Polygon(self._one.normalize(width, height))
 
     def denormalize(self, width: float, height: float) -> Polygon:
-        """In pixels of an image of this size; an error if it is already."""
+        """The polygon in pixels of an image of this size; ValueError if it is in pixels already."""
         return Polygon(self._one.denormalize(width, height))
 
     def shift(self, dx: float, dy: float) -> Polygon:
-        """Moved by (dx, dy)."""
+        """The polygon moved by (dx, dy)."""
         return Polygon(self._one.shift(dx, dy))
 
     def scale(self, fx: float, fy: float | None = None) -> Polygon:
-        """Multiplied by ``fx`` and ``fy`` (``fx`` for both if not given) about the centroid."""
+        """The polygon scaled by ``fx`` along x and ``fy`` along y (``fx`` if not given) about its centroid."""
         return Polygon(self._one.scale(fx, fy))
 
     def clockwise(self) -> Polygon:
-        """The same region with its points clockwise on a screen, from the same first point on."""
+        """The same region with points that run clockwise on a screen, from the same first point."""
         return Polygon(self._one.clockwise())
 
     def simplify(self, tolerance: float) -> Polygon:
-        """As `Polygons.simplify`."""
+        """A polygon with fewer points; see `Polygons.simplify`."""
         return Polygon(self._one.simplify(tolerance))
 
     def clip(self, xmin: float, ymin: float, xmax: float, ymax: float) -> Polygons:
-        """All parts inside a window, none if the polygon is outside; see `Polygons.clip`."""
+        """All parts of the polygon inside a window, no part if it is outside; see `Polygons.clip`."""
         parts = self._one._clipped(0, check_window(xmin, ymin, xmax, ymax))
         return Polygons._of_rings(parts, self.normalized)
 
     def buffer(self, distance: float, *, join_style: JoinStyle = "mitre", mitre_limit: float = 5.0) -> Polygons:
         """All parts of the polygon grown by a distance, or shrunk if it is negative; see `Polygons.buffer`.
 
-        A hole that growing encloses is cut open, so that the parts cover what is grown and nothing else.
+        Growing may enclose a hole. The result is then cut through the hole, so that the parts do not cover it.
         """
         check_finite(distance=distance)
         return Polygons._of_rings(self._one._buffered(0, distance, join_style, mitre_limit), self.normalized)

@@ -1,4 +1,4 @@
-"""`Regions`: what all sets of regions have in common, upright boxes included."""
+"""`Regions`: what all sets of regions have in common."""
 
 from __future__ import annotations
 
@@ -19,14 +19,25 @@ __all__ = ["Regions"]
 
 
 class Regions(ABC):
-    """N regions of one kind: a frozen value with a length, indexed like an array, whose rows are sets of one.
+    """N regions of one kind: a frozen value with a length. ``regions[i]`` is a set of one region.
 
-    A set is no array: its numbers mean nothing without what they stand for. Two sets are equal, and hash the same, if
-    their kinds, their numbers and what is said of these are; the dtype does not matter.
+    A set of regions is not an array, because its numbers mean nothing without their format. Two sets are equal, and
+    have the same hash, if they are of one kind and hold the same numbers with the same meaning. The dtype does not
+    matter.
+
+    A new kind of region is a subclass that implements:
+
+    - ``__len__``, `area`, `is_empty` and `to_boxes`;
+    - ``_select(rows)``: the regions at these rows, which are a slice or a one-dimensional array of integers or bools;
+    - ``_state()``: all that the set holds, a tuple of arrays and of what their numbers mean;
+    - ``_trusted(*state)``, a class method: the set with this state, without a check.
+
+    Indexing, iteration, equality, hashing and pickling follow from these. `ioukit.overlap.register_engine` says how
+    such regions overlap; after that, `pairwise_iou`, `elementwise_iou`, `overlap_join` and `nms` accept them.
     """
 
     __slots__ = ()
-    __array_ufunc__ = None  # `array + boxes` is an error, not an addition of numbers whose format nobody asked for
+    __array_ufunc__ = None  # `array + boxes` is an error: the format of the array is unknown
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -34,33 +45,37 @@ class Regions(ABC):
     @property
     @abstractmethod
     def area(self) -> FloatArray:
-        """(N,)."""
+        """(N,) the measure that IoU divides by."""
 
     @property
     @abstractmethod
     def is_empty(self) -> NDArray[np.bool_]:
-        """(N,), true for regions without an area."""
+        """(N,) true for regions without an area."""
+
+    @abstractmethod
+    def to_boxes(self) -> Regions:
+        """The upright boxes around the regions, as `Boxes`."""
 
     def drop_empty(self) -> Self:
-        """Without the regions that have no area."""
+        """The regions that have an area."""
         return self[~self.is_empty]
 
     @abstractmethod
     def _select(self, rows: slice | NDArray[Any]) -> Self:
-        """The regions of these rows: a slice, or an array of one dimension of integers or of bools."""
+        """The regions at these rows: a slice, or a one-dimensional array of integers or bools."""
 
     @abstractmethod
     def _state(self) -> tuple[Any, ...]:
-        """All that this set is: arrays, and what is said of them; the arguments of `_trusted`."""
+        """All that this set holds: arrays, and what their numbers mean. These are the arguments of `_trusted`."""
 
     @classmethod
     @abstractmethod
     def _trusted(cls, *state: Any) -> Self:
-        """A set around arrays of its own, which are known to be valid and become read-only."""
+        """A set that owns these arrays. They are known to be valid and become read-only."""
 
     @classmethod
     def _check_parts(cls, parts: Sequence[object], name: str) -> None:
-        """Refuses to put together what is not all of this kind."""
+        """Raises `TypeError` if one of several sets is of another kind."""
         for position, part in enumerate(parts):
             if not isinstance(part, cls):
                 given = type(part).__name__
@@ -90,7 +105,7 @@ class Regions(ABC):
         return hash(tuple(_hashable(part) for part in self._state()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self)._trusted, self._state()  # a pickled array forgets it is read-only
+        return type(self)._trusted, self._state()  # which makes the arrays read-only again: a pickle forgets that
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
         raise TypeError(
@@ -102,5 +117,5 @@ class Regions(ABC):
 def _hashable(part: Any) -> Any:
     if not isinstance(part, np.ndarray):
         return part
-    # -0 equals 0, so both must hash the same; and so must float32 and float64.
+    # -0 equals 0, and float32 equals float64, so they must have the same hash.
     return (part.astype(np.float64) + 0.0 if part.dtype.kind == "f" else part).tobytes()

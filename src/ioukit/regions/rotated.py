@@ -1,4 +1,4 @@
-"""`RotatedBoxes`: turned rectangles that know the unit and the sense of their angles."""
+"""`RotatedBoxes`: rotated rectangles that know the unit and the sense of their angles."""
 
 from __future__ import annotations
 
@@ -23,33 +23,34 @@ Range = Literal["quarter", "half"]
 
 
 class RotatedBoxes(TurnedBoxes):
-    """N rectangles, each turned about its centre: a frozen value that knows the unit and the sense of its angles.
+    """N rectangles, each rotated about its centre: a frozen value that knows the unit and the sense of its angles.
 
-    A row is ``cx, cy, width, height, angle`` in an image, where x points right and y down. Angle 0 is an upright box.
-    A positive angle turns the box clockwise as seen on the screen if ``sense="clockwise"``, the other way around if
-    ``sense="counterclockwise"``. Neither the unit nor the sense can be told from the numbers, and both differ among
-    libraries, so both must be said: Detectron2 counts counterclockwise degrees; mmcv, mmrotate and Ultralytics
-    clockwise radians; OpenCV's ``RotatedRect`` and powerboxes clockwise degrees.
+    A row is ``cx, cy, width, height, angle`` in an image, where x points right and y down. A box with angle 0 is
+    upright. With ``sense="clockwise"``, a positive angle turns the box clockwise as seen on the screen; with
+    ``sense="counterclockwise"``, it turns the box the other way. The numbers do not show the unit and the sense, and
+    both differ between libraries, so both must be given. Detectron2 uses counterclockwise degrees; mmcv, mmrotate and
+    Ultralytics use clockwise radians; OpenCV's ``RotatedRect`` and powerboxes use clockwise degrees.
 
     Every method returns new boxes in the same dtype, unit and sense, unless it says otherwise. Two `RotatedBoxes` are
-    equal, and hash the same, if their units, senses and numbers are; other numbers of the same region are not equal
-    (`canonical` brings them together). Overlaps are computed in float64, whatever the dtype.
+    equal, and have the same hash, if their units, senses and numbers are equal. One region can be written in several
+    ways, which are not equal; `canonical` gives equal numbers for equal regions. Overlaps are computed in float64,
+    whatever the dtype.
 
-    There is no ``clip``: what a window leaves of a turned rectangle is no rectangle. There is no ``normalized``
-    either: in parts of an image that is no square, a turned rectangle has no right angles.
+    There is no ``clip``, because the part of a rotated rectangle inside a window is not a rectangle. There is no
+    ``normalized`` either: if x and y had different units, a rotated rectangle would have no right angles.
 
     Args:
-        data: (N, 5) numbers, one box of 5 numbers, nothing (``[]``), or `RotatedBoxes`, which are converted to this
-            unit and sense. It is copied.
+        data: (N, 5) numbers, one box of 5 numbers, ``[]``, or `RotatedBoxes`, which are converted to this unit and
+            sense. The numbers are copied.
         unit: ``"radians"`` or ``"degrees"``.
         sense: ``"clockwise"`` or ``"counterclockwise"``, as seen on the screen.
-        dtype: ``np.float32`` or ``np.float64``. By default float32 and float64 arrays keep theirs, float16 becomes
-            float32, and all else float64.
+        dtype: ``np.float32`` or ``np.float64``. By default float32 and float64 arrays keep their dtype, float16 becomes
+            float32, and everything else becomes float64.
 
     Raises:
-        ValueError: If the shape is another, the unit or the sense unknown, or a box is not finite, too large (2**126
-            in float32, 2**500 in float64) or of negative size; the message names the first such row.
-        TypeError: If the data are not numbers, or the unit or the sense is not given.
+        ValueError: If the shape is not (N, 5) or (5,); if the unit or the sense is unknown; or if a box is not finite,
+            beyond 2**126 in float32 or 2**500 in float64, or of negative size. The message names the first such row.
+        TypeError: If the data are not numbers, or the unit or the sense is missing.
 
     Examples:
         >>> boxes = RotatedBoxes([[50, 40, 20, 10, 90]], unit="degrees", sense="clockwise")
@@ -78,10 +79,15 @@ class RotatedBoxes(TurnedBoxes):
 
     @staticmethod
     def from_boxes(boxes: Boxes, *, unit: AngleUnit = "radians", sense: AngleSense = "clockwise") -> RotatedBoxes:
-        """Upright boxes as rotated ones of angle 0, where unit and sense are of no matter.
+        """Upright boxes as rotated boxes with angle 0.
+
+        Args:
+            boxes: Upright boxes in pixels.
+            unit: The unit of the angles in the result; angles of 0 are the same in both.
+            sense: The sense of the angles in the result.
 
         Raises:
-            ValueError: If the boxes are normalized: turned boxes are in pixels.
+            ValueError: If the boxes are normalized: rotated boxes are in pixels.
             TypeError: If they are not `Boxes`.
         """
         if not isinstance(boxes, Boxes):
@@ -102,18 +108,20 @@ class RotatedBoxes(TurnedBoxes):
         tolerance: float = 1e-4,
         dtype: DTypeLike | None = None,
     ) -> RotatedBoxes:
-        """The rectangles with these corners, refusing what is none.
+        """The rectangles with these corners.
 
         Args:
-            corners: (N, 4, 2) x and y of the corners in turn, either way around. From the first to the second is the
-                width, and its direction the angle; `corners` gives that order.
-            unit: In what the angles are to be counted.
-            sense: Which way.
-            tolerance: How far a corner may lie from that of the rectangle, as a part of its diagonal.
-            dtype: As of `RotatedBoxes`.
+            corners: (N, 4, 2) x and y of the corners, in order around the rectangle in either direction. The side from
+                the first to the second corner is the width, and its direction is the angle. The method `corners`
+                returns this order.
+            unit: The unit of the angles in the result.
+            sense: The sense of the angles in the result.
+            tolerance: How far a given corner may lie from the corner of the rectangle, as a fraction of the diagonal.
+            dtype: As in `RotatedBoxes`.
 
         Raises:
-            ValueError: If the shape is another, or four corners are no rectangle; the message names the first such row.
+            ValueError: If the shape is not (N, 4, 2), or four corners are not those of a rectangle; the message names
+                the first such row.
         """
         check_angle(unit, sense)
         points = as_floats(corners, "corners")
@@ -136,7 +144,7 @@ class RotatedBoxes(TurnedBoxes):
         fitted = RotatedBoxes(array, unit="radians", sense="clockwise")
         rebuilt = fitted.corners()
         mirrored = along[:, 0] * across[:, 1] < along[:, 1] * across[:, 0]
-        rebuilt[mirrored] = rebuilt[mirrored][:, [3, 2, 1, 0]]  # the other way around
+        rebuilt[mirrored] = rebuilt[mirrored][:, [3, 2, 1, 0]]  # the corners run the other way around
         off = np.abs(rebuilt - points).max(axis=(1, 2), initial=0) > tolerance * np.hypot(width, height)
         if off.any():
             place = int(off.argmax())
@@ -146,24 +154,24 @@ class RotatedBoxes(TurnedBoxes):
         return RotatedBoxes(fitted, unit=unit, sense=sense, dtype=None if kind == np.float16 else kind)
 
     def convert(self, *, unit: AngleUnit | None = None, sense: AngleSense | None = None) -> RotatedBoxes:
-        """The same boxes with angles in another unit or sense; what is not given stays."""
+        """The same boxes with angles in another unit, another sense, or both. None keeps the current one."""
         unit, sense = unit or self._unit, sense or self._sense
         check_angle(unit, sense)
         return self._with_angle(unit, sense)
 
     def canonical(self, range: Range = "quarter") -> RotatedBoxes:
-        """The same regions, each by its least angle that is not negative, so that equal regions have equal numbers.
+        """The same regions, each with its smallest angle that is not negative: equal regions get equal numbers.
 
         Args:
-            range: ``"quarter"``: angles within [0, a quarter turn), and the sides swap where that turns the box by an
-                odd number of quarters. ``"half"``: angles within [0, half a turn), and the sides stay.
+            range: ``"quarter"`` gives angles in [0, a quarter turn), and swaps width and height where the angle changes
+                by an odd number of quarter turns. ``"half"`` gives angles in [0, half a turn) and never swaps them.
         """
         check_choice("range", range, get_args(Range))
         turn = (90.0 if self._unit == "degrees" else np.pi / 2) * (1 if range == "quarter" else 2)
         array = np.array(self._array)
         times, rest = np.divmod(array[:, 4].astype(np.float64), turn)
         angle = rest.astype(array.dtype)
-        over = angle >= array.dtype.type(turn)  # rounded up to the next turn, which begins at 0
+        over = angle >= array.dtype.type(turn)  # rounding gave a whole turn, which is angle 0
         array[:, 4] = np.where(over, 0, angle) + 0.0
         if range == "quarter":
             odd = (times + over) % 2 == 1
@@ -171,49 +179,49 @@ class RotatedBoxes(TurnedBoxes):
         return self._with(array)
 
     def corners(self) -> FloatArray:
-        """(N, 4, 2) x and y in float64, clockwise on the screen.
+        """(N, 4, 2) x and y of the corners in float64, clockwise on the screen.
 
-        They are the left top, right top, right bottom and left bottom corner of the box before it is turned.
+        The order is: left top, right top, right bottom, left bottom, as seen before the box is rotated.
         """
         return _core.rotated_corners(*self._native())
 
     def to_boxes(self) -> Boxes:
-        """The upright boxes around these, float64; exact for multiples of 90 degrees, if those are given in degrees."""
+        """The upright boxes around these, in float64; exact for angles that are multiples of 90 in degrees."""
         return Boxes(_core.rotated_bounds(*self._native()), dtype=np.float64)
 
     def _native(self) -> tuple[NDArray[np.float64], bool, bool]:
-        """What the native module takes."""
+        """The arguments of the native module: numbers, whether in degrees, whether clockwise."""
         array = np.ascontiguousarray(self._array, np.float64)
         return array, self._unit == "degrees", self._sense == "clockwise"
 
     def shift(self, dx: float, dy: float) -> RotatedBoxes:
-        """Moved by (dx, dy)."""
+        """The boxes moved by (dx, dy)."""
         check_finite(dx=dx, dy=dy)
         return self._with(self._array + np.array([dx, dy, 0, 0, 0], self._array.dtype))
 
     def scale(self, fx: float, fy: float | None = None) -> RotatedBoxes:
-        """Widths multiplied by ``fx`` and heights by ``fy`` (``fx`` if not given); centres and angles are kept."""
+        """Boxes with widths multiplied by ``fx`` and heights by ``fy`` (``fx`` if not given); the rest stays."""
         fx, fy = check_factors(fx, fy)
         with np.errstate(over="ignore"):
             return self._with(self._array * np.array([1, 1, fx, fy, 1], self._array.dtype))
 
     @property
     def center(self) -> FloatArray:
-        """(N, 2), x and y."""
+        """(N, 2) x and y of the centres."""
         return np.array(self._array[:, :2])
 
     @property
     def width(self) -> FloatArray:
-        """(N,), the side along the x axis before the box is turned."""
+        """(N,) the side along the x axis before the box is rotated."""
         return np.array(self._array[:, 2])
 
     @property
     def height(self) -> FloatArray:
-        """(N,), the side along the y axis before the box is turned."""
+        """(N,) the side along the y axis before the box is rotated."""
         return np.array(self._array[:, 3])
 
     @property
     def area(self) -> FloatArray:
-        """(N,); infinite where the dtype cannot hold it."""
+        """(N,) width times height; infinite where the dtype cannot hold it."""
         with np.errstate(over="ignore"):
             return self._array[:, 2] * self._array[:, 3]

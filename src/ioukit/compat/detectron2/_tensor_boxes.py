@@ -1,4 +1,4 @@
-"""What upright and rotated boxes share."""
+"""What `Boxes` and `RotatedBoxes` have in common."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["TensorBoxes"]
 
 
 class TensorBoxes(ABC):
-    """N rows of a float32 tensor, which may be changed in place."""
+    """N boxes in the rows of a float32 tensor, which methods may change in place."""
 
     _columns: ClassVar[int]
 
@@ -30,28 +30,28 @@ class TensorBoxes(ABC):
         if library_of(tensor) != "torch":
             tensor = torch.as_tensor(np.asarray(tensor))
         tensor = tensor.to(torch.float32)
-        if tensor.numel() == 0:  # keeps the graph of a gradient, unlike a new tensor
+        if tensor.numel() == 0:  # a new tensor would lose the graph of the gradient
             tensor = tensor.reshape(-1, self._columns)
         if tensor.ndim != 2 or tensor.shape[1] != self._columns:
             raise ValueError(f"{type(self).__name__} must have shape (N, {self._columns}), got {tuple(tensor.shape)}")
         self.tensor = tensor
 
     def clone(self) -> Self:
-        """A copy with memory of its own."""
+        """A copy in new memory."""
         return type(self)(self.tensor.clone())
 
     def to(self, device: Any) -> Self:
-        """On another device."""
+        """The boxes on another device."""
         return type(self)(self.tensor.to(device=device))
 
     @property
     def device(self) -> Any:
-        """Where the tensor lives."""
+        """The device of the tensor."""
         return self.tensor.device
 
     @abstractmethod
     def area(self) -> Array:
-        """(N,)."""
+        """(N,) areas."""
 
     @abstractmethod
     def _size(self) -> tuple[Array, Array]:
@@ -59,16 +59,32 @@ class TensorBoxes(ABC):
 
     @abstractmethod
     def get_centers(self) -> Array:
-        """(N, 2), x and y."""
+        """(N, 2) x and y of the centres."""
+
+    @abstractmethod
+    def _bounds(self) -> tuple[Array, Array, Array, Array]:
+        """(N,) smallest x, smallest y, largest x and largest y."""
+
+    def inside_box(self, box_size: tuple[int, int], boundary_threshold: int = 0) -> Array:
+        """(N,) bool, true for boxes that are wholly inside an image, or less than the threshold outside.
+
+        Args:
+            box_size: (height, width) of the image.
+            boundary_threshold: In pixels.
+        """
+        height, width = box_size
+        x1, y1, x2, y2 = self._bounds()
+        low, beyond = -boundary_threshold, boundary_threshold
+        return (x1 >= low) & (y1 >= low) & (x2 < width + beyond) & (y2 < height + beyond)
 
     def nonempty(self, threshold: float = 0.0) -> Array:
-        """(N,) bool: boxes whose width and height are both above the threshold."""
+        """(N,) bool, true for boxes whose width and height are both above the threshold."""
         width, height = self._size()
         return (width > threshold) & (height > threshold)
 
     @classmethod
     def cat(cls, boxes_list: Sequence[Self]) -> Self:
-        """All boxes of a list, in order; none of an empty one.
+        """The boxes of several sets, in order; no boxes for an empty list.
 
         Raises:
             TypeError: If an element is of another class.
@@ -82,7 +98,7 @@ class TensorBoxes(ABC):
         return cls(namespace_of(tensors[0]).concat(tensors, axis=0))
 
     def __getitem__(self, item: int | slice | Array) -> Self:
-        """Boxes of the selected rows; an integer selects a set of one."""
+        """The boxes of the selected rows; an integer selects a set of one box."""
         if isinstance(item, (int, np.integer)):
             return type(self)(self.tensor[item].reshape(1, -1))
         rows = self.tensor[item]

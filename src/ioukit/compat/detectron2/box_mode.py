@@ -18,29 +18,29 @@ __all__ = ["BoxMode", "half_extents"]
 
 
 class BoxMode(IntEnum):
-    """What the numbers of a box are; ``_ABS`` in pixels, ``_REL`` in the unit of the image."""
+    """What the numbers of a box are: ``_ABS`` modes in pixels, ``_REL`` modes in the unit of the image."""
 
     XYXY_ABS = 0
     XYWH_ABS = 1
     XYXY_REL = 2
     XYWH_REL = 3
     XYWHA_ABS = 4
-    """Centre, size and degrees, unlike ``XYWH_ABS``, which begins with a corner."""
+    """Centre, size and degrees. In ``XYWH_ABS`` the first two numbers are a corner."""
 
     @staticmethod
     def convert(box: Any, from_mode: BoxMode, to_mode: BoxMode) -> Any:
-        """The same box or boxes in another mode, in a container of the same kind.
+        """The same box or boxes in another mode, as the same type of container.
 
         Args:
             box: A list or tuple of 4 or 5 numbers, or a NumPy array or tensor of shape (4,), (5,), (N, 4) or (N, 5).
-            from_mode: What it is.
-            to_mode: What it should be. A rotated box becomes the smallest upright one around it.
+            from_mode: The mode of the box.
+            to_mode: The mode of the result. A rotated box becomes the smallest upright box around it.
 
         Raises:
-            TypeError: If the box is another kind of object, or a list of boxes.
-            ValueError: If the numbers are not as many as the mode has.
-            NotImplementedError: Between pixels and the image's unit, which needs the size of the image; and from
-                ``XYXY_ABS`` to ``XYWHA_ABS``, as in detectron2.
+            TypeError: If the box has another type, or is a list of boxes.
+            ValueError: If the number of columns does not fit the mode.
+            NotImplementedError: Between pixels and the unit of the image, since the size of the image is unknown; and
+                from ``XYXY_ABS`` to ``XYWHA_ABS``, as in Detectron2.
         """
         single = isinstance(box, (list, tuple))
         if single and not all(isinstance(number, (int, float, np.number)) for number in box):
@@ -90,7 +90,7 @@ def _convert(array: Array, source: BoxMode, target: BoxMode) -> Array:
 
 
 def half_extents(xp: Any, boxes: Array) -> Array:
-    """(..., 2) half width and height of the upright boxes around rotated ones."""
+    """(..., 2) half the width and half the height of the upright boxes around rotated boxes."""
     radians = boxes[..., 4] * (math.pi / 180)
     cos, sin = xp.abs(xp.cos(radians)), xp.abs(xp.sin(radians))
     width, height = boxes[..., 2], boxes[..., 3]

@@ -17,17 +17,17 @@ class Boxes(TensorBoxes):
     """N upright boxes, xyxy in pixels.
 
     Args:
-        tensor: (N, 4), or nothing; becomes float32.
+        tensor: (N, 4), or an empty list; converted to float32.
 
     Raises:
-        ValueError: If the shape is another.
+        ValueError: If the shape is not (N, 4).
         ModuleNotFoundError: If PyTorch is not installed.
     """
 
     _columns = 4
 
     def area(self) -> Array:
-        """(N,)."""
+        """(N,) areas."""
         width, height = self._size()
         return width * height
 
@@ -35,7 +35,7 @@ class Boxes(TensorBoxes):
         return self.tensor[:, 2] - self.tensor[:, 0], self.tensor[:, 3] - self.tensor[:, 1]
 
     def clip(self, box_size: tuple[int, int]) -> None:
-        """Shrinks the boxes to an image of (height, width), in place.
+        """Clips the boxes to an image of size (height, width), in place.
 
         Raises:
             ValueError: If a coordinate is NaN or infinite.
@@ -46,18 +46,15 @@ class Boxes(TensorBoxes):
         x, y = self.tensor[:, 0::2].clamp(0, width), self.tensor[:, 1::2].clamp(0, height)
         self.tensor = namespace_of(self.tensor).stack([x[:, 0], y[:, 0], x[:, 1], y[:, 1]], axis=-1)
 
-    def inside_box(self, box_size: tuple[int, int], boundary_threshold: int = 0) -> Array:
-        """(N,) bool: boxes within an image of (height, width), or less than the threshold outside it."""
-        height, width = box_size
+    def _bounds(self) -> tuple[Array, Array, Array, Array]:
         x1, y1, x2, y2 = self.tensor.unbind(dim=1)
-        low, beyond = -boundary_threshold, boundary_threshold
-        return (x1 >= low) & (y1 >= low) & (x2 < width + beyond) & (y2 < height + beyond)
+        return x1, y1, x2, y2
 
     def get_centers(self) -> Array:
-        """(N, 2), x and y."""
+        """(N, 2) x and y of the centres."""
         return (self.tensor[:, :2] + self.tensor[:, 2:]) / 2
 
     def scale(self, scale_x: float, scale_y: float) -> None:
-        """Multiplies all x and all y, in place: the boxes of a resized image."""
+        """Multiplies all x and all y, in place, as for a resized image."""
         self.tensor[:, 0::2] *= scale_x
         self.tensor[:, 1::2] *= scale_y

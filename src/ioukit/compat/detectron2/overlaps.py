@@ -1,4 +1,4 @@
-"""How much do boxes overlap, and how far inside are points?"""
+"""Overlaps of boxes, and the distances of points from the sides of boxes."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def pairwise_ioa(boxes1: Boxes, boxes2: Boxes) -> Array:
 
 
 def matched_pairwise_iou(boxes1: Boxes, boxes2: Boxes) -> Array:
-    """IoU of the boxes of one set with those of another in the same row, (N,): `ioukit.elementwise_iou`.
+    """IoU of each box with its counterpart, (N,): `ioukit.elementwise_iou`.
 
     Raises:
-        ValueError: If one set has more boxes than the other.
+        ValueError: If the two sets have different lengths.
     """
     if len(boxes1) != len(boxes2):
-        raise ValueError(f"boxes1 and boxes2 must be as many, got {len(boxes1)} and {len(boxes2)}")
+        raise ValueError(f"boxes1 and boxes2 must have one length, got {len(boxes1)} and {len(boxes2)}")
     return ioukit.elementwise_iou(*_tensors(boxes1, boxes2))
 
 
@@ -54,8 +54,8 @@ def pairwise_iou_rotated(boxes1: RotatedBoxes | Array, boxes2: RotatedBoxes | Ar
     """IoU of rotated boxes, (N, M) float32 without a gradient: `ioukit.pairwise_iou` of `ioukit.RotatedBoxes`.
 
     Args:
-        boxes1: `RotatedBoxes`, or their (N, 5) tensor.
-        boxes2: Likewise, of M.
+        boxes1: `RotatedBoxes`, or a tensor (N, 5).
+        boxes2: `RotatedBoxes`, or a tensor (M, 5).
     """
     tensors = [boxes.tensor if isinstance(boxes, RotatedBoxes) else boxes for boxes in (boxes1, boxes2)]
     overlap = ioukit.pairwise_iou(*(_checked(tensor) for tensor in tensors))
@@ -70,14 +70,14 @@ def _checked(tensor: Array) -> ioukit.RotatedBoxes:
 
 
 def pairwise_point_box_distance(points: Array, boxes: Boxes) -> Array:
-    """How far each point is inside of each side of each box.
+    """The distances of points from the sides of boxes.
 
     Args:
-        points: (N, 2), x and y.
+        points: (N, 2) x and y.
         boxes: M boxes.
 
     Returns:
-        (N, M, 4), the distances to the left, upper, right and lower side; all are positive for a point inside.
+        (N, M, 4) distances from the left, upper, right and lower side, which are all positive for a point inside.
     """
     x, y = (points[:, None, k] for k in range(2))  # (N, 1)
     x1, y1, x2, y2 = boxes.tensor.unbind(dim=1)  # (M,)

@@ -1,4 +1,4 @@
-"""`RotatedBoxes`: boxes turned about their centres."""
+"""`RotatedBoxes`: boxes rotated about their centres."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ class RotatedBoxes(TensorBoxes):
     """N rotated boxes: centre x and y, width, height, degrees counterclockwise.
 
     Args:
-        tensor: (N, 5), or nothing; becomes float32.
+        tensor: (N, 5), or an empty list; converted to float32.
 
     Raises:
-        ValueError: If the shape is another.
+        ValueError: If the shape is not (N, 5).
         ModuleNotFoundError: If PyTorch is not installed.
     """
 
     _columns = 5
 
     def area(self) -> Array:
-        """(N,)."""
+        """(N,) areas."""
         return self.tensor[:, 2] * self.tensor[:, 3]
 
     def _size(self) -> tuple[Array, Array]:
         return self.tensor[:, 2], self.tensor[:, 3]
 
     def normalize_angles(self) -> None:
-        """Brings the angles into [-180, 180), in place."""
+        """Adds whole turns, in place, so that all angles are within [-180, 180)."""
         self.tensor[:, 4] = (self.tensor[:, 4] + 180) % 360 - 180
 
     def clip(self, box_size: tuple[int, int], clip_angle_threshold: float = 1.0) -> None:
-        """Shrinks boxes to an image of (height, width), in place: those that are turned by no more than a threshold.
+        """Clips the boxes whose angle is at most a threshold to an image of size (height, width), in place.
 
-        Others stay as they are, since what remains of them would be no rotated box. All angles are normalized.
+        All other boxes stay as they are, because the part inside the image is not a rotated box. All angles are
+        normalized.
 
         Args:
             box_size: (height, width) of the image.
@@ -58,24 +59,20 @@ class RotatedBoxes(TensorBoxes):
         # Rounding must not make a box larger than it was.
         self.tensor[rows, 2], self.tensor[rows, 3] = (x2 - x1).minimum(w), (y2 - y1).minimum(h)
 
-    def inside_box(self, box_size: tuple[int, int], boundary_threshold: int = 0) -> Array:
-        """(N,) bool: boxes whose corners are all within an image of (height, width), or the threshold outside it."""
-        height, width = box_size
+    def _bounds(self) -> tuple[Array, Array, Array, Array]:
         x, y = self.tensor[:, 0], self.tensor[:, 1]
         half_width, half_height = half_extents(namespace_of(self.tensor), self.tensor).unbind(dim=-1)
-        low, beyond = -boundary_threshold, boundary_threshold
-        inside = (x - half_width >= low) & (y - half_height >= low)
-        return inside & (x + half_width < width + beyond) & (y + half_height < height + beyond)
+        return x - half_width, y - half_height, x + half_width, y + half_height
 
     def get_centers(self) -> Array:
-        """(N, 2), x and y."""
+        """(N, 2) x and y of the centres."""
         return self.tensor[:, :2]
 
     def scale(self, scale_x: float, scale_y: float) -> None:
-        """Fits the boxes to a resized image, in place.
+        """Scales the boxes as for a resized image, in place.
 
-        With two different factors a turned rectangle becomes a parallelogram. The box then keeps the lengths of its
-        sides and the direction of its height.
+        With two different factors a rotated rectangle becomes a parallelogram. The new box has the side lengths of this
+        parallelogram and the direction of its height.
         """
         radians = self.tensor[:, 4] * (math.pi / 180)
         cos, sin = radians.cos(), radians.sin()

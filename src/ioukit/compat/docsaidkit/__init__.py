@@ -1,71 +1,70 @@
-"""The structures of DocsaidKit and of Capybara, its successor, over ioukit's own.
+"""The structures of DocsaidKit and of its successor Capybara, over ioukit.
 
 Change ``import docsaidkit as D`` to ``import ioukit.compat.docsaidkit as D``, or ``from capybara import Boxes`` to
-``from ioukit.compat.docsaidkit import Boxes``. Both spellings of the flag, ``is_normalized=`` (Capybara) and
-``normalized=`` (DocsaidKit), are taken, and both can be read. Names, signatures and results are theirs, but for what
-loses data or gives a number that means nothing:
+``from ioukit.compat.docsaidkit import Boxes``. The flag has both names, ``is_normalized=`` (Capybara) and
+``normalized=`` (DocsaidKit), as an argument and as a property. Names, signatures and results are the same, except where
+upstream loses data or returns a number without meaning:
 
 =============================================  =============================================================
 upstream                                       here
 =============================================  =============================================================
 **modes and units**
-`Box(box_xywh, "XYXY")`,                       converted to the mode asked for
+`Box(box_xywh, "XYXY")` and                    converted to the requested mode
 `Boxes([box_xywh], "XYXY")` keep the raw
 numbers
-``Boxes(boxes)``, ``drop_empty``, ``scale``,   kept by every method
+``Boxes(boxes)``, ``drop_empty``, ``scale``,   every method keeps the flag
 ``convert``, ``copy``, ``shift``, ``square``
-and `Polygon`'s ``copy`` and ``shift`` lose
-the flag (which ones depends on the version)
-normalized beside absolute boxes: IoU 0        ValueError
-``normalize`` twice: a warning and wrong       ValueError; so is ``denormalize`` of pixels
+and ``copy`` and ``shift`` of `Polygon` lose
+the flag (which of them depends on the
+version)
+IoU of normalized and absolute boxes is 0      ValueError
+``normalize`` twice gives a warning and wrong  ValueError; the same for ``denormalize`` of pixels
 numbers
-``clip`` of XYWH gives XYXY numbers labelled   the mode is kept
-XYWH (DocsaidKit)
-a bad `BoxMode` name is a KeyError, a bad      ValueError for both; ``np.int64`` is a number
+``clip`` of XYWH returns XYXY numbers that     the mode is kept
+are labelled XYWH (DocsaidKit)
+a wrong `BoxMode` name is a KeyError, a wrong  ValueError for both; ``np.int64`` is accepted
 number a ValueError, ``np.int64`` a TypeError
-`BoxMode.convert` of lists (TypeError) and     converted
-of integers to CXCYWH (UFuncTypeError)
-``==`` compares raw numbers of any modes and   the regions are compared, in one unit; False
-raises for sets of different sizes
+`BoxMode.convert` of lists (TypeError) and of  converted
+integers to CXCYWH (UFuncTypeError)
+``==`` compares the raw numbers of different   the regions are compared, in one unit; False
+modes, and raises for different lengths
 **boxes**
-`Boxes` changes the caller's list              a copy
-tuples of tuples are refused                   taken
-``Boxes([])`` has shape (0,), so that          (0, 4); overlaps are (0, M)
-overlaps raise IndexError
-``clip`` to a window that begins below 0       the window given
+`Boxes` changes the caller's list              copies it
+tuples of tuples are refused                   accepted
+``Boxes([])`` has shape (0,), so overlaps      (0, 4); overlaps are (0, M)
+raise IndexError
+``clip`` to a window that begins below 0       uses the given window
 starts at 0
 `Boxes.scale(fy=)` reads row 3 instead of      column 3
 column 3 (DocsaidKit)
 `Boxes.square` is wrong for two boxes and      squares of the longer sides
-raises for others (DocsaidKit)
-``boxes["0"]`` and ``boxes[np.int64(0)]``      TypeError, and the box
-give None (DocsaidKit)
-NaN in an overlap gives NaN, infinity 0,       ValueError for the first two; right up to 2**126
-1e20 NaN
+raises for other numbers (DocsaidKit)
+``boxes["0"]`` and ``boxes[np.int64(0)]``      TypeError for the first, the box for the second
+return None (DocsaidKit)
+overlaps with NaN are NaN, with infinity 0,    ValueError for NaN and infinity; right up to 2**126
+with 1e20 NaN
 **polygons and points**
 `polygon_iou` of a path that crosses itself    the overlap of what it encloses: 0.5 for a bow tie in its square
 is 0
-`polygon_iou`, `jaccard_index` hide every      0 is for a prediction that cannot be seen on the page alone; a
-error behind 0                                 truth that is none, NaN or mixed units are a ValueError
+`polygon_iou` and `jaccard_index` return 0     0 only for a prediction without an image on the page; ValueError
+for every error                                for an invalid truth, NaN and mixed units
 ``boundingbox`` is cut to whole pixels, which  exact, in the polygon's unit
-makes nonsense of normalized polygons
-``centroid`` and ``solidity`` are off by an    exact; NaN where there is nothing to divide by
+gives nonsense for normalized polygons
+``centroid`` and ``solidity`` are off by an    exact; NaN where the divisor is 0
 epsilon of 1e-5
-`is_inside_box` refuses `Box` and keypoints    taken
+`is_inside_box` refuses `Box` and keypoints    accepted
 with visibility
-lists of lists are refused by `Keypoints`      taken
+`Keypoints` refuses lists of lists             accepted
 **output**
-`dict_to_jsonable` rounds boxes to integers    the numbers as they are
+`dict_to_jsonable` rounds boxes to integers    not rounded
 =============================================  =============================================================
 
-`Box.square` takes the shorter side and `Boxes.square` the longer one, as upstream. What only Capybara's or only
-DocsaidKit's documentation has is here as well, such as `merge_boxes`. `Polygon.scale`, and `polygon_iou` of paths that
-cross themselves, need Shapely (extra ``polygons``), `Polygons.from_image` OpenCV (extra ``opencv``), labels in drawings
-Pillow (extra ``plots``); all else needs NumPy alone.
+`Box.square` uses the shorter side and `Boxes.square` the longer side, as upstream. Names that only Capybara documents,
+or only DocsaidKit, are here, too; one is `merge_boxes`. `Polygon.scale`, and `polygon_iou` of paths that cross
+themselves, need Shapely (extra ``polygons``). `Polygons.from_image` needs OpenCV (extra ``opencv``). Labels in drawings
+need Pillow (extra ``plots``). Everything else needs NumPy alone.
 """
 
-from ioukit.compat.docsaidkit.box import Box
-from ioukit.compat.docsaidkit.boxes import Boxes
 from ioukit.compat.docsaidkit.drawing import (
     draw_box,
     draw_boxes,
@@ -89,11 +88,20 @@ from ioukit.compat.docsaidkit.functions import (
     polygon_iou,
 )
 from ioukit.compat.docsaidkit.jsonable import dict_to_jsonable
-from ioukit.compat.docsaidkit.keypoints import Keypoints, KeypointsList
-from ioukit.compat.docsaidkit.modes import BoxMode
-from ioukit.compat.docsaidkit.polygon import JOIN_STYLE, Polygon
-from ioukit.compat.docsaidkit.polygons import Polygons
-from ioukit.compat.docsaidkit.prepare import prepare_box, prepare_boxes, prepare_polygon, prepare_polygons
+from ioukit.compat.docsaidkit.structures import (
+    JOIN_STYLE,
+    Box,
+    Boxes,
+    BoxMode,
+    Keypoints,
+    KeypointsList,
+    Polygon,
+    Polygons,
+    prepare_box,
+    prepare_boxes,
+    prepare_polygon,
+    prepare_polygons,
+)
 
 __all__ = [
     "JOIN_STYLE",

@@ -1,4 +1,4 @@
-"""The functions on boxes, polygons and points."""
+"""Functions on boxes, polygons and points."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 
 import ioukit
 from ioukit._arrays import as_floats
-from ioukit.compat.docsaidkit.box import Box
-from ioukit.compat.docsaidkit.boxes import Boxes
-from ioukit.compat.docsaidkit.keypoints import Keypoints
-from ioukit.compat.docsaidkit.modes import BoxMode, one_unit
-from ioukit.compat.docsaidkit.polygon import Polygon
+from ioukit.compat.docsaidkit.structures.box_and_polygon import Box, Polygon
+from ioukit.compat.docsaidkit.structures.boxes_and_polygons import Boxes
+from ioukit.compat.docsaidkit.structures.keypoints import Keypoints
+from ioukit.compat.docsaidkit.structures.modes import BoxMode, one_unit
 from ioukit.postprocess.merging import merge_boxes as merge
 
 if TYPE_CHECKING:
@@ -39,11 +38,11 @@ __all__ = [
 
 
 def pairwise_intersection(boxes1: Boxes, boxes2: Boxes) -> FloatArray:
-    """Areas of the intersections, (N, M) float32; boxes without area, or inverted, share none with any.
+    """Areas of the intersections, (N, M) float32. Boxes that are inverted or have no area overlap nothing.
 
     Raises:
-        TypeError: If one is no `Boxes`.
-        ValueError: If one is normalized and the other is not, or a number is NaN or infinite.
+        TypeError: If an argument is not `Boxes`.
+        ValueError: If one set is normalized and the other is not, or a number is NaN or infinite.
     """
     _check_pair(boxes1, boxes2)
     for name, boxes in (("boxes1", boxes1), ("boxes2", boxes2)):
@@ -59,8 +58,8 @@ def pairwise_iou(boxes1: Boxes, boxes2: Boxes) -> FloatArray:
     """IoU of every box of one set with every box of another: `ioukit.pairwise_iou`, (N, M) float32.
 
     Raises:
-        TypeError: If one is no `Boxes`.
-        ValueError: If a box has no width or height, a number is NaN or infinite, or one set is normalized and the
+        TypeError: If an argument is not `Boxes`.
+        ValueError: If a box has no width or no height, a number is NaN or infinite, or one set is normalized and the
             other is not.
     """
     overlap: FloatArray = ioukit.pairwise_iou(*_with_area(boxes1, boxes2))
@@ -68,21 +67,25 @@ def pairwise_iou(boxes1: Boxes, boxes2: Boxes) -> FloatArray:
 
 
 def pairwise_ioa(boxes1: Boxes, boxes2: Boxes) -> FloatArray:
-    """Intersection over the area of the second box: `ioukit.pairwise_ioa`, (N, M) float32; errors of `pairwise_iou`."""
+    """Intersection over the area of the second box: `ioukit.pairwise_ioa`, (N, M) float32.
+
+    Raises:
+        TypeError, ValueError: As in `pairwise_iou`.
+    """
     overlap: FloatArray = ioukit.pairwise_ioa(*_with_area(boxes1, boxes2))
     return overlap
 
 
 def merge_boxes(boxes: Boxes, threshold: float = 0.5) -> tuple[Boxes, list[list[int]]]:
-    """The boxes around groups that hang together by an IoU of at least the threshold: `ioukit.merge_boxes`.
+    """The boxes around groups that are connected by an IoU of at least the threshold: `ioukit.merge_boxes`.
 
     Args:
-        boxes: Of one image.
+        boxes: The boxes of one image.
         threshold: Above 0 and at most 1.
 
     Returns:
-        The boxes around the groups in the mode and unit of ``boxes``, and the rows of each group, ascending; groups are
-        in the order of their first row.
+        The boxes around the groups, in the mode and unit of ``boxes``, and the rows of each group, ascending. Groups
+        are in the order of their first row.
     """
     if not isinstance(boxes, Boxes):
         raise TypeError(f"boxes must be ioukit.compat.docsaidkit.Boxes, got {type(boxes).__name__}")
@@ -101,7 +104,7 @@ def _with_area(boxes1: Boxes, boxes2: Boxes) -> tuple[ioukit.Boxes, ioukit.Boxes
     _check_pair(boxes1, boxes2)
     for name, boxes in (("boxes1", boxes1), ("boxes2", boxes2)):
         empty = boxes.get_empty_index()
-        # NaN is no size either, but its own error says more.
+        # The error of `checked` says more about NaN.
         if len(empty) and np.isfinite(boxes._array[empty[0]]).all():
             row = boxes._array[empty[0]].tolist()
             raise ValueError(f"{name}[{empty[0]}] is {row}, without width or height: try to run `drop_empty()` first")
@@ -114,11 +117,11 @@ def _with_area(boxes1: Boxes, boxes2: Boxes) -> tuple[ioukit.Boxes, ioukit.Boxes
 def polygon_iou(poly1: Polygon, poly2: Polygon) -> float:
     """IoU of two polygons, within [0, 1]; 0 if both have no area.
 
-    A path that crosses itself counts by what it encloses, for which Shapely is needed (extra ``polygons``).
+    A path that crosses itself counts as the region that it encloses, which needs Shapely (extra ``polygons``).
 
     Raises:
-        TypeError: If one is no `Polygon`.
-        ValueError: If one is normalized and the other is not, or a point is NaN or infinite.
+        TypeError: If an argument is not a `Polygon`.
+        ValueError: If one polygon is normalized and the other is not, or a point is NaN or infinite.
     """
     for name, polygon in (("poly1", poly1), ("poly2", poly2)):
         if not isinstance(polygon, Polygon):
@@ -133,20 +136,20 @@ def polygon_iou(poly1: Polygon, poly2: Polygon) -> float:
 def jaccard_index(
     pred_poly: Polygon | ArrayLike, gt_poly: Polygon | ArrayLike, image_size: tuple[int, int] | None
 ) -> float:
-    """SmartDoc's index of a document's outline: the IoU where the true one is a rectangle, within [0, 1].
+    """SmartDoc's Jaccard index of a document outline, within [0, 1]: `ioukit.document_jaccard`.
 
-    That is not the IoU of the two outlines (`polygon_iou`), nor ioukit's own `ioukit.jaccard_index`, which is of sets:
-    it is `ioukit.document_jaccard`.
+    It is the IoU after a homography makes the true outline a rectangle. It is neither the IoU of the two outlines
+    (`polygon_iou`), nor `ioukit.jaccard_index`, which compares sets.
 
     Args:
-        pred_poly: (4, 2) points or a `Polygon`. One that crosses itself, or reaches beyond the horizon of the page,
-            scores 0.
-        gt_poly: Likewise, convex.
-        image_size: (height, width); asked for as upstream, the result does not depend on it.
+        pred_poly: (4, 2) points or a `Polygon`. An outline that crosses itself, or reaches beyond the horizon of the
+            page, gives 0.
+        gt_poly: (4, 2) points or a `Polygon`, convex.
+        image_size: (height, width), required as upstream. The result does not depend on it.
 
     Raises:
-        ValueError: If one has not 4 points, ``image_size`` is None, the true outline is no convex quadrilateral, or a
-            number is NaN or infinite.
+        ValueError: If an outline does not have 4 points, ``image_size`` is None, the true outline is not a convex
+            quadrilateral, or a number is NaN or infinite.
     """
     if image_size is None:
         raise ValueError("image_size must be (height, width), got None")
@@ -156,11 +159,11 @@ def jaccard_index(
         if len(polygon) != 4:
             raise ValueError(f"{name} must have 4 points, got {len(polygon)}")
     page = truth.checked()
-    ioukit.document_jaccard(page, page, image_size)  # a truth that is none is an error, whatever was found
+    ioukit.document_jaccard(page, page, image_size)  # an invalid truth is an error, whatever the prediction is
     outline = found.checked()
     try:
         return ioukit.document_jaccard(outline, page, image_size)
-    except ValueError:  # nothing that can be seen on the page was found
+    except ValueError:  # the predicted outline has no image on the page
         return 0.0
 
 
@@ -168,14 +171,15 @@ def jaccard_index(
 
 
 def is_inside_box(x: Polygon | Keypoints | Box | ArrayLike, box: Box) -> bool:
-    """Whether all points lie in a box, its edges included.
+    """Whether all points lie in a box or on its edges.
 
     Args:
-        x: (K, 2) points, (K, 3) keypoints whose visibility is passed over, or a structure; of a `Box`, its corners.
+        x: (K, 2) points, (K, 3) keypoints whose visibility is ignored, a `Polygon`, `Keypoints`, or a `Box`, of which
+            the corners count.
         box: The box.
 
     Raises:
-        ValueError: If the box and the structure are in two units.
+        ValueError: If the box and the structure are in different units.
     """
     if isinstance(x, (Polygon, Keypoints, Box)):
         one_unit(x, box)
@@ -185,22 +189,23 @@ def is_inside_box(x: Polygon | Keypoints | Box | ArrayLike, box: Box) -> bool:
 
 
 def calc_angle(v1: ArrayLike, v2: ArrayLike) -> float:
-    """Degrees within [0, 360) from one vector to another, turning from x towards y; NaN for a vector without length."""
+    """Degrees within [0, 360) from one vector to another, counted from x towards y; NaN for a vector of length 0."""
     (x1, y1), (x2, y2) = (as_floats(np.asarray(vector), "vector").reshape(-1)[:2].tolist() for vector in (v1, v2))
     if (x1, y1) == (0, 0) or (x2, y2) == (0, 0):
         return math.nan
     degrees = math.degrees(math.atan2(x1 * y2 - y1 * x2, x1 * x2 + y1 * y2)) % 360
-    return 0.0 if degrees == 360 else degrees  # what rounds up from just below 0
+    return 0.0 if degrees == 360 else degrees  # an angle just below 0 rounds up to 360
 
 
 def poly_angle(poly1: Polygon, poly2: Polygon | None = None, base_vector: tuple[float, float] = (0, 1)) -> float:
-    """Degrees within [0, 360) from the direction of a quadrilateral to that of another, or to a vector, x towards y.
+    """Degrees within [0, 360) from the direction of a quadrilateral to the direction of another one, or to a vector.
 
-    The direction is the sum of the diagonals, from the first point to the third and from the second to the fourth: down
-    for an upright one that begins at its upper left corner and goes clockwise.
+    The direction is the sum of the two diagonals: from the first point to the third, and from the second to the fourth.
+    It points down for an upright quadrilateral that starts at its upper left corner and runs clockwise. Angles are
+    counted from x towards y.
 
     Raises:
-        ValueError: If a polygon has not 4 points, or the two are in two units.
+        ValueError: If a polygon does not have 4 points, or the two polygons are in different units.
     """
     if poly2 is not None:
         one_unit(poly1, poly2)
@@ -217,16 +222,17 @@ def _direction(polygon: Polygon, name: str) -> FloatArray:
 
 
 def order_points_clockwise(pts: ArrayLike, inverse: bool = False) -> FloatArray:
-    """Four corners as upper left, upper right, lower right, lower left: the two of least x are the left ones.
+    """Four corners in the order upper left, upper right, lower right, lower left.
 
-    That is not clear for diamonds; `ioukit.order_points_clockwise` goes by the direction from the middle.
+    The two points with the smallest x are the left ones. This is ambiguous for diamonds;
+    `ioukit.order_points_clockwise` sorts by the direction from the middle.
 
     Args:
-        pts: (4, 2), y pointing down. Of equal x, the upper one counts as left of the other.
-        inverse: The other way around: upper left, lower left, lower right, upper right.
+        pts: (4, 2), where y points down. If two points have the same x, the upper one counts as left of the other.
+        inverse: The opposite direction: upper left, lower left, lower right, upper right.
 
     Returns:
-        (4, 2) of the dtype of the points.
+        (4, 2) in the dtype of the points.
     """
     points = np.asarray(pts)
     if points.shape != (4, 2):

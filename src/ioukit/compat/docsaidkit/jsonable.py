@@ -1,4 +1,4 @@
-"""`dict_to_jsonable`: a dictionary with structures in it as one that ``json.dumps`` takes."""
+"""`dict_to_jsonable`: a dictionary with structures in it becomes one that ``json.dumps`` accepts."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit.compat.docsaidkit._four_numbers import FourNumbers
-from ioukit.compat.docsaidkit.keypoints import Keypoints, KeypointsList
-from ioukit.compat.docsaidkit.modes import BoxMode
-from ioukit.compat.docsaidkit.polygon import Polygon
-from ioukit.compat.docsaidkit.polygons import Polygons
+from ioukit.compat.docsaidkit.structures._four_numbers import FourNumbers
+from ioukit.compat.docsaidkit.structures.box_and_polygon import Polygon
+from ioukit.compat.docsaidkit.structures.boxes_and_polygons import Polygons
+from ioukit.compat.docsaidkit.structures.keypoints import Keypoints, KeypointsList
+from ioukit.compat.docsaidkit.structures.modes import BoxMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = ["dict_to_jsonable"]
-
 
 _PLAIN: list[tuple[Any, Callable[[Any], Any]]] = [
     (FourNumbers, lambda boxes: boxes.convert(BoxMode.XYXY).to_list()),
@@ -35,17 +34,17 @@ _PLAIN: list[tuple[Any, Callable[[Any], Any]]] = [
 def dict_to_jsonable(
     d: Mapping[Any, Any], jsonable_func: Mapping[Any, Callable[[Any], Any]] | None = None
 ) -> dict[Any, Any]:
-    """A copy whose values are dictionaries, lists, strings, numbers, booleans and None, at any depth.
+    """A copy of a dictionary that holds, at any depth, only types that JSON has.
 
-    Boxes become xyxy numbers, polygons and keypoints their points, all as they are and not rounded; arrays become
-    lists, enumerations their names, paths and dates strings.
+    Boxes become xyxy numbers, polygons and keypoints become their points, without rounding. Arrays become lists,
+    members of enumerations become their names, paths and dates become strings.
 
     Args:
         d: The dictionary.
-        jsonable_func: For some keys, what turns their values into what ``json`` knows.
+        jsonable_func: For some keys, a function that converts their values.
 
     Raises:
-        TypeError: If a value is of another kind, naming where it is.
+        TypeError: If a value has another type; the message says where it is.
     """
     own = jsonable_func or {}
     return {key: own[key](value) if key in own else _jsonable(value, f"d[{key!r}]", own) for key, value in d.items()}

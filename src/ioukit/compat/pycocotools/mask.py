@@ -1,11 +1,12 @@
-"""`pycocotools.mask` by name and result: change the import, and a program runs as before.
+"""`pycocotools.mask` with the same names and results: change the import, and a program runs as before.
 
     from ioukit.compat.pycocotools import mask as mask_utils
 
-Records are ``{"size": [height, width], "counts": bytes}``. Where pycocotools 2.0.11 reads foreign memory, overflows or
-goes on with nonsense, these raise an error that names the record: counts that do not sum to the pixels, broken
-compressed counts, masks of two sizes in `merge`, `iou` and `decode`, polygons of less than three points or with an odd
-number of coordinates, coordinates that are not finite or beyond 2**27. ``docs/masks.md`` lists all differences.
+Records are ``{"size": [height, width], "counts": bytes}``. In some cases pycocotools 2.0.11 reads foreign memory,
+overflows, or returns nonsense. Here these cases raise an error that names the record: counts that do not sum to the
+number of pixels; broken compressed counts; masks of different sizes in `merge`, `iou` and `decode`; polygons with fewer
+than three points or an odd number of coordinates; coordinates that are not finite or beyond 2**27. ``docs/masks.md``
+lists all differences.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ Record = dict[str, Any]
 
 
 def encode(bimask: NDArray[Any]) -> Any:
-    """The record of (H, W) pixels, or a list of those of (H, W, N).
+    """The record of (H, W) pixels, or a list of N records for (H, W, N) pixels.
 
     Args:
         bimask: uint8 or bool, in Fortran order; any value but 0 is foreground.
 
     Raises:
-        ValueError: If dtype, order or shape is another.
-        TypeError: If it is no array.
+        ValueError: If the dtype, the order or the shape does not fit.
+        TypeError: If it is not an array.
     """
     if not isinstance(bimask, np.ndarray):
         raise TypeError(f"bimask must be a NumPy array, got {type(bimask).__name__}")
@@ -50,10 +51,10 @@ def encode(bimask: NDArray[Any]) -> Any:
 
 
 def decode(rleObjs: list[Record] | Record) -> NDArray[np.uint8]:  # noqa: N803 - pycocotools' name
-    """(H, W) pixels of a record, or (H, W, N) of a list: uint8, in Fortran order.
+    """(H, W) pixels of a record, or (H, W, N) pixels of N records: uint8, in Fortran order.
 
     Raises:
-        ValueError: If a record is no mask, they are of several sizes, or there is none.
+        ValueError: If a record is not a mask, the sizes differ, or the list is empty.
     """
     masks = _masks(rleObjs)
     pixels: NDArray[np.uint8] = masks.to_arrays().view(np.uint8).transpose(1, 2, 0)
@@ -63,22 +64,22 @@ def decode(rleObjs: list[Record] | Record) -> NDArray[np.uint8]:  # noqa: N803 -
 
 
 def area(rleObjs: list[Record] | Record) -> Any:  # noqa: N803
-    """The number of foreground pixels: uint32, or (N,) of a list."""
+    """The number of foreground pixels: uint32 for a record, (N,) for a list."""
     areas = _core.rle_areas(_records(rleObjs), "rleObjs")
     return areas if isinstance(rleObjs, list) else areas[0]
 
 
 def toBbox(rleObjs: list[Record] | Record) -> NDArray[np.float64]:  # noqa: N802, N803
-    """``[x, y, width, height]`` of whole pixels around the foreground: (4,), or (N, 4) of a list."""
+    """The box of whole pixels around the foreground, ``[x, y, width, height]``: (4,), or (N, 4) for a list."""
     boxes = _core.rle_bounds(_records(rleObjs), "rleObjs")
     return boxes if isinstance(rleObjs, list) else boxes[0]
 
 
 def merge(rleObjs: list[Record], intersect: bool | int = 0) -> Record:  # noqa: N803
-    """The record of the union, or of the intersection; of none, that of a mask of 0 x 0.
+    """The record of the union, or of the intersection; for an empty list, that of a mask of 0 x 0 pixels.
 
     Raises:
-        ValueError: If the masks are of several sizes.
+        ValueError: If the sizes of the masks differ.
     """
     if not len(rleObjs):
         return {"size": [0, 0], "counts": b""}
@@ -86,19 +87,19 @@ def merge(rleObjs: list[Record], intersect: bool | int = 0) -> Record:  # noqa: 
 
 
 def iou(dt: Any, gt: Any, pyiscrowd: Any) -> Any:
-    """IoU of every detection with every ground truth; over the detection's area where that is a crowd.
+    """IoU of every detection with every ground truth; for a crowd, the intersection over the detection's area.
 
     Args:
         dt: M records; or M boxes ``[x, y, width, height]``, as an (M, 4) array or a list.
-        gt: N of the same kind.
+        gt: N records or boxes.
         pyiscrowd: N flags.
 
     Returns:
-        (M, N) float64 in Fortran order; ``[]`` if either side is empty.
+        (M, N) float64 in Fortran order; ``[]`` if ``dt`` or ``gt`` is empty.
 
     Raises:
-        ValueError: If masks are of several sizes, or the flags are not as many as ``gt``.
-        TypeError: If the two sides are not both records or both boxes.
+        ValueError: If the sizes of the masks differ, or there is not one flag for each of ``gt``.
+        TypeError: If ``dt`` and ``gt`` are not both records or both boxes.
     """
     crowd = np.ascontiguousarray(np.asarray(pyiscrowd) != 0)
     if crowd.shape != (len(gt),):
@@ -119,17 +120,17 @@ def iou(dt: Any, gt: Any, pyiscrowd: Any) -> Any:
 
 
 def frPyObjects(pyobj: Any, h: int, w: int) -> Any:  # noqa: N802
-    """Records of polygons, boxes, or records whose counts are lists.
+    """Compressed records from polygons, from boxes, or from records whose counts are lists.
 
     Args:
-        pyobj: A list of flat polygons, each its own mask (`merge` unites them); boxes ``[x, y, width, height]`` as an
-            (N, 4) float64 array or a list; a record, or a list of them, with the lengths of the runs as ``counts``; or
-            one polygon or one box, which pycocotools means to take and does not.
-        h: Height of the image in pixels; records know their own.
-        w: Width.
+        pyobj: A list of flat polygons, each of which becomes a mask (`merge` unites them); boxes ``[x, y, width,
+            height]``, as an (N, 4) float64 array or a list; a record, or a list of records, whose ``counts`` are the
+            lengths of the runs; or a single polygon or box, which fails in pycocotools.
+        h: Height of the image in pixels; records have their own.
+        w: Width of the image in pixels.
 
     Returns:
-        A list of records; for one record, polygon or box the record.
+        A list of records; for a single record, polygon or box, one record.
     """
     if isinstance(pyobj, np.ndarray):
         if pyobj.dtype != np.float64 or pyobj.ndim != 2 or pyobj.shape[1] != 4:

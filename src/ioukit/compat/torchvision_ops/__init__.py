@@ -1,35 +1,36 @@
-"""The box functions of ``torchvision.ops`` 0.29: tensors in, tensors out; NumPy arrays as well.
+"""The box functions of ``torchvision.ops`` 0.29, for tensors and for NumPy arrays.
 
-Change ``from torchvision.ops import box_iou`` to ``from ioukit.compat.torchvision_ops import box_iou``. Names, order of
-the arguments, shapes and dtypes are torchvision's. What differs:
+Change ``from torchvision.ops import box_iou`` to ``from ioukit.compat.torchvision_ops import box_iou``. Names, the
+order of the arguments, shapes and dtypes are those of torchvision. The differences:
 
 ====================================  =================================  ==========================================
 what                                  torchvision                        here
 ====================================  =================================  ==========================================
-overlap of boxes without area         NaN (0/0)                          0; GIoU and DIoU keep their penalty
-inverted boxes, NaN, infinity in an   a number without meaning           ValueError that names the row
-overlap
-``eps`` of DIoU and CIoU              added to the denominators, so that  taken and not used: denominators are guarded
-                                      small normalized boxes are off
-integers in an overlap                areas may overflow                 computed in float64, float32 result
+overlap of boxes without an area      NaN (0/0)                          0; GIoU and DIoU keep their penalty
+overlaps with inverted boxes, NaN or  a number without meaning           ValueError that names the row
+infinity
+``eps`` of DIoU and CIoU              added to the denominators, which   accepted and not used: denominators are
+                                      changes small normalized boxes     guarded
+overlaps of integers                  areas may overflow                 computed in float64, returned in float32
 integers in `box_area` and between    computed in their dtype: uint8     computed and returned in int64
-``xyxy`` and ``xywh``                 corners wrap around
-gradient of CIoU at a flat box        NaN                                finite
-overlaps of rotated boxes             float32 kernel, off for thin ones  float64, rounded once to float32
+``xyxy`` and ``xywh``                 corners overflow
+gradient of CIoU for a box without    NaN                                finite
+height
+overlaps of rotated boxes             float32, inexact for thin boxes    float64, rounded once to float32
 rotated sets with batch dimensions    RuntimeError                       ValueError
 ``eps`` of a loss that is not 1e-7    used, in part, by CIoU             ValueError
-losses of integers                    float32                            the same, from float64
-losses otherwise                      added epsilons; NaN gradients at   the same on purpose: a training recipe stays
-                                      boxes without area                 what it is; `ioukit.losses` has neither
-an IoU near ``iou_threshold``         float32 against a double; on       float32 against the threshold as float32
-                                      CUDA as here
+losses of integers                    float32                            float32, computed in float64
+all other losses                      added epsilons; NaN gradients for  the same on purpose, so that a training does
+                                      boxes without an area              not change; `ioukit.losses` has neither
+an IoU near ``iou_threshold``         float32 compared with a double;    float32 compared with the threshold in
+                                      on CUDA as here                    float32
 `batched_nms` of large coordinates    shifted by class, which rounds;    labels are compared, coordinates stay
                                       wrong below 0
 invalid boxes and NaN scores in NMS   kept or dropped by chance          ValueError that names the row
-``torch.jit.script``                  works                              does not
+``torch.jit.script``                  works                              does not work
 ====================================  =================================  ==========================================
 
-Memory is shared with NumPy where it can be: overlaps of CPU tensors that need no gradient are ioukit's native ones.
+Overlaps of tensors on the CPU that need no gradient are computed by ioukit's native code in shared memory.
 """
 
 from ioukit.compat.torchvision_ops.boxes import (

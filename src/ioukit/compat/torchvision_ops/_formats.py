@@ -1,4 +1,4 @@
-"""From one format of boxes to another, rotated ones included."""
+"""Conversions between the formats of torchvision, including those of rotated boxes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["convert"]
 
 
 def convert(xp: Any, boxes: Array, in_fmt: str, out_fmt: str) -> Array:
-    """Floats, or integers where no half can appear."""
+    """The boxes in another format: floats, or integers between formats in which halves cannot occur."""
     if in_fmt == out_fmt or in_fmt in UPRIGHT:
         return convert_array(boxes, cast("BoxFormat", in_fmt), cast("BoxFormat", out_fmt))
     x, y, width, height, degrees = _centred(xp, boxes, in_fmt)
@@ -30,7 +30,7 @@ def convert(xp: Any, boxes: Array, in_fmt: str, out_fmt: str) -> Array:
 
 
 def _centred(xp: Any, boxes: Array, fmt: str) -> tuple[Array, ...]:
-    """Centre, size and degrees of rotated boxes."""
+    """X and y of the centres, widths, heights and degrees of rotated boxes."""
     if fmt == "xyxyxyxy":
         x1, y1, x2, y2, x3, y3, x4, y4 = (boxes[..., k] for k in range(8))
         degrees = xp.atan2(y1 - y2, x2 - x1) * (180 / math.pi)
@@ -43,6 +43,6 @@ def _centred(xp: Any, boxes: Array, fmt: str) -> tuple[Array, ...]:
 
 
 def _half_sides(xp: Any, width: Array, height: Array, degrees: Array) -> tuple[tuple[Array, Array], ...]:
-    """From the centre to the middle of the right and of the upper side; y points down."""
+    """The vectors from the centre to the middle of the right side and of the upper side; y points down."""
     cos, sin = xp.cos(degrees * (math.pi / 180)) / 2, xp.sin(degrees * (math.pi / 180)) / 2
     return (width * cos, -width * sin), (-height * sin, -height * cos)

@@ -1,4 +1,4 @@
-"""The formats, and the dtypes that torchvision computes in."""
+"""The formats of torchvision, and the dtypes that it computes in."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ ROTATED = {"cxcywhr": 5, "xywhr": 5, "xyxyxyxy": 8}
 
 
 def check_numbers(boxes: Array, count: int) -> None:
+    """Raises `ValueError` unless the last dimension is ``count``."""
     if tuple(boxes.shape[-1:]) != (count,):
         raise ValueError(f"boxes must have shape (..., {count}), got {tuple(boxes.shape)}")
 
 
 def at_least_float32(boxes: Array) -> Array:
-    """Half precision as float32; everything else as it is."""
+    """Half precision in float32; every other dtype as it is."""
     xp = namespace_of(boxes)
     half = xp.isdtype(boxes.dtype, "real floating") and xp.finfo(boxes.dtype).bits < 32
     return xp.astype(boxes, xp.float32) if half else boxes
 
 
 def in_floats(function: Callable[..., Array], boxes1: Array, boxes2: Array, **options: str) -> Array:
-    """In float32 at least; integers are measured in float64 and come out in the library's default."""
+    """The result of a function on boxes in float32 or float64. For integers, it is in the library's default float."""
     xp = namespace_of(boxes1)
     integers = not any(xp.isdtype(boxes.dtype, "real floating") for boxes in (boxes1, boxes2))
     result = function(at_least_float32(boxes1), at_least_float32(boxes2), **options)

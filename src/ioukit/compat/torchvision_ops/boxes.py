@@ -1,4 +1,4 @@
-"""What is done with one set of boxes, or of masks."""
+"""Functions of one set of boxes, or of masks."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def box_convert(boxes: Array, in_fmt: str, out_fmt: str) -> Array:
     """The same boxes in another format, in a new array of the same dtype.
 
     Args:
-        boxes: (..., 4), or (..., 5) or (..., 8) for the rotated formats.
-        in_fmt: As ``fmt`` of `box_iou`.
-        out_fmt: Likewise; rotated to rotated and upright to upright.
+        boxes: (..., 4); for rotated formats (..., 5) or (..., 8).
+        in_fmt: The format of the boxes, as ``fmt`` of `box_iou`.
+        out_fmt: The format of the result. Both formats are upright, or both are rotated.
 
     Returns:
-        The dtype of ``boxes``; of integers int64 between ``xyxy`` and ``xywh``, else the library's default float.
+        The boxes in their dtype. Integers become int64 between ``xyxy`` and ``xywh``, else the library's default float.
 
     Raises:
         ValueError: If a format is unknown or does not fit the shape.
@@ -41,7 +41,7 @@ def box_convert(boxes: Array, in_fmt: str, out_fmt: str) -> Array:
         if fmt not in UPRIGHT and fmt not in ROTATED:
             raise ValueError(f"unknown format {fmt!r}; choose from {', '.join([*UPRIGHT, *ROTATED])}")
     if (in_fmt in ROTATED) != (out_fmt in ROTATED):
-        raise NotImplementedError(f"{in_fmt!r} to {out_fmt!r}: a rotated box is no upright one; say what it should be")
+        raise NotImplementedError(f"{in_fmt!r} to {out_fmt!r}: a rotated box is not an upright one")
     check_numbers(boxes, ROTATED.get(in_fmt, 4))
     xp = namespace_of(boxes)
     if not xp.isdtype(boxes.dtype, "real floating"):
@@ -59,7 +59,8 @@ def box_area(boxes: Array, fmt: str = "xyxy") -> Array:
         fmt: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``.
 
     Returns:
-        (...): int64 for integers, float32 for half precision, whose squares end at 65504, else the dtype of ``boxes``.
+        (...) areas: int64 for integers, float32 for half precision, where squares beyond 65504 would overflow, else in
+        the dtype of ``boxes``.
     """
     if fmt not in UPRIGHT:
         raise ValueError(f"unknown fmt {fmt!r}; choose from {', '.join(UPRIGHT)}")
@@ -69,14 +70,14 @@ def box_area(boxes: Array, fmt: str = "xyxy") -> Array:
 
 
 def clip_boxes_to_image(boxes: Array, size: Sequence[float]) -> Array:
-    """The parts of xyxy boxes inside an image.
+    """The part of each xyxy box inside an image.
 
     Args:
-        boxes: (..., 4); boxes outside shrink to the edge, NaN stays.
+        boxes: (..., 4). A box outside shrinks to the edge of the image; NaN stays NaN.
         size: (height, width) of the image.
 
     Returns:
-        (..., 4), of the same dtype.
+        (..., 4), in the same dtype.
     """
     check_numbers(boxes, 4)
     height, width = size
@@ -86,14 +87,14 @@ def clip_boxes_to_image(boxes: Array, size: Sequence[float]) -> Array:
 
 
 def remove_small_boxes(boxes: Array, min_size: float) -> Array:
-    """Rows of the xyxy boxes both of whose sides are ``min_size`` or longer.
+    """The rows of the xyxy boxes whose width and height are both at least ``min_size``.
 
     Args:
         boxes: (N, 4).
         min_size: In the unit of the boxes.
 
     Returns:
-        (K,) int64, ascending.
+        (K,) int64 rows, ascending.
     """
     check_numbers(boxes, 4)
     sides = _sides(boxes, "xyxy")
@@ -102,14 +103,14 @@ def remove_small_boxes(boxes: Array, min_size: float) -> Array:
 
 
 def masks_to_boxes(masks: Array) -> Array:
-    """Boxes around masks, from the first to the last pixel that is not 0.
+    """The boxes around masks, from the first to the last pixel that is not 0.
 
     Args:
         masks: (N, H, W) of any dtype.
 
     Returns:
-        (N, 4) float32 xyxy. The far corner is the last pixel itself, not the edge behind it: a mask of one pixel has a
-        box without area. Add 1 to the far corners for the half-open boxes of ioukit. Zeros for a mask without pixels.
+        (N, 4) float32 xyxy; zeros for a mask without pixels. x2 and y2 are those of the last pixel, not of the edge
+        behind it, so the box of a single pixel has no area. Add 1 to x2 and y2 for the half-open boxes of ioukit.
     """
     if masks.ndim != 3:
         raise ValueError(f"masks must have shape (N, H, W), got {tuple(masks.shape)}")
@@ -127,7 +128,7 @@ def masks_to_boxes(masks: Array) -> Array:
 
 
 def _sides(boxes: Array, fmt: str) -> Array:
-    """(..., 2) widths and heights: integers in int64, half precision in float32."""
+    """(..., 2) widths and heights; int64 for integers, float32 for half precision."""
     xp = namespace_of(boxes)
     floating = xp.isdtype(boxes.dtype, "real floating")
     wide = at_least_float32(boxes) if floating else xp.astype(boxes, xp.int64)

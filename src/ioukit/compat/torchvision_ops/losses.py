@@ -1,4 +1,4 @@
-"""What does a model learn from? torchvision's losses, its epsilons included."""
+"""The box losses of torchvision, including their epsilons."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ _EPS = 1e-7
 
 
 def generalized_box_iou_loss(boxes1: Array, boxes2: Array, reduction: str = "none", eps: float = 1e-7) -> Array:
-    """``1 - GIoU`` of each box and its target: `ioukit.losses.giou_loss` with ``compat="torchvision"``.
+    """``1 - GIoU`` of each box with its target: `ioukit.losses.giou_loss` with ``compat="torchvision"``.
 
     Args:
         boxes1: (N, 4) or (4,), xyxy.
         boxes2: The same shape.
-        reduction: ``"none"``, ``"mean"`` (of no boxes 0) or ``"sum"``.
-        eps: 1e-7, as torchvision adds it to denominators. `ioukit.losses.giou_loss` itself needs none.
+        reduction: ``"none"``, ``"mean"`` (0 for no boxes) or ``"sum"``.
+        eps: Must be 1e-7, which torchvision adds to denominators. `ioukit.losses.giou_loss` itself needs no epsilon.
 
     Returns:
         (N,), or a single number if reduced: float64 for float64, else float32.
 
     Raises:
-        ValueError: If the reduction is unknown, shapes differ, or ``eps`` is another.
+        ValueError: If the reduction is unknown, shapes differ, or ``eps`` is not 1e-7.
     """
     return _loss(giou_loss, boxes1, boxes2, reduction, eps)
 
 
 def distance_box_iou_loss(boxes1: Array, boxes2: Array, reduction: str = "none", eps: float = 1e-7) -> Array:
-    """``1 - DIoU`` of each box and its target: `ioukit.losses.diou_loss`; see `generalized_box_iou_loss`."""
+    """``1 - DIoU`` of each box with its target: `ioukit.losses.diou_loss`; see `generalized_box_iou_loss`."""
     return _loss(diou_loss, boxes1, boxes2, reduction, eps)
 
 
 def complete_box_iou_loss(boxes1: Array, boxes2: Array, reduction: str = "none", eps: float = 1e-7) -> Array:
-    """``1 - CIoU`` of each box and its target: `ioukit.losses.ciou_loss`; see `generalized_box_iou_loss`."""
+    """``1 - CIoU`` of each box with its target: `ioukit.losses.ciou_loss`; see `generalized_box_iou_loss`."""
     return _loss(ciou_loss, boxes1, boxes2, reduction, eps)
 
 
 def _loss(loss: Callable[..., Array], boxes1: Array, boxes2: Array, reduction: str, eps: float) -> Array:
     if eps != _EPS:
-        raise ValueError(f"eps must be {_EPS}, got {eps}: ioukit.losses has the same losses, which need none")
+        raise ValueError(f"eps must be {_EPS}, got {eps}: ioukit.losses has the same losses without an epsilon")
     if tuple(boxes1.shape) != tuple(boxes2.shape):
         raise ValueError(f"boxes1 and boxes2 must have one shape, got {tuple(boxes1.shape)} and {tuple(boxes2.shape)}")
     return in_floats(loss, boxes1, boxes2, reduction=reduction, compat="torchvision")

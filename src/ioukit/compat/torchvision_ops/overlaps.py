@@ -1,4 +1,4 @@
-"""How much do boxes overlap?"""
+"""Overlaps of every box of one set with every box of another."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ def box_iou(boxes1: Array, boxes2: Array, fmt: str = "xyxy") -> Array:
     """IoU of every box of one set with every box of another: `ioukit.pairwise_iou`.
 
     Args:
-        boxes1: (..., N, 4), or (N, 5) or (N, 8) for the rotated formats.
-        boxes2: (..., M, 4), likewise; batch dimensions broadcast.
-        fmt: ``"xyxy"``, ``"xywh"``, ``"cxcywh"``, or, of rotated boxes, ``"cxcywhr"``, ``"xywhr"`` (the turned corner,
-            size, degrees counterclockwise) or ``"xyxyxyxy"`` (the corners in order around the box).
+        boxes1: (..., N, 4); for rotated formats (N, 5) or (N, 8).
+        boxes2: (..., M, 4); for rotated formats (M, 5) or (M, 8). Batch dimensions broadcast.
+        fmt: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``; for rotated boxes ``"cxcywhr"`` (centre, size, degrees
+            counterclockwise), ``"xywhr"`` (the rotated upper left corner, size, degrees) or ``"xyxyxyxy"`` (the corners
+            in order around the box).
 
     Returns:
-        (..., N, M) within [0, 1]: float64 for float64, else float32; float32 for all rotated boxes, and without a
+        (..., N, M) within [0, 1]: float64 for float64, else float32. For rotated boxes always float32, without a
         gradient.
 
     Raises:
-        ValueError: If the format is unknown, a shape is another, or a box is none.
+        ValueError: If the format is unknown, a shape does not fit, or a box is not valid.
     """
     if fmt in UPRIGHT:
         return in_floats(pairwise_iou, boxes1, boxes2, format=fmt)
@@ -41,22 +42,22 @@ def box_iou(boxes1: Array, boxes2: Array, fmt: str = "xyxy") -> Array:
 
 
 def generalized_box_iou(boxes1: Array, boxes2: Array) -> Array:
-    """GIoU of every xyxy box of one set with every one of another: `ioukit.pairwise_giou`, (..., N, M)."""
+    """GIoU of every xyxy box of one set with every box of another, (..., N, M): `ioukit.pairwise_giou`."""
     return in_floats(pairwise_giou, boxes1, boxes2)
 
 
 def distance_box_iou(boxes1: Array, boxes2: Array, eps: float = 1e-7) -> Array:  # noqa: ARG001 - torchvision's
-    """DIoU of every xyxy box of one set with every one of another: `ioukit.pairwise_diou`, (..., N, M).
+    """DIoU of every xyxy box of one set with every box of another, (..., N, M): `ioukit.pairwise_diou`.
 
-    ``eps`` is taken and not used: no denominator is 0.
+    ``eps`` is accepted and not used, because no denominator is 0.
     """
     return in_floats(pairwise_diou, boxes1, boxes2)
 
 
 def complete_box_iou(boxes1: Array, boxes2: Array, eps: float = 1e-7) -> Array:  # noqa: ARG001 - torchvision's
-    """CIoU of every xyxy box of one set with every one of another: `ioukit.pairwise_ciou`, (..., N, M).
+    """CIoU of every xyxy box of one set with every box of another, (..., N, M): `ioukit.pairwise_ciou`.
 
-    ``eps`` is taken and not used: no denominator is 0.
+    ``eps`` is accepted and not used, because no denominator is 0.
     """
     return in_floats(pairwise_ciou, boxes1, boxes2)
 

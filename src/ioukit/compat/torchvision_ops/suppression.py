@@ -1,4 +1,4 @@
-"""Which boxes survive?"""
+"""Non-maximum suppression."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ __all__ = ["batched_nms", "nms"]
 
 
 def nms(boxes: Array, scores: Array, iou_threshold: float) -> Array:
-    """Rows that survive non-maximum suppression, by falling score: `ioukit.nms`.
+    """The rows that survive non-maximum suppression, sorted by descending score: `ioukit.nms`.
 
     Args:
         boxes: (N, 4) xyxy.
         scores: (N,).
-        iou_threshold: A box is removed by a better one whose IoU with it is **above** it.
+        iou_threshold: A box removes another one with a lower score if their IoU is **above** this threshold.
 
     Returns:
-        (K,) int64.
+        (K,) int64 rows.
     """
     return postprocess.nms(boxes, scores, iou_threshold=iou_threshold)
 
 
 def batched_nms(boxes: Array, scores: Array, idxs: Array, iou_threshold: float) -> Array:
-    """`nms` among boxes of equal ``idxs`` alone: `ioukit.nms` with ``labels``.
+    """`nms` in which only boxes with equal ``idxs`` remove each other: `ioukit.nms` with ``labels``.
 
     Args:
         boxes: (N, 4) xyxy.
         scores: (N,).
         idxs: (N,) whole numbers, such as classes, in any dtype.
-        iou_threshold: As of `nms`.
+        iou_threshold: As in `nms`.
 
     Returns:
-        (K,) int64, by falling score over all.
+        (K,) int64 rows of all classes, sorted by descending score.
     """
     xp = namespace_of(idxs)
     labels = xp.astype(idxs, xp.int64, copy=False)

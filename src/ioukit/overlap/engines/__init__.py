@@ -1,1 +1,1 @@
-"""How each kind of region that is no upright box is measured: one file per kind."""
+"""How regions other than upright boxes overlap: the register of engines, and the engines of the built-in kinds."""

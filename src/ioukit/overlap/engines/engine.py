@@ -1,58 +1,92 @@
-"""Overlaps of regions that are no upright boxes: one module per kind, and what all kinds share."""
+"""Which engine measures the overlaps of a kind of region, and the register of all engines."""
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ioukit._checks import check_threads
+from ioukit.overlap.variants import VARIANTS
 from ioukit.regions import Boxes, Regions
+from ioukit.regions._by_kind import ByKind
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from ioukit.overlap._measure import Measure
+    from ioukit.regions._by_kind import Kind
     from ioukit.typing import FloatArray
 
-__all__ = ["ENGINES", "MEASURES", "Engine", "check_measure", "elementwise", "engine_of", "pairwise"]
+__all__ = ["Engine", "check_measure", "elementwise", "engine_of", "pairwise", "register_engine"]
 
-MEASURES = ("intersection", "iou", "ioa_first", "ioa_second", "iom", "jaccard_distance")
-"""What follows from the areas of the intersection and of both regions, as `AreaMeasure` of the core names it."""
+_OF_REGIONS = [row.name for row in VARIANTS if row.of_regions]
 
 
 class Engine(Protocol):
-    """How one kind of region is measured: a module of this package with these functions."""
+    """How regions of one kind overlap: a module or an object with these three functions.
 
-    @staticmethod
-    def pairwise(measure: str, first: Any, second: Any, threads: int) -> FloatArray:
-        """(N, M) float64."""
+    In all three, ``measure`` is ``"intersection"``, ``"iou"``, ``"ioa_first"`` (over the area of the first region),
+    ``"ioa_second"``, ``"iom"`` or ``"jaccard_distance"``. ``threads`` is a number of threads, where 0 means one per
+    core; it must not change a bit of the result.
+    """
 
-    @staticmethod
-    def elementwise(measure: str, first: Any, second: Any, threads: int) -> FloatArray:
-        """(N,) float64, for two sets of one length."""
+    def pairwise(self, measure: str, first: Any, second: Any, threads: int) -> FloatArray:
+        """(N, M) float64: the overlap of every region of one set with every region of another."""
 
-    @staticmethod
+    def elementwise(self, measure: str, first: Any, second: Any, threads: int) -> FloatArray:
+        """(N,) float64: the overlap of each region with its counterpart, in two sets of one length."""
+
     def pairs(
-        measure: str, first: Any, second: Any, rows: NDArray[np.int64], columns: NDArray[np.int64], threads: int
+        self, measure: str, first: Any, second: Any, rows: NDArray[np.int64], columns: NDArray[np.int64], threads: int
     ) -> FloatArray:
-        """(P,) float64, for the regions at these positions of the two sets: the same bits as in the table of all."""
+        """(P,) float64: the values at these rows and columns of what `pairwise` returns, with the same bits."""
 
 
-ENGINES = {
-    "Boxes3D": "ioukit.overlap.engines.boxes3d",
-    "Masks": "ioukit.overlap.engines.masks",
-    "Polygons": "ioukit.overlap.engines.polygons",
-    "RotatedBoxes": "ioukit.overlap.engines.rotated",
-}
-"""The modules by kind, imported when such regions come: who measures boxes waits for no polygon."""
+def _check_engine(engine: object) -> None:
+    for name in ("pairwise", "elementwise", "pairs"):
+        if not callable(getattr(engine, name, None)):
+            raise TypeError(f"an engine needs a function {name!r}, see ioukit.overlap.Engine; {engine!r} has none")
+
+
+_ENGINES: ByKind[Engine] = ByKind(_check_engine)
+
+
+def register_engine(kind: Kind, engine: Engine | str) -> None:
+    """Registers the functions that measure the overlaps of a kind of region.
+
+    After that, `pairwise_iou`, `elementwise_iou` and the like, `overlap_join` and `nms` accept such regions. A later
+    call for the same kind replaces its engine. Subclasses use the engine of their nearest base class.
+
+    Args:
+        kind: A class derived from `ioukit.regions.Regions`, whose docstring says what the class must implement; or its
+            name ``"package.module:Class"``, which is not imported.
+        engine: A module or an object with the functions of `Engine`; or its name, ``"package.module"`` or
+            ``"package.module:object"``, which is imported when the first regions of this kind are measured.
+
+    Raises:
+        TypeError: If ``kind`` is not derived from `Regions`, or is a class of upright boxes, or if a function of the
+            engine is missing.
+
+    Examples:
+        >>> from ioukit.overlap import register_engine
+        >>> from ioukit.overlap.engines import masks
+        >>> from ioukit.regions import Masks
+        >>> register_engine(Masks, masks)  # as ioukit itself does
+    """
+    _ENGINES.register(kind, engine)
+
+
+register_engine("ioukit.regions.boxes3d:Boxes3D", "ioukit.overlap.engines.turned:BOXES3D")
+register_engine("ioukit.regions.masks:Masks", "ioukit.overlap.engines.masks")
+register_engine("ioukit.regions.polygons:Polygons", "ioukit.overlap.engines.polygons")
+register_engine("ioukit.regions.rotated:RotatedBoxes", "ioukit.overlap.engines.turned:ROTATED")
 
 
 def engine_of(boxes1: object, boxes2: object) -> Engine | None:
-    """What measures these two sets of regions; None if both are upright boxes, in whatever form.
+    """The engine of two sets of regions; None if both are upright boxes, as `Boxes` or as numbers.
 
     Raises:
-        TypeError: If they are of two kinds.
+        TypeError: If the sets are of two kinds, or their kind has no engine.
     """
     kinds = {_kind(boxes1), _kind(boxes2)}
     if kinds == {None}:
@@ -61,27 +95,34 @@ def engine_of(boxes1: object, boxes2: object) -> Engine | None:
         raise TypeError(
             f"both sets must be of one kind, got {type(boxes1).__name__} and {type(boxes2).__name__}: convert one"
         )
-    engine: Any = importlib.import_module(ENGINES[str(kinds.pop())])
-    return engine  # type: ignore[no-any-return]
+    (kind,) = kinds
+    assert kind is not None
+    return _ENGINES.value(kind)
 
 
-def _kind(boxes: object) -> str | None:
-    """The name of a kind of regions; None for upright boxes."""
-    return type(boxes).__name__ if isinstance(boxes, Regions) and not isinstance(boxes, Boxes) else None
+def _kind(boxes: object) -> Kind | None:
+    """The registered kind of regions; None for upright boxes."""
+    if not isinstance(boxes, Regions) or isinstance(boxes, Boxes):
+        return None
+    kind = _ENGINES.kind_of(boxes)
+    if kind is None:
+        name = type(boxes).__name__
+        raise TypeError(f"no engine measures the overlaps of {name}: ioukit.overlap.register_engine adds one")
+    return kind
 
 
 def pairwise(engine: Engine, measure: Measure, first: Any, second: Any, threads: int | None) -> FloatArray:
-    """(N, M)."""
+    """(N, M) overlaps by an engine."""
     return engine.pairwise(_name(measure, first), first, second, check_threads(threads))
 
 
 def elementwise(engine: Engine, measure: Measure, first: Any, second: Any, threads: int | None) -> FloatArray:
-    """(N,); one region on either side is compared with all of the other."""
+    """(N,) overlaps by an engine. A set of one region is compared with every region of the other set."""
     name = _name(measure, first)
     if 1 in (len(first), len(second)) and len(first) != len(second):
         return engine.pairwise(name, first, second, check_threads(threads)).reshape(-1)
     if len(first) != len(second):
-        raise ValueError(f"elementwise needs as many of one as of the other, got {len(first)} and {len(second)}")
+        raise ValueError(f"elementwise needs two sets of one length, got {len(first)} and {len(second)} regions")
     return engine.elementwise(name, first, second, check_threads(threads))
 
 
@@ -91,8 +132,9 @@ def _name(measure: Measure, region: object) -> str:
 
 
 def check_measure(measure: Measure, region: object) -> None:
-    """Refuses what does not follow from areas."""
-    if measure.variant in MEASURES:
+    """Raises `TypeError` for a measure that only upright boxes have."""
+    name = "ioa" if measure.variant.startswith("ioa_") else measure.variant
+    if name in _OF_REGIONS:
         return
-    known = "intersection, iou, ioa, iom, jaccard_distance"
+    known = ", ".join(_OF_REGIONS)
     raise TypeError(f"{measure.variant} is defined for upright boxes; for {type(region).__name__} there are {known}")

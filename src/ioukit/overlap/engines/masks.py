@@ -1,4 +1,4 @@
-"""Overlaps of masks, from the pixels that both have."""
+"""The engine of `Masks`: overlaps from the pixels that two masks have in common."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["check_same_sizes", "elementwise", "pairs", "pairwise"]
 def pairwise(
     measure: str, first: Masks, second: Masks, threads: int, crowd: NDArray[np.bool_] | None = None
 ) -> FloatArray:
-    """(N, M); where ``crowd`` (M,) is true, the intersection over the area of the first."""
+    """(N, M) overlaps; where ``crowd`` (M,) is true, the intersection over the area of the first mask."""
     check_same_sizes(first, second)
     out = np.zeros((len(first), len(second)))
     _core.masks_pairwise(measure, *first._parts, *second._parts, crowd, False, out, threads)
@@ -28,7 +28,7 @@ def pairwise(
 
 
 def elementwise(measure: str, first: Masks, second: Masks, threads: int) -> FloatArray:
-    """(N,); each mask must have the size of the one at its place."""
+    """(N,) overlaps; each mask must have the size of its counterpart."""
     other = np.flatnonzero((first._sizes != second._sizes).any(axis=1))
     if other.size:
         _refuse(first, int(other[0]), second, int(other[0]))
@@ -38,14 +38,14 @@ def elementwise(measure: str, first: Masks, second: Masks, threads: int) -> Floa
 def pairs(
     measure: str, first: Masks, second: Masks, rows: NDArray[np.int64], columns: NDArray[np.int64], threads: int
 ) -> FloatArray:
-    """(P,), of the masks of ``first`` at ``rows`` with those of ``second`` at ``columns``."""
+    """(P,) overlaps of the masks ``first[rows]`` with the masks ``second[columns]``."""
     check_same_sizes(first, second)
     rows, columns = (np.ascontiguousarray(positions, np.int64) for positions in (rows, columns))
     return _core.masks_pairs(measure, *first._parts, *second._parts, rows, columns, threads)
 
 
 def check_same_sizes(first: Masks, second: Masks) -> None:
-    """Refuses masks that are not all of one size: their pixels are not those of one image."""
+    """Raises `ValueError` unless all masks have one size, as masks of one image do."""
     if not (len(first) and len(second)):
         return
     other = np.flatnonzero((second._sizes != first._sizes[0]).any(axis=1))

@@ -1,4 +1,4 @@
-"""Overlaps of polygons in native code: of two convex ones in one pass, of others by cuts and fans of triangles."""
+"""The engine of `Polygons`: native code for two convex polygons in one pass, for others by cuts and triangles."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["check", "elementwise", "pairs", "pairwise"]
 
 _NAMES = ("boxes1[{}]", "boxes2[{}]")  # what messages call a row of each set
-_CROSSED = 1e-9  # of its area a path may go around twice, or the wrong way: rounding does
-_MAYBE_FLAT = 1e-12  # of its squared diameter: an area below may be rounding alone
+_CROSSED = 1e-9  # a path may go around this part of its area twice, or the wrong way, because of rounding
+_MAYBE_FLAT = 1e-12  # an area below this part of the squared diameter may be rounding alone
 
 
 def pairwise(measure: str, first: Polygons, second: Polygons, threads: int) -> FloatArray:
-    """(N, M)."""
+    """(N, M) overlaps."""
     a, b = _sides(first, second)
     values = _core.polygon_pairwise(measure, *a.convex, *b.convex, threads)
     if len(a.concave) or len(b.concave):
@@ -38,7 +38,7 @@ def pairwise(measure: str, first: Polygons, second: Polygons, threads: int) -> F
 def elementwise(
     measure: str, first: Polygons, second: Polygons, threads: int, names: tuple[str, str] = _NAMES
 ) -> FloatArray:
-    """(N,); ``names`` is what messages call a row of each set."""
+    """(N,) overlaps; ``names`` is what messages call a row of each set."""
     a, b = _sides(first, second, names)
     values = _core.polygon_elementwise(measure, *a.convex, *b.convex, threads)
     at = np.flatnonzero(_any_concave(a, b, np.arange(len(first)), np.arange(len(first))))
@@ -48,7 +48,7 @@ def elementwise(
 
 
 def pairs(measure: str, first: Polygons, second: Polygons, rows: Rows, columns: Rows, threads: int) -> FloatArray:
-    """(P,) of the polygons at these positions."""
+    """(P,) overlaps of the polygons ``first[rows]`` with the polygons ``second[columns]``."""
     a, b = _sides(first, second)
     rows, columns = (np.ascontiguousarray(positions, np.int64) for positions in (rows, columns))
     values = _core.polygon_pairs(measure, *a.convex, *b.convex, rows, columns, threads)
@@ -64,7 +64,7 @@ def check(polygons: Polygons, name: str) -> None:
 
 
 class _Side:
-    """One set: all of it, its convex polygons alone, and which are neither convex nor without an area."""
+    """One set of polygons: all of them, the convex ones alone, and the rows of those that are concave."""
 
     def __init__(self, polygons: Polygons, name: str) -> None:
         self.all = np.asarray(polygons.vertices, np.float64), polygons.offsets
@@ -74,7 +74,7 @@ class _Side:
         self.concave: Rows = np.flatnonzero(~self.is_convex)
         if not len(self.concave):
             return
-        # For the code of convex polygons the others are empty, and overlap nothing.
+        # In the arrays for convex polygons, all others are empty and overlap nothing.
         counts = np.where(self.is_convex, polygons.num_points, 0)
         kept = np.repeat(self.is_convex, polygons.num_points)
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -102,9 +102,9 @@ def _flat(polygons: Polygons) -> NDArray[np.bool_]:
 
 
 def _check_crossings(polygons: Polygons, rows: Rows, name: str) -> None:
-    """Refuses paths that cross themselves; those that only touch themselves enclose what their area says.
+    """Raises `ValueError` for a path that crosses itself. A path that only touches itself encloses its area.
 
-    Where a path goes around w times, w * w is w only for 0 and 1, and more for all others.
+    The area is the integral of the winding number w. The integral of w * w is larger, unless w is 0 or 1 everywhere.
     """
     some = polygons[rows]
     squared = _core.simple_polygon_squared_windings(np.asarray(some.vertices, np.float64), some.offsets)
@@ -113,7 +113,7 @@ def _check_crossings(polygons: Polygons, rows: Rows, name: str) -> None:
 
 
 def _any_concave(a: _Side, b: _Side, rows: Rows, columns: Rows) -> NDArray[np.bool_]:
-    """(P,) pairs with a concave polygon; one without an area overlaps nothing, also then."""
+    """(P,) whether a pair has a concave polygon, and both polygons have an area."""
     drawn = [side.is_convex.copy() for side in (a, b)]
     drawn[0][a.concave] = drawn[1][b.concave] = True
     convex = a.is_convex[rows] & b.is_convex[columns]
@@ -133,6 +133,6 @@ def _near(a: _Side, b: _Side) -> tuple[Rows, Rows]:
 
 
 def _simple(measure: str, a: _Side, b: _Side, rows: Rows, columns: Rows, threads: int) -> FloatArray:
-    """(P,) the measure of pairs of polygons of any shape."""
+    """(P,) the measure for pairs of polygons of any shape."""
     positions = (np.ascontiguousarray(rows, np.int64), np.ascontiguousarray(columns, np.int64))
     return _core.simple_polygon_pairs(measure, *a.all, a.is_convex, *b.all, b.is_convex, *positions, threads)

@@ -1,0 +1,22 @@
+"""Boxes, polygons and keypoints: one, or many, of each."""
+
+from ioukit.compat.docsaidkit.structures.box_and_polygon import JOIN_STYLE, Box, Polygon
+from ioukit.compat.docsaidkit.structures.boxes_and_polygons import Boxes, Polygons
+from ioukit.compat.docsaidkit.structures.keypoints import Keypoints, KeypointsList
+from ioukit.compat.docsaidkit.structures.modes import BoxMode
+from ioukit.compat.docsaidkit.structures.prepare import prepare_box, prepare_boxes, prepare_polygon, prepare_polygons
+
+__all__ = [
+    "JOIN_STYLE",
+    "Box",
+    "BoxMode",
+    "Boxes",
+    "Keypoints",
+    "KeypointsList",
+    "Polygon",
+    "Polygons",
+    "prepare_box",
+    "prepare_boxes",
+    "prepare_polygon",
+    "prepare_polygons",
+]

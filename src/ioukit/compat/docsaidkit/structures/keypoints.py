@@ -1,0 +1,234 @@
+"""`Keypoints` and `KeypointsList`: the points of one object, and of many objects."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ioukit._arrays import as_floats
+from ioukit._checks import check_finite
+from ioukit._optional import import_extra
+from ioukit.compat.docsaidkit.structures.modes import WithUnit, unit_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import ArrayLike
+    from typing_extensions import Self
+
+    from ioukit.typing import FloatArray
+
+__all__ = ["Keypoints", "KeypointsList"]
+
+Color = tuple[int, int, int]
+
+
+class _Points(WithUnit):
+    """Float32 numbers of shape (..., K, 2) or (..., K, 3): x, y and, as a third number, a visibility within [0, 2]."""
+
+    _ndim: ClassVar[int]
+    _array: FloatArray
+    _cmap: str
+    __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, so there is no hash
+
+    def _set(self, array: FloatArray, cmap: str, normalized: bool) -> None:
+        if array.size == 0 and array.ndim < self._ndim:
+            array = array.reshape(0, *([0] * (self._ndim - 2)), 2)
+        if array.ndim != self._ndim or array.shape[-1] not in (2, 3):
+            shape = "(N, K, 2 or 3)" if self._ndim == 3 else "(K, 2 or 3)"
+            raise ValueError(f"{type(self).__name__} must have shape {shape}, got {array.shape}")
+        if array.shape[-1] == 3 and not ((array[..., 2] >= 0) & (array[..., 2] <= 2)).all():
+            raise ValueError("the third number of a keypoint is its visibility, from 0 to 2")
+        self._array, self._cmap, self._normalized = np.array(array, np.float32), cmap, normalized
+        self.set_point_colors(cmap)
+
+    def _with(self, factor: Sequence[float], offset: Sequence[float], normalized: bool | None = None) -> Self:
+        """Coordinates times a factor plus an offset; the visibility stays."""
+        array = np.array(self._array)
+        array[..., :2] = array[..., :2] * np.array(factor, np.float32) + np.array(offset, np.float32)
+        made = self.__class__.__new__(self.__class__)
+        made._set(array, self._cmap, self._normalized if normalized is None else normalized)
+        return made
+
+    def numpy(self) -> FloatArray:
+        """The numbers, a copy that the caller may change."""
+        return np.array(self._array)
+
+    def to_list(self) -> Any:
+        """The numbers as Python floats."""
+        return self._array.tolist()
+
+    tolist = to_list
+
+    def copy(self) -> Self:
+        """A copy."""
+        return self._with((1, 1), (0, 0))
+
+    def shift(self, shift_x: float, shift_y: float) -> Self:
+        """The points moved by (shift_x, shift_y)."""
+        check_finite(shift_x=shift_x, shift_y=shift_y)
+        return self._with((1, 1), (shift_x, shift_y))
+
+    def scale(self, fx: float, fy: float) -> Self:
+        """The points with x multiplied by ``fx`` and y by ``fy``."""
+        check_finite(fx=fx, fy=fy)
+        return self._with((fx, fy), (0, 0))
+
+    def normalize(self, w: float, h: float) -> Self:
+        """The points in the unit of an image of this size; ValueError if they are normalized already."""
+        self._check_normalize(w, h)
+        return self._with((1 / w, 1 / h), (0, 0), normalized=True)
+
+    def denormalize(self, w: float, h: float) -> Self:
+        """The points in pixels of an image of this size; ValueError if they are in pixels already."""
+        self._check_denormalize(w, h)
+        return self._with((w, h), (0, 0), normalized=False)
+
+    @property
+    def point_colors(self) -> list[Color]:
+        """(red, green, blue) within [0, 255] for each of the K points."""
+        return list(self._colors)
+
+    def set_point_colors(self, cmap: str) -> None:
+        """Sets `point_colors` by a colour map: ``"rainbow"``, or the name of a map of Matplotlib (extra ``plots``)."""
+        count = self._array.shape[-2]
+        places = [k / max(count - 1, 1) for k in range(count)]
+        if cmap == "rainbow":
+            shares = [_rainbow(place) for place in places]
+        else:
+            matplotlib = import_extra("matplotlib", extra="plots", needed_by=f"the colour map {cmap!r}")
+            shares = [matplotlib.colormaps[cmap](place)[:3] for place in places]
+        self._cmap = cmap
+        self._colors: list[Color] = [(int(r * 255), int(g * 255), int(b * 255)) for r, g, b in shares]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both hold nearly the same numbers (``np.allclose``) in one unit."""
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        if self._normalized != other._normalized or self._array.shape != other._array.shape:
+            return False
+        return bool(np.allclose(self._array, other._array))
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __repr__(self) -> str:
+        unit = ", is_normalized=True" if self._normalized else ""
+        return f"{type(self).__name__}({self._array.tolist()}{unit})"
+
+
+class Keypoints(_Points):
+    """The K keypoints of one object.
+
+    Args:
+        array: (K, 2) x and y, or (K, 3) with a visibility within [0, 2]; or `Keypoints`.
+        cmap: The colour map of `point_colors`.
+        is_normalized: Whether the unit is the image; `Keypoints` keep their own.
+        normalized: The same flag, as DocsaidKit spells it.
+
+    Raises:
+        ValueError: If the shape does not fit, a visibility is out of range, or units contradict each other.
+    """
+
+    _ndim = 2
+
+    def __init__(
+        self,
+        array: Keypoints | ArrayLike,
+        cmap: str = "rainbow",
+        is_normalized: bool | None = None,
+        *,
+        normalized: bool | None = None,
+    ) -> None:
+        if isinstance(array, Keypoints):
+            self._set(array._array, cmap, unit_of(is_normalized, normalized, array._normalized))
+        else:
+            self._set(as_floats(array, "keypoints"), cmap, unit_of(is_normalized, normalized))
+
+    def __getitem__(self, item: Any) -> Any:
+        """A copy of the numbers of the selected points."""
+        return np.array(self._array[item])
+
+
+class KeypointsList(_Points):
+    """The K keypoints of each of N objects.
+
+    Args:
+        array: (N, K, 2) or (N, K, 3), a list of `Keypoints` of one length, or `KeypointsList`.
+        cmap: The colour map of `point_colors`.
+        is_normalized: Whether the unit is the image; `Keypoints` keep their own.
+        normalized: The same flag, as DocsaidKit spells it.
+
+    Raises:
+        ValueError: If the shape does not fit, a visibility is out of range, or units contradict each other.
+    """
+
+    _ndim = 3
+
+    def __init__(
+        self,
+        array: KeypointsList | Sequence[Keypoints] | ArrayLike,
+        cmap: str = "rainbow",
+        is_normalized: bool | None = None,
+        *,
+        normalized: bool | None = None,
+    ) -> None:
+        sources = []
+        if isinstance(array, KeypointsList):
+            sources, array = [array._normalized], array._array
+        elif isinstance(array, (list, tuple)):
+            if any(isinstance(item, Keypoints) for item in array):
+                of_rows = unit_of(is_normalized, normalized)
+                sources = [item._normalized if isinstance(item, Keypoints) else of_rows for item in array]
+            array = [item.tolist() if isinstance(item, Keypoints) else item for item in array]
+        self._set(as_floats(array, "keypoints"), cmap, unit_of(is_normalized, normalized, *sources))
+
+    @classmethod
+    def cat(cls, keypoints_lists: Sequence[KeypointsList]) -> KeypointsList:
+        """The keypoints of several lists, in order.
+
+        Raises:
+            TypeError: If an element is not a `KeypointsList`.
+            ValueError: If the sequence is empty, or units or numbers of points differ.
+        """
+        if not keypoints_lists:
+            raise ValueError("cat needs at least one KeypointsList")
+        for position, item in enumerate(keypoints_lists):
+            if not isinstance(item, KeypointsList):
+                raise TypeError(f"keypoints_lists[{position}] must be a KeypointsList, got {type(item).__name__}")
+        unit = unit_of(None, None, *(item._normalized for item in keypoints_lists))
+        shapes = {item._array.shape[1:] for item in keypoints_lists}
+        if len(shapes) > 1:
+            raise ValueError(f"all keypoints must have one shape, got {sorted(shapes)}")
+        arrays = np.concatenate([item._array for item in keypoints_lists])
+        return cls(arrays, keypoints_lists[0]._cmap, is_normalized=unit)
+
+    def __getitem__(self, item: Any) -> Any:
+        """`Keypoints` of an integer; `KeypointsList` of a slice, list, mask or index array."""
+        if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+            return Keypoints(self._array[item], self._cmap, self._normalized)
+        rows = item if isinstance(item, slice) else np.asarray(item)
+        return KeypointsList(self._array[rows], self._cmap, self._normalized)
+
+    def __setitem__(self, item: Any, value: Keypoints | KeypointsList | ArrayLike) -> None:
+        """Replaces the selected points.
+
+        Raises:
+            ValueError: If the new points are in another unit, or their visibility is out of range.
+        """
+        if isinstance(value, _Points):
+            unit_of(self._normalized, None, value._normalized)
+        numbers = value._array if isinstance(value, _Points) else as_floats(value, "keypoints")
+        changed = np.array(self._array)
+        changed[item] = numbers
+        self._set(changed, self._cmap, self._normalized)
+
+    def __iter__(self) -> Iterator[Keypoints]:
+        return (self[row] for row in range(len(self)))
+
+
+def _rainbow(place: float) -> tuple[float, float, float]:
+    """Red, green and blue of the rainbow of Matplotlib and of gnuplot (its formulas 33, 13 and 10)."""
+    return min(abs(2 * place - 0.5), 1.0), math.sin(math.pi * place), math.cos(math.pi / 2 * place)
