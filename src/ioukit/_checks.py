@@ -154,14 +154,16 @@ def check_threads(threads: int | None) -> int:
     return count
 
 
-def integer_column(name: str, values: object, count: int | None = None, *, per: str = "box") -> NDArray[np.int64]:
+def integer_column(
+    name: str, values: object, count: int | None = None, *, each: str = "one per box"
+) -> NDArray[np.int64]:
     """(N,) a column of integers as a contiguous int64 array.
 
     Args:
         name: What messages call the column.
         values: A NumPy array or a list of integers or bools.
         count: The length that the column must have; None for any length.
-        per: What the column has one number for, in the message about a wrong length.
+        each: What the message about a wrong length expects.
 
     Raises:
         ValueError: If the shape does not fit, or a number is above 2**63 - 1.
@@ -174,7 +176,7 @@ def integer_column(name: str, values: object, count: int | None = None, *, per: 
         raise TypeError(f"{name} must be integers, got dtype {column.dtype}")
     if column.ndim != 1 or count not in (None, len(column)):
         wanted = "(N,)" if count is None else f"({count},)"
-        raise ValueError(f"{name} must have shape {wanted}, one per {per}, got {column.shape}")
+        raise ValueError(f"{name} must have shape {wanted}, {each}, got {column.shape}")
     if column.dtype == np.uint64 and len(column) and int(column.max()) > np.iinfo(np.int64).max:
         raise ValueError(f"{name} hold {int(column.max())}, beyond 2**63 - 1")
     return np.ascontiguousarray(column, np.int64)

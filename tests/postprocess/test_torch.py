@@ -80,6 +80,18 @@ def test_the_way_of_a_device_gives_the_same_on_the_cpu(metric: Any, monkeypatch:
                 assert_array_equal(found.numpy(), wanted)
 
 
+def test_the_way_of_a_device_keeps_the_best_of_each_image() -> None:
+    boxes, scores = few_boxes(150)
+    batch = np.arange(150) % 3
+    rule = rule_of("iou", None, 0.3, "above")
+    for images in (None, batch, torch.from_numpy(batch).to(torch.int32)):
+        for max_keep in (0, 5, 1_000):
+            given = device_set(torch.from_numpy(boxes), torch.from_numpy(scores), None, images, format=None, check=True)
+            found = _array_api.survivors(given, rule, limits_of(None, max_keep))
+            wanted = nms(boxes, scores, 0.3, batch=None if images is None else batch, max_keep=max_keep)
+            assert_array_equal(found.numpy(), wanted)
+
+
 def test_the_way_of_a_device_on_random_sets() -> None:
     rng = np.random.default_rng(3)
     for number in range(200):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["GridCoding", "decode_grid"]
 
 GridCoding: TypeAlias = Literal["yolov3", "yolov5", "yolox", "ltrb"]
-"""What the four numbers are that a head predicts for a cell."""
+"""The coding of the four numbers that a head predicts for a cell."""
 
 
 def decode_grid(

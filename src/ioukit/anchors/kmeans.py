@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from ioukit._checks import check_choice
 from ioukit.overlap.shape import pairwise_shape_iou, sizes_of
 from ioukit.regions import Boxes
 
@@ -98,8 +99,7 @@ def fit_anchors(
     Reference: Redmon and Farhadi, YOLO9000: Better, Faster, Stronger, CVPR 2017, arXiv:1612.08242; Arthur and
     Vassilvitskii, k-means++: The Advantages of Careful Seeding, SODA 2007.
     """
-    if method not in {"kmeans", "genetic"}:
-        raise ValueError(f"unknown method {method!r}; choose from kmeans, genetic")
+    check_choice("method", method, get_args(FitMethod))
     table = _positive(sizes)
     wanted, different = operator.index(k), len(np.unique(table, axis=0))
     if not 1 <= wanted <= different:

@@ -79,7 +79,7 @@ def points_of(points: object, count: int, dtype: np.dtype[Any]) -> FloatArray:
 
 def labels_of(labels: object, objects: int, classes: int) -> NDArray[np.int64]:
     """(G,) classes of the objects, each at least 0 and below ``classes``."""
-    column = integer_column("labels", on_host(labels, "labels", _NO_VALUES), objects, per="object")
+    column = integer_column("labels", on_host(labels, "labels", _NO_VALUES), objects, each="one per object")
     wrong = np.flatnonzero((column < 0) | (column >= classes))
     if len(wrong):
         raise ValueError(f"labels[{wrong[0]}] is {column[wrong[0]]}, but scores has {classes} classes")

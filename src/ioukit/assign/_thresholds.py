@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from ioukit._checks import check_choice
 from ioukit.assign._inputs import finished
 from ioukit.assign._pairs import best_of_each, object_blocks
 from ioukit.assign.candidates import Candidates, Outcome
@@ -97,8 +98,7 @@ def match_rows(
     eligible: NDArray[np.bool_] | None = None,
 ) -> Assignment:
     """The assignment by the overlaps of each object, row by row, with all predictions."""
-    if low_quality not in get_args(LowQuality):
-        raise ValueError(f"unknown low_quality {low_quality!r}; choose from {', '.join(get_args(LowQuality))}")
+    check_choice("low_quality", low_quality, get_args(LowQuality))
     # -1 stands for a pair that may not be assigned: it is less than every overlap.
     best = np.full(count, -1, dtype)  # of all pairs; it decides what is background
     able, target = np.full(count, -1, dtype), np.full(count, -1, np.int64)  # of the pairs that may be assigned

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ioukit._checks import check_count, check_positive
+from ioukit._checks import check_choice, check_count, check_positive
 from ioukit._optional import import_extra
 from ioukit.assign._inputs import finished, labels_of, pair_of_sets, scores_of
 from ioukit.assign.candidates import Candidates, Outcome
@@ -85,8 +85,7 @@ def assign_hungarian(
 
     Reference: Carion et al., End-to-End Object Detection with Transformers, ECCV 2020, arXiv:2005.12872.
     """
-    if classification not in {"probability", "focal"}:
-        raise ValueError(f"unknown classification {classification!r}; choose from probability, focal")
+    check_choice("classification", classification, ("probability", "focal"))
     check_count(repeats=repeats)
     times = operator.index(repeats)
     width, height = _image_sides(predictions, objects, image_size)

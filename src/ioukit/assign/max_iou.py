@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from ioukit._checks import check_choice
 from ioukit.assign._inputs import boxes_of, floats_of, pair_of_sets
 from ioukit.assign._pairs import object_blocks
 from ioukit.assign._thresholds import LowQuality, Thresholds, covered, match_rows
@@ -82,8 +83,7 @@ def assign_max_iou(
     first, second = pair_of_sets(predictions, objects, format, check, ("predictions", "objects"))
     ignored = None
     if ignore_regions is not None:
-        if ignore_of not in {"predictions", "regions"}:
-            raise ValueError(f"unknown ignore_of {ignore_of!r}; choose from predictions, regions")
+        check_choice("ignore_of", ignore_of, ("predictions", "regions"))
         regions = boxes_of(ignore_regions, format, "ignore_regions", check).astype(first.dtype)
         ignored = covered(first, regions, ignore_ioa, of="second" if ignore_of == "predictions" else "first")
     return match_rows(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ioukit._checks import check_count, check_positive
+from ioukit._checks import check_choice, check_count, check_positive
 from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of
 from ioukit.assign._pairs import best_of_each, object_blocks, points_inside
 from ioukit.assign.candidates import Candidates, Outcome
@@ -116,8 +116,7 @@ def assign_simota(
 
     Reference: Ge et al., YOLOX: Exceeding YOLO Series in 2021, arXiv:2107.08430.
     """
-    if rule not in _RULES:
-        raise ValueError(f"unknown rule {rule!r}; choose from {', '.join(_RULES)}")
+    check_choice("rule", rule, tuple(_RULES))
     if objectness is not None and rule != "yolox":
         raise ValueError("objectness is for rule='yolox' alone: the other has no such score")
     check_count(top_k=top_k)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ioukit._checks import check_count
+from ioukit._checks import check_choice, check_count
 from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of
 from ioukit.assign._pairs import best_of_each, keepers, object_blocks, padded, points_inside
 from ioukit.assign.assignment import Assignment
@@ -113,8 +113,7 @@ def assign_task_aligned(
 
     Reference: Feng et al., TOOD: Task-aligned One-stage Object Detection, ICCV 2021, arXiv:2108.07755.
     """
-    if rule not in _RULES:
-        raise ValueError(f"unknown rule {rule!r}; choose from {', '.join(_RULES)}")
+    check_choice("rule", rule, tuple(_RULES))
     if strides is not None and rule != "v8":
         raise ValueError("strides are for rule='v8' alone: the other takes objects as they are")
     how = _RULES[rule]

@@ -30,6 +30,7 @@ Examples:
 """
 
 
+# The function is long because its signature is the command line, one argument per option.
 def filter_files(
     files: Annotated[list[Path], typer.Argument(metavar="DT...", help="Detections: COCO results, .json or .json.gz.")],
     *,

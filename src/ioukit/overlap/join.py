@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ioukit import _core
-from ioukit._checks import check_threads
+from ioukit._checks import check_threads, integer_column
 from ioukit._optional import import_extra
 from ioukit.overlap import _region_join
 from ioukit.overlap._arguments import corners
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OverlapPairs", "overlap_join"]
 
-_LARGEST_LABEL = np.iinfo(np.int64).max
 _MOST_BOXES = 2**31 - 1
 
 
@@ -227,13 +226,4 @@ def _both_labels(
 
 
 def _labels(name: str, labels: ArrayLike, boxes: FloatArray) -> NDArray[np.int64]:
-    array = np.asarray(labels)
-    if array.shape == (0,) and array.dtype == np.float64 and not isinstance(labels, np.ndarray):
-        array = array.astype(np.int64)  # an empty list has no dtype of its own
-    if array.dtype.kind not in "iub":
-        raise TypeError(f"{name} must be integers, got dtype {array.dtype}")
-    if array.shape != boxes.shape[:1]:
-        raise ValueError(f"{name} must have shape ({len(boxes)},), one label per box, got {array.shape}")
-    if array.dtype.kind == "u" and array.dtype.itemsize == 8 and array.size and int(array.max()) > _LARGEST_LABEL:
-        raise ValueError(f"{name} holds {int(array.max())}, beyond the largest label, 2**63 - 1")
-    return np.ascontiguousarray(array, np.int64)
+    return integer_column(name, labels, len(boxes), each="one label per box")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from ioukit.overlap._measure import METRICS, Measure, OverlapMetric, ioa
+from ioukit._checks import check_choice
+from ioukit.overlap._measure import Measure, OverlapMetric, measure_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -37,13 +38,6 @@ def condition(threshold: float, suppress: Suppress) -> str:
     return f"{'above' if suppress == 'above' else 'at or above'} {threshold:g}"
 
 
-_MEASURES = {
-    (metric, of): ioa(of or "second") if metric == "ioa" else Measure(metric)
-    for metric in METRICS
-    for of in ((None, "first", "second") if metric == "ioa" else (None,))
-}
-
-
 def rule_of(metric: str, of: str | None, iou_threshold: float, suppress: str) -> Rule:
     """The rule of these arguments of `nms`.
 
@@ -51,15 +45,8 @@ def rule_of(metric: str, of: str | None, iou_threshold: float, suppress: str) ->
         ValueError: If a name is unknown, or the threshold is outside the range of the metric.
         TypeError: If the threshold is not a number.
     """
-    measure = _MEASURES.get((metric, of))  # type: ignore[arg-type]
-    if measure is None:
-        if metric not in METRICS:
-            raise ValueError(f"unknown metric {metric!r}; choose from {', '.join(METRICS)}")
-        if metric == "ioa":
-            raise ValueError(f"unknown of={of!r}; choose from second, first")
-        raise ValueError(f"of={of!r} is for metric='ioa' alone, got metric={metric!r}")
-    if suppress not in ("above", "at_or_above"):
-        raise ValueError(f"unknown suppress {suppress!r}; choose from above, at_or_above")
+    measure = measure_of(metric, of)
+    check_choice("suppress", suppress, get_args(Suppress))
     try:
         threshold = float(iou_threshold)
     except (TypeError, ValueError):

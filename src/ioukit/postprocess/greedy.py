@@ -165,7 +165,7 @@ def _suppressed(
     check: bool,
     threads: int,
 ) -> Array | Suppression:
-    """The same by the pipeline for these arrays."""
+    """The result of `nms`, by the pipeline for this kind of arrays."""
     if isinstance(boxes, Regions) and not isinstance(boxes, Boxes):
         result = _regions.suppressed(region_set(boxes, scores, labels, batch), rule, limits, threads)
         return result if explain else restored(result.keep.copy(), scores)

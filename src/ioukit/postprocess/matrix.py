@@ -117,8 +117,8 @@ def fast_nms(
 ) -> Array:
     """The positions of the boxes that overlap no better box by more than the threshold, kept or not.
 
-    Unlike in greedy NMS, also a box that is removed removes others: of a chain of boxes only the first survives. The
-    survivors are a subset of those of `nms`. This is one round of `cluster_nms`.
+    Unlike in greedy NMS, a removed box removes others too, so only the first box of a chain survives. The survivors are
+    a subset of those of `nms`. This is one round of `cluster_nms`.
 
     Args:
         boxes: (N, 4) array, xyxy by default, in pixels or any other unit; nested lists or `Boxes`.
