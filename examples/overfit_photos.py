@@ -2,11 +2,11 @@
 
     python examples/overfit_photos.py PHOTOS [--out DIR]
 
-PHOTOS is a folder with the six images of COCO val2017 that `tests/data/coco_ccby_images/gt.json` lists (CC BY 2.0;
-their authors are in it, under `flickr_url`); val2017 itself will do. The network is trained with nothing changed at
-random and judged on the same photographs: AP50 should be 0.95 or more on the objects larger than 16 pixels, by which
-the shorter side of the box in the photograph is meant. Smaller ones are learnt too, but count neither for nor
-against, by COCO's own rule: their size, not their area, is what the area range is asked of.
+PHOTOS is a folder with the six images of COCO val2017 that `tests/data/coco_ccby_images/gt.json` lists (CC BY 2.0; the
+file names their authors under `flickr_url`), for example the folder val2017 itself. The network is trained without
+augmentation and evaluated on the same photographs. AP50 should be at least 0.95 on the objects larger than 16 pixels;
+the size of an object is the shorter side of its box in the photograph. Smaller objects are learnt too, but ignored in
+the evaluation, by COCO's rule for area ranges with the square of the size as the area.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LARGER = 16  # pixels
 
 
 def config_for(data: Data, *, side: int) -> Config:
-    """A small network whose anchors are those of these very boxes."""
+    """A small network with anchors fitted to the boxes of the data."""
     sides = np.concatenate([(one.boxes[:, 2:] - one.boxes[:, :2]) * side / max(one.size) for one in data.records])
     rows = [tuple(row) for row in np.round(fit_anchors(sides, 9, seed=1).anchors, 2).tolist()]
     return Config(
@@ -43,7 +43,7 @@ def config_for(data: Data, *, side: int) -> Config:
 
 
 def settings_for(epochs: int) -> Settings:
-    """An epoch is one step of all six; the mean of the weights is short, as the training is."""
+    """Each epoch is one step with all six images; the running mean of the weights is short because the training is."""
     return Settings(
         epochs=epochs, batch=6, warmup=10, ema=0.98, weight_decay=0.0, augmentation=NO_AUGMENTATION, plain_epochs=0,
         judge_every=epochs, device="cpu",
@@ -51,28 +51,28 @@ def settings_for(epochs: int) -> Settings:
 
 
 def larger_than(ground_truth: GroundTruth) -> GroundTruth:
-    """The same objects, with the square of the shorter side for an area."""
+    """The same objects, with the square of the shorter side as the area."""
     return dataclasses.replace(ground_truth, areas=ground_truth.boxes[:, 2:].min(axis=1) ** 2)
 
 
 def judge(network: Path, data: Data) -> Evaluation:
-    """On the objects larger than so many pixels."""
+    """Evaluates a network on the objects larger than `LARGER` pixels."""
     found = detections_of(load_model(network, "cpu"), data)
     protocol = COCO.replace(area_ranges={"all": (LARGER**2 + 1e-6, 1e10)})
     return evaluate(larger_than(data.ground_truth), found, protocol)
 
 
 def say(epoch: Epoch) -> None:
-    """A line every tenth step."""
+    """Prints a line every ten steps."""
     if epoch.epoch % 10 == 0:
         print(f"step {epoch.epoch}  loss {epoch.losses['total']:.3f}  {epoch.seconds:.0f} s", file=sys.stderr)
 
 
 def main() -> None:
-    """Trains and judges."""
+    """Trains and evaluates."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("photos", type=Path)
-    parser.add_argument("--out", type=Path, help="where the network is kept; by default nowhere")
+    parser.add_argument("--out", type=Path, help="folder for the network; by default it is not kept")
     parser.add_argument("--epochs", type=int, default=80)
     parser.add_argument("--side", type=int, default=416)
     options = parser.parse_args()

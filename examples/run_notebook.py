@@ -1,4 +1,4 @@
-"""Runs first_evaluation.ipynb from top to bottom and writes what came out back into it, or into another file.
+"""Runs first_evaluation.ipynb and writes the outputs into it, or into another file.
 
 python examples/run_notebook.py [file]; it needs `pip install 'ioukit[test]'`.
 """
@@ -15,7 +15,7 @@ NOTEBOOK = Path(__file__).parent / "first_evaluation.ipynb"
 
 
 def run(target: Path) -> None:
-    """Execute the notebook where it lies, without noting who ran it and when."""
+    """Executes the notebook in its own folder; the result holds no names and times of the run."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     where = {"metadata": {"path": NOTEBOOK.parent}}
     client = NotebookClient(notebook, timeout=120, record_timing=False, resources=where)

@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "ioukit"
 
 # Low to high: a file may import from its own layer's package and from every layer below.
 LAYERS = (
-    {"errors", "typing", "_core", "_checks", "_arrays", "_exports", "_optional", "_output"},
+    {"errors", "typing", "_boundary", "_core", "_checks", "_columns", "_arrays", "_exports", "_optional", "_output"},
     {"regions"},
     {"datasets"},
     {"overlap"},

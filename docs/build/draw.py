@@ -377,7 +377,7 @@ SIX = ["person", "chair", "book", "car", "bottle", "cup"]
 # The figures of docs/figures.md, as it says.
 EVALUATIONS: dict[str, Callable[[Evaluation], Axes]] = {
     "precision_recall": lambda e: plots.precision_recall_figure(e, classes=SIX),
-    "precision_recall_iou": lambda e: plots.precision_recall_figure(e, iou=None),
+    "precision_recall_iou": lambda e: plots.precision_recall_figure(e, iou_threshold="all"),
     "ap_by_iou": plots.ap_by_iou_figure,
     "ap_by_size": plots.ap_by_size_figure,
     "class_ap": plots.class_ap_figure,

@@ -1,6 +1,6 @@
-"""Writes docs/iou_in_yolo.md, one image on its whole way: `python docs/build/make_iou_in_yolo.py`.
+"""Writes docs/iou_in_yolo.md, which follows one image through a YOLO: `python docs/build/make_iou_in_yolo.py`.
 
-Everything but the words is computed here, by the library, from what a network said once (`docs/data/iou_in_yolo.npz`).
+The library computes all numbers here, from the recorded outputs of a network (`docs/data/iou_in_yolo.npz`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def scene() -> Scene:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """All that becomes of the image: P guesses, G objects, N candidates, D detections."""
+    """Everything on the way of the image: P predictions, G objects, N candidates, D detections."""
 
     scene: Scene
     names: list[str]  # (G,) of the objects, numbered
@@ -50,11 +50,11 @@ class Walk:
     raw: np.ndarray[Any, Any]  # (P, 5 + K)
     cells: np.ndarray[Any, Any]  # (P, 2)
     strides: np.ndarray[Any, Any]  # (P, 1)
-    own: np.ndarray[Any, Any]  # (P, 2) the anchor of each guess
+    own: np.ndarray[Any, Any]  # (P, 2) the anchor of each prediction
     boxes: np.ndarray[Any, Any]  # (P, 4) decoded, xyxy
     alike: np.ndarray[Any, Any]  # (G, 9) IoU of the shapes
     assignment: Assignment
-    candidate: np.ndarray[Any, Any]  # (N,) guesses
+    candidate: np.ndarray[Any, Any]  # (N,) predictions
     labels: np.ndarray[Any, Any]  # (N,) classes
     scores: np.ndarray[Any, Any]  # (N,)
     suppression: Suppression
@@ -62,7 +62,7 @@ class Walk:
 
     @property
     def kept(self) -> np.ndarray[Any, Any]:
-        """(D,) candidates that survive, by falling score."""
+        """(D,) candidates that survive, by descending score."""
         return self.suppression.keep
 
 
@@ -85,10 +85,10 @@ def walk() -> Walk:
     alike = pairwise_iou(np.hstack([-sides / 2, sides / 2]), np.hstack([-shapes / 2, shapes / 2]))
 
     scores = sigmoid(raw[:, 4:5]) * sigmoid(raw[:, 5:])  # (P, K)
-    guess, label = np.nonzero(scores >= SCORE)
-    suppression = nms(boxes[guess], scores[guess, label], iou_threshold=NMS_IOU, labels=label, explain=True)
+    prediction, label = np.nonzero(scores >= SCORE)
+    suppression = nms(boxes[prediction], scores[prediction, label], iou_threshold=NMS_IOU, labels=label, explain=True)
     kept = suppression.keep
-    found = boxes[guess[kept]].clip(0, size[0])
+    found = boxes[prediction[kept]].clip(0, size[0])
     ground_truth = GroundTruth.from_coco(
         {
             "images": [{"id": 1, "width": size[0], "height": size[1]}],
@@ -104,11 +104,12 @@ def walk() -> Walk:
     )  # fmt: skip
     detections = Detections.from_arrays(
         image_ids=np.ones(len(kept), np.int64), category_ids=label[kept].astype(np.int64),
-        boxes=np.hstack([found[:, :2], found[:, 2:] - found[:, :2]]), scores=scores[guess[kept], label[kept]],
+        boxes=np.hstack([found[:, :2], found[:, 2:] - found[:, :2]]), scores=scores[prediction[kept], label[kept]],
     )  # fmt: skip
     return Walk(
         drawn, [f"{k} {CLASSES[label]}" for k, label in enumerate(labels)], anchors, raw, cells, strides, own, boxes,
-        alike, assignment, guess, label, scores[guess, label], suppression, evaluate(ground_truth, detections),
+        alike, assignment, prediction, label, scores[prediction, label], suppression,
+        evaluate(ground_truth, detections),
     )  # fmt: skip
 
 
@@ -117,23 +118,25 @@ def sigmoid(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def by_detection(w: Walk, iou: float) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """(D,) whether each detection that is left is a true positive, and the object it matches or -1."""
+    """(D,) whether each detection is a true positive, and the object that it matches or -1."""
     table = w.evaluation.matches
     hit, of = np.zeros(len(w.kept), bool), np.full(len(w.kept), -1)
-    hit[table.detection], of[table.detection] = table.is_true_positive(iou), table.matched_ground_truth(iou)
+    rows, found = table.detections.row, table.matched_object(iou)
+    hit[rows] = table.is_true_positive(iou)
+    of[rows] = np.where(found >= 0, table.objects.row[found], -1)
     return hit, of
 
 
 def precision_recall(w: Walk, iou: float) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """(D,) each after so many detections of any class, best first."""
+    """(D,) precision and recall after each detection of any class, best first."""
     right = np.cumsum(by_detection(w, iou)[0])
     return right / np.arange(1, len(right) + 1), right / len(w.names)
 
 
 def example(w: Walk) -> int:
-    """The object whose cell is looked at: the one that its guess overlaps best."""
-    owners, guesses = w.assignment.pairs.T
-    return int(owners[elementwise_iou(w.boxes[guesses], w.scene.boxes[owners]).argmax()])
+    """The object of the worked example: the one with the best IoU with its prediction."""
+    owners, chosen = w.assignment.pairs.T
+    return int(owners[elementwise_iou(w.boxes[chosen], w.scene.boxes[owners]).argmax()])
 
 
 def cross_entropy(logit: Any, target: Any) -> Any:
@@ -141,18 +144,18 @@ def cross_entropy(logit: Any, target: Any) -> Any:
 
 
 def costs(w: Walk) -> dict[str, float]:
-    """The parts of the loss of the image, as `learning.py` adds them up."""
-    owners, guesses = w.assignment.pairs.T
-    pred, target = w.boxes[guesses], w.scene.boxes[owners]
+    """The parts of the loss of the image, as `learning.py` adds them."""
+    owners, chosen = w.assignment.pairs.T
+    pred, target = w.boxes[chosen], w.scene.boxes[owners]
     wanted = np.zeros(len(w.raw))
-    wanted[guesses] = elementwise_iou(pred, target)
+    wanted[chosen] = elementwise_iou(pred, target)
     classes = np.eye(len(CLASSES))[w.scene.labels[owners]]
-    count = len(guesses)
+    count = len(chosen)
     objectness = cross_entropy(w.raw[:, 4], wanted)
     return {
         "box": BOX * float(ciou_loss(pred, target, reduction="sum")) / count,
         "objectness": OBJECTNESS * objectness[~w.assignment.ignore].sum() / count,
-        "classes": CLASS * cross_entropy(w.raw[guesses, 5:], classes).sum() / count,
+        "classes": CLASS * cross_entropy(w.raw[chosen, 5:], classes).sum() / count,
     }
 
 
@@ -165,19 +168,21 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-HEAD = """# IoU in YOLO: one image on its whole way
+HEAD = """# IoU in YOLO: one image, step by step
 
-Written by `docs/build/make_iou_in_yolo.py`, which runs the library; only the network's answer was recorded, by
-`docs/build/record_iou_in_yolo.py`, so that the page needs no PyTorch. The network is a small YOLOv3 (a quarter of the
-channels, a third of the depth), trained for {minutes} on 320 drawn images; this image is one of the other 80:
+This page follows one image through a YOLO, from the grid to AP, and shows every use of IoU on the way. The network is a
+small YOLOv3 (a quarter of the channels, a third of the depth). It was trained for {epochs} epochs on 320 drawn images;
+the image of this page is one of the 80 others. These commands trained it and recorded its outputs:
 
 ```sh
 {commands}
 ```
 
-On those 80 it has an AP50 of 0.54: it is far from perfect, which is why there is something to see. Code that does
-each step in training is in
-`src/ioukit/torch/detector`: `decoding.py`, `learning.py`, `predict.py`.
+On those 80 images the network has an AP50 of 0.54. It is far from perfect, so this page can show its mistakes, too. The
+code of each step is in `src/ioukit/torch/detector`: `decoding.py`, `learning.py`, `predict.py`.
+
+`docs/build/make_iou_in_yolo.py` writes this page: it computes every number with the library, from the recorded outputs
+of the network, and so needs no PyTorch.
 """
 COMMANDS = """\
 ioukit make-shapes shapes --images 400 --seed 1 --size 192 --typeset
@@ -185,7 +190,7 @@ ioukit train shapes/data.yaml -o first --head anchor --width 0.25 --depth 0.34 -
 ioukit train shapes/data.yaml -o second --head anchor --width 0.25 --depth 0.34 --epochs 40 --mosaic 0.2 \\
   --weights first/last.safetensors
 python docs/build/record_iou_in_yolo.py second/last.safetensors"""
-MINUTES = "64 epochs"
+EPOCHS = 64
 
 
 def grid_section(w: Walk) -> str:
@@ -198,11 +203,11 @@ def grid_section(w: Walk) -> str:
     count = " + ".join(f"3 * {side} * {side}" for side in sides)
     return f"""## 1. The grid
 
-The image has 192 x 192 pixels. The network looks at it on three grids: cells of 8, 16 and 32 pixels, so
-{sides[0]} x {sides[0]}, {sides[1]} x {sides[1]} and {sides[2]} x {sides[2]} of them. Every cell makes three guesses,
-one an anchor: {count} = {len(w.raw):,} (at 416 x 416 it is 3 * (52 * 52 + 26 * 26 + 13 * 13) = 10,647). The cell
-that holds the centre of an object is the one that answers for it: column and row are the centre divided by the
-stride, rounded down.
+The image has 192 x 192 pixels. The network divides it into three grids with cells of 8, 16 and 32 pixels: the strides.
+That makes {sides[0]} x {sides[0]}, {sides[1]} x {sides[1]} and {sides[2]} x {sides[2]} cells. Every cell makes three
+predictions, one per anchor: {count} = {len(w.raw):,}. (At 416 x 416 pixels there are 3 * (52 * 52 + 26 * 26 + 13 * 13)
+= 10,647.) The cell that holds the centre of an object is responsible for it. Its column and row are the centre divided
+by the stride, rounded down.
 
 ![The image with its objects over the grid of stride 32](figures/yolo_grid.svg)
 
@@ -223,17 +228,18 @@ def anchor_section(w: Walk) -> str:
     common = float(np.minimum(sides, a).prod())
     return f"""## 2. The anchors: IoU of two shapes
 
-Three scales and nine anchors, and each object goes to one of them. Which? Put the object and the anchor on one
-centre and take their IoU: place does not matter yet, only shape. (The anchors themselves were found by k-means over
-the boxes of the data with 1 - IoU as the distance: `fit_anchors`. So IoU is at work before the first image is seen.)
+There are nine anchors, three per stride, and each object belongs to the anchor that is most like it. To find it, put
+object and anchor on one centre and compute their IoU: only the shape matters here, not the place. IoU is used even
+before the training: `fit_anchors` found these anchors by k-means over the boxes of the data, with 1 - IoU as the
+distance.
 
 {table(["object", *(f"{x:.0f} x {y:.0f}" for x, y in shapes)], rows)}
 
-By hand, for object {w.names[g]} of {sides[0]:g} x {sides[1]:g} and the anchor of {a[0]:.2f} x {a[1]:.2f}: both share
-min({sides[0]:g}, {a[0]:.2f}) * min({sides[1]:g}, {a[1]:.2f}) = {common:.1f} square pixels, and cover
-{sides.prod():g} + {a.prod():.1f} - {common:.1f} = {sides.prod() + a.prod() - common:.1f}, so IoU =
-{w.alike[g, best[g]]:.3f}. The first three anchors are those of stride 8, the next of 16, the last of 32: the best
-one also says which grid.
+By hand, for object {w.names[g]} of {sides[0]:g} x {sides[1]:g} and the anchor of {a[0]:.2f} x {a[1]:.2f}: the
+intersection is min({sides[0]:g}, {a[0]:.2f}) * min({sides[1]:g}, {a[1]:.2f}) = {common:.1f} square pixels, the union is
+{sides.prod():g} + {a.prod():.1f} - {common:.1f} = {sides.prod() + a.prod() - common:.1f}, so the IoU is
+{w.alike[g, best[g]]:.3f}. The first three anchors belong to stride 8, the next three to stride 16, the last three to
+stride 32. So the best anchor also decides the grid.
 
 ![Each object with the anchor that is most like it](figures/yolo_anchors.svg)
 """
@@ -241,38 +247,38 @@ one also says which grid.
 
 def assignment_section(w: Walk) -> str:
     rows = []
-    for owner, guess in sorted(w.assignment.pairs.tolist()):
-        now = elementwise_iou(w.boxes[guess], w.scene.boxes[owner])
-        column, row = w.cells[guess].astype(int)
+    for owner, prediction in sorted(w.assignment.pairs.tolist()):
+        now = elementwise_iou(w.boxes[prediction], w.scene.boxes[owner])
+        column, row = w.cells[prediction].astype(int)
         rows.append([
-            w.names[owner], f"{w.strides[guess, 0]:g}", numbers(w.own[guess], 1).replace(", ", " x "),
-            f"({column}, {row})", f"{guess:,}", f"{w.alike[owner].max():.2f}", f"{now:.2f}",
+            w.names[owner], f"{w.strides[prediction, 0]:g}", numbers(w.own[prediction], 1).replace(", ", " x "),
+            f"({column}, {row})", f"{prediction:,}", f"{w.alike[owner].max():.2f}", f"{now:.2f}",
         ])  # fmt: skip
     ignored = int(w.assignment.ignore.sum())
     nothing = len(w.raw) - ignored - len(rows)
     return f"""## 3. The assignment: who learns what
 
-`assign_yolov3` puts both together: the cell of the centre on the grid of the best anchor. This is the only guess of
-{len(w.raw):,} that learns the object.
+`assign_yolov3` combines both: it takes the cell of the centre on the grid of the best anchor. Of the {len(w.raw):,}
+predictions, only this one learns the object.
 
-{table(["object", "stride", "anchor", "cell", "number of the guess", "IoU of shapes", "IoU of the guess now"], rows)}
+{table(["object", "stride", "anchor", "cell", "prediction", "IoU of shapes", "IoU of the prediction now"], rows)}
 
-Here IoU comes a third time: {ignored} other guesses lie on an object with an IoU above 0.5. It would be unfair to teach
-them that there is nothing, and they are **ignored**; the remaining {nothing:,} learn that there is nothing.
+IoU is used a third time: {ignored} other predictions have an IoU above 0.5 with an object. They are nearly right, so
+they must not learn that they show background: they are **ignored**. The remaining {nothing:,} learn background.
 
 ```
 {w.assignment.explain(example(w))}
 ```
 
-![Which guesses learn which object, and which are ignored](figures/yolo_assignment.svg)
+![Which predictions learn which object, and which are ignored](figures/yolo_assignment.svg)
 """
 
 
 def loss_section(w: Walk) -> str:
     g = example(w)
-    guess = int(w.assignment.pairs[w.assignment.pairs[:, 0] == g, 1][0])
-    t, target, box = w.raw[guess], w.scene.boxes[g], w.boxes[guess]
-    (column, row), stride, anchor = w.cells[guess].astype(int), w.strides[guess, 0], w.own[guess]
+    prediction = int(w.assignment.pairs[w.assignment.pairs[:, 0] == g, 1][0])
+    t, target, box = w.raw[prediction], w.scene.boxes[g], w.boxes[prediction]
+    (column, row), stride, anchor = w.cells[prediction].astype(int), w.strides[prediction, 0], w.own[prediction]
     centre, size = (box[:2] + box[2:]) / 2, box[2:] - box[:2]
     tcentre, tsize = (target[:2] + target[2:]) / 2, target[2:] - target[:2]
     low, high = np.maximum(box[:2], target[:2]), np.minimum(box[2:], target[2:])
@@ -293,11 +299,11 @@ def loss_section(w: Walk) -> str:
         for k in range(len(CLASSES))
     ]
     total = costs(w)
-    return f"""## 4. The loss of one cell
+    return f"""## 4. The loss of one prediction
 
-The guess of object {w.names[g]} is number {guess:,}: cell ({column}, {row}), stride {stride:g}, anchor
-{anchor[0]:.2f} x {anchor[1]:.2f}. The network said {len(t)} numbers there: t = ({numbers(t[:4], 3)}) for the box,
-{t[4]:.3f} for objectness, and one a class.
+The prediction of object {w.names[g]} is number {prediction:,}: cell ({column}, {row}), stride {stride:g}, anchor
+{anchor[0]:.2f} x {anchor[1]:.2f}. The network outputs {len(t)} numbers for it: t = ({numbers(t[:4], 3)}) for the box,
+{t[4]:.3f} for objectness, and one per class.
 
 **From numbers to a box** (`decode_yolov3`):
 
@@ -308,33 +314,36 @@ w = exp({t[2]:.3f}) * {anchor[0]:.2f} = {size[0]:.3f}
 h = exp({t[3]:.3f}) * {anchor[1]:.2f} = {size[1]:.3f}
 ```
 
-So the box is ({numbers(box, 2)}), and the object ({numbers(target, 0)}).
+So the box of the prediction is ({numbers(box, 2)}). The box of the object is ({numbers(target, 0)}).
 
-**The box**: how well do they agree? CIoU is IoU less two penalties, for the distance of the centres and for the shape.
+**The box.** CIoU measures how well the two boxes agree: it is IoU minus two penalties, one for the distance of the
+centres and one for the shape.
 
 ```
-shared      {numbers(high - low, 3).replace(", ", " * ")} = {common:.3f}
-together    {size.prod():.3f} + {tsize.prod():.3f} - {common:.3f} = {union:.3f}
-IoU         {common:.3f} / {union:.3f} = {iou:.4f}
-distance    rho^2 / c^2 = {rho2:.4f} / {c2:.2f} = {rho2 / c2:.6f}
-shape       v = 4 / pi^2 * (atan({tsize[0]:g} / {tsize[1]:g}) - atan({size[0]:.3f} / {size[1]:.3f}))^2 = {v:.6f}
-            alpha = v / (1 - IoU + v) = {alpha:.6f}
-CIoU        {iou:.4f} - {rho2 / c2:.6f} - {alpha:.6f} * {v:.6f} = {ciou:.4f}
-loss        1 - CIoU = {1 - ciou:.4f}
+intersection  {numbers(high - low, 3).replace(", ", " * ")} = {common:.3f}
+union         {size.prod():.3f} + {tsize.prod():.3f} - {common:.3f} = {union:.3f}
+IoU           {common:.3f} / {union:.3f} = {iou:.4f}
+distance      rho^2 / c^2 = {rho2:.4f} / {c2:.2f} = {rho2 / c2:.6f}
+shape         v = 4 / pi^2 * (atan({tsize[0]:g} / {tsize[1]:g}) - atan({size[0]:.3f} / {size[1]:.3f}))^2 = {v:.6f}
+              alpha = v / (1 - IoU + v) = {alpha:.6f}
+CIoU          {iou:.4f} - {rho2 / c2:.6f} - {alpha:.6f} * {v:.6f} = {ciou:.4f}
+loss          1 - CIoU = {1 - ciou:.4f}
 ```
 
-**Objectness**: not 1 is wanted but the IoU of the box with its object, {iou:.4f}, so that the score says how good
-the box is. The cross entropy of sigmoid({t[4]:.3f}) = {p[4]:.4f} with it is {objectness:.4f}; it could not be less than
-{float(cross_entropy(np.log(iou / (1 - iou)), iou)):.4f}.
+**Objectness.** Its target is not 1 but the IoU of the box with its object, {iou:.4f}, so that the score tells how good
+the box is. The cross entropy of sigmoid({t[4]:.3f}) = {p[4]:.4f} with this target is {objectness:.4f}. The least
+possible value is {float(cross_entropy(np.log(iou / (1 - iou)), iou)):.4f}.
 
-**Classes**: a cross entropy each, wanting 1 for {CLASSES[label]} and 0 for the others.
+**Classes.** Each class has a cross entropy; the target is 1 for {CLASSES[label]} and 0 for the others.
 
-{table(["class", "t", "sigmoid(t)", "wanted", "cross entropy"], classes)}
+{table(["class", "t", "sigmoid(t)", "target", "cross entropy"], classes)}
 
-Together {entropies.sum():.4f}. The cell costs {BOX:g} * {1 - ciou:.4f} + {OBJECTNESS:g} * {objectness:.4f} +
-{CLASS:g} * {entropies.sum():.4f} = {BOX * (1 - ciou) + OBJECTNESS * objectness + CLASS * entropies.sum():.4f}. For
-the whole image the sums are divided by the {len(w.assignment.pairs)} pairs: box {total["box"]:.3f}, objectness
-{total["objectness"]:.3f} (with that of all guesses that learn there is nothing), classes {total["classes"]:.3f}.
+Their sum is {entropies.sum():.4f}. The loss of this prediction is {BOX:g} * {1 - ciou:.4f} + {OBJECTNESS:g} *
+{objectness:.4f} + {CLASS:g} * {entropies.sum():.4f} =
+{BOX * (1 - ciou) + OBJECTNESS * objectness + CLASS * entropies.sum():.4f}. For the whole image, the sums over all
+predictions are divided by the {len(w.assignment.pairs)} pairs of object and prediction: box {total["box"]:.3f},
+objectness {total["objectness"]:.3f} (which includes all predictions that learn background), classes
+{total["classes"]:.3f}.
 """
 
 
@@ -345,32 +354,31 @@ def nms_section(w: Walk) -> str:
         if s.reason[k] == "overlap" and len(said) < 6:
             said.append(s.explain(k))
     classes = len({int(label) for label in w.labels})
-    return f"""## 5. Decode: from {len(w.raw):,} guesses to {len(w.candidate)} candidates
+    return f"""## 5. Decoding: from {len(w.raw):,} predictions to {len(w.candidate)} candidates
 
-The same decoding for all guesses, and a score for every class: sigmoid(objectness) * sigmoid(class). Whatever has
-less than
-{SCORE:g} is left out: {len(w.candidate)} pairs of a box and a class remain, of {classes} classes. Neighbouring cells
-and anchors found the same things:
+All predictions are decoded in the same way. The score of each class is sigmoid(objectness) * sigmoid(class). Scores
+below {SCORE:g} are left out; {len(w.candidate)} pairs of box and class remain, of {classes} classes. Neighbouring cells
+and anchors have found the same objects:
 
-![What is left before NMS](figures/yolo_candidates.svg)
+![The candidates before NMS](figures/yolo_candidates.svg)
 
-## 6. NMS: IoU between guesses
+## 6. NMS: IoU between candidates
 
-Of two boxes of a class with an IoU above {NMS_IOU:g}, the better stays. {len(s)} become {len(s.keep)}; the first
-that go:
+Of two boxes of a class with an IoU above {NMS_IOU:g}, the one with the higher score is kept. Of the {len(s)} candidates
+{len(s.keep)} are kept. The first ones that are removed:
 
 ```
 {chr(10).join(said)}
 ```
 
-![What survives NMS](figures/yolo_survivors.svg)
+![The boxes that survive NMS](figures/yolo_survivors.svg)
 """
 
 
 def matching_section(w: Walk) -> str:
     rows = []
-    guess = w.candidate[w.kept]
-    overlap = pairwise_iou(w.boxes[guess].clip(0, 192), w.scene.boxes)
+    prediction = w.candidate[w.kept]
+    overlap = pairwise_iou(w.boxes[prediction].clip(0, 192), w.scene.boxes)
     hit50, of50 = by_detection(w, 0.5)
     hit75, _ = by_detection(w, 0.75)
     precision, recall = precision_recall(w, 0.5)
@@ -385,26 +393,27 @@ def matching_section(w: Walk) -> str:
     nothing = "All objects are found."
     if missed:
         nothing = f"Not found: {'; '.join(_unsure(w, g) for g in missed)}."
-    return f"""## 7. Matching: IoU with the truth
+    return f"""## 7. Matching: IoU with the ground truth
 
-By falling score, each detection takes the object of **its class** that is still free and that it overlaps most, if
-the IoU is at least the threshold: a true positive (TP). What takes none is a false positive (FP).
+From the highest score to the lowest, each detection is matched with the free object of **its class** with the largest
+IoU, if that IoU reaches the threshold. It is then a true positive (TP), and the object is no longer free. A detection
+without a match is a false positive (FP).
 
 {table(["", "class", "score", "nearest object (IoU)", "at 0.5", "at 0.75", "precision", "recall", "why"], rows)}
 
-Precision and recall are those after the detections so far, at 0.5. {nothing}
+Precision and recall are those of the detections up to this row, at the threshold 0.5. {nothing}
 
 ![True and false positives with their IoU](figures/yolo_matches.svg)
 """
 
 
 def _unsure(w: Walk, g: int) -> str:
-    """What became of the guess that was to find an object."""
-    guess = int(w.assignment.pairs[w.assignment.pairs[:, 0] == g, 1][0])
-    iou = float(elementwise_iou(w.boxes[guess], w.scene.boxes[g]))
-    score = float(sigmoid(w.raw[guess, 4]) * sigmoid(w.raw[guess, 5 + w.scene.labels[g]]))
+    """How near the prediction of an object that was not found came to it."""
+    prediction = int(w.assignment.pairs[w.assignment.pairs[:, 0] == g, 1][0])
+    iou = float(elementwise_iou(w.boxes[prediction], w.scene.boxes[g]))
+    score = float(sigmoid(w.raw[prediction, 4]) * sigmoid(w.raw[prediction, 5 + w.scene.labels[g]]))
     name = CLASSES[w.scene.labels[g]]
-    return f"{w.names[g]}, whose guess has an IoU of {iou:.2f} with it, but as {name} a score of {score:.3f}"
+    return f"{w.names[g]}. Its prediction has an IoU of {iou:.2f} with it, but a score of only {score:.3f} for {name}"
 
 
 def _why(w: Walk, d: int, overlap: Any, hit: Any, of: Any) -> str:
@@ -413,12 +422,12 @@ def _why(w: Walk, d: int, overlap: Any, hit: Any, of: Any) -> str:
     same = w.scene.labels == w.labels[w.kept[d]]
     near = overlap[d] >= 0.5
     if (same & near).any():
-        return "its object is taken: a duplicate"
+        return "a duplicate: its object is matched already"
     if near.any():
-        return "the right place, a wrong class"
+        return "the right place, the wrong class"
     if (same & (overlap[d] >= 0.1)).any():
-        return "the right class, too far off"
-    return "nothing of that is there"
+        return "the right class, too far away"
+    return "no such object here"
 
 
 def ap_section(w: Walk) -> str:
@@ -431,29 +440,31 @@ def ap_section(w: Walk) -> str:
     rows.append(["**mean**", "", "", *(f"**{summary[key]:.3f}**" for key in ("AP50", "AP75", "AP"))])
     return f"""## 8. AP: the threshold of IoU, ten times
 
-AP is the area below precision over recall, precision made never to rise again from the right, read off at 101
-recalls: for each class, and the mean of the classes that are there. AP50 asks for an IoU of 0.5, AP75 for 0.75, and
-COCO's AP is the mean over 0.5, 0.55, ..., 0.95, which rewards boxes that fit.
+AP is the area under the curve of precision over recall. First, the precision at each recall is replaced by the largest
+precision at this or any higher recall, so that the curve only falls. Then AP is the mean of the curve at 101 recalls:
+0, 0.01, ..., 1. It is computed for each class; the mean over the classes that have objects is the result. AP50 has an
+IoU threshold of 0.5, AP75 of 0.75. COCO's AP is the mean over the thresholds 0.5, 0.55, ..., 0.95, which rewards boxes
+that fit well.
 
 {table(["class", "objects", "detections", "AP50", "AP75", "AP"], rows)}
 
 ![Precision over recall at three thresholds](figures/yolo_precision_recall.svg)
 
-The figure has the detections of all classes in one row, best first.
+The figure ranks the detections of all classes together, by descending score.
 
 ## All uses of IoU
 
-| where | of what | which | decides | function |
+| step | boxes | measure | decides | function |
 | --- | --- | --- | --- | --- |
 | before training | boxes of the data | IoU of shapes | the anchors | `fit_anchors` |
-| assignment | objects and anchors | IoU of shapes | scale and anchor | `assign_yolov3` |
-| assignment | objects and guesses | IoU > 0.5 | which guesses are ignored | `assign_yolov3` |
-| loss | guess and its object | CIoU | how the box must move | `ciou_loss` |
-| loss | guess and its object | IoU | what objectness should say | `objectness_loss` |
-| NMS | guesses of a class | IoU > {NMS_IOU:g} | which guesses are one object | `nms` |
-| evaluation | detections and objects | IoU >= 0.5, ..., 0.95 | what is found | `evaluate` |
+| assignment | objects and anchors | IoU of shapes | stride and anchor of an object | `assign_yolov3` |
+| assignment | objects and predictions | IoU > 0.5 | which predictions are ignored | `assign_yolov3` |
+| loss | prediction and its object | CIoU | how the box must move | `ciou_loss` |
+| loss | prediction and its object | IoU | the target of objectness | `objectness_loss` |
+| NMS | candidates of a class | IoU > {NMS_IOU:g} | which candidates are one object | `nms` |
+| evaluation | detections and objects | IoU >= 0.5, ..., 0.95 | which objects are found | `evaluate` |
 
-Other rules for each line: [anchors](anchors.md), [assignment](assignment.md), [losses](losses.md), [NMS](nms.md).
+Other rules for each step: [anchors](anchors.md), [assignment](assignment.md), [losses](losses.md), [NMS](nms.md).
 """
 
 
@@ -462,12 +473,12 @@ def page() -> str:
     sections = (
         grid_section, anchor_section, assignment_section, loss_section, nms_section, matching_section, ap_section
     )  # fmt: skip
-    text = "\n".join([HEAD.format(commands=COMMANDS, minutes=MINUTES), *(section(w) for section in sections)])
+    text = "\n".join([HEAD.format(commands=COMMANDS, epochs=EPOCHS), *(section(w) for section in sections)])
     return "\n\n".join(map(_wrapped, text.rstrip("\n").split("\n\n"))) + "\n"
 
 
 def _wrapped(block: str) -> str:
-    """A paragraph in lines of 120; tables, programs, titles and figures as they are."""
+    """A paragraph in lines of 120 characters; tables, programs, titles and figures stay as they are."""
     if block.startswith(("|", "```", "#", "!")):
         return block
     for sign in "*+":  # at the beginning of a line it would be the mark of a list

@@ -10,8 +10,8 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from ioukit import evaluate, read_coco
-from ioukit.report import playground_page
+from ioukit import evaluate
+from ioukit.report import playground_page, write_report
 
 HERE = Path(__file__).parents[1] / "figures"
 EXAMPLE = HERE.parents[1] / "examples" / "coco_val2017_100"
@@ -44,5 +44,5 @@ if __name__ == "__main__":
         playground, report = Path(folder) / "playground.html", Path(folder) / "report.html"
         playground.write_text(playground_page(), encoding="utf-8")
         photograph(playground, "playground.png", selector="#boxes", choose="#choose-diou")
-        evaluate(*read_coco(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json")).report(report)
+        write_report(evaluate(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json"), report)
         photograph(report, "report.png", selector="#curves > .wrap")

@@ -1,9 +1,9 @@
-"""Writes docs/data/iou_in_yolo.npz, what a trained network answered for one image.
+"""Writes docs/data/iou_in_yolo.npz, the outputs of a trained network for one image.
 
     python docs/build/record_iou_in_yolo.py NETWORK
 
-The network was trained by what `docs/iou_in_yolo.md` says at its top. Needs PyTorch; all that is made of the file
-does not.
+The first lines of `docs/iou_in_yolo.md` have the commands that trained the network. This script needs PyTorch; what
+reads its file does not.
 """
 
 from __future__ import annotations

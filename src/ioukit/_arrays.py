@@ -25,6 +25,7 @@ __all__ = [
     "constant",
     "library_of",
     "namespace_of",
+    "on_host",
     "one_library",
     "recomputed",
     "shared_with_numpy",
@@ -156,6 +157,25 @@ def as_numpy(array: Array) -> NDArray[Any] | None:
         return values if values.dtype.kind in "fiub" else values.astype(np.float32)  # NumPy has no bfloat16
     values = array.get() if library == "cupy" else np.from_dlpack(array)
     return np.asarray(values)
+
+
+def on_host(data: Any, name: str, refusal: str) -> Any:
+    """The values where NumPy can read them: arrays of other libraries copied from their device, all else as it is.
+
+    Args:
+        data: An array of any library, a list, or an object that holds NumPy arrays, such as `Boxes`.
+        name: What the message calls it.
+        refusal: The message, after the name, for an array without values.
+
+    Raises:
+        TypeError: If there are no values to read, because a program is traced or a map runs.
+    """
+    if library_of(data) == "numpy":
+        return data
+    values = as_numpy(data)
+    if values is None:
+        raise TypeError(f"{name} {refusal}")
+    return values
 
 
 def constant(array: Array) -> Array:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from ioukit import _core
 from ioukit.typing import BoxFormat, FloatArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
     "check_boxes",
@@ -23,6 +26,7 @@ __all__ = [
     "check_positive",
     "check_threads",
     "check_window",
+    "integer_column",
     "largest_coordinate",
     "too_large",
 ]
@@ -148,3 +152,29 @@ def check_threads(threads: int | None) -> int:
     if count < 1:
         raise ValueError(f"threads must be at least 1, or None for all cores, got {threads}")
     return count
+
+
+def integer_column(name: str, values: object, count: int | None = None, *, per: str = "box") -> NDArray[np.int64]:
+    """(N,) a column of integers as a contiguous int64 array.
+
+    Args:
+        name: What messages call the column.
+        values: A NumPy array or a list of integers or bools.
+        count: The length that the column must have; None for any length.
+        per: What the column has one number for, in the message about a wrong length.
+
+    Raises:
+        ValueError: If the shape does not fit, or a number is above 2**63 - 1.
+        TypeError: If the values are not integers.
+    """
+    column = np.asarray(values)
+    if column.shape == (0,) and column.dtype == np.float64 and not isinstance(values, np.ndarray):
+        column = column.astype(np.int64)  # NumPy makes float64 of an empty list
+    if column.dtype.kind not in "iub":
+        raise TypeError(f"{name} must be integers, got dtype {column.dtype}")
+    if column.ndim != 1 or count not in (None, len(column)):
+        wanted = "(N,)" if count is None else f"({count},)"
+        raise ValueError(f"{name} must have shape {wanted}, one per {per}, got {column.shape}")
+    if column.dtype == np.uint64 and len(column) and int(column.max()) > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} hold {int(column.max())}, beyond 2**63 - 1")
+    return np.ascontiguousarray(column, np.int64)

@@ -6,6 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ioukit._boundary import (
+    BoxColumns,
+    DetectionColumns,
+    DrawingColumns,
+    MaskColumns,
+    ObjectColumns,
+    OutcomeColumns,
+    PairColumns,
+    RuleColumns,
+    SelectionColumns,
+)
 from ioukit.typing import FloatArray
 
 Ids = NDArray[np.int64]
@@ -22,47 +33,24 @@ def read_coco_detections(path: str, on_invalid: str, threads: int) -> dict[str, 
 def read_coco_ground_truth(path: str, on_invalid: str, threads: int) -> dict[str, Any]: ...
 def read_text(path: str) -> bytes: ...
 def unique_rows(source: str, array: str, ids: Ids, on_invalid: str) -> Ids | None: ...
-def known_detections(
-    source: str, image_ids: Ids, category_ids: Ids, known_images: Ids, known_categories: Ids, on_invalid: str
-) -> Ids | None: ...
+def known_detections(source: str, ids: tuple[Ids, Ids], known: tuple[Ids, Ids], on_invalid: str) -> Ids | None: ...
 def settle_annotations(
-    source: str, ids: Ids, image_ids: Ids, category_ids: Ids, known_images: Ids, known_categories: Ids, on_invalid: str
+    source: str, ids: tuple[Ids, Ids, Ids], known: tuple[Ids, Ids], on_invalid: str
 ) -> Ids | None: ...
+def read_coco_masks(
+    path: str, array: str, records: Ids, spans: NDArray[np.uint64], image_sizes: Floats, threads: int
+) -> MaskParts: ...
 def box_problem(boxes: Floats) -> tuple[int, str, str] | None: ...
 def match_detections(
-    source: str,
-    images: Ids,
-    selected_images: NDArray[np.bool_],
-    categories: Ids,
-    selected_categories: NDArray[np.bool_],
-    gt_images: Ids,
-    gt_categories: Ids,
-    gt_boxes: Floats,
-    gt_areas: Floats,
-    gt_crowd: NDArray[np.bool_],
-    gt_void: NDArray[np.bool_],
-    dt_images: Ids,
-    dt_categories: Ids,
-    dt_boxes: Floats,
-    dt_scores: Floats,
-    iou_thresholds: Floats,
-    areas: Floats,
-    max_detections: int,
-    class_agnostic: bool,
+    images: SelectionColumns,
+    categories: SelectionColumns,
+    objects: ObjectColumns,
+    detections: DetectionColumns,
+    regions: BoxColumns | MaskColumns | PairColumns,
+    rules: RuleColumns,
     threads: int,
 ) -> dict[str, Any]: ...
-def accumulate(
-    category: NDArray[np.uint32],
-    rank: NDArray[np.uint32],
-    score: Floats,
-    matched: NDArray[np.uint8],
-    ignored: NDArray[np.uint8],
-    num_ground_truth: NDArray[np.uint64],
-    num_thresholds: int,
-    recall_thresholds: Floats,
-    caps: NDArray[np.uint32],
-    threads: int,
-) -> dict[str, Any]: ...
+def accumulate(outcomes: OutcomeColumns, drawing: DrawingColumns, threads: int) -> dict[str, Any]: ...
 def first_invalid(boxes: FloatArray, corners: bool) -> int | None: ...
 def pairwise(
     variant: str,

@@ -1,21 +1,22 @@
-"""Files that appear whole or not at all, and text that shows what it holds."""
+"""Files and folders that appear whole or not at all, and text that shows what it holds."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["check_output", "printable", "write_whole"]
+__all__ = ["check_output", "printable", "whole_file", "whole_folder", "write_whole"]
 
 
 def printable(text: str) -> str:
-    """`text` with whatever a terminal would obey (escape codes, line breaks) or cannot show written as an escape."""
+    """`text` with an escape for each character that a terminal would obey, such as a line break, or cannot show."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
@@ -33,20 +34,92 @@ def check_output(path: Path, inputs: Iterable[Path]) -> None:
             raise ValueError(f"{path} is an input and would be overwritten")
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Writes a file beside `path` and renames it: `path` never holds half of it, whatever happens meanwhile."""
-    target = Path(os.path.realpath(path))  # a link goes on pointing where it points
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Writes a file, text as UTF-8 with the line breaks it has; `path` never holds half of it. See `whole_file`."""
+    with whole_file(path) as unfinished:
+        unfinished.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Gives the block a file to write, which becomes `path` if the block ends without an error.
+
+    The unfinished file stands in the folder of `path` and is renamed at the end, so that `path` holds the old content
+    or the whole new one at any time. After an error nothing is left of it, and `path` is as it was. The permissions are
+    those of ``open(path, "w")``: an existing file keeps its own, a new one gets what the umask allows. If `path` is a
+    link, the file that it points to is replaced. If it is a pipe or a device, the block writes to it directly.
+
+    Raises:
+        OSError: If the file cannot be written; it names `path`, never the unfinished file.
+    """
+    target = Path(os.path.realpath(path))
     if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-        target.write_text(text, encoding="utf-8")  # a pipe or /dev/null must not be replaced by a file
+        with _named(path, target):
+            yield target
         return
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    unfinished = _unfinished(target)
     try:
-        with open(beside, "x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
+        with _named(path, unfinished):
+            with open(unfinished, "xb") as file:  # only a new file shows what the umask allows
+                mode = os.fstat(file.fileno()).st_mode
+            if target.exists():
+                mode = target.stat().st_mode
+            yield unfinished
+            with open(unfinished, "rb+") as file:
+                os.fsync(file.fileno())
+            if unfinished.stat().st_mode != mode:
+                os.chmod(unfinished, stat.S_IMODE(mode))
+            os.replace(unfinished, target)
     except BaseException:
         with contextlib.suppress(OSError):
-            beside.unlink()
+            unfinished.unlink()
         raise
+
+
+@contextlib.contextmanager
+def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Gives the block an empty folder to fill, which becomes `path` if the block ends without an error.
+
+    After an error nothing is left of it, and no folder around it that was made for it.
+
+    Raises:
+        OSError: If there is something at `path` other than an empty folder, or a file cannot be written; it names
+            `path` or the file in it, never the unfinished folder.
+    """
+    target = Path(os.path.realpath(path))
+    unfinished = _unfinished(target)
+    missing = [folder for folder in target.parents if not folder.exists()]  # the deepest first
+    try:
+        with _named(path, unfinished):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.mkdir()
+            yield unfinished
+            if target.is_dir():
+                target.rmdir()  # Windows renames nothing to the name of a folder
+            os.replace(unfinished, target)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        for folder in missing:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def _unfinished(target: Path) -> Path:
+    """A name in the same folder that nothing has, however long the name of `target` is."""
+    return target.with_name(f".ioukit-{os.urandom(8).hex()}.tmp")
+
+
+@contextlib.contextmanager
+def _named(path: str | os.PathLike[str], unfinished: Path) -> Iterator[None]:
+    """Puts `path` into errors that name the unfinished file or, as those of a full disk, no file at all."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or isinstance(error.filename, int):
+            raise
+        name = None if error.filename is None else Path(os.fsdecode(error.filename))
+        if name is not None and name != unfinished and unfinished not in name.parents:
+            raise
+        shown = Path(path) if name is None else Path(path) / name.relative_to(unfinished)
+        raise OSError(error.errno, error.strerror, str(shown)) from None

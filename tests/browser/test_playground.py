@@ -188,7 +188,7 @@ def test_the_keyboard_alone_does_everything_else(opened: Callable[..., Page]) ->
     assert page.evaluate("document.activeElement.className") == "skip"
     while focused(page) != "object-box":
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.textContent") == "Wide against tall":
+        if page.evaluate("document.activeElement.textContent") == "Wide and tall":
             page.keyboard.press("Enter")
     assert boxes(page) == {"object": [4, 5, 16, 9], "detection": [8, 1, 12, 13]}
     tab_to(page, "chosen")
@@ -315,7 +315,7 @@ def test_it_learns_until_the_boxes_agree(opened: Callable[..., Page]) -> None:
     assert page.inner_text("#run") == "Let it learn"
     page.evaluate("for (let k = 0; k < 300; k += 1) document.getElementById('descend').click()")
     assert number(page, "#iou") > 0.9
-    until(page, "document.getElementById('announcement').textContent.startsWith('There is no way down')")
+    until(page, "document.getElementById('announcement').textContent.startsWith('There is no next step')")
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.title)

@@ -10,6 +10,7 @@ import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import score_curves
+from ioukit.report import write_report
 from support.browsing import assert_themes, pictured, serious_violations
 from support.report_cases import CASES, attacked, photographed
 
@@ -32,7 +33,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Evaluat
     folder, made = tmp_path_factory.mktemp("reports"), {}
     for number, (name, make) in enumerate(CASES.items()):
         evaluation, path = make(), folder / f"{number}.html"
-        evaluation.report(path)
+        write_report(evaluation, path)
         made[name] = evaluation, path
     return made
 
@@ -314,7 +315,7 @@ def test_light_and_dark_follow_the_system_and_the_switch(
 
 def test_attacks_stay_inert(open_page: OpenPage, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    attacked(tmp_path).report(path, title="<script>window.pwned = 1</script>", score_threshold=0.0)
+    write_report(attacked(tmp_path), path, title="<script>window.pwned = 1</script>", score_threshold=0.0)
     page = open_page(path)
     assert page.title().startswith("<script>window.pwned")
     elements = page.evaluate("() => document.querySelectorAll('script, iframe, img, a[href^=http]').length")
@@ -360,7 +361,7 @@ def test_odd_sizes_and_far_boxes_are_drawn(open_page: OpenPage, tmp_path: Path) 
     scores = [1e-300, 1e300, -1e300, 0.0, 5e-324, 0.5, 0.5]
     dt = [{"image_id": k, "category_id": 2, "bbox": [0, 0, 5, 5], "score": score} for k, score in enumerate(scores)]
     evaluation = evaluate(GroundTruth.from_coco(gt), Detections.from_coco(dt))
-    evaluation.report(tmp_path / "report.html", score_threshold=-1e300)
+    write_report(evaluation, tmp_path / "report.html", score_threshold=-1e300)
     page = open_page(tmp_path / "report.html", width=360)
     assert page.evaluate("() => document.documentElement.scrollWidth") == 360
     page.locator("#overlays input[value=labels]").check()
@@ -380,7 +381,7 @@ def test_photographs_are_shown(open_page: OpenPage, tmp_path: Path) -> None:
         evaluation.ground_truth.images.names[:], evaluation.ground_truth.images.sizes.astype(int).tolist(), strict=True
     ):
         image_module.new("RGB", (width, height), "teal").save(tmp_path / name)
-    evaluation.report(tmp_path / "report.html", tmp_path)
+    write_report(evaluation, tmp_path / "report.html", tmp_path)
     page = open_page(tmp_path / "report.html")
     assert page.locator("#gallery svg.photo image").count() == 6
     # Chromium has decoded it: the policy lets it in.

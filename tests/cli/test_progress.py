@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ioukit.cli._detector import progress
+from ioukit.cli._progress import progress
 from ioukit.cli._talk import Talk
 
 
@@ -42,6 +42,20 @@ LINES = [f"epoch {number}/2  total 2.000  AP 0.250  AP50 0.500  AP75 0.125  7 s"
 
 def test_plain_lines_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(io.StringIO(), monkeypatch).splitlines() == LINES
+
+
+def test_a_line_every_minute_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress(Talk(quiet=False), 2) as seen:
+        for step in range(1, 11):  # of 25 seconds each
+            now += 25
+            seen.step(1, step, 10, {"total": 1 / step})
+    assert stream.getvalue().splitlines() == [
+        "epoch 1/2  loss 0.333  step 3/10", "epoch 1/2  loss 0.167  step 6/10", "epoch 1/2  loss 0.111  step 9/10",
+    ]  # fmt: skip
 
 
 def test_a_bar_with_loss_and_time_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

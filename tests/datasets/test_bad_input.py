@@ -17,7 +17,7 @@ from support.plain_reader import read_plainly
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ioukit.datasets._columns import OnInvalid
+    from ioukit.datasets.columns._checks import OnInvalid
 
 GT: dict[str, Any] = {
     "images": [{"id": 1, "width": 640, "height": 480}, {"id": 2, "width": 640, "height": 480}],

@@ -123,7 +123,7 @@ def test_defaults_of_from_arrays() -> None:
         ({"boxes": [[0, 0, 1]]}, ValueError, r"boxes must have shape \(1, 4\), got \(1, 3\)"),
         ({"scores": [1, 2]}, ValueError, r"scores must have shape \(1,\), got \(2,\)"),
         ({"category_ids": [[1]]}, ValueError, r"category_ids must have shape \(1,\), got \(1, 1\)"),
-        ({"image_ids": ["a"]}, TypeError, "image_ids must be integers, got dtype"),
+        ({"image_ids": [None]}, TypeError, "image_ids must be integers, got dtype"),
         ({"image_ids": [0.5]}, ValueError, "image_ids must be integers, got 0.5 in row 0"),
         ({"image_ids": np.array([2**63], np.uint64)}, ValueError, "image_ids must fit 64 signed bits"),
         ({"scores": [np.nan]}, DatasetError, r"detections\[0\].score: expected a finite number, found nan"),

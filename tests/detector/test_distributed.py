@@ -64,12 +64,12 @@ folder, task = Path(sys.argv[1]), sys.argv[2]
 rank = int(os.environ["RANK"])
 
 
-class Seen(room._Run):
+class Seen(room.Run):
     def begin(self, resume):
         super().begin(resume)
         Seen.last = self
 
-room._Run = Seen
+room.Run = Seen
 
 
 def run(data, name, settings, config=CONFIG, **options):

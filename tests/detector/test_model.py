@@ -149,7 +149,7 @@ class TestConfig:
             ({"num_classes": 0}, "num_classes must be at least 1, got 0"),
             ({"head": "both"}, "unknown head 'both'; choose from anchor, free"),
             ({"image_size": (416, 400)}, r"image_size must be multiples of 32, got \(416, 400\)"),
-            ({"names": ("a",)}, "names must be one a class, got 1 for 80"),
+            ({"names": ("a",)}, "names must be one per class, got 1 for 80"),
             ({"anchors": (((1, 2),),)}, "anchors must be 3 lists of one length"),
         ],
     )

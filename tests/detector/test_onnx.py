@@ -16,8 +16,8 @@ import onnxruntime as runtime
 import torch
 
 from ioukit.torch.detector.decoding import decode
+from ioukit.torch.detector.export import export_onnx
 from ioukit.torch.detector.model import YOLO, Config
-from ioukit.torch.detector.predict import export_onnx
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 import sys
 from importlib.util import find_spec
@@ -24,13 +25,15 @@ from PIL import Image
 from ioukit import DatasetError
 from ioukit.datasets.shapes import CLASSES, make_shapes
 from ioukit.torch.detector.batches import NO_AUGMENTATION, Augmentation, Samples, collate, loader
-from ioukit.torch.detector.checkpoint import load_model, save_model
+from ioukit.torch.detector.checkpoint import load_model, save_model, save_state
 from ioukit.torch.detector.data import Data, read_coco_data, read_yolo_data
 from ioukit.torch.detector.decoding import decode, priors
+from ioukit.torch.detector.drawing import draw
 from ioukit.torch.detector.learning import ASSIGNERS, BOX_LOSSES, Learning
+from ioukit.torch.detector.log import to_tensorboard
 from ioukit.torch.detector.model import YOLO, Config
-from ioukit.torch.detector.predict import detections_of, draw, predict, to_coco
-from ioukit.torch.detector.train import Epoch, Settings, _to_tensorboard, train
+from ioukit.torch.detector.predict import detections_of, predict, to_coco
+from ioukit.torch.detector.train import Epoch, Settings, train
 from support.command import run_here
 
 if TYPE_CHECKING:
@@ -176,7 +179,7 @@ def _copy(folder: Path, tmp_path: Path) -> Path:
 
 class TestLearning:
     @pytest.mark.parametrize("head", ["anchor", "free"])
-    def test_perfect_guesses_cost_little(self, head: str, learn: Data) -> None:
+    def test_perfect_predictions_cost_little(self, head: str, learn: Data) -> None:
         """Boxes that are exactly right have no box loss, and decode to themselves."""
         batch = collate([_sample(learn, number) for number in range(4)])
         model = YOLO(config(head))
@@ -247,12 +250,12 @@ class TestDecoding:
     @pytest.mark.parametrize("head", ["anchor", "free"])
     def test_shapes(self, head: str) -> None:
         model = YOLO(config(head)).eval()
-        guesses = decode(model(torch.rand(2, 3, 64, 64)), model.config)
+        predictions = decode(model(torch.rand(2, 3, 64, 64)), model.config)
         count = 3 * 84 if head == "anchor" else 84
-        assert guesses.boxes.shape == (2, count, 4)
-        assert guesses.scores.shape == (2, count, len(CLASSES))
-        assert (guesses.boxes[..., 2:] >= guesses.boxes[..., :2]).all()
-        assert guesses.needs_nms == (head == "anchor")
+        assert predictions.boxes.shape == (2, count, 4)
+        assert predictions.scores.shape == (2, count, len(CLASSES))
+        assert (predictions.boxes[..., 2:] >= predictions.boxes[..., :2]).all()
+        assert predictions.needs_nms == (head == "anchor")
 
 
 SHORT = Settings(epochs=3, batch=4, lr=2e-3, warmup=0.5, plain_epochs=1, judge_every=2)
@@ -321,17 +324,17 @@ class TestTraining:
         module.SummaryWriter = SummaryWriter  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
         row = Epoch(3, 1.5, 0.25, {"total": 2.0}, {"AP": 0.5, "APl": float("nan")})
-        monkeypatch.setattr("ioukit.torch.detector.train.find_spec", lambda _: None)
-        _to_tensorboard(tmp_path, row)
+        monkeypatch.setattr("ioukit.torch.detector.log.find_spec", lambda _: None)
+        to_tensorboard(tmp_path, row)
         assert written == []
-        monkeypatch.setattr("ioukit.torch.detector.train.find_spec", lambda _: object())
-        _to_tensorboard(tmp_path, row)
+        monkeypatch.setattr("ioukit.torch.detector.log.find_spec", lambda _: object())
+        to_tensorboard(tmp_path, row)
         assert written == [("seconds", 1.5, 3), ("lr", 0.25, 3), ("total", 2.0, 3), ("AP", 0.5, 3)]
 
     def test_tensorboard_reads_what_was_written(self, tmp_path: Path) -> None:
         events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
         for number in (1, 2):
-            _to_tensorboard(tmp_path, Epoch(number, 1.0, 0.5, {"total": 2.0 / number}, {}))
+            to_tensorboard(tmp_path, Epoch(number, 1.0, 0.5, {"total": 2.0 / number}, {}))
         read = events.EventAccumulator(str(tmp_path / "tensorboard")).Reload()
         assert set(read.Tags()["scalars"]) == {"seconds", "lr", "total"}
         assert [(event.step, event.value) for event in read.Scalars("total")] == [(1, 2.0), (2, 1.0)]
@@ -343,6 +346,36 @@ class TestTraining:
             train(learn, held_out, config(), tmp_path / "run", SHORT, resume=True)
         with pytest.raises(ValueError, match="epochs must be at least 1, got 0"):
             Settings(epochs=0)
+        with pytest.raises(ValueError, match="the device 'abacus' cannot be used: "):
+            train(learn, held_out, config(), tmp_path / "run", Settings(batch=4, device="abacus"))
+        with pytest.raises(ValueError, match="another shape: it has head 'free', not 'anchor'"):
+            train(learn, held_out, config(), tmp_path / "run", SHORT, start_from=YOLO(config("free")))
+        assert not (tmp_path / "run").exists()
+        (tmp_path / "file").touch()
+        with pytest.raises(ValueError, match="file is a file, expected a folder"):
+            train(learn, held_out, config(), tmp_path / "file", SHORT)
+
+    @pytest.mark.skipif(os.name == "nt", reason="permissions are those of POSIX")
+    def test_files_have_the_permissions_of_any_new_file(self, learn: Data, held_out: Data, tmp_path: Path) -> None:
+        train(learn, held_out, config(), tmp_path / "run", Settings(epochs=1, batch=16))
+        (tmp_path / "plain").touch()
+        modes = {path.name: path.stat().st_mode for path in (tmp_path / "run").iterdir() if path.is_file()}
+        assert modes == dict.fromkeys(modes, (tmp_path / "plain").stat().st_mode)
+
+    def test_a_state_that_cannot_be_written_is_an_error_about_the_file(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "state.pt").write_text("the old state")
+
+        def full(_: object, file: Path) -> None:
+            file.write_text("half")
+            raise RuntimeError("unexpected pos 576 vs 534")
+
+        monkeypatch.setattr("torch.save", full)
+        with pytest.raises(OSError, match=r"state\.pt cannot be written: unexpected pos 576"):
+            save_state({}, tmp_path / "state.pt")
+        assert (tmp_path / "state.pt").read_text() == "the old state"
+        assert [path.name for path in tmp_path.iterdir()] == ["state.pt"]
 
     def test_a_loss_that_is_not_finite_stops(self, learn: Data, held_out: Data, tmp_path: Path) -> None:
         with pytest.raises(FloatingPointError, match=r"the loss is (nan|inf) in epoch 1, step \d"):

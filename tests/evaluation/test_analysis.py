@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 import support.strategies  # noqa: F401 - the profile
 from evaluation.plain_analysis import f1, plain_curve, plain_matches, plain_matrix
 from ioukit import COCO, Detections, GroundTruth, evaluate, read_coco
-from ioukit.evaluation import KINDS, Outcome, confusion_matrix, match, outcomes, score_curves
+from ioukit.evaluation import ERROR_KINDS, Outcome, confusion_matrix, match, outcomes, score_curves
 from parity.random_data import random_case
+from support.data_rows import entries_in_data, errors_in_data, outcomes_in_data
 from support.paths import DATA
 
 SCORES = [0.1, 0.3, 0.5, 0.5, 0.9]
@@ -41,7 +42,7 @@ def scenes(draw: st.DrawFn) -> tuple[GroundTruth, Detections]:
 
 @given(scenes(), st.sampled_from([0.5, 0.75]))
 def test_curves_are_those_of_matching_anew_at_every_score(data: tuple[GroundTruth, Detections], iou: float) -> None:
-    curves = score_curves(match(*data), iou=iou)
+    curves = score_curves(match(*data), iou_threshold=iou)
     for category, curve in zip((1, 2, 3), curves.per_class, strict=True):
         points = plain_curve(*data, category, iou)
         columns = (curve.scores, curve.true_positives, curve.false_positives)
@@ -70,7 +71,7 @@ def test_outcomes_are_those_of_matching_the_rest(
 ) -> None:
     ground_truth, detections = data
     evaluation = evaluate(*data)
-    became = evaluation.outcomes(iou=iou, score_threshold=score)
+    became = outcomes_in_data(evaluation.matches, evaluation.outcomes(iou_threshold=iou, score_threshold=score))
     plain = plain_matches(*data, iou, believed=score, agnostic=False)
     assert became.matched_ground_truth.tolist() == plain.detection_match
     assert became.matched_detection.tolist() == plain.annotation_match
@@ -83,8 +84,8 @@ def test_outcomes_are_those_of_matching_the_rest(
         assert kind == (Outcome.IGNORED if ground_truth.crowd[row] else wanted)
 
     # The counts of the curve at that score, and their sums over images.
-    point = evaluation.score_curves(iou=iou).overall.at(score)
-    images = evaluation.per_image(iou=iou, score_threshold=score)
+    point = evaluation.score_curves(iou_threshold=iou).overall.at(score)
+    images = evaluation.per_image(iou_threshold=iou, score_threshold=score)
     counts = (point.true_positives, point.false_positives, point.false_negatives)
     assert tuple(int((became.detections == kind).sum()) for kind in (1, 2)) == counts[:2]
     assert tuple(int((became.ground_truth == kind).sum()) for kind in (1, 3)) == (counts[0], counts[2])
@@ -106,7 +107,8 @@ def test_outcomes_are_those_of_matching_the_rest(
 @given(scenes(), st.sampled_from([0.5, 0.75]), st.sampled_from([*SCORES, 2.0]))
 def test_the_matrix_is_that_of_its_rule(data: tuple[GroundTruth, Detections], iou: float, score: float) -> None:
     ground_truth, detections = data
-    matrix = confusion_matrix(*data, iou_threshold=iou, score_threshold=score)
+    table = match(*data, near=iou)
+    matrix = confusion_matrix(table, iou_threshold=iou, score_threshold=score)
     assert matrix.counts.tolist() == plain_matrix(*data, iou, score)
     # Every object once in its row, every detection that is not on a crowd once in its column.
     objects = [((ground_truth.category_ids == k) & ~ground_truth.crowd).sum() for k in (1, 2, 3)]
@@ -119,8 +121,9 @@ def test_the_matrix_is_that_of_its_rule(data: tuple[GroundTruth, Detections], io
     # Cells lead back to the data.
     sizes = [[len(matrix.cell(true, predicted)) for predicted in range(4)] for true in range(4)]
     assert sizes == matrix.counts.tolist()
+    entries = entries_in_data(table, matrix)
     for entry in range(len(matrix.true)):
-        g, d, image = matrix.ground_truth[entry], matrix.detection[entry], matrix.image_ids[matrix.image[entry]]
+        g, d, image = entries.ground_truth[entry], entries.detection[entry], matrix.image_ids[matrix.image[entry]]
         assert matrix.true[entry] == (ground_truth.category_ids[g] - 1 if g >= 0 else 3)
         assert matrix.predicted[entry] == (detections.category_ids[d] - 1 if d >= 0 else 3)
         assert g < 0 or ground_truth.image_ids[g] == image
@@ -131,14 +134,16 @@ def test_the_matrix_is_that_of_its_rule(data: tuple[GroundTruth, Detections], io
 @given(scenes())
 def test_kinds_of_errors_are_those_of_the_false_positives(data: tuple[GroundTruth, Detections]) -> None:
     evaluation = evaluate(*data)
-    errors, became = evaluation.error_kinds(), evaluation.outcomes()
+    found = evaluation.error_kinds()
+    errors = errors_in_data(evaluation.near_matches(), found)
+    became = outcomes_in_data(evaluation.matches, evaluation.outcomes())
     assert ((errors.detection_kind >= 0) == (became.detections == Outcome.FALSE_POSITIVE)).all()
     assert (became.ground_truth[errors.missed] == Outcome.FALSE_NEGATIVE).all()
-    assert all(errors.counts[kind] == (errors.detection_kind == k).sum() for k, kind in enumerate(KINDS[:-1]))
-    assert errors.counts["missed"] == errors.missed.sum()
+    assert all(found.counts[kind] == (errors.detection_kind == k).sum() for k, kind in enumerate(ERROR_KINDS[:-1]))
+    assert found.counts["missed"] == errors.missed.sum()
     about = errors.detection_ground_truth >= 0
     assert (data[0].image_ids[errors.detection_ground_truth[about]] == data[1].image_ids[about]).all()
-    np.testing.assert_equal(errors.ap, evaluation.summary["AP50"])
+    np.testing.assert_equal(found.ap, evaluation.summary["AP50"])
 
 
 @settings(max_examples=20)
@@ -149,34 +154,35 @@ def test_any_protocol_and_any_selection(seed: int) -> None:
     ground_truth, detections = GroundTruth.from_coco(case.gt), Detections.from_coco(case.dt)
     evaluation = evaluate(ground_truth, detections, COCO.replace(**case.protocol), **case.subset)
     table = evaluation.matches
-    for area in table.area_labels:
-        at = table.area_labels.index(area)
+    for at, area in enumerate(table.protocol.area_labels):
         iou = table.protocol.iou_thresholds[seed % len(table.protocol.iou_thresholds)]
-        curves = evaluation.score_curves(iou=iou, area=area)
+        curves = evaluation.score_curves(iou_threshold=iou, area_range=area)
         recall = evaluation.recall[table.protocol.iou_thresholds.index(iou), :, at, -1]
         last = [curve.recall[-1] if len(curve.recall) else curve.at(0).recall for curve in curves.per_class]
         np.testing.assert_array_equal(recall, last)
-        became = evaluation.outcomes(iou=iou, area=area)
+        became = outcomes_in_data(table, evaluation.outcomes(iou_threshold=iou, area_range=area))
         point = curves.overall.at(-math.inf)
         assert (became.detections == Outcome.TRUE_POSITIVE).sum() == point.true_positives
         assert (became.ground_truth == Outcome.TRUE_POSITIVE).sum() == point.true_positives
         assert (became.ground_truth == Outcome.FALSE_NEGATIVE).sum() == point.false_negatives
         assert (became.detections != Outcome.NOT_COUNTED).sum() == len(table)
-        images = evaluation.per_image(iou=iou, area=area)
-        assert images.num_ground_truth.sum() == table.num_ground_truth[:, at].sum()
-        errors = evaluation.error_kinds(iou_threshold=iou, area=area, background_threshold=min(0.1, iou))
+        images = evaluation.per_image(iou_threshold=iou, area_range=area)
+        assert images.num_ground_truth.sum() == table.num_objects[:, at].sum()
+        kinds = evaluation.error_kinds(iou_threshold=iou, area_range=area, background_threshold=min(0.1, iou))
+        errors = errors_in_data(evaluation.near_matches(min(0.1, iou)), kinds)
         assert ((errors.detection_kind >= 0) == (became.detections == Outcome.FALSE_POSITIVE)).all()
         assert (became.ground_truth[errors.missed] == Outcome.FALSE_NEGATIVE).all()
         precision = evaluation.precision[table.protocol.iou_thresholds.index(iou), :, :, at, -1]
         defined = precision[~np.isnan(precision)]
-        np.testing.assert_allclose(errors.ap, defined.mean() if defined.size else np.nan, rtol=1e-12)
-        assert (~np.isnan(table.matched_iou(iou, area)) == (table.matched_ground_truth(iou, area) >= 0)).all()
-        pairs = became.matched_ground_truth[table.detection] >= 0
-        np.testing.assert_array_equal(table.matched_iou(iou, area)[pairs], became.match_iou[table.detection][pairs])
+        np.testing.assert_allclose(kinds.ap, defined.mean() if defined.size else np.nan, rtol=1e-12)
+        assert (~np.isnan(table.matched_iou(iou, area)) == (table.matched_object(iou, area) >= 0)).all()
+        rows = table.detections.row
+        pairs = became.matched_ground_truth[rows] >= 0
+        np.testing.assert_array_equal(table.matched_iou(iou, area)[pairs], became.match_iou[rows][pairs])
     matrix = evaluation.confusion(score_threshold=-math.inf)
     evaluated = became.ground_truth != Outcome.NOT_COUNTED
     assert matrix.counts[:-1].sum() == (evaluated & ~ground_truth.crowd).sum()
-    assert sum(errors.counts.values()) - errors.counts["missed"] == (errors.detection_kind >= 0).sum()
+    assert sum(kinds.counts.values()) - kinds.counts["missed"] == (errors.detection_kind >= 0).sum()
 
 
 @settings(max_examples=20)
@@ -191,7 +197,7 @@ def test_tables_that_were_added_say_the_same(seed: int, data: st.DataObject) -> 
     parts = [match(*_part(case, images), protocol) for images in (first, [i for i in ids if i not in first])]
     whole = match(ground_truth, detections, protocol)
     iou = protocol.iou_thresholds[0]
-    mine, theirs = (score_curves(table, iou=iou).overall for table in (parts[0] + parts[1], whole))
+    mine, theirs = (score_curves(table, iou_threshold=iou).overall for table in (parts[0] + parts[1], whole))
     for name in ("scores", "true_positives", "false_positives"):
         assert getattr(mine, name).tolist() == getattr(theirs, name).tolist()
 
@@ -228,12 +234,12 @@ def test_scikit_learn_says_the_same(on: str) -> None:
     curves = evaluation.score_curves()
     counted, found = ~table.is_ignored(), table.is_true_positive()
     for k, curve in [*enumerate(curves.per_class), (-1, curves.overall)]:
-        rows = counted & ((table.category == k) | (k < 0))
+        rows = counted & ((table.detections.category == k) | (k < 0))
         never = curve.num_ground_truth - int(found[rows].sum())
         if not curve.num_ground_truth or not rows.any():
             continue
         truth = np.append(found[rows], np.ones(never, bool))
-        scores = np.append(table.score[rows], np.full(never, -1.0))
+        scores = np.append(table.detections.score[rows], np.full(never, -1.0))
         precision, recall, thresholds = metrics.precision_recall_curve(truth, scores)
         real = thresholds >= 0
         np.testing.assert_array_equal(thresholds[real][::-1], curve.scores)
@@ -256,19 +262,22 @@ def test_recall_is_that_of_the_evaluation() -> None:
         )
     )
     for t, iou in enumerate(COCO.iou_thresholds):
-        for a, area in enumerate(evaluation.matches.area_labels):
-            curves = evaluation.score_curves(iou=iou, area=area)
+        for a, area in enumerate(evaluation.protocol.area_labels):
+            curves = evaluation.score_curves(iou_threshold=iou, area_range=area)
             recall = [curve.at(-math.inf).recall for curve in curves.per_class]
             np.testing.assert_array_equal(recall, evaluation.recall[t, :, a, -1])
 
 
 def test_an_evaluation_of_tables_alone_says_what_it_lacks() -> None:
     evaluation = evaluate(GroundTruth.from_arrays(image_ids=[], category_ids=[], boxes=[]), _nothing())
-    bare = type(evaluation)(evaluation.matches, evaluation.curves, evaluation.counts)
+    bare = type(evaluation).from_table(evaluation.matches)
     assert bare.score_curves().overall.num_ground_truth == 0
-    for method in (bare.outcomes, bare.per_image, bare.confusion, bare.error_kinds):
-        with pytest.raises(ValueError, match="holds its match table alone, not the ground truth and detections"):
+    assert len(bare.outcomes().detections) == len(bare.per_image()) == 0
+    for method in (bare.confusion, bare.error_kinds):
+        with pytest.raises(ValueError, match=r"a match table alone, without the near pairs .* match with near=0.1"):
             method()
+    table = evaluation.near_matches()
+    assert type(evaluation).from_table(table).confusion().counts.sum() == 0
 
 
 def test_nothing_at_all() -> None:
@@ -279,7 +288,7 @@ def test_nothing_at_all() -> None:
         assert evaluation.confusion().counts.sum() == 0
         assert np.isnan(evaluation.per_image().f1).all()
         assert math.isnan(evaluation.error_kinds().ap)
-        assert len(outcomes(evaluation.matches, *data).detections) == 0
+        assert len(outcomes(evaluation.matches).detections) == 0
 
 
 def _nothing() -> Detections:

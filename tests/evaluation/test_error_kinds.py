@@ -10,17 +10,20 @@ import pytest
 
 from evaluation.small_scene import DT, GT
 from ioukit import COCO, Detections, Evaluation, GroundTruth, evaluate
-from ioukit.evaluation import KINDS, error_kinds, match
+from ioukit.evaluation import ERROR_KINDS, error_kinds, match
+from support.data_rows import errors_in_data
 
 
 def test_every_kind() -> None:
-    errors = evaluate(GT, DT).error_kinds()
-    named = [KINDS[kind] if kind >= 0 else "-" for kind in errors.detection_kind]
+    evaluation = evaluate(GT, DT)
+    errors = evaluation.error_kinds()
+    rows = errors_in_data(evaluation.near_matches(), errors)
+    named = [ERROR_KINDS[kind] if kind >= 0 else "-" for kind in rows.detection_kind]
     place, background = "localisation", "background"
     assert named == ["-", "duplicate", place, place, "classification", "both", background, "-", "-", background]
-    assert errors.detection_ground_truth.tolist() == [-1, 0, 1, 1, 2, 2, -1, -1, -1, -1]
-    assert errors.missed.tolist() == [False, False, False, True, False, False]
-    assert errors.counts == dict(zip(KINDS, [1, 2, 1, 1, 2, 1], strict=True))
+    assert rows.detection_ground_truth.tolist() == [-1, 0, 1, 1, 2, 2, -1, -1, -1, -1]
+    assert rows.missed.tolist() == [False, False, False, True, False, False]
+    assert errors.counts == dict(zip(ERROR_KINDS, [1, 2, 1, 1, 2, 1], strict=True))
     # Cats: right, right, then all wrong, of 3 objects: recall 2/3 with precision 1, 67 of 101 recalls. Dogs: nothing.
     assert errors.ap == pytest.approx(67 / 101 / 2)
     # The third cat is found by the better of two detections, the fourth of all; the other is left out.
@@ -47,10 +50,11 @@ def test_it_pickles() -> None:
 def test_without_classes_there_is_no_wrong_one() -> None:
     evaluation = evaluate(GT, DT, COCO.replace(class_agnostic=True))
     errors = evaluation.error_kinds()
-    place, right = KINDS.index("localisation"), -1
-    assert errors.detection_kind[[4, 5]].tolist() == [right, place]  # 3/7 of an object found by another
+    rows = errors_in_data(evaluation.near_matches(), errors)
+    place, right = ERROR_KINDS.index("localisation"), -1
+    assert rows.detection_kind[[4, 5]].tolist() == [right, place]  # 3/7 of an object found by another
     assert errors.counts["classification"] == errors.counts["both"] == 0
-    assert (errors.counts["missed"], errors.missed[3]) == (1, True)
+    assert (errors.counts["missed"], rows.missed[3]) == (1, True)
     assert errors.ap == evaluation.summary["AP50"]
     assert errors.delta_ap["missed"] == pytest.approx(_without_missed(evaluation, [0, 1, 2, 4, 5]) - errors.ap)
 
@@ -77,7 +81,7 @@ def test_a_threshold_of_one() -> None:
         image_ids=[1] * 3, category_ids=[1] * 3, boxes=[box, box, [0.0, 0.0, 10.0, 9.9]], scores=[0.9, 0.8, 0.7]
     )
     errors = evaluate(ground_truth, detections, COCO.replace(iou_thresholds=[1.0])).error_kinds(iou_threshold=1.0)
-    assert errors.detection_kind.tolist() == [-1, KINDS.index("duplicate"), KINDS.index("localisation")]
+    assert errors.detection_kind.tolist() == [-1, ERROR_KINDS.index("duplicate"), ERROR_KINDS.index("localisation")]
 
 
 @pytest.mark.parametrize(
@@ -94,15 +98,15 @@ def test_a_threshold_of_one() -> None:
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
-        error_kinds(match(GT, DT), GT, DT, **arguments)
+        error_kinds(match(GT, DT, near=0.1), **arguments)
 
 
 def test_other_sizes() -> None:
-    whole, table = evaluate(GT, DT).error_kinds(), match(GT, DT, COCO.replace(area_ranges={"tiny": (0, 50)}))
+    whole, table = evaluate(GT, DT).error_kinds(), match(GT, DT, COCO.replace(area_ranges={"tiny": (0, 50)}), near=0.1)
     with pytest.raises(ValueError, match="no area range 'all'; there are tiny"):
-        error_kinds(table, GT, DT)
+        error_kinds(table, area_range="all")
     # All objects are larger, and what matches nothing is so too.
-    errors = error_kinds(table, GT, DT, area="tiny")
-    assert errors.area == "tiny"
+    errors = error_kinds(table)
+    assert errors.area_range == "tiny"
     assert math.isnan(errors.ap)
     assert sum(errors.counts.values()) == 0 < sum(whole.counts.values())

@@ -39,15 +39,15 @@ def test_numbers_that_can_be_counted() -> None:
 
 def test_a_threshold_may_be_written_as_people_write_it() -> None:
     evaluation = evaluate(GT, DT)
-    assert evaluation.score_curves(iou=0.9).iou == 0.8999999999999999
+    assert evaluation.score_curves(iou_threshold=0.9).iou_threshold == 0.8999999999999999
     with pytest.raises(ValueError, match=r"no IoU threshold 0.4; there are 0.5, "):
-        evaluation.score_curves(iou=0.4)
+        evaluation.score_curves(iou_threshold=0.4)
     with pytest.raises(ValueError, match="iou must be a number, got nan"):
-        evaluation.score_curves(iou=math.nan)
+        evaluation.score_curves(iou_threshold=math.nan)
     with pytest.raises(TypeError, match=r"iou must be a number, got '0\.5'"):
-        evaluation.score_curves(iou="0.5")  # type: ignore[arg-type]
+        evaluation.score_curves(iou_threshold="0.5")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no area range 'tiny'; there are all, small"):
-        evaluation.score_curves(area="tiny")
+        evaluation.score_curves(area_range="tiny")
     with pytest.raises(ValueError, match="score must be a number, got nan"):
         evaluation.score_curves().overall.at(math.nan)
 

@@ -9,41 +9,42 @@ import pytest
 from evaluation.small_scene import DT, GT
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import Outcome, match, outcomes
+from support.data_rows import outcomes_in_data
 
 TP, FP, FN = Outcome.TRUE_POSITIVE, Outcome.FALSE_POSITIVE, Outcome.FALSE_NEGATIVE
 NOT, IGNORED = Outcome.NOT_COUNTED, Outcome.IGNORED
 
 
 def test_every_outcome() -> None:
-    became = evaluate(GT, DT).outcomes()
+    evaluation = evaluate(GT, DT)
+    became = outcomes_in_data(evaluation.matches, evaluation.outcomes())
     assert became.detections.tolist() == [TP, FP, FP, FP, FP, FP, FP, TP, IGNORED, FP]
     assert became.ground_truth.tolist() == [TP, FN, FN, FN, TP, IGNORED]
     assert became.matched_ground_truth.tolist() == [0, -1, -1, -1, -1, -1, -1, 4, 5, -1]
     assert became.matched_detection.tolist() == [0, -1, -1, -1, 7, 8]
     assert became.match_iou[[0, 7, 8]].tolist() == [80 / 120, 1.0, 1.0]
     assert math.isnan(became.match_iou[1])
-    assert repr(became) == "Outcomes(2 true positives, 7 false positives, 3 false negatives)"
+    assert repr(evaluation.outcomes()) == "Outcomes(2 true positives, 7 false positives, 3 false negatives)"
 
 
 def test_what_lies_below_the_score_finds_nothing() -> None:
-    became = evaluate(GT, DT).outcomes(score_threshold=0.96)
+    evaluation = evaluate(GT, DT)
+    became = outcomes_in_data(evaluation.matches, evaluation.outcomes(score_threshold=0.96))
     assert became.detections.tolist() == [NOT] * 7 + [TP, NOT, NOT]
     assert became.ground_truth.tolist() == [FN, FN, FN, FN, TP, IGNORED]
     assert became.matched_detection.tolist() == [-1, -1, -1, -1, 7, -1]
 
 
 def test_what_is_not_evaluated_does_not_count() -> None:
-    became = evaluate(GT, DT, images=[2], categories=["cat"]).outcomes()
+    evaluation = evaluate(GT, DT, images=[2], categories=["cat"])
+    became = outcomes_in_data(evaluation.matches, evaluation.outcomes())
     assert became.detections.tolist() == [NOT] * 7 + [TP, IGNORED, NOT]
     assert became.ground_truth.tolist() == [NOT] * 4 + [TP, IGNORED]
 
 
-def test_data_that_is_not_the_tables_is_refused() -> None:
-    table = match(GT, DT)
-    with pytest.raises(ValueError, match="the table was made of, 6 annotations and 10 detections, got 6 and 0"):
-        outcomes(table, GT, type(DT).from_arrays(image_ids=[], category_ids=[], boxes=[], scores=[]))
+def test_a_threshold_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="score_threshold must be a number, got nan"):
-        outcomes(table, GT, DT, score_threshold=math.nan)
+        outcomes(match(GT, DT), score_threshold=math.nan)
 
 
 def test_a_crowd_has_its_best_detection() -> None:
@@ -54,7 +55,8 @@ def test_a_crowd_has_its_best_detection() -> None:
         boxes=[[0, 0, 9, 9], [20, 0, 9, 9], [40, 0, 9, 9]],
         scores=[0.5, 0.9, 0.7],
     )
-    became = evaluate(crowd, detections).outcomes()
+    evaluation = evaluate(crowd, detections)
+    became = outcomes_in_data(evaluation.matches, evaluation.outcomes())
     assert became.matched_ground_truth.tolist() == [0, 0, 0]
     assert became.matched_detection.tolist() == [1]
     assert became.ground_truth.tolist() == [IGNORED]

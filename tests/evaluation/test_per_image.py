@@ -30,11 +30,10 @@ def test_numbers_that_can_be_counted() -> None:
 
 
 def test_outcomes_of_another_table_are_refused() -> None:
-    table, part = match(GT, DT), GT
-    became = outcomes(table, part, DT)
+    became = outcomes(match(GT, DT))
     empty = type(DT).from_arrays(image_ids=[], category_ids=[], boxes=[], scores=[])
     with pytest.raises(ValueError, match="expected the outcomes of this table, got those of another"):
-        per_image(became, match(GT, empty), GT, empty)
+        per_image(match(GT, empty), became)
 
 
 def test_of_equally_many_errors_the_lower_f1_then_the_lower_id_is_worse() -> None:

@@ -88,27 +88,30 @@ def test_a_protocol_adds_its_own_numbers() -> None:
     assert " Average Recall     (AR) @[ IoU=0.60:0.60 | area=  tiny | maxDets=300 ] = 1.000" in table
 
 
-def test_the_headline_is_at_100_detections_where_that_is_a_cap() -> None:
+def test_all_numbers_but_ar_per_cap_are_at_100_detections_where_that_is_a_cap() -> None:
+    """One cap for AP, AP50 and the sizes: the table once had AP at 100 detections above AP50 at 300."""
     count = 150
     boxes = [[20.0 * k, 0.0, 10.0, 10.0] for k in range(count)]
     same: dict[str, Any] = {"image_ids": [1] * count, "category_ids": [1] * count, "boxes": boxes}
     gt, dt = GroundTruth.from_arrays(**same), Detections.from_arrays(**same, scores=np.linspace(1, 0.5, count))
     summary = evaluate(gt, dt, COCO.replace(max_dets=[1, 100, 300])).summary
     assert summary["AP"] == pytest.approx(67 / 101)  # recalls up to 100 / 150
-    assert summary["AP50"] == pytest.approx(1)
-    assert evaluate(gt, dt, COCO.replace(max_dets=[1, 10, 300])).summary["AP"] == pytest.approx(1)
+    assert summary["AP50"] == pytest.approx(67 / 101)
+    assert (summary["AR100"], summary["AR300"]) == (pytest.approx(100 / 150), 1)
+    other = evaluate(gt, dt, COCO.replace(max_dets=[1, 10, 300])).summary
+    assert other["AP"] == other["AP50"] == pytest.approx(1)
 
 
 def test_matches_say_who_found_whom() -> None:
     table = match(GT, DT)
-    assert table.detection.tolist() == [0, 1, 2]
-    assert table.matched_ground_truth(0.5).tolist() == [0, -1, 1]
-    assert table.matched_ground_truth(0.95).tolist() == [-1, -1, 1]
+    assert table.detections.row.tolist() == [0, 1, 2]
+    assert table.matched_object(0.5).tolist() == [0, -1, 1]
+    assert table.matched_object(0.95).tolist() == [-1, -1, 1]
     assert table.is_true_positive(0.5, "all").tolist() == [True, False, True]
     # Among small objects the large ones are ignored: found or not, they count for nothing.
     assert table.is_ignored(0.5, "small").tolist() == [True, True, False]
-    assert table.pair_iou.tolist() == [0.8, 1.0]
-    assert table.num_ground_truth[:, 0].tolist() == [2, 1, 0]
+    assert table.pairs.iou.tolist() == [0.8, 1.0]
+    assert table.num_objects[:, 0].tolist() == [2, 1, 0]
     with pytest.raises(ValueError, match=r"no IoU threshold 0.4; there are 0.5"):
         table.is_true_positive(0.4)
     with pytest.raises(ValueError, match="no area range 'tiny'; there are all, small, medium, large"):

@@ -12,12 +12,13 @@ import pytest
 from evaluation.tidecv_reference import EXPECTED, PROTOCOL, SETS, Tide, plain, run_tidecv
 from ioukit import COCO, Detections, GroundTruth, evaluate, read_coco
 from ioukit.evaluation import error_kinds, match
+from support.data_rows import errors_in_data
 from support.paths import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ioukit.evaluation import ErrorKinds
+    from ioukit.evaluation import ErrorKinds, MatchTable
 
 RECORDED = load(EXPECTED)
 with_tidecv = pytest.mark.skipif(
@@ -53,8 +54,9 @@ def test_detections_on_crowds_are_no_errors() -> None:
     """tidecv sorts those too, and lets them become true positives."""
     evaluation = evaluate(*read_coco(*SETS["coco_ccby_images"]))
     ours, theirs = evaluation.error_kinds(), RECORDED["coco_ccby_images"]["as it is"]
-    ignored = evaluation.matches.detection[evaluation.matches.is_ignored()]
-    assert (ours.detection_kind[ignored] == -1).all()
+    kinds = errors_in_data(evaluation.near_matches(), ours).detection_kind
+    ignored = evaluation.matches.detections.row[evaluation.matches.is_ignored()]
+    assert (kinds[ignored] == -1).all()
     more = {kind: theirs["counts"][kind] - count for kind, count in ours.counts.items()}
     assert more.pop("missed") == -4
     assert sum(more.values()) == len(ignored) == 6
@@ -89,9 +91,10 @@ def random_data(rng: np.random.Generator, *, crowds: bool) -> tuple[GroundTruth,
     )
 
 
-def assert_agrees(ours: ErrorKinds, theirs: Tide) -> None:
-    assert ours.detection_kind.tolist() == theirs.detection_kind
-    assert ours.missed.tolist() == theirs.missed
+def assert_agrees(table: MatchTable, ours: ErrorKinds, theirs: Tide) -> None:
+    rows = errors_in_data(table, ours)
+    assert rows.detection_kind.tolist() == theirs.detection_kind
+    assert rows.missed.tolist() == theirs.missed
     assert ours.counts == theirs.counts
     assert ours.ap == pytest.approx(theirs.class_ap, abs=1e-12, nan_ok=True)
     if not math.isnan(ours.ap):
@@ -109,10 +112,9 @@ def test_random_data(seed: int) -> None:
     cap = int(rng.choice([1, 4, 100]))
     protocol = PROTOCOL.replace(iou_thresholds=[iou])
     arguments: dict[str, Any] = {"iou_threshold": iou, "background_threshold": background}
-    ours = error_kinds(
-        match(ground_truth, detections, protocol), ground_truth, detections, **arguments, max_dets_per_image=cap
-    )
-    assert_agrees(ours, run_tidecv(ground_truth, detections, iou=iou, background=background, cap=cap))
+    table = match(ground_truth, detections, protocol, near=background)
+    ours = error_kinds(table, **arguments, max_dets_per_image=cap)
+    assert_agrees(table, ours, run_tidecv(ground_truth, detections, iou=iou, background=background, cap=cap))
 
 
 @with_tidecv
@@ -122,12 +124,13 @@ def test_random_data_with_crowds(seed: int) -> None:
     left = plain(ground_truth, detections)
     if not len(left[0]) + len(left[1]):
         return
-    ours, theirs = evaluate(ground_truth, detections, PROTOCOL).error_kinds(), run_tidecv(*left)
+    table = match(ground_truth, detections, PROTOCOL, near=0.1)
+    ours, theirs = error_kinds(table), run_tidecv(*left)
     assert ours.counts == theirs.counts
-    kinds = ours.detection_kind
+    kinds = errors_in_data(table, ours).detection_kind
     table = match(ground_truth, detections)
     kept = np.ones(len(detections), np.bool_)
-    kept[table.detection[table.is_ignored()]] = False
+    kept[table.detections.row[table.is_ignored()]] = False
     assert kinds[kept].tolist() == theirs.detection_kind
     assert not (kinds[~kept] >= 0).any()
     if not math.isnan(ours.ap):
@@ -147,7 +150,8 @@ def test_what_is_recorded_is_what_tidecv_says(name: str) -> None:
 
 def test_the_recalls_of_coco_are_the_only_other_difference() -> None:
     data = read_coco(*SETS["coco_val2017_100"])
-    assert error_kinds(match(*data, COCO), *data).counts == error_kinds(match(*data, PROTOCOL), *data).counts
+    ours, theirs = (error_kinds(match(*data, protocol, near=0.1)) for protocol in (COCO, PROTOCOL))
+    assert ours.counts == theirs.counts
     different = [i for i in range(101) if COCO.recall_thresholds[i] != PROTOCOL.recall_thresholds[i]]
     assert len(different) == 10
     assert all(abs(COCO.recall_thresholds[i] - i / 100) < 2e-16 for i in different)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit import COCO, Detections, GroundTruth, read_coco
-from ioukit.evaluation import KINDS, match
+from ioukit.evaluation import ERROR_KINDS, match
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,9 @@ SETS = {
 PROTOCOL = COCO.replace(recall_thresholds=[i / 100 for i in range(101)])
 _NAMES = dict(
     zip(
-        ("ClassError", "BoxError", "OtherError", "DuplicateError", "BackgroundError", "MissedError"), KINDS, strict=True
+        ("ClassError", "BoxError", "OtherError", "DuplicateError", "BackgroundError", "MissedError"),
+        ERROR_KINDS,
+        strict=True,
     )
 )
 
@@ -87,7 +89,7 @@ def run_tidecv(
         if kind == "missed":
             missed[error.gt["_id"]] = True
         else:
-            kinds[error.pred["_id"]] = KINDS.index(kind)
+            kinds[error.pred["_id"]] = ERROR_KINDS.index(kind)
     objects = {category for category, count in run.ap_data.get_gt_positives().items() if count}
 
     def class_mean(data: Any) -> float:
@@ -125,7 +127,7 @@ def plain(ground_truth: GroundTruth, detections: Detections) -> tuple[GroundTrut
     """
     table = match(ground_truth, detections)
     dropped = np.zeros(len(detections), np.bool_)
-    dropped[table.detection[table.is_ignored(0.5)]] = True
+    dropped[table.detections.row[table.is_ignored(0.5)]] = True
     kept, objects = ~dropped, ~ground_truth.crowd
     order = np.lexsort((detections.image_ids, -detections.scores))
     scores = np.empty(len(order))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,11 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["STATS", "Reference", "run_pycocotools"]
+__all__ = ["STATS", "Reference", "run_pycocotools", "silenced"]
 
 STATS = ("AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl")
 
@@ -33,6 +34,14 @@ class Reference:
     table: str
 
 
+@contextlib.contextmanager
+def silenced() -> Iterator[None]:
+    """pycocotools prints its progress, and its masks (2.0.11) convert arrays in a way that NumPy warns about."""
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
 def run_pycocotools(
     ground_truth: Mapping[str, Any],
     detections: Sequence[Mapping[str, Any]],
@@ -44,15 +53,15 @@ def run_pycocotools(
     class_agnostic: bool = False,
     images: Sequence[int] | None = None,
     categories: Sequence[int] | None = None,
+    iou_type: str = "bbox",
 ) -> Reference:
-    """Evaluates boxes with pycocotools; the arguments are those of ioukit's protocol and of `ioukit.evaluate`."""
-    talk = io.StringIO()
-    with contextlib.redirect_stdout(talk):
+    """Evaluates with pycocotools; the arguments are those of ioukit's protocol and of `ioukit.evaluate`."""
+    with silenced():
         gt = COCO()
         gt.dataset = copy.deepcopy(ground_truth)
         gt.createIndex()
         dt = gt.loadRes(copy.deepcopy(list(detections))) if detections else _no_results(gt)
-        evaluation = COCOeval(gt, dt, "bbox")
+        evaluation = COCOeval(gt, dt, iou_type)
         params = evaluation.params
         if iou_thresholds is not None:
             params.iouThrs = np.array(iou_thresholds, dtype=np.float64)

@@ -16,6 +16,7 @@ from ioukit.evaluation import accumulate, match, summarise
 from parity.random_data import random_case
 from parity.same_bits import assert_same_bits
 from support.paths import DATA, load
+from support.same_columns import assert_same_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,10 +41,7 @@ def assert_same_curves(ours: Curves, expected: Curves) -> None:
 
 def assert_same_rows(ours: ioukit.MatchTable, expected: ioukit.MatchTable) -> None:
     """All columns but the rows in the source, which count through the parts of a sum."""
-    for field in ("image_ids", "num_ground_truth", "category", "image", "rank", "score", "matched", "ignored"):
-        np.testing.assert_array_equal(getattr(ours, field), getattr(expected, field), err_msg=field)
-    for field in ("pair_row", "pair_iou", "pair_matched"):
-        np.testing.assert_array_equal(getattr(ours, field), getattr(expected, field), err_msg=field)
+    assert_same_columns(ours, expected, but=("row", "sources"))
 
 
 def parts_of(ids: Iterable[int], count: int, rng: Random) -> list[list[int]]:
@@ -128,7 +126,7 @@ def test_any_number_of_threads_gives_the_same_bits(changes: dict[str, Any]) -> N
     ]
     for result in results[1:]:
         assert_same_rows(result.matches, results[0].matches)
-        np.testing.assert_array_equal(result.matches.detection, results[0].matches.detection)
+        np.testing.assert_array_equal(result.matches.detections.row, results[0].matches.detections.row)
         assert_same_curves(result.curves, results[0].curves)
         assert result.to_json() == results[0].to_json()
 
@@ -137,17 +135,18 @@ def test_matches_are_those_of_pycocotools(data: Data) -> None:
     gt, dt = data
     table = ioukit.evaluate(gt, dt).matches
     expected = load(VAL2014 / "expected_matches.json")["rows"]
-    position = {int(row): at for at, row in enumerate(table.detection)}
+    rows = table.detections
+    position = {int(row): at for at, row in enumerate(rows.row)}
     seen = 0
     for iou in (0.5, 0.75):
-        found, ignored = table.matched_ground_truth(iou), table.is_ignored(iou)
+        found, ignored = table.matched_object(iou), table.is_ignored(iou)
         for row in expected:
             at = [position[number - 1] for number in row["dt_ids"]]  # best first
-            assert table.rank[at].tolist() == list(range(len(at)))
-            assert table.score[at].tolist() == row["dt_scores"]
-            assert table.image_ids[table.image[at]].tolist() == [row["image_id"]] * len(at)
-            assert table.categories.ids[table.category[at]].tolist() == [row["category_id"]] * len(at)
-            ids = [int(gt.ids[i]) if i >= 0 else 0 for i in found[at]]
+            assert rows.rank[at].tolist() == list(range(len(at)))
+            assert rows.score[at].tolist() == row["dt_scores"]
+            assert table.image_ids[rows.image[at]].tolist() == [row["image_id"]] * len(at)
+            assert table.categories.ids[rows.category[at]].tolist() == [row["category_id"]] * len(at)
+            ids = [int(table.objects.id[i]) if i >= 0 else 0 for i in found[at]]
             assert ids == row[f"dt_matched_gt@{iou}"]
             assert ignored[at].tolist() == [bool(i) for i in row[f"dt_ignored@{iou}"]]
             seen += len(at)

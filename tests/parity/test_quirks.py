@@ -16,7 +16,7 @@ from support.paths import DATA, load, write_coco
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ioukit.datasets._columns import OnInvalid
+    from ioukit.datasets.columns._checks import OnInvalid
 
 CASES = {case["name"]: case for case in load(DATA / "coco_quirks" / "cases.json")["cases"]}
 EVALUATED = [name for name, case in CASES.items() if "error" not in case["expected"]]

@@ -16,7 +16,7 @@ from support.paths import write_coco
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ioukit.datasets._columns import OnInvalid
+    from ioukit.datasets.columns._checks import OnInvalid
 
 CHUNK = 200
 SEEDS = range(4_000)

@@ -15,6 +15,7 @@ from ioukit.evaluation import Evaluation, Outcome
 from ioukit.plots import boxes_figure, worst_images_figure
 from ioukit.plots._placing import place_labels
 from ioukit.plots.boxes import KINDS
+from support.data_rows import outcomes_in_data
 from support.evaluated_scenes import HARD_NAMES, SCENES, made
 
 pytest.importorskip("matplotlib", reason="the pictures need matplotlib: pip install 'ioukit[plots]'")
@@ -126,7 +127,7 @@ class TestPlaceLabels:
 class TestBoxes:
     def test_boxes_are_those_of_the_data(self) -> None:
         evaluation = scene("three classes")
-        became = evaluation.outcomes(score_threshold=0.3)
+        became = outcomes_in_data(evaluation.matches, evaluation.outcomes(score_threshold=0.3))
         truth, detections = evaluation.ground_truth, evaluation.detections
         assert truth is not None
         assert detections is not None
@@ -261,7 +262,7 @@ class TestBoxes:
             boxes_figure(evaluation, 1, image=np.zeros((2, 2, 2)))
         with pytest.raises(FileNotFoundError, match=r"missing\.png"):
             boxes_figure(evaluation, 1, image=tmp_path / "missing.png")
-        alone = Evaluation(evaluation.matches, evaluation.curves, evaluation.counts)
+        alone = Evaluation(evaluation.matches, evaluation.curves)
         with pytest.raises(ValueError, match="this evaluation holds its match table alone"):
             boxes_figure(alone, 1)
 

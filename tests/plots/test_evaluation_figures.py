@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ioukit import plots
-from ioukit.evaluation import COCO, KINDS
+from ioukit.evaluation import COCO, ERROR_KINDS
 from ioukit.plots import _drawing
 from ioukit.plots._drawing import THEMES, shorten, tint
 from ioukit.plots._reading import score_limits
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 DRAW: dict[str, Callable[..., Any]] = {
     "precision_recall_figure": plots.precision_recall_figure,
-    "precision_recall_figure at each IoU": lambda e, **o: plots.precision_recall_figure(e, iou=None, **o),
+    "precision_recall_figure at each IoU": lambda e, **o: plots.precision_recall_figure(e, iou_threshold="all", **o),
     "ap_by_iou_figure": plots.ap_by_iou_figure,
     "ap_by_size_figure": plots.ap_by_size_figure,
     "class_ap_figure": plots.class_ap_figure,
-    "class_ap_figure at 0.5": lambda e, **o: plots.class_ap_figure(e, iou=0.5, **o),
+    "class_ap_figure at 0.5": lambda e, **o: plots.class_ap_figure(e, iou_threshold=0.5, **o),
     "score_curves_figure": lambda e, **o: plots.score_curves_figure(e.score_curves(), **o),
     "confusion_figure": lambda e, **o: plots.confusion_figure(e.confusion(), **o),
     "confusion_figure of shares": lambda e, **o: plots.confusion_figure(e.confusion(), normalize="truth", **o),
@@ -232,7 +232,7 @@ def test_tints(strength: float, paper: str, thinned: str) -> None:
 class TestPrecisionRecall:
     def test_lines_are_the_curves(self) -> None:
         evaluation = scene("three classes")
-        lines = named(plots.precision_recall_figure(evaluation, iou=0.75).get_lines())
+        lines = named(plots.precision_recall_figure(evaluation, iou_threshold=0.75).get_lines())
         precision = evaluation.precision[5, :, :, 0, -1]
         assert set(lines) == {"mean", "class 0", "class 1", "class 2"}
         for k in range(3):
@@ -261,7 +261,7 @@ class TestPrecisionRecall:
 
     def test_a_line_at_each_threshold(self) -> None:
         evaluation = scene("eighty classes")
-        lines = named(plots.precision_recall_figure(evaluation, iou=None).get_lines())
+        lines = named(plots.precision_recall_figure(evaluation, iou_threshold="all").get_lines())
         assert list(lines) == [f"iou {iou:g}" for iou in COCO.iou_thresholds]
         means = [float(np.mean(line.get_ydata())) for line in lines.values()]
         shown = np.array([means[0], means[5], np.mean(means)])
@@ -272,7 +272,7 @@ class TestPrecisionRecall:
 
     def test_a_range_of_sizes(self) -> None:
         evaluation = scene("eighty classes")
-        ax = plots.precision_recall_figure(evaluation, area="small")
+        ax = plots.precision_recall_figure(evaluation, area_range="small")
         mean = named(ax.get_lines())["mean"].get_ydata()
         assert_allclose(mean, np.nanmean(evaluation.precision[0, :, :, 1, -1], axis=1))
         assert ax.get_xlabel() == "recall (small objects)"
@@ -286,8 +286,8 @@ class TestPrecisionRecall:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"iou": 0.52}, r"no IoU threshold 0.52; there are 0.5, 0.55"),
-            ({"area": "tiny"}, "no area range 'tiny'; there are all, small, medium, large"),
+            ({"iou_threshold": 0.52}, r"no IoU threshold 0.52; there are 0.5, 0.55"),
+            ({"area_range": "tiny"}, "no area range 'tiny'; there are all, small, medium, large"),
             ({"classes": ["catt"]}, "no category has the name 'catt'; did you mean 'cat'"),
         ],
     )
@@ -340,7 +340,7 @@ class TestAP:
 
     def test_of_classes_as_asked_for(self) -> None:
         evaluation = scene("eighty classes")
-        ax = plots.class_ap_figure(evaluation, classes=["dog", "person", "dog"], sort=False, iou=0.75)
+        ax = plots.class_ap_figure(evaluation, classes=["dog", "person", "dog"], sort=False, iou_threshold=0.75)
         assert [label.get_text() for label in ax.get_yticklabels()] == ["dog", "person"]
         person = evaluation.per_class[0].summary["AP75"]
         assert_allclose(named(ax.patches)["class 0"].get_width(), person)
@@ -348,7 +348,7 @@ class TestAP:
 
 class TestScoreCurves:
     def test_lines_and_the_best_point(self) -> None:
-        curves = scene("three classes").score_curves(iou=0.75)
+        curves = scene("three classes").score_curves(iou_threshold=0.75)
         for category, curve in ((None, curves.overall), ("dog", curves.per_class[1])):
             ax = plots.score_curves_figure(curves, category=category)
             lines = named(ax.get_lines())
@@ -435,7 +435,7 @@ class TestHistograms:
         wrong = ~right & ~table.is_ignored(0.5)
         parts = named(plots.score_histogram_figure(evaluation, bins=20, log=False).patches)
         for name, mask, sign in (("TP", right, 1), ("FP", wrong, -1)):
-            counts, edges = np.histogram(table.score[mask], 20, (0, 1))
+            counts, edges = np.histogram(table.detections.score[mask], 20, (0, 1))
             assert_array_equal(parts[name].get_data().values, sign * counts)
             assert_array_equal(parts[name].get_data().edges, edges)
         assert parts["TP"].get_hatch() != parts["FP"].get_hatch()
@@ -453,8 +453,10 @@ class TestHistograms:
     def test_of_a_class_and_a_size(self) -> None:
         evaluation = scene("eighty classes")
         table = evaluation.matches
-        ax = plots.score_histogram_figure(evaluation, classes=["dog"], area="large", iou=0.75, log=False)
-        count = int((table.is_true_positive(0.75, "large") & (table.category == 16)).sum())
+        ax = plots.score_histogram_figure(
+            evaluation, classes=["dog"], area_range="large", iou_threshold=0.75, log=False
+        )
+        count = int((table.is_true_positive(0.75, "large") & (table.detections.category == 16)).sum())
         assert named(ax.patches)["TP"].get_data().values.sum() == count
         assert f"true positives: {count}" in texts(ax)
 
@@ -468,8 +470,8 @@ class TestHistograms:
         assert detections is not None
         values = []
         for row in np.flatnonzero(table.is_true_positive(0.5)).tolist():
-            one = truth.boxes[table.matched_ground_truth(0.5)[row]]
-            other = detections.boxes[table.detection[row]]
+            one = truth.boxes[table.objects.row[table.matched_object(0.5)[row]]]
+            other = detections.boxes[table.detections.row[row]]
             values.append(iou_of(one, other))
         assert_array_equal(found.values, np.histogram(values, np.linspace(0.5, 1, 11))[0])
         assert_allclose(named(ax.get_lines())["median"].get_xdata(), np.median(values))
@@ -493,12 +495,12 @@ class TestErrorKinds:
         errors = scene("eighty classes").error_kinds()
         ax = plots.error_kinds_figure(errors)
         bars, words = named(ax.patches), named(ax.texts)
-        assert set(bars) == {*KINDS, "false_positive", "false_negative"}
+        assert set(bars) == {*ERROR_KINDS, "false_positive", "false_negative"}
         for name, bar in bars.items():
             assert bar.get_width() == errors.delta_ap[name]
             said = f"{errors.delta_ap[name]:.3f}"
             assert words[f"value of {name}"].get_text() == (
-                f"{said}  ({errors.counts[name]:,})" if name in KINDS else said
+                f"{said}  ({errors.counts[name]:,})" if name in ERROR_KINDS else said
             )
         assert bars["false_positive"].get_hatch()
         assert f"{errors.ap:.3f}" in ax.get_xlabel()

@@ -333,7 +333,7 @@ BOX = [[0, 0, 1, 1]]
         (([BOX], [[0.5]], []), {}, "labels_list must have one entry per model, 1, got 0"),
         (([BOX], [[0.5]]), {"weights": [1, 2]}, "weights must have one entry per model, 1, got 2"),
         (([BOX], [[0.5]]), {"weights": [0]}, "weights must be positive and finite, one per model, got [0]"),
-        (([BOX, BOX], [[0.5], [0.5, 0.5]]), {}, "scores_list[1] must have shape (1,), one score per box, got (2,)"),
+        (([BOX, BOX], [[0.5], [0.5, 0.5]]), {}, "scores_list[1] must have shape (1,), one per box, got (2,)"),
         (([BOX], [[float("inf")]]), {}, "scores_list[0][0] is inf"),
         (([BOX], [[2.0**401]]), {}, "scores_list[0] times its weight goes beyond 2**400"),
         (([BOX], [[0.5]]), {"iou_threshold": 1}, "iou_threshold must be at least 0 and below 1, got 1"),

@@ -123,7 +123,7 @@ def test_formats_and_empty_sets() -> None:
 @pytest.mark.parametrize(
     ("boxes", "scores", "options", "message"),
     [
-        ([[0, 0, 1, 1]], [0.5, 0.4], {}, "scores must have shape (1,), one score per box, got (2,)"),
+        ([[0, 0, 1, 1]], [0.5, 0.4], {}, "scores must have shape (1,), one per box, got (2,)"),
         ([[0, 0, 1, 1]], [float("nan")], {}, "scores[0] is nan: every score must be finite and at least 0"),
         ([[0, 0, 1, 1]], [-0.5], {}, "scores[0] is -0.5"),
         ([[1, 0, 0, 1]], [0.5], {}, "inverted, x2 < x1"),

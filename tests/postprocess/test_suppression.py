@@ -76,6 +76,7 @@ def test_words() -> None:
         result.explain(4)
     at = nms(boxes, [4, 3, 2, 1], iou_threshold=0.75, explain=True, suppress="at_or_above")
     assert at.explain(1).endswith("iou 0.75 is at or above 0.75")
+    assert (at.metric, at.iou_threshold, at.suppress, at.rule) == ("iou", 0.75, "at_or_above", "iou at or above 0.75")
     assert repr(nms([], [], iou_threshold=0.5, explain=True)) == "<Suppression: 0 of 0 kept; removed none>"
 
 

@@ -9,7 +9,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from ioukit import Boxes, nms, nms_padded
-from ioukit.postprocess import _traced
+from ioukit.postprocess import _array_api
+from ioukit.postprocess._inputs import device_set
+from ioukit.postprocess._options import limits_of
 from ioukit.postprocess._rule import rule_of
 from postprocess.plain import greedy, random_set, table
 
@@ -61,18 +63,19 @@ def test_bfloat16_is_compared_as_bfloat16() -> None:
 
 @pytest.mark.parametrize("metric", ["iou", "giou", "ciou", "ioa"])
 def test_the_way_of_a_device_gives_the_same_on_the_cpu(metric: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_traced, "_BLOCK", 16)
-    monkeypatch.setattr(_traced, "_PIECE", 7)
+    monkeypatch.setattr(_array_api, "_BLOCK", 16)
+    monkeypatch.setattr(_array_api, "_PIECE", 7)
     for count in (0, 1, 16, 17, 150):
         boxes, scores = few_boxes(count)
         labels = np.arange(count) % 2
         for threshold in (0.0, 0.31, 0.62):
             rule = rule_of(metric, None, threshold, "above")
-            for codes in ((), (torch.from_numpy(labels),)):
-                found = _traced.survivors(torch.from_numpy(boxes), torch.from_numpy(scores), codes, rule, 0.1, None)
+            for codes in (None, torch.from_numpy(labels)):
+                given = device_set(torch.from_numpy(boxes), torch.from_numpy(scores), codes, format=None, check=False)
+                found = _array_api.survivors(given, rule, limits_of(0.1, None))
                 wanted = nms(
                     boxes, scores, iou_threshold=threshold, metric=metric, score_threshold=0.1,
-                    labels=labels if codes else None,
+                    labels=None if codes is None else labels,
                 )  # fmt: skip
                 assert_array_equal(found.numpy(), wanted)
 
@@ -82,7 +85,8 @@ def test_the_way_of_a_device_on_random_sets() -> None:
     for number in range(200):
         boxes, scores = random_set(rng, [np.float32, np.float64][number % 2])
         rule = rule_of("iou", None, 0.25, "at_or_above")
-        found = _traced.survivors(torch.from_numpy(boxes), torch.from_numpy(scores), (), rule, None, "xyxy")
+        given = device_set(torch.from_numpy(boxes), torch.from_numpy(scores), format="xyxy", check=False)
+        found = _array_api.survivors(given, rule, limits_of(None, None))
         assert found.tolist() == greedy(table("iou", boxes), scores.tolist(), 0.25, at=True)
 
 

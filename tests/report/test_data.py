@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 
 from ioukit import COCO, Detections, GroundTruth, evaluate
-from ioukit.evaluation import KINDS, Outcome, score_curves
+from ioukit.evaluation import ERROR_KINDS, Evaluation, Outcome, score_curves
 from ioukit.report._curves import MOST_POSITIONS, slider_scores
 from ioukit.report._thumbnails import thumbnail
 from ioukit.report.data import report_data
+from support.data_rows import outcomes_in_data
 from support.report_cases import CASES, coco, drawn, photographed
 
 image_module = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'ioukit[report]'")
@@ -109,7 +110,7 @@ def test_the_worst_images_come_first_with_all_their_boxes() -> None:
     assert evaluation.detections is not None
     data = report_data(evaluation, score_threshold=0.5, worst=4)
     results = evaluation.per_image(score_threshold=0.5)
-    became = evaluation.outcomes(score_threshold=0.5)
+    became = outcomes_in_data(evaluation.matches, evaluation.outcomes(score_threshold=0.5))
     worst = results.worst(4)
     assert data.drawn["worst"] == list(range(len(worst)))
     for position, image in enumerate(worst.tolist()):
@@ -153,7 +154,7 @@ def test_ap_by_iou_and_by_size_are_those_of_the_evaluation() -> None:
     for row, letter, words in zip(
         data.sizes, ("", "s", "m", "l"), ("every size", "below 32²", "32² to 96²", "from 96²"), strict=True
     ):
-        point = score_curves(evaluation.matches, area=row.name).overall.at(best)
+        point = score_curves(evaluation.matches, area_range=row.name).overall.at(best)
         objects = point.true_positives + point.false_negatives
         assert row.words == words
         assert row.numbers == (
@@ -166,7 +167,7 @@ def test_ap_by_iou_and_by_size_are_those_of_the_evaluation() -> None:
 def test_the_tables_are_those_of_the_evaluation() -> None:
     evaluation = coco()
     data = report_data(evaluation)
-    assert {measure.key: value for measure, _, value in data.coco} == {
+    assert {measure.key: value for measure, *_, value in data.measures} == {
         key: f"{value:.3f}" for key, value in evaluation.summary.items()
     }
     assert data.class_columns[0] == "AP"
@@ -181,7 +182,7 @@ def test_the_tables_are_those_of_the_evaluation() -> None:
         assert shown["detections"].value == result.num_detections
         assert shown["at score"].value == (None if math.isnan(curve.best.score) else curve.best.score)
     kinds = evaluation.error_kinds()
-    assert {row.name.lower() for row in data.errors} == set(KINDS)  # TIDE's names
+    assert {row.name.lower() for row in data.errors} == set(ERROR_KINDS)  # TIDE's names
     assert sorted(row.numbers[0] for row in data.errors) == sorted(f"{count:,}" for count in kinds.counts.values())
     losses = [float(row.numbers[1]) for row in data.errors]
     assert losses == sorted(losses, reverse=True)
@@ -198,15 +199,15 @@ def test_a_protocol_of_ones_own() -> None:
     evaluation = evaluate(base.ground_truth, base.detections, protocol)
     data = report_data(evaluation)
     assert data.iou == "0.60"
-    assert [measure.key for measure, _, _ in data.coco] == ["AP", "APtiny", "AR5", "ARtiny"]
+    assert [measure.key for measure, *_ in data.measures] == ["AP", "APtiny", "AR5", "ARtiny"]
     assert len(data.drawn["classes"]) == 1
     assert len(data.drawn["matrix"]["classes"]) == len(base.ground_truth.categories)
     assert ("Classes", "a detection may match an object of any class") in data.settings
     with pytest.raises(ValueError, match=r"no IoU threshold 0.5; there are 0.6"):
-        report_data(evaluation, iou=0.5)
+        report_data(evaluation, iou_threshold=0.5)
     odd = evaluate(base.ground_truth, base.detections, COCO.replace(area_ranges={"tiny": (0, 900)}))
     data = report_data(odd)
-    kinds = odd.error_kinds(area="tiny")
+    kinds = odd.error_kinds()
     assert {row.name.lower(): row.numbers[0] for row in data.errors} == {
         kind: f"{count:,}" for kind, count in kinds.counts.items()
     }
@@ -231,7 +232,27 @@ def test_without_the_boxes_the_numbers_are_still_shown() -> None:
     assert data.drawn["curves"] is not None
     assert data.drawn["matrix"] is None
     assert set(data.missing) == {"matrix", "errors", "images"}
-    assert "does not hold the boxes" in data.missing["matrix"]
+    assert "neither its data nor near pairs" in data.missing["matrix"]
+
+
+def test_a_match_table_alone_shows_all_but_boxes() -> None:
+    whole = coco()
+    evaluation = Evaluation.from_table(whole.near_matches())
+    data, expected = report_data(evaluation), report_data(whole)
+    assert set(data.missing) == {"images"}
+    assert (data.headline, data.measures, data.class_rows, data.errors) == (
+        expected.headline,
+        expected.measures,
+        expected.class_rows,
+        expected.errors,
+    )
+    ours, theirs = (
+        {(cell["true"], cell["predicted"]): cell["count"] for cell in each.drawn["matrix"]["cells"]}
+        for each in (data, expected)
+    )
+    assert ours == theirs
+    assert data.drawn["worst"] == []
+    assert {image["name"] for image in data.drawn["images"]} <= {f"image {k}" for k in evaluation.matches.image_ids}
 
 
 def test_files_have_names_and_hashes() -> None:
@@ -254,7 +275,7 @@ def test_files_have_names_and_hashes() -> None:
     [
         ({"worst": -1}, "worst must not be negative, got -1"),
         ({"score_threshold": math.nan}, "score_threshold must be a number, got nan"),
-        ({"iou": 0.55}, "no IoU threshold 0.55; there are 0.5"),
+        ({"iou_threshold": 0.55}, "no IoU threshold 0.55; there are 0.5"),
     ],
 )
 def test_what_makes_no_sense_is_refused(change: dict[str, Any], match: str) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ioukit._output import printable
-from ioukit.report import writer
+from ioukit.report import write_report, writer
 from ioukit.report.data import report_data
 from ioukit.report.page import report_page
 from support.command import run_here
@@ -133,11 +133,11 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(writer, "report_page", broken)
     with pytest.raises(RuntimeError, match="half way"):
-        evaluation.report(path)
+        write_report(evaluation, path)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
     assert path.read_text() == "an older one"
     monkeypatch.undo()
-    evaluation.report(path, title="Mine", created=NOON)
+    write_report(evaluation, path, title="Mine", created=NOON)
     assert path.read_text("utf-8") == report_page(report_data(evaluation, title="Mine", created=NOON))
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
@@ -147,28 +147,28 @@ def test_an_input_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyP
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     for path in before:
         with pytest.raises(ValueError, match="is an input and would be overwritten"):
-            evaluation.report(path)
+            write_report(evaluation, path)
     with pytest.raises(ValueError, match="is a folder, expected a file to write"):
-        evaluation.report(tmp_path)
+        write_report(evaluation, tmp_path)
     with pytest.raises(ValueError, match="there is no folder"):
-        evaluation.report(tmp_path / "no" / "report.html")
+        write_report(evaluation, tmp_path / "no" / "report.html")
     with pytest.raises(ValueError, match="images must be a folder, got"):
-        evaluation.report(tmp_path / "report.html", next(iter(before)))
+        write_report(evaluation, tmp_path / "report.html", next(iter(before)))
     with monkeypatch.context() as patched:
         patched.setattr(os, "access", lambda *_: False)  # root may write anywhere
         with pytest.raises(ValueError, match=r"report.html: the folder .* does not let files be written"):
-            evaluation.report(tmp_path / "report.html")
+            write_report(evaluation, tmp_path / "report.html")
     photograph = tmp_path / "photograph.jpg"
     photograph.write_bytes(b"pixels")
     with pytest.raises(ValueError, match="is in the folder of the images and would be overwritten"):
-        evaluation.report(photograph, tmp_path)
+        write_report(evaluation, photograph, tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == {**before, photograph: b"pixels"}
 
 
 def test_without_jinja2_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ModuleNotFoundError, match=r"Evaluation.report needs jinja2: pip install 'ioukit\[report\]'"):
-        drawn(5, ["a"]).report(tmp_path / "report.html")
+    with pytest.raises(ModuleNotFoundError, match=r"write_report needs jinja2: pip install 'ioukit\[report\]'"):
+        write_report(drawn(5, ["a"]), tmp_path / "report.html")
     command = run_here("eval", EXAMPLE / "ground_truth.json", "missing.json", "--report", tmp_path / "report.html")
     assert (command.code, command.out) == (2, "")
     assert "Error: --report needs jinja2: pip install 'ioukit[report]'" in command.err

@@ -11,7 +11,7 @@ import numpy as np
 from ioukit import losses
 from ioukit.typing import FloatArray
 
-__all__ = ["ROTATED", "UPRIGHT", "adversarial", "adversarial_rotated"]
+__all__ = ["ROTATED", "UPRIGHT", "adversarial", "adversarial_rotated", "smooth_pairs"]
 
 UPRIGHT: dict[str, Callable[..., Any]] = {
     "iou": losses.iou_loss,
@@ -85,3 +85,19 @@ def adversarial_rotated(count: int, dtype: Any, seed: int = 0) -> tuple[FloatArr
     pred[turned] = target[turned]
     pred[turned, 4] += np.pi / 2
     return pred.astype(dtype), target.astype(dtype)
+
+
+def smooth_pairs(count: int = 40) -> tuple[FloatArray, FloatArray]:
+    """Pairs away from every kink of the losses, so that difference quotients are close to the gradient."""
+    rng = np.random.default_rng(11)
+    boxes = np.sort(rng.uniform(0, 10, (2, 40 * count, 2, 2)), axis=2).reshape(2, -1, 4)
+    both = np.sort(np.concatenate([boxes[0].reshape(-1, 2, 2), boxes[1].reshape(-1, 2, 2)], axis=1), axis=1)
+    good = (np.diff(both, axis=1) > 0.05).all(axis=(1, 2))
+    for scale in (0.8, 1.3):  # Inner-IoU has kinks where scaled boxes touch
+        centre, side = (boxes[..., :2] + boxes[..., 2:]) / 2, (boxes[..., 2:] - boxes[..., :2]) * scale
+        ends = np.concatenate([centre - side / 2, centre + side / 2], axis=-1).transpose(1, 0, 2).reshape(-1, 4, 2)
+        good &= (np.diff(np.sort(ends, axis=1), axis=1) > 0.05).all(axis=(1, 2))
+    iou = 1 - losses.iou_loss(boxes[0], boxes[1])
+    good &= (abs(iou - 0.1) > 0.01) & (abs(iou - 0.9) > 0.01)  # Focaler-IoU's ends
+    assert good.sum() >= count
+    return boxes[0][good][:count], boxes[1][good][:count]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ioukit_core::coco::{self, IdIndex, Names, OnInvalid, Problem, ReadError};
+use ioukit_core::coco::{self, IdIndex, Names, OnInvalid, Problem, ReadError, Segmentations};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -65,6 +65,8 @@ pub fn read_coco_detections<'py>(
     dict.set_item("boxes", table(py, columns.boxes))?;
     dict.set_item("scores", columns.scores.into_pyarray(py))?;
     dict.set_item("segmentations", table(py, columns.segmentations))?;
+    let without_box: Vec<i64> = columns.without_box.into_iter().map(|row| row as i64).collect();
+    dict.set_item("without_box", without_box.into_pyarray(py))?;
     dict.set_item("dropped", columns.dropped)?;
     Ok(dict)
 }
@@ -130,52 +132,68 @@ pub fn unique_rows<'py>(
     Ok(rows(py, found.map_err(|error| problem(source, &error))?))
 }
 
-/// The detections whose image and category are known, `None` for all.
+/// Ids of rows: columns of the same length.
+type Ids<'py> = PyReadonlyArray1<'py, i64>;
+
+/// The ids of the images and of the categories that a ground truth lists.
+type Known<'py> = (Ids<'py>, Ids<'py>);
+
+fn known(known: &Known<'_>) -> PyResult<(IdIndex, IdIndex)> {
+    Ok((IdIndex::new(known.0.as_slice()?), IdIndex::new(known.1.as_slice()?)))
+}
+
+/// The detections, by the ids of their image and category, that are known; `None` for all.
 #[pyfunction]
-#[pyo3(signature = (source, image_ids, category_ids, known_images, known_categories, on_invalid))]
 pub fn known_detections<'py>(
     py: Python<'py>,
     source: &str,
-    image_ids: PyReadonlyArray1<'py, i64>,
-    category_ids: PyReadonlyArray1<'py, i64>,
-    known_images: PyReadonlyArray1<'py, i64>,
-    known_categories: PyReadonlyArray1<'py, i64>,
+    ids: (Ids<'py>, Ids<'py>),
+    known: Known<'py>,
     on_invalid: &str,
 ) -> PyResult<Rows<'py>> {
-    let found = coco::known_rows(
-        "detections",
-        image_ids.as_slice()?,
-        category_ids.as_slice()?,
-        &IdIndex::new(known_images.as_slice()?),
-        &IdIndex::new(known_categories.as_slice()?),
-        self::on_invalid(on_invalid),
-    );
+    let (images, categories) = self::known(&known)?;
+    let (image_ids, category_ids) = (ids.0.as_slice()?, ids.1.as_slice()?);
+    let on_invalid = self::on_invalid(on_invalid);
+    let found = coco::known_rows("detections", image_ids, category_ids, &images, &categories, on_invalid);
     Ok(rows(py, found.map_err(|error| problem(source, &error))?))
 }
 
-/// The annotations to evaluate, `None` for all as they are.
+/// The annotations, by their own ids and those of their image and category, to evaluate; `None` for all as they are.
 #[pyfunction]
-#[pyo3(signature = (source, ids, image_ids, category_ids, known_images, known_categories, on_invalid))]
-#[expect(clippy::too_many_arguments, reason = "columns, one argument each")]
 pub fn settle_annotations<'py>(
     py: Python<'py>,
     source: &str,
-    ids: PyReadonlyArray1<'py, i64>,
-    image_ids: PyReadonlyArray1<'py, i64>,
-    category_ids: PyReadonlyArray1<'py, i64>,
-    known_images: PyReadonlyArray1<'py, i64>,
-    known_categories: PyReadonlyArray1<'py, i64>,
+    ids: (Ids<'py>, Ids<'py>, Ids<'py>),
+    known: Known<'py>,
     on_invalid: &str,
 ) -> PyResult<Rows<'py>> {
-    let found = coco::settle_annotations(
-        ids.as_slice()?,
-        image_ids.as_slice()?,
-        category_ids.as_slice()?,
-        &IdIndex::new(known_images.as_slice()?),
-        &IdIndex::new(known_categories.as_slice()?),
-        self::on_invalid(on_invalid),
-    );
+    let (images, categories) = self::known(&known)?;
+    let (own, image_ids, category_ids) = (ids.0.as_slice()?, ids.1.as_slice()?, ids.2.as_slice()?);
+    let on_invalid = self::on_invalid(on_invalid);
+    let found = coco::settle_annotations(own, image_ids, category_ids, &images, &categories, on_invalid);
     Ok(rows(py, found.map_err(|error| problem(source, &error))?))
+}
+
+/// The masks of records of a file, given by their positions in its array and the bytes of their values.
+#[pyfunction]
+#[pyo3(signature = (path, array, records, spans, image_sizes, threads))]
+pub fn read_coco_masks<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    array: &str,
+    records: Ids<'py>,
+    spans: PyReadonlyArray2<'py, u64>,
+    image_sizes: PyReadonlyArray2<'py, f64>,
+    threads: usize,
+) -> PyResult<crate::masks::Parts<'py>> {
+    let segmentations = Segmentations {
+        array: if array == "annotations" { "annotations" } else { "detections" },
+        records: records.as_slice()?,
+        spans: spans.as_slice()?.as_chunks().0,
+        image_sizes: image_sizes.as_slice()?.as_chunks().0,
+    };
+    let masks = py.detach(|| coco::read_masks(&path, segmentations, threads));
+    crate::masks::parts(py, masks.map_err(|error| read_error(&path, error))?)
 }
 
 /// The first of `[x, y, width, height]` rows that is no box: its position, what is expected and what came.

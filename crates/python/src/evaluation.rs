@@ -1,11 +1,111 @@
 //! Matching and accumulating.
 
 use ioukit_core::coco::{IdIndex, Problem};
-use ioukit_core::evaluation::{self, Outcomes, Scene, Settings};
-use ioukit_core::threads::with_threads;
+use ioukit_core::evaluation::{
+    self, Areas, CapScope, Choice, Detections, Drawing, Matches, Objects, Outcomes, PairRows, Rules, Scene, regions,
+};
+use ioukit_core::rle;
+use ioukit_core::threads::{join, with_threads};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+type Column<'py, T> = PyReadonlyArray1<'py, T>;
+type Table<'py, T> = PyReadonlyArray2<'py, T>;
+
+/// The images, or the categories, of a ground truth: their ids, and which of them are evaluated.
+#[derive(FromPyObject)]
+pub struct SelectionColumns<'py> {
+    ids: Column<'py, i64>,
+    chosen: Column<'py, bool>,
+}
+
+/// The columns of the ground truth that matching reads.
+#[derive(FromPyObject)]
+pub struct ObjectColumns<'py> {
+    image_ids: Column<'py, i64>,
+    category_ids: Column<'py, i64>,
+    areas: Column<'py, f64>,
+    flags: Column<'py, u8>,
+}
+
+/// The columns of the detections that matching reads, and the name of their source.
+#[derive(FromPyObject)]
+pub struct DetectionColumns<'py> {
+    source: String,
+    image_ids: Column<'py, i64>,
+    category_ids: Column<'py, i64>,
+    scores: Column<'py, f64>,
+    boxes: Table<'py, f64>,
+    areas: Option<Column<'py, f64>>,
+}
+
+/// What a protocol asks of matching.
+#[derive(FromPyObject)]
+pub struct RuleColumns<'py> {
+    thresholds: Column<'py, f64>,
+    more_than: bool,
+    areas: Table<'py, f64>,
+    max_detections: usize,
+    cap_scope: String,
+    class_agnostic: bool,
+    choice: String,
+    last_of_equal: bool,
+    near: Option<f64>,
+}
+
+impl RuleColumns<'_> {
+    fn rules(&self) -> PyResult<Rules<'_>> {
+        Ok(Rules {
+            thresholds: self.thresholds.as_slice()?,
+            more_than: self.more_than,
+            areas: self.areas.as_slice()?.as_chunks().0,
+            max_detections: self.max_detections,
+            cap_scope: match self.cap_scope.as_str() {
+                "image" => CapScope::Image,
+                "category" => CapScope::Category,
+                _ => CapScope::ImageAndCategory,
+            },
+            class_agnostic: self.class_agnostic,
+            choice: if self.choice == "best_of_all" { Choice::BestOfAll } else { Choice::BestFree },
+            last_of_equal: self.last_of_equal,
+            near: self.near,
+        })
+    }
+}
+
+/// Boxes `[x, y, width, height]` of the objects and of the detections.
+#[derive(FromPyObject)]
+pub struct BoxColumns<'py> {
+    object_boxes: Table<'py, f64>,
+    detection_boxes: Table<'py, f64>,
+}
+
+/// Runs, offsets and sizes of masks.
+type Masks<'py> = (Column<'py, u32>, Column<'py, i64>, Table<'py, u32>);
+
+/// Masks of the objects and of the detections.
+#[derive(FromPyObject)]
+pub struct MaskColumns<'py> {
+    object_masks: Masks<'py>,
+    detection_masks: Masks<'py>,
+}
+
+/// Pairs of rows of detections and objects with their overlaps, sorted by detection, then object.
+#[derive(FromPyObject)]
+pub struct PairColumns<'py> {
+    detection: Column<'py, i64>,
+    object: Column<'py, i64>,
+    overlap: Column<'py, f64>,
+}
+
+/// The regions of a scene, of any kind.
+#[derive(FromPyObject)]
+pub enum RegionColumns<'py> {
+    Boxes(BoxColumns<'py>),
+    Masks(MaskColumns<'py>),
+    Pairs(PairColumns<'py>),
+}
 
 /// Ids of a table and which of its rows are evaluated.
 struct Selection {
@@ -15,10 +115,11 @@ struct Selection {
 }
 
 impl Selection {
-    fn new(ids: &[i64], selected: &[bool]) -> Self {
+    fn new(columns: &SelectionColumns<'_>) -> PyResult<Self> {
         let mut next = 0;
-        let slots = selected.iter().map(|&is| if is { (next, next += 1).0 } else { u32::MAX }).collect();
-        Self { index: IdIndex::new(ids), slots, selected: next as usize }
+        let slot = |&is: &bool| if is { (next, next += 1).0 } else { u32::MAX };
+        let slots = columns.chosen.as_slice()?.iter().map(slot).collect();
+        Ok(Self { index: IdIndex::new(columns.ids.as_slice()?), slots, selected: next as usize })
     }
 
     /// The place of each id among the selected rows, `u32::MAX` for the others; the row of the first unknown id.
@@ -38,139 +139,215 @@ impl Selection {
     }
 }
 
-/// The match table of a ground truth and detections, as columns.
+/// Where the pairs of each of `count` detections begin, and where those of the last end.
+fn starts(detection: &[i64], count: usize) -> Vec<usize> {
+    let mut starts = vec![0; count + 1];
+    detection.iter().for_each(|&row| starts[row as usize + 1] += 1);
+    for row in 0..count {
+        starts[row + 1] += starts[row];
+    }
+    starts
+}
+
+fn masks<'a>((runs, offsets, sizes): &'a Masks<'_>) -> PyResult<rle::Masks<'a>> {
+    Ok(rle::Masks { runs: runs.as_slice()?, offsets: offsets.as_slice()?, sizes: sizes.as_slice()?.as_chunks().0 })
+}
+
+/// The columns of regions as slices, which no longer need Python.
+enum RegionSlices<'a> {
+    Boxes(regions::Boxes<'a>),
+    Masks(rle::Masks<'a>, rle::Masks<'a>),
+    Pairs { detection: &'a [i64], object: &'a [i64], overlap: &'a [f64] },
+}
+
+impl RegionColumns<'_> {
+    fn slices(&self) -> PyResult<RegionSlices<'_>> {
+        Ok(match self {
+            Self::Boxes(columns) => RegionSlices::Boxes(regions::Boxes {
+                objects: columns.object_boxes.as_slice()?.as_chunks().0,
+                detections: columns.detection_boxes.as_slice()?.as_chunks().0,
+            }),
+            Self::Masks(columns) => {
+                RegionSlices::Masks(masks(&columns.object_masks)?, masks(&columns.detection_masks)?)
+            }
+            Self::Pairs(columns) => RegionSlices::Pairs {
+                detection: columns.detection.as_slice()?,
+                object: columns.object.as_slice()?,
+                overlap: columns.overlap.as_slice()?,
+            },
+        })
+    }
+}
+
+impl RegionSlices<'_> {
+    fn match_scene(&self, scene: Scene<'_>, rules: Rules<'_>) -> Matches {
+        match self {
+            Self::Boxes(regions) => evaluation::match_detections(scene, regions, rules),
+            Self::Masks(objects, detections) => {
+                evaluation::match_detections(scene, &regions::Masks::new(*objects, *detections), rules)
+            }
+            Self::Pairs { detection, object, overlap } => {
+                let object: Vec<u32> = object.iter().map(|&row| row as u32).collect();
+                let starts = starts(detection, scene.detections.score.len());
+                let regions = regions::Pairs { starts: &starts, object: &object, overlap };
+                evaluation::match_detections(scene, &regions, rules)
+            }
+        }
+    }
+}
+
+/// The columns of the match table of a ground truth and detections, in four groups.
 #[pyfunction]
-#[pyo3(signature = (
-    source, images, selected_images, categories, selected_categories, gt_images, gt_categories, gt_boxes, gt_areas,
-    gt_crowd, gt_void, dt_images, dt_categories, dt_boxes, dt_scores, iou_thresholds, areas, max_detections,
-    class_agnostic, threads
-))]
-#[expect(clippy::too_many_arguments, reason = "columns, one argument each")]
 pub fn match_detections<'py>(
     py: Python<'py>,
-    source: &str,
-    images: PyReadonlyArray1<'py, i64>,
-    selected_images: PyReadonlyArray1<'py, bool>,
-    categories: PyReadonlyArray1<'py, i64>,
-    selected_categories: PyReadonlyArray1<'py, bool>,
-    gt_images: PyReadonlyArray1<'py, i64>,
-    gt_categories: PyReadonlyArray1<'py, i64>,
-    gt_boxes: PyReadonlyArray2<'py, f64>,
-    gt_areas: PyReadonlyArray1<'py, f64>,
-    gt_crowd: PyReadonlyArray1<'py, bool>,
-    gt_void: PyReadonlyArray1<'py, bool>,
-    dt_images: PyReadonlyArray1<'py, i64>,
-    dt_categories: PyReadonlyArray1<'py, i64>,
-    dt_boxes: PyReadonlyArray2<'py, f64>,
-    dt_scores: PyReadonlyArray1<'py, f64>,
-    iou_thresholds: PyReadonlyArray1<'py, f64>,
-    areas: PyReadonlyArray2<'py, f64>,
-    max_detections: usize,
-    class_agnostic: bool,
+    images: SelectionColumns<'py>,
+    categories: SelectionColumns<'py>,
+    objects: ObjectColumns<'py>,
+    detections: DetectionColumns<'py>,
+    regions: RegionColumns<'py>,
+    rules: RuleColumns<'py>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let images = Selection::new(images.as_slice()?, selected_images.as_slice()?);
-    let categories = Selection::new(categories.as_slice()?, selected_categories.as_slice()?);
-    let (gt_images, gt_categories) = (gt_images.as_slice()?, gt_categories.as_slice()?);
-    let (dt_images, dt_categories) = (dt_images.as_slice()?, dt_categories.as_slice()?);
-    let (gt_box, dt_box) = (gt_boxes.as_slice()?.as_chunks().0, dt_boxes.as_slice()?.as_chunks().0);
-    let (gt_area, gt_crowd, gt_void) = (gt_areas.as_slice()?, gt_crowd.as_slice()?, gt_void.as_slice()?);
-    let dt_score = dt_scores.as_slice()?;
-    let iou_thresholds = iou_thresholds.as_slice()?;
-    let areas = areas.as_slice()?.as_chunks().0;
-    let matches = py
-        .detach(|| {
-            with_threads(threads, || {
-                let positions = |array, images_of: &[i64], categories_of: &[i64]| {
-                    let image = images.positions(images_of);
-                    let image = image.map_err(|row| Problem::unknown(array, row, "image_id", images_of[row]))?;
-                    let category = categories.positions(categories_of);
-                    let category =
-                        category.map_err(|row| Problem::unknown(array, row, "category_id", categories_of[row]))?;
-                    Ok::<_, Problem>((image, category))
-                };
-                let (gt, dt) = ioukit_core::threads::join(
-                    || positions("annotations", gt_images, gt_categories),
-                    || positions("detections", dt_images, dt_categories),
-                );
-                let ((gt_image, gt_category), (dt_image, dt_category)) = (gt?, dt?);
-                let scene = Scene {
-                    categories: categories.selected,
-                    images: images.selected,
-                    gt_category: &gt_category,
-                    gt_image: &gt_image,
-                    gt_box,
-                    gt_area,
-                    gt_crowd,
-                    gt_void,
-                    dt_category: &dt_category,
-                    dt_image: &dt_image,
-                    dt_box,
-                    dt_score,
-                };
-                Ok(evaluation::match_detections(
-                    scene,
-                    Settings { iou_thresholds, areas, max_detections, class_agnostic },
-                ))
-            })
+    let (images, categories) = (Selection::new(&images)?, Selection::new(&categories)?);
+    let (object_images, object_categories) = (objects.image_ids.as_slice()?, objects.category_ids.as_slice()?);
+    let (area, flags) = (objects.areas.as_slice()?, objects.flags.as_slice()?);
+    let (images_of, categories_of) = (detections.image_ids.as_slice()?, detections.category_ids.as_slice()?);
+    let score = detections.scores.as_slice()?;
+    let detection_area = match &detections.areas {
+        Some(areas) => Areas::Given(areas.as_slice()?),
+        None => Areas::OfBoxes(detections.boxes.as_slice()?.as_chunks().0),
+    };
+    let (regions, rules) = (regions.slices()?, rules.rules()?);
+    let matches = py.detach(|| {
+        with_threads(threads, || {
+            let positions = |array, image_ids: &[i64], category_ids: &[i64]| {
+                let image = images.positions(image_ids);
+                let image = image.map_err(|row| Problem::unknown(array, row, "image_id", image_ids[row]))?;
+                let category = categories.positions(category_ids);
+                let category =
+                    category.map_err(|row| Problem::unknown(array, row, "category_id", category_ids[row]))?;
+                Ok::<_, Problem>((image, category))
+            };
+            let (of_objects, of_detections) = join(
+                || positions("annotations", object_images, object_categories),
+                || positions("detections", images_of, categories_of),
+            );
+            let ((image, category), (detection_image, detection_category)) = (of_objects?, of_detections?);
+            let scene = Scene {
+                images: images.selected,
+                objects: Objects { category: &category, image: &image, area, flags },
+                detections: Detections {
+                    category: &detection_category,
+                    image: &detection_image,
+                    score,
+                    area: detection_area,
+                },
+            };
+            Ok(regions.match_scene(scene, rules))
         })
-        .map_err(|problem: Problem| crate::coco::problem(source, &problem))?;
-    let ranges = areas.len();
-    let (rows, pairs) = (matches.score.len(), matches.pair_iou.len());
-    let sets = |sets: Vec<u8>, rows: usize| sets.into_pyarray(py).reshape([rows, ranges, matches.threshold_bytes]);
+    });
+    let matches = matches.map_err(|problem| crate::coco::problem(&detections.source, &problem))?;
+    columns(py, matches, rules)
+}
+
+/// A match table as it crosses the boundary: a dictionary of columns for each kind of row.
+fn columns<'py>(py: Python<'py>, matches: Matches, rules: Rules<'_>) -> PyResult<Bound<'py, PyDict>> {
+    let ranges = rules.areas.len();
+    let sets = |sets: Vec<u8>, rows: usize| sets.into_pyarray(py).reshape([rows, ranges, rules.bytes()]);
+    let Matches { detections: rows, objects, pairs, pair_matched, near, image_detections } = matches;
+    let detections = PyDict::new(py);
+    let count = rows.row.len();
+    detections.set_item("category", rows.category.into_pyarray(py))?;
+    detections.set_item("image", rows.image.into_pyarray(py))?;
+    detections.set_item("rank", rows.rank.into_pyarray(py))?;
+    detections.set_item("row", widen(rows.row).into_pyarray(py))?;
+    detections.set_item("score", rows.score.into_pyarray(py))?;
+    detections.set_item("matched", sets(rows.matched, count)?)?;
+    detections.set_item("ignored", sets(rows.ignored, count)?)?;
+    let of_objects = PyDict::new(py);
+    let count = objects.row.len();
+    of_objects.set_item("category", objects.category.into_pyarray(py))?;
+    of_objects.set_item("image", objects.image.into_pyarray(py))?;
+    of_objects.set_item("row", widen(objects.row).into_pyarray(py))?;
+    of_objects.set_item("ignored", objects.ignored.into_pyarray(py).reshape([count, rules.range_bytes()])?)?;
+    let count = pairs.overlap.len();
+    let of_pairs = pair_columns(py, pairs)?;
+    of_pairs.set_item("matched", sets(pair_matched, count)?)?;
     let dict = PyDict::new(py);
-    dict.set_item("category", matches.category.into_pyarray(py))?;
-    dict.set_item("image", matches.image.into_pyarray(py))?;
-    dict.set_item("rank", matches.rank.into_pyarray(py))?;
-    dict.set_item("detection", widen(matches.detection).into_pyarray(py))?;
-    dict.set_item("score", matches.score.into_pyarray(py))?;
-    dict.set_item("matched", sets(matches.matched, rows)?)?;
-    dict.set_item("ignored", sets(matches.ignored, rows)?)?;
-    dict.set_item("pair_row", widen(matches.pair_row).into_pyarray(py))?;
-    dict.set_item("pair_ground_truth", widen(matches.pair_ground_truth).into_pyarray(py))?;
-    dict.set_item("pair_iou", matches.pair_iou.into_pyarray(py))?;
-    dict.set_item("pair_matched", sets(matches.pair_matched, pairs)?)?;
-    let counts = matches.ground_truth_count.len().checked_div(ranges).unwrap_or(0);
-    dict.set_item("num_ground_truth", matches.ground_truth_count.into_pyarray(py).reshape([counts, ranges])?)?;
+    dict.set_item("detections", detections)?;
+    dict.set_item("objects", of_objects)?;
+    dict.set_item("pairs", of_pairs)?;
+    dict.set_item("near", pair_columns(py, near)?)?;
+    dict.set_item("image_detections", image_detections.into_pyarray(py))?;
     Ok(dict)
 }
 
-/// Precision, scores and recall for every category, area range, cap, IoU threshold (and recall threshold).
-#[pyfunction]
-#[pyo3(signature = (category, rank, score, matched, ignored, num_ground_truth, num_thresholds, recall_thresholds, caps, threads))]
-#[expect(clippy::too_many_arguments, reason = "columns, one argument each")]
-pub fn accumulate<'py>(
-    py: Python<'py>,
-    category: PyReadonlyArray1<'py, u32>,
-    rank: PyReadonlyArray1<'py, u32>,
-    score: PyReadonlyArray1<'py, f64>,
+fn pair_columns(py: Python<'_>, pairs: PairRows) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("detection", widen(pairs.detection).into_pyarray(py))?;
+    dict.set_item("object", widen(pairs.object).into_pyarray(py))?;
+    dict.set_item("iou", pairs.overlap.into_pyarray(py))?;
+    Ok(dict)
+}
+
+/// The columns of a match table that curves are drawn from.
+#[derive(FromPyObject)]
+pub struct OutcomeColumns<'py> {
+    category: Column<'py, u32>,
+    rank: Column<'py, u32>,
+    score: Column<'py, f64>,
     matched: PyReadonlyArray3<'py, u8>,
     ignored: PyReadonlyArray3<'py, u8>,
-    num_ground_truth: PyReadonlyArray2<'py, u64>,
+    num_objects: Table<'py, u64>,
+}
+
+/// How curves are drawn.
+#[derive(FromPyObject)]
+pub struct DrawingColumns<'py> {
     num_thresholds: usize,
-    recall_thresholds: PyReadonlyArray1<'py, f64>,
-    caps: PyReadonlyArray1<'py, u32>,
+    recall_thresholds: Column<'py, f64>,
+    caps: Column<'py, u32>,
+    caps_over_all_images: bool,
+    plain_precision: bool,
+    area: bool,
+}
+
+/// Precision, scores, recall and area for every category, area range, cap, IoU threshold (and recall threshold).
+#[pyfunction]
+pub fn accumulate<'py>(
+    py: Python<'py>,
+    outcomes: OutcomeColumns<'py>,
+    drawing: DrawingColumns<'py>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let counts = num_ground_truth.as_array();
-    let (categories, ranges) = counts.dim();
-    let outcomes = Outcomes {
-        category: category.as_slice()?,
-        rank: rank.as_slice()?,
-        score: score.as_slice()?,
-        matched: matched.as_slice()?,
-        ignored: ignored.as_slice()?,
-        ground_truth_count: num_ground_truth.as_slice()?,
+    let (categories, ranges) = outcomes.num_objects.as_array().dim();
+    let rows = Outcomes {
+        category: outcomes.category.as_slice()?,
+        rank: outcomes.rank.as_slice()?,
+        score: outcomes.score.as_slice()?,
+        matched: outcomes.matched.as_slice()?,
+        ignored: outcomes.ignored.as_slice()?,
+        object_count: outcomes.num_objects.as_slice()?,
         ranges,
-        thresholds: num_thresholds,
+        thresholds: drawing.num_thresholds,
     };
-    let (recall_thresholds, caps) = (recall_thresholds.as_slice()?, caps.as_slice()?);
-    let curves = py.detach(|| with_threads(threads, || evaluation::accumulate(outcomes, recall_thresholds, caps)));
-    let shape = [categories, ranges, caps.len(), num_thresholds, recall_thresholds.len()];
+    let settings = Drawing {
+        recall_thresholds: drawing.recall_thresholds.as_slice()?,
+        caps: drawing.caps.as_slice()?,
+        caps_over_all_images: drawing.caps_over_all_images,
+        plain_precision: drawing.plain_precision,
+        area: drawing.area,
+    };
+    let curves = py.detach(|| with_threads(threads, || evaluation::accumulate(rows, settings)));
+    let (caps, recalls) = (settings.caps.len(), settings.recall_thresholds.len());
+    let shape = [categories, ranges, caps, drawing.num_thresholds, recalls];
     let dict = PyDict::new(py);
     dict.set_item("precision", curves.precision.into_pyarray(py).reshape(shape)?)?;
     dict.set_item("scores", curves.scores.into_pyarray(py).reshape(shape)?)?;
     dict.set_item("recall", curves.recall.into_pyarray(py).reshape(&shape[..4])?)?;
+    if settings.area {
+        dict.set_item("area", curves.area.into_pyarray(py).reshape(&shape[..4])?)?;
+    }
     Ok(dict)
 }
 

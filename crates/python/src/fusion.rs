@@ -2,8 +2,9 @@
 
 use ioukit_core::float::Float;
 use ioukit_core::fusion::{self, Clusters, Models, Rule};
-use ioukit_core::greedy::{self, Decay};
 use ioukit_core::join::{self, Set, Threshold};
+use ioukit_core::nms::settled::settle;
+use ioukit_core::nms::soft::{self, Decay};
 use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -53,12 +54,12 @@ pub fn soft_nms<'py>(
     match boxes.cast::<PyArray2<f32>>() {
         Ok(boxes) => {
             let threshold = Threshold::new(variant, f32::from_f64(threshold)).ok_or_else(no_threshold)?;
-            let pick = |pairs: &join::Pairs<f32>| greedy::soft_nms(scores, pairs, decay, min_score, max_keep);
+            let pick = |pairs: &join::Pairs<f32>| soft::soft_nms(scores, pairs, decay, min_score, max_keep);
             run(boxes, threshold, labels, pick, (scores.len(), threads))
         }
         Err(_) => {
             let threshold = Threshold::new(variant, threshold).ok_or_else(no_threshold)?;
-            let pick = |pairs: &join::Pairs<f64>| greedy::soft_nms(scores, pairs, decay, min_score, max_keep);
+            let pick = |pairs: &join::Pairs<f64>| soft::soft_nms(scores, pairs, decay, min_score, max_keep);
             run(boxes.cast()?, threshold, labels, pick, (scores.len(), threads))
         }
     }
@@ -127,6 +128,6 @@ pub fn settle_pairs<'py>(
     if rows.len() != columns.len() || !rows.iter().chain(columns).all(within) {
         return Err(PyTypeError::new_err("a row and a column per pair, each a box"));
     }
-    let fates = py.detach(|| greedy::settle(undecided, rows, columns));
+    let fates = py.detach(|| settle(undecided, rows, columns));
     Ok(fates.into_iter().map(|fate| fate as u8).collect::<Vec<_>>().into_pyarray(py))
 }

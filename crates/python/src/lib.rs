@@ -2,18 +2,14 @@
 //!
 //! Python checks what a person passes and words the errors; these functions take one dtype, contiguous and read-only.
 
-mod boxes3d;
 mod coco;
 mod evaluation;
 mod fusion;
 mod join;
-mod loss;
-mod masks;
+mod losses;
 mod nms;
 mod overlap;
-mod polygon;
-mod rotated;
-mod simple;
+mod regions;
 
 use pyo3::prelude::*;
 
@@ -22,11 +18,9 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::boxes3d::{boxes3d_elementwise, boxes3d_pairs, boxes3d_pairwise};
-    #[pymodule_export]
     use super::coco::{
-        box_problem, known_detections, read_coco_detections, read_coco_ground_truth, read_text, settle_annotations,
-        unique_rows,
+        box_problem, known_detections, read_coco_detections, read_coco_ground_truth, read_coco_masks, read_text,
+        settle_annotations, unique_rows,
     };
     #[pymodule_export]
     use super::evaluation::{accumulate, match_detections};
@@ -35,23 +29,27 @@ mod _core {
     #[pymodule_export]
     use super::join::overlap_join;
     #[pymodule_export]
-    use super::loss::loss_gradient;
-    #[pymodule_export]
-    use super::masks::{
-        coco_box_iou, mask_areas, mask_bounds, masks_boundary, masks_elementwise, masks_from_boxes, masks_from_pixels,
-        masks_from_polygons, masks_from_rle, masks_merge, masks_pairs, masks_pairwise, masks_to_pixels, masks_to_rle,
-        rle_areas, rle_bounds, rle_merge,
-    };
+    use super::losses::loss_gradient;
     #[pymodule_export]
     use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
     #[pymodule_export]
-    use super::polygon::{polygon_elementwise, polygon_pairs, polygon_pairwise};
+    use super::regions::boxes3d::{boxes3d_elementwise, boxes3d_pairs, boxes3d_pairwise};
     #[pymodule_export]
-    use super::rotated::{rotated_bounds, rotated_corners, rotated_elementwise, rotated_pairs, rotated_pairwise};
+    use super::regions::concave::{simple_polygon_pairs, simple_polygon_squared_windings};
     #[pymodule_export]
-    use super::simple::{simple_polygon_pairs, simple_polygon_squared_windings};
+    use super::regions::convex::{polygon_elementwise, polygon_pairs, polygon_pairwise};
+    #[pymodule_export]
+    use super::regions::masks::{
+        coco_box_iou, mask_areas, mask_bounds, masks_boundary, masks_elementwise, masks_from_boxes, masks_from_pixels,
+        masks_from_polygons, masks_from_rle, masks_merge, masks_pairs, masks_pairwise, masks_to_pixels, masks_to_rle,
+        rle_areas, rle_bounds, rle_merge,
+    };
+    #[pymodule_export]
+    use super::regions::rotated::{
+        rotated_bounds, rotated_corners, rotated_elementwise, rotated_pairs, rotated_pairwise,
+    };
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

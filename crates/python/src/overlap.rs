@@ -1,8 +1,9 @@
 //! Boxes and their overlaps. Python has checked shapes and layouts, and words the errors a user sees.
 
-use ioukit_core::boxes::{self, Layout};
 use ioukit_core::float::Float;
-use ioukit_core::overlap::{self, Level, Run, Variant};
+use ioukit_core::overlap::{self, Run, Variant};
+use ioukit_core::regions::boxes::{self, Layout};
+use ioukit_core::simd::Level;
 use numpy::{Element, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

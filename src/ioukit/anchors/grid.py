@@ -1,4 +1,4 @@
-"""Points and boxes on the grids of a detector."""
+"""Anchor points and anchor boxes on the grids of a detector."""
 
 from __future__ import annotations
 
@@ -26,33 +26,37 @@ class AnchorPoints(NamedTuple):
     points: FloatArray
     """(P, 2) x and y in pixels."""
     strides: FloatArray
-    """(P,) of the level of each point."""
+    """(P,) the stride of the level of each point."""
     levels: tuple[int, ...]
-    """How many points each level has."""
+    """The number of points of each level."""
 
 
 class AnchorBoxes(NamedTuple):
-    """Anchors on every cell, level by level, in a level anchor by anchor, then row by row."""
+    """Anchors on every cell: level by level, then anchor by anchor, then row by row."""
 
     boxes: FloatArray
     """(P, 4) xyxy in pixels."""
     strides: FloatArray
-    """(P,) of the level of each anchor."""
+    """(P,) the stride of the level of each anchor."""
     levels: tuple[int, ...]
-    """How many anchors each level has."""
+    """The number of anchors of each level."""
 
 
 def anchor_points(
     image_size: tuple[int, int], strides: Sequence[int], *, offset: float = 0.5, dtype: DTypeLike = np.float32
 ) -> AnchorPoints:
-    """The points of the cells of each level.
+    """One point per cell of each level.
 
     Args:
-        image_size: (width, height) of the network's input in pixels. A stride that does not divide it has a last cell
-            that reaches over the edge, as a padded convolution has.
-        strides: Pixels a cell of each level, such as 8, 16 and 32.
-        offset: Where in its cell a point lies, in cells: 0.5 is the centre, 0 the corner of least x and y (YOLOX).
-        dtype: Of the result.
+        image_size: (width, height) of the network's input in pixels. If a stride does not divide it, the last cell
+            reaches over the edge, as in a padded convolution.
+        strides: Pixels per cell of each level, such as 8, 16 and 32.
+        offset: The position of a point in its cell, in cells: 0.5 is the centre, and 0 the corner with the smallest x
+            and y (YOLOX).
+        dtype: The dtype of the result.
+
+    Returns:
+        The points, their strides, and the number of points of each level.
 
     Raises:
         ValueError: If the image or a stride is not positive.
@@ -81,20 +85,23 @@ def anchor_boxes(
     offset: float = 0.5,
     dtype: DTypeLike = np.float32,
 ) -> AnchorBoxes:
-    """Anchors of given sizes around the points of the cells of each level.
+    """Anchors of the given sizes on every cell of each level.
 
-    The order is that of a head of shape (anchors, rows, columns), flattened, level after level; that of `decode_grid`
-    and of the YOLO rules of `ioukit.assign`.
+    The order is that of a head of shape (anchors, rows, columns), flattened, level by level. `decode_grid` and the YOLO
+    rules of `ioukit.assign` use the same order.
 
     Args:
         image_size: (width, height) of the network's input in pixels.
-        strides: Pixels a cell of each level.
+        strides: Pixels per cell of each level.
         sizes: (A, 2) widths and heights in pixels for each level.
-        offset: Where in its cell an anchor has its centre, in cells.
-        dtype: Of the result.
+        offset: The position of the centre of an anchor in its cell, in cells.
+        dtype: The dtype of the result.
+
+    Returns:
+        The anchors as xyxy, their strides, and the number of anchors of each level.
 
     Raises:
-        ValueError: If there is not one set of sizes a level, or a number is not valid.
+        ValueError: If there is not one set of sizes per level, or a number is not valid.
 
     Examples:
         >>> anchor_boxes((16, 8), [8], [[[4, 4], [8, 2]]]).boxes.tolist()

@@ -1,4 +1,4 @@
-"""Anchors that fit a dataset: k-means under IoU, and what the result is worth."""
+"""Anchors that fit the box sizes of a data set: k-means under IoU, and measures of the fit."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["AnchorFit", "FitMethod", "fit_anchors", "measure_anchors"]
 
 FitMethod: TypeAlias = Literal["kmeans", "genetic"]
-"""k-means under the distance 1 - IoU, or that and then mutations that are kept if they fit better."""
+"""k-means under the distance 1 - IoU, or k-means followed by random changes that are kept if the fit improves."""
 
 _MOST_ROUNDS = 300
-_SAMPLE = 10_000  # sizes that mutations are tried on; the result is measured, and must be better, on all
-_BLOCK = 2**16  # sizes whose IoU with all anchors is in memory at once
+_SAMPLE = 10_000  # the sizes on which changes are tried; the result counts only if it is better on all sizes
+_BLOCK = 2**16  # the number of sizes whose IoU with all anchors is in memory at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,24 +33,24 @@ class AnchorFit:
     anchors: FloatArray
     """(k, 2) widths and heights, ascending by area; read-only."""
     average_iou: float
-    """Mean over all sizes of the best shape IoU with an anchor, within [0, 1]: what YOLOv2 reports."""
+    """The mean over all sizes of the best shape IoU with an anchor, within [0, 1]. YOLOv2 reports this number."""
     recall: float
-    """Part of the sizes whose best shape IoU is at least 0.5."""
+    """The fraction of sizes whose best shape IoU is at least 0.5."""
     ratio_recall: float
-    """Part of the sizes with an anchor neither of whose sides is 4 or more times longer or shorter: the best possible
-    recall under YOLOv5's rule."""
+    """The fraction of sizes with an anchor whose sides both differ by a factor below 4: the best possible recall under
+    YOLOv5's rule."""
     counts: NDArray[np.int64]
-    """(k,) how many sizes each anchor is the best for; read-only."""
+    """(k,) the number of sizes for which each anchor is the best; read-only."""
 
     def __post_init__(self) -> None:
         self.anchors.flags.writeable = False
         self.counts.flags.writeable = False
 
     def per_scale(self, scales: int) -> list[FloatArray]:
-        """The anchors in as many sets as there are scales, the smallest first.
+        """The anchors split into one set per scale, the smallest anchors first.
 
         Raises:
-            ValueError: If they cannot be shared evenly.
+            ValueError: If ``scales`` does not divide the number of anchors.
         """
         if scales < 1 or len(self.anchors) % scales:
             raise ValueError(f"{len(self.anchors)} anchors cannot be shared evenly by {scales} scales")
@@ -65,20 +65,24 @@ def fit_anchors(
     generations: int = 1000,
     seed: int = 0,
 ) -> AnchorFit:
-    """Finds k sizes that those of a dataset overlap well.
+    """Finds k anchors that overlap the box sizes of a data set well.
 
-    k-means with the distance 1 - IoU of two boxes at one centre, so that large boxes count no more than small ones.
-    It starts by k-means++ with this distance, moves each anchor to the mean of its sizes until nothing changes, and
-    answers with the best average IoU on the way, which under this distance need not be the last. ``"genetic"`` goes on
-    with random changes of single sides, each kept if the average IoU grows. A seed gives the same anchors every time.
+    The method is k-means with the distance 1 - IoU of two boxes at one centre, so that large and small boxes count the
+    same. It starts with k-means++ under this distance and moves each anchor to the mean of its sizes until nothing
+    changes. The result is the round with the best average IoU, which under this distance need not be the last.
+    ``"genetic"`` continues with random changes of single sides and keeps those that raise the average IoU. The same
+    seed gives the same anchors.
 
     Args:
-        sizes: (N, 2) widths and heights, or `Boxes`, in the unit of the network's input. Without area they fit nothing
-            and are refused: ``boxes.drop_empty()``.
-        k: How many anchors, at most as many as there are different sizes.
+        sizes: (N, 2) widths and heights, or `Boxes`, in the unit of the network's input. Sizes without area are
+            refused; ``boxes.drop_empty()`` removes them.
+        k: The number of anchors, at most the number of different sizes.
         method: ``"kmeans"`` or ``"genetic"``.
-        generations: Changes tried by ``"genetic"``.
-        seed: Of the random numbers.
+        generations: The number of changes that ``"genetic"`` tries.
+        seed: The seed of the random numbers.
+
+    Returns:
+        The anchors and their fit.
 
     Raises:
         ValueError: If there are fewer different sizes than anchors, or a size is not positive.
@@ -108,11 +112,17 @@ def fit_anchors(
 
 
 def measure_anchors(sizes: Boxes | ArrayLike, anchors: ArrayLike) -> AnchorFit:
-    """How well given anchors fit the sizes of a dataset, both in one unit.
+    """Measures how well given anchors fit the box sizes of a data set.
 
     Args:
         sizes: (N, 2) widths and heights, or `Boxes`.
-        anchors: (k, 2).
+        anchors: (k, 2) widths and heights in the same unit.
+
+    Returns:
+        The anchors, sorted by area, and their fit.
+
+    Raises:
+        ValueError: If a size or an anchor is not positive, or there is none.
 
     Examples:
         >>> measure_anchors([[10, 20], [100, 50]], [[10, 10], [100, 50]]).average_iou
@@ -122,7 +132,7 @@ def measure_anchors(sizes: Boxes | ArrayLike, anchors: ArrayLike) -> AnchorFit:
 
 
 def _positive(sizes: Boxes | ArrayLike, name: str = "sizes") -> FloatArray:
-    """(N, 2) in float64."""
+    """(N, 2) positive sizes in float64."""
     if isinstance(sizes, Boxes):
         sizes = np.stack([sizes.width, sizes.height], axis=1)
     table = sizes_of(sizes, name).astype(np.float64)
@@ -136,7 +146,7 @@ def _positive(sizes: Boxes | ArrayLike, name: str = "sizes") -> FloatArray:
 
 
 def _nearest(sizes: FloatArray, anchors: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
-    """(N,) the best anchor of each size, the first of equal ones, and its IoU."""
+    """(N,) the best anchor of each size (of equal ones the first), and (N,) their IoU."""
     best, value = np.empty(len(sizes), np.int64), np.empty(len(sizes))
     for start in range(0, len(sizes), _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -146,7 +156,10 @@ def _nearest(sizes: FloatArray, anchors: FloatArray) -> tuple[NDArray[np.int64],
 
 
 def _seeds(sizes: FloatArray, k: int, random: np.random.Generator) -> FloatArray:
-    """k-means++: each next seed is drawn by the square of its distance from those there are."""
+    """(k, 2) the start of k-means by k-means++: far sizes are drawn with a higher probability.
+
+    The probability is proportional to the square of the distance from the nearest seed so far.
+    """
     chosen = [sizes[random.integers(len(sizes))]]
     distance = np.full(len(sizes), np.inf)
     for _ in range(k - 1):
@@ -169,7 +182,7 @@ def _kmeans(sizes: FloatArray, anchors: FloatArray) -> FloatArray:
         count = np.bincount(nearest, minlength=len(anchors))
         mean = np.stack([np.bincount(nearest, sizes[:, axis], len(anchors)) for axis in (0, 1)], axis=1)
         anchors = mean / np.maximum(count, 1)[:, None]
-        # An anchor that is best for nothing moves to one of the sizes that are served worst.
+        # An anchor that is the best for no size moves to one of the sizes with the lowest IoU.
         empty = np.flatnonzero(count == 0)
         anchors[empty] = sizes[np.argsort(overlap, kind="stable")[: len(empty)]]
     return best

@@ -1,4 +1,4 @@
-"""Letterbox: an image scaled into the network's size, its proportions kept, the rest padded."""
+"""Letterbox: an image resized to the size of the network's input with its proportions kept, and padding around it."""
 
 from __future__ import annotations
 
@@ -8,33 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._arrays import as_floats, library_of, namespace_of
+from ioukit._arrays import namespace_of
 from ioukit._checks import check_format
 from ioukit._optional import import_extra
+from ioukit.anchors._arithmetic import all_like, floats
 from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.regions import BoxesLike
-    from ioukit.typing import Array, BoxFormat
+    from ioukit.typing import BoxFormat
 
 __all__ = ["Letterbox"]
 
 
 @dataclass(frozen=True)
 class Letterbox:
-    """The way from an image into the network's input and back: a scale and a shift along each axis.
+    """The mapping from an image to the network's input and back: a scale and a shift along each axis.
 
-    The image is resized to whole pixels, so the scale of an axis is the ratio of its two sizes there, which differs
-    from the other axis' by a rounded pixel. Boxes are mapped by that, the true scale, in both directions; tools that
-    use one factor for both are off by up to half a pixel at the far edge.
+    The image is resized to whole pixels. The scale of an axis is the ratio of the two sizes along it, so the scales of
+    the two axes may differ by the rounding of a pixel. Boxes are mapped by the true scale of each axis. Tools that use
+    one factor for both axes are wrong by up to half a pixel at the far edge.
 
     Args:
         image_size: (width, height) of the image in pixels.
         size: (width, height) of the network's input in pixels.
-        centered: Whether the padding is shared by both sides; else it is all right and below.
-        enlarge: Whether a small image is scaled up.
+        centered: Whether the padding is split between both sides. If False, all of it is on the right and below.
+        enlarge: Whether an image smaller than the input is enlarged.
 
     Examples:
         >>> letterbox = Letterbox((1280, 720), (640, 640))
@@ -51,9 +52,9 @@ class Letterbox:
     centered: bool = True
     enlarge: bool = True
     content: tuple[int, int] = field(init=False)
-    """(width, height) of the image in the input, in pixels."""
+    """(width, height) of the resized image in the input, in pixels."""
     padding: tuple[int, int] = field(init=False)
-    """Pixels left of and above the image; what remains is right of and below it."""
+    """Pixels of padding on the left and above. The rest of the padding is on the right and below."""
     scale: tuple[float, float] = field(init=False)
     """Pixels of the input per pixel of the image, in x and in y."""
 
@@ -64,7 +65,7 @@ class Letterbox:
                 raise ValueError(f"{name} must be a width and a height of at least 1 pixel, got {getattr(self, name)}")
             object.__setattr__(self, name, pair)
         (width, height), (wide, high) = self.image_size, self.size
-        # The side that fills the input decides; whole numbers, so that no rounding makes it a pixel too long.
+        # The side that fills the input decides the scale. Integers, so that no rounding makes it a pixel too long.
         if not self.enlarge and width <= wide and height <= high:
             content = width, height
         elif wide * height <= high * width:
@@ -80,9 +81,12 @@ class Letterbox:
         """Boxes of the image as boxes of the input.
 
         Args:
-            boxes: `Boxes`, which come back in their format and unit (normalized ones relative to the input then), or
-                (..., 4) numbers in pixels of any array library.
-            format: What plain numbers hold.
+            boxes: (..., 4) in pixels, xyxy by default, as an array of any library. Or `Boxes`, which keep their format
+                and unit: normalized boxes become relative to the input.
+            format: The format of plain arrays, and of the result.
+
+        Returns:
+            The mapped boxes, of the same kind.
         """
         (sx, sy), (px, py) = self.scale, self.padding
         return self._mapped(boxes, format, (sx, sy), (px, py), self.image_size, self.size)
@@ -97,9 +101,15 @@ class Letterbox:
         """Boxes of the input, such as detections, as boxes of the image.
 
         Args:
-            boxes: As for `boxes`.
-            clip: Whether parts beyond the image are cut off, for `Boxes` and for xyxy numbers.
-            format: What plain numbers hold.
+            boxes: (..., 4) as in `boxes`.
+            clip: Whether boxes are clipped to the image; for `Boxes` and for xyxy arrays.
+            format: The format of plain arrays, and of the result.
+
+        Returns:
+            The mapped boxes, of the same kind.
+
+        Raises:
+            ValueError: If ``clip`` is asked for plain arrays in another format than xyxy.
         """
         (sx, sy), (px, py) = self.scale, self.padding
         if clip and not isinstance(boxes, Boxes) and format != "xyxy":
@@ -111,18 +121,18 @@ class Letterbox:
         if isinstance(back, Boxes):
             return back.clip(0, 0, 1, 1) if back.normalized else back.clip(0, 0, width, height)
         xp = namespace_of(back)
-        limits = xp.asarray([width, height, width, height], dtype=back.dtype, **_device(back))
+        (limits,) = all_like(xp, back, limits=[width, height, width, height])
         return xp.minimum(xp.maximum(back, xp.zeros_like(limits)), limits)
 
     def apply(self, image: Any, *, fill: int = 114) -> Any:
-        """The image in the input, resized bilinearly and padded.
+        """The image as the input of the network: resized bilinearly and padded.
 
         Args:
             image: A `PIL.Image.Image`, or an array (height, width) or (height, width, channels) of uint8.
-            fill: Value of the padding, in every channel.
+            fill: The value of the padding in every channel.
 
         Returns:
-            The same kind.
+            The input image, of the same kind.
 
         Raises:
             ValueError: If the image has another size than ``image_size``.
@@ -147,19 +157,10 @@ class Letterbox:
             mapped = Boxes(numbers, pixels.format)
             return mapped.normalize(*target) if boxes.normalized else mapped
         check_format(fmt)
-        array: Array = as_floats(boxes, "boxes") if library_of(boxes) == "numpy" else boxes
-        if tuple(array.shape[-1:]) != (4,):
-            raise ValueError(f"boxes must have shape (..., 4), got {tuple(array.shape)}")
-        xp = namespace_of(array)
-        if not xp.isdtype(array.dtype, "real floating"):
-            array = xp.astype(array, xp.float32)
+        xp, array = floats("boxes", boxes)
         moves = [*shift, *(shift if fmt == "xyxy" else (0.0, 0.0))]
-        factors, offsets = (xp.asarray(row, dtype=array.dtype, **_device(array)) for row in ([*scale, *scale], moves))
+        factors, offsets = all_like(xp, array, scale=[*scale, *scale], shift=moves)
         return array * factors + offsets
-
-
-def _device(array: Array) -> dict[str, Any]:
-    return {"device": array.device} if library_of(array) in {"torch", "cupy"} else {}
 
 
 def _pixels(image: object) -> NDArray[np.uint8]:

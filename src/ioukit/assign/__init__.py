@@ -1,10 +1,11 @@
-"""Who learns what: which prediction is trained towards which object, by the rules of the common detectors.
+"""Which prediction is trained towards which object, by the rules of the common detectors.
 
-Every rule answers with an `Assignment`, which can explain each object and be compared with another rule's.
+Every rule returns an `Assignment`, which explains its decisions and can be compared with that of another rule.
 """
 
-from ioukit.assign.assignment import Assignment, AssignmentChange, Candidates, Outcome
+from ioukit.assign.assignment import Assignment, AssignmentChange
 from ioukit.assign.atss import assign_atss
+from ioukit.assign.candidates import Candidates, Outcome
 from ioukit.assign.hungarian import assign_hungarian
 from ioukit.assign.max_iou import assign_grid, assign_max_iou, assign_overlaps
 from ioukit.assign.simota import assign_simota

@@ -1,4 +1,4 @@
-"""Words for what a rule did with an object."""
+"""Why has an object these predictions? The answer of `Assignment.explain`, in words."""
 
 from __future__ import annotations
 
@@ -6,99 +6,124 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit.assign.candidates import Outcome
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
-    from ioukit.assign.assignment import Assignment, Candidates
+    from ioukit.assign.candidates import Candidates
 
-__all__ = ["explain"]
+__all__ = ["explanation"]
 
-# How each rule settles a prediction that two objects want: what it compares, and in which words.
+# How a rule decides between two objects that claim one prediction: the field it compares, the words, the unit.
 _CONFLICT = {
     "assign_simota": ("value", "a lower cost", "cost"),
     "assign_hungarian": ("value", "a lower total cost", "cost"),
 }
 _BY_OVERLAP = ("overlap", "a higher IoU", "IoU")
 _SHOWN = 5
-# The codes of `Outcome`, which imports this file.
-_ASSIGNED, _STOLEN, _BELOW, _OUTSIDE, _WORTHLESS, _RANK, _OVERWRITTEN = range(7)
 
 
-def explain(assignment: Assignment, gt: int, target: NDArray[Any], pairs: NDArray[Any]) -> str:
-    """One line for the result, then one for each reason why candidates fell out."""
-    learners = np.unique(pairs[pairs[:, 0] == gt, 1])
-    candidates = assignment.candidates.of(gt)
-    facts = {name: values[gt].item() for name, values in assignment.facts.items()}
-    lines = [_result(gt, learners, candidates)]
+def explanation(
+    rule: str,
+    gt: int,
+    learners: NDArray[np.int64],
+    facts: Mapping[str, Any],
+    candidates: Candidates,
+    target: NDArray[np.int64],
+) -> str:
+    """One line for the result, then one line for each reason why candidates were not assigned.
+
+    Args:
+        rule: The function that made the assignment.
+        gt: The position of the object.
+        learners: Positions of the predictions that are assigned to it, ascending.
+        facts: The numbers behind the decisions on this object, by name.
+        candidates: The candidates of all objects.
+        target: (P,) the position of the object of each prediction.
+    """
+    own = candidates.of(gt)
+    lines = [_result(gt, learners, own)]
     if not len(learners):
-        lines += _before_any_candidate(facts, candidates)
-    for code, words in ((_OUTSIDE, "no centre inside"), (_BELOW, ""), (_WORTHLESS, ""), (_RANK, "")):
-        chosen = candidates.outcome == code
+        lines += _without_candidates(facts, own)
+    for code in (Outcome.OUTSIDE, Outcome.BELOW, Outcome.WORTHLESS, Outcome.RANK):
+        chosen = own.outcome == code
         if chosen.any():
-            lines.append(_fallen(code, words, candidates, chosen, facts))
-    lines += _lost(assignment, candidates, target)
+            lines.append(_rejected(code, own, chosen, facts))
+    lines += _lost(rule, candidates, own, target)
     return "\n".join(lines)
 
 
-def _result(gt: int, learners: NDArray[Any], candidates: Candidates) -> str:
+def _result(gt: int, learners: NDArray[np.int64], own: Candidates) -> str:
     if not len(learners):
         return f"object {gt}: no prediction"
     shown = ", ".join(map(str, learners[:_SHOWN].tolist())) + (", ..." if len(learners) > _SHOWN else "")
-    assigned = candidates.overlap[candidates.outcome == _ASSIGNED]
+    assigned = own.overlap[own.outcome == Outcome.ASSIGNED]
     span = f" with IoU {assigned.min():.2f} to {assigned.max():.2f}" if np.isfinite(assigned).any() else ""
-    return f"object {gt}: {len(learners)} prediction{'s' if len(learners) > 1 else ''} ({shown}){span}"
+    return f"object {gt}: {len(learners)} prediction{_plural(len(learners))} ({shown}){span}"
 
 
-def _before_any_candidate(facts: dict[str, Any], candidates: Candidates) -> list[str]:
-    """What kept an object from having candidates at all."""
+def _without_candidates(facts: Mapping[str, Any], own: Candidates) -> list[str]:
+    """Why an object has no candidates at all."""
     if facts.get("on_image") is False:
         return ["- its centre is not on the image, so no cell answers for it"]
-    if facts.get("inside") == 0 and not (candidates.outcome == _OUTSIDE).any():
+    if facts.get("inside") == 0 and not (own.outcome == Outcome.OUTSIDE).any():
         return ["- no centre inside: no prediction lies in its reach"]
-    if "ratio" in facts and not len(candidates):
+    if "ratio" in facts and not len(own):
         return [f"- no anchor of its shape: the nearest has a side {facts['ratio']:.3g} times as long or as short"]
-    if not len(candidates) and "best" in facts:
+    if not len(own) and "best" in facts:
         if not facts["best"] > 0:
             return ["- nothing overlaps it"]
         return [f"- below {facts['threshold']:.2f}: its best IoU is {facts['best']:.2f}"]
-    return [] if len(candidates) else ["- there is no candidate"]
+    return [] if len(own) else ["- there is no candidate"]
 
 
-def _fallen(code: int, words: str, candidates: Candidates, chosen: NDArray[Any], facts: dict[str, Any]) -> str:
-    count = int(chosen.sum())
-    said = f"- {count} candidate{'s' if count > 1 else ''}: "
-    best = float(candidates.overlap[chosen].max())
-    if code == _BELOW:
+def _rejected(code: Outcome, own: Candidates, chosen: NDArray[np.bool_], facts: Mapping[str, Any]) -> str:
+    count, best = int(chosen.sum()), float(own.overlap[chosen].max())
+    if code == Outcome.BELOW:
         mean = "mean + std " if "mean" in facts else ""
-        return said + f"below {mean}{facts['threshold']:.2f} (best {best:.2f})"
-    if code == _WORTHLESS:
-        return said + "the metric is 0"
-    if code == _RANK:
-        return said + f"better ones of the same object took its {facts['taken']} places (best IoU {best:.2f})"
-    return said + f"{words} (best IoU {best:.2f})"
+        reason = f"below {mean}{facts['threshold']:.2f} (best {best:.2f})"
+    elif code == Outcome.WORTHLESS:
+        reason = "the metric is 0"
+    elif code == Outcome.RANK:
+        reason = f"better ones of the same object took its {facts['taken']} places (best IoU {best:.2f})"
+    else:
+        reason = f"no centre inside (best IoU {best:.2f})"
+    return f"- {count} candidate{_plural(count)}: {reason}"
 
 
-def _lost(assignment: Assignment, candidates: Candidates, target: NDArray[Any]) -> list[str]:
-    """A line for each object that took candidates away."""
+def _lost(rule: str, candidates: Candidates, own: Candidates, target: NDArray[np.int64]) -> list[str]:
+    """One line for each object that won candidates of this one."""
     lines = []
-    lost = np.isin(candidates.outcome, (_STOLEN, _OVERWRITTEN))
-    thieves = target[candidates.predictions[lost]]
-    field, words, unit = _CONFLICT.get(assignment.rule, _BY_OVERLAP)
-    for thief in np.unique(thieves).tolist():
-        mine = np.flatnonzero(lost)[thieves == thief]
-        count = len(mine)
-        if (candidates.outcome[mine] == _OVERWRITTEN).all():
-            lines.append(f"- {count} place{'s' if count > 1 else ''}: object {thief}, which came later, took its cell")
-            continue
-        theirs = assignment.candidates.of(int(thief))
-        first = mine[0]
-        prediction = int(candidates.predictions[first])
-        found = np.flatnonzero(theirs.predictions == prediction)
-        numbers, why = "", ""
-        if len(found):
-            ours, other = float(getattr(candidates, field)[first]), float(getattr(theirs, field)[found[0]])
-            better = other < ours if unit == "cost" else other > ours
-            why = f" with {words}" if better else (" with the same" if other == ours else " by its own best")
-            numbers = f" (prediction {prediction}: {unit} {other:.2f} against {ours:.2f})"
-        lines.append(f"- {count} candidate{'s' if count > 1 else ''}: stolen by object {thief}{why}{numbers}")
+    lost = np.isin(own.outcome, (Outcome.STOLEN, Outcome.OVERWRITTEN))
+    winners = target[own.predictions[lost]]
+    for winner in np.unique(winners).tolist():
+        places = np.flatnonzero(lost)[winners == winner]
+        count = len(places)
+        if (own.outcome[places] == Outcome.OVERWRITTEN).all():
+            lines.append(f"- {count} place{_plural(count)}: object {winner}, which came later, took its cell")
+        else:
+            why = _comparison(rule, own, int(places[0]), candidates.of(int(winner)))
+            lines.append(f"- {count} candidate{_plural(count)}: stolen by object {winner}{why}")
     return lines
+
+
+def _comparison(rule: str, own: Candidates, place: int, other: Candidates) -> str:
+    """By which value another object won the candidate at ``place``; empty if the prediction is no candidate of it."""
+    field, better, unit = _CONFLICT.get(rule, _BY_OVERLAP)
+    prediction = int(own.predictions[place])
+    found = np.flatnonzero(other.predictions == prediction)
+    if not len(found):
+        return ""
+    lost, won = float(getattr(own, field)[place]), float(getattr(other, field)[found[0]])
+    if won == lost:
+        why = " with the same"
+    else:
+        why = f" with {better}" if (won < lost if unit == "cost" else won > lost) else " by its own best"
+    return f"{why} (prediction {prediction}: {unit} {won:.2f} against {lost:.2f})"
+
+
+def _plural(count: int) -> str:
+    return "s" if count > 1 else ""

@@ -7,34 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of, namespace_of
-from ioukit._checks import check_boxes, check_format, check_one_unit
-from ioukit.assign.assignment import Assignment, Candidates
+from ioukit._arrays import as_floats, computing_dtype, library_of, namespace_of, on_host
+from ioukit._checks import check_one_unit, integer_column
+from ioukit.assign.assignment import Assignment
+from ioukit.overlap._arguments import single_set
 from ioukit.regions import Boxes
-from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from ioukit.assign.candidates import Candidates
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["boxes_of", "finished", "floats_of", "host", "labels_of", "pair_of_sets", "points_of", "scores_of"]
+__all__ = ["boxes_of", "finished", "floats_of", "labels_of", "pair_of_sets", "points_of", "scores_of"]
 
-
-def host(data: object, name: str) -> object:
-    """NumPy arrays, lists and `Boxes` as they are; arrays of other libraries as NumPy's, copied from their device."""
-    if isinstance(data, Boxes) or library_of(data) == "numpy":
-        return data
-    values = as_numpy(data)
-    if values is None:
-        raise TypeError(f"{name} has no values to look at: assignment runs on the host, outside of traced programs")
-    return values
+_NO_VALUES = "has no values to look at: assignment runs on the host, outside of traced programs"
 
 
 def floats_of(data: object, name: str, shape: tuple[int | None, ...]) -> FloatArray:
-    """Finite numbers of a shape, in float32 or float64; None in ``shape`` is any length."""
+    """Finite numbers of a given shape, in float32 or float64. None in ``shape`` stands for any length."""
     array = _shaped(data, name, shape)
     finite = np.isfinite(array)
     if not finite.all():
@@ -45,7 +38,7 @@ def floats_of(data: object, name: str, shape: tuple[int | None, ...]) -> FloatAr
 
 
 def _shaped(data: object, name: str, shape: tuple[int | None, ...]) -> FloatArray:
-    array = as_floats(host(data, name), name)
+    array = as_floats(on_host(data, name, _NO_VALUES), name)
     array = np.ascontiguousarray(array, computing_dtype(array.dtype))
     if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("N" if side is None else str(side) for side in shape)
@@ -53,35 +46,25 @@ def _shaped(data: object, name: str, shape: tuple[int | None, ...]) -> FloatArra
     return array
 
 
-def boxes_of(data: object, fmt: BoxFormat | None, name: str, check: bool = True) -> FloatArray:
+def boxes_of(data: Any, fmt: BoxFormat | None, name: str, check: bool = True) -> FloatArray:
     """(N, 4) corners, contiguous, in float32 or float64."""
-    data = host(data, name)
-    if isinstance(data, Boxes):
-        if fmt is not None and fmt != data.format:
-            raise ValueError(f"{name} are Boxes in {data.format!r}, which format={fmt!r} contradicts: leave it out")
-        return data.convert("xyxy").numpy()
-    if fmt is not None:
-        check_format(fmt)
-    array = as_floats(data, name)
-    if array.shape == (0,):
-        array = array.reshape(0, 4)
-    if array.ndim != 2 or array.shape[1] != 4:
-        raise ValueError(f"{name} must have shape (N, 4), got {array.shape}")
-    array = np.ascontiguousarray(array, computing_dtype(array.dtype))
-    array = array if array.flags.aligned else array.copy()
-    if check:
-        check_boxes(array, fmt or "xyxy", name)
-    return array if fmt in (None, "xyxy") else np.ascontiguousarray(convert(array, fmt, "xyxy"))
+    boxes = on_host(data, name, _NO_VALUES)
+    if not isinstance(boxes, Boxes):
+        boxes = as_floats(boxes, name)
+        if boxes.shape != (0,) and (boxes.ndim != 2 or boxes.shape[1] != 4):
+            raise ValueError(f"{name} must have shape (N, 4), got {boxes.shape}")
+    corners, _ = single_set(name, boxes, fmt, check)
+    return corners
 
 
 def pair_of_sets(
     predictions: object, objects: object, fmt: BoxFormat | None, check: bool, names: tuple[str, str]
 ) -> tuple[FloatArray, FloatArray]:
-    """Both sets as corners of one dtype."""
+    """Both sets as corners in one dtype."""
     if isinstance(predictions, Boxes) and isinstance(objects, Boxes):
         check_one_unit(predictions.normalized, objects.normalized)
     first, second = (boxes_of(data, fmt, name, check) for data, name in zip((predictions, objects), names, strict=True))
-    # No objects, as an empty list, have no dtype that could turn the predictions to float64.
+    # An empty list of objects is float64. It must not turn the predictions into float64.
     dtype = np.promote_types(first.dtype, second.dtype) if len(second) else first.dtype
     return first.astype(dtype, copy=False), second.astype(dtype, copy=False)
 
@@ -95,26 +78,20 @@ def points_of(points: object, count: int, dtype: np.dtype[Any]) -> FloatArray:
 
 
 def labels_of(labels: object, objects: int, classes: int) -> NDArray[np.int64]:
-    """(G,) classes of the objects."""
-    array = np.asarray(host(labels, "labels"))
-    if array.shape == (0,) and array.dtype == np.float64:
-        array = array.astype(np.int64)  # an empty list has no dtype of its own
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"labels must be integers, got dtype {array.dtype}")
-    if array.shape != (objects,):
-        raise ValueError(f"labels must have shape ({objects},), one per object, got {array.shape}")
-    wrong = np.flatnonzero((array < 0) | (array >= classes))
+    """(G,) classes of the objects, each at least 0 and below ``classes``."""
+    column = integer_column("labels", on_host(labels, "labels", _NO_VALUES), objects, per="object")
+    wrong = np.flatnonzero((column < 0) | (column >= classes))
     if len(wrong):
-        raise ValueError(f"labels[{wrong[0]}] is {array[wrong[0]]}, but scores has {classes} classes")
-    return array.astype(np.int64)
+        raise ValueError(f"labels[{wrong[0]}] is {column[wrong[0]]}, but scores has {classes} classes")
+    return column
 
 
 def scores_of(scores: object, count: int, dtype: np.dtype[Any], name: str = "scores") -> FloatArray:
     """(P, C) probabilities."""
     array = _shaped(scores, name, (None, None)).astype(dtype, copy=False)
     if len(array) != count:
-        raise ValueError(f"{name} must have shape ({count}, C), a row per prediction, got {array.shape}")
-    # NaN and infinity are neither: this is the only look at a large table.
+        raise ValueError(f"{name} must have shape ({count}, C), one row per prediction, got {array.shape}")
+    # NaN and infinity fail this test too, so a valid table is read only once.
     if array.size and not (array.min() >= 0 and array.max() <= 1):
         floats_of(array, name, (None, None))
         row, column = np.unravel_index(int(np.argmax((array < 0) | (array > 1))), array.shape)
@@ -140,7 +117,7 @@ def finished(
     metric: FloatArray | None = None,
     scores: FloatArray | None = None,
 ) -> Assignment:
-    """The record, its arrays in the library and on the device of ``like``."""
+    """The record, with its arrays in the library and on the device of ``like``."""
     if pairs is None:
         assigned = np.flatnonzero(target >= 0)
         pairs = np.stack([target[assigned], assigned], axis=1)

@@ -1,7 +1,7 @@
-"""Few pairs out of many: which centres lie in which objects, the best of each object, who keeps a prediction.
+"""Selections of pairs: centres inside objects, the best pairs of each object, the object that keeps a prediction.
 
-Nothing here makes a table of all predictions by all objects. Pairs come in blocks of objects, each of `BLOCK` pairs at
-most or of one object, and a rule keeps of a block only what it chooses.
+Nothing here makes a table of all predictions by all objects. Pairs come in blocks of objects. A block has at most
+`BLOCK` pairs, or a single object, and a rule keeps only the pairs that it chooses from it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["BLOCK", "best_of_each", "keepers", "object_blocks", "padded", "points_inside"]
 
 BLOCK = 2**18
-"""The most pairs that are looked at at once, where one object does not have more: about 30 MB of temporaries."""
+"""The largest number of pairs in a block of several objects, which takes about 30 MB of temporaries."""
 
 
 def object_blocks(objects: int, predictions: int) -> Iterator[slice]:
-    """Slices of objects whose table with all predictions is a block."""
+    """Slices of objects. The table of a slice with all predictions has at most `BLOCK` pairs, or one object."""
     step = max(1, BLOCK // max(predictions, 1))
     for start in range(0, objects, step):
         yield slice(start, min(start + step, objects))
@@ -33,19 +33,19 @@ def object_blocks(objects: int, predictions: int) -> Iterator[slice]:
 def points_inside(
     points: FloatArray, boxes: FloatArray, margin: float = 0.0
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Pairs of a box and a point in it, further than ``margin`` from each edge, in blocks of boxes.
+    """Pairs of a box and a point inside it, more than ``margin`` from every edge, in blocks of boxes.
 
     Args:
         points: (P, 2).
         boxes: (G, 4) corners.
-        margin: Not negative.
+        margin: At least 0.
 
     Yields:
-        Positions of the boxes, ascending, and of the points, in no order within a box.
+        Positions of the boxes, ascending, and positions of the points, unordered within a box.
     """
     order = np.argsort(points[:, 1], kind="stable")
     x, y = points[order, 0], points[order, 1]
-    # `y - y1 > margin` needs `y > y1`, also as rounded, so what the binary searches leave out is outside.
+    # `y - y1 > margin` implies `y > y1`, also after rounding, so the binary searches leave out only points outside.
     low, high = np.searchsorted(y, boxes[:, 1], "right"), np.searchsorted(y, boxes[:, 3], "left")
     length = np.maximum(high - low, 0)
     total = np.cumsum(length)
@@ -67,16 +67,16 @@ def points_inside(
 def best_of_each(
     rows: NDArray[np.int64], columns: NDArray[np.int64], values: FloatArray, most: int | NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Which pairs have the largest values of their row; among equal values the lower column comes first.
+    """The pairs with the largest values of their row. Of equal values the lower column comes first.
 
     Args:
         rows: (K,) ascending.
         columns: (K,).
-        values: (K,), no NaN among them.
-        most: How many of each row, or a number for each row by its position.
+        values: (K,), without NaN.
+        most: The number of pairs to take from each row: one number, or an array that is indexed by row.
 
     Returns:
-        Positions of the chosen pairs, ordered by row, then the best first.
+        Positions of the chosen pairs, sorted by row and then by descending value.
     """
     if not len(rows):
         return np.empty(0, np.int64)
@@ -98,7 +98,7 @@ def best_of_each(
 
 
 def keepers(rows: NDArray[np.int64], columns: NDArray[np.int64], values: FloatArray) -> NDArray[np.bool_]:
-    """Which pairs keep their column: the one with the largest value, among equal ones the lowest row."""
+    """(K,) true for the pair with the largest value of its column; of equal values, for the lowest row."""
     order = np.lexsort((rows, -values, columns))
     kept = np.zeros(len(rows), bool)
     kept[order[np.flatnonzero(np.diff(columns[order], prepend=-1))]] = True
@@ -106,7 +106,7 @@ def keepers(rows: NDArray[np.int64], columns: NDArray[np.int64], values: FloatAr
 
 
 def padded(boxes: FloatArray, least: float, side: float) -> FloatArray:
-    """Boxes whose sides below ``least`` are ``side``, about the same centres."""
+    """Boxes with the same centres whose sides shorter than ``least`` become ``side`` long."""
     low, high = boxes[:, :2], boxes[:, 2:]
     short = high - low < least
     centre, half = (low + high) / 2, boxes.dtype.type(side / 2)

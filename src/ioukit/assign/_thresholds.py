@@ -1,4 +1,4 @@
-"""Assignment by thresholds on an overlap, one object at a time, whichever overlap it is."""
+"""Assignment by thresholds on any overlap, one object at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ioukit.assign._inputs import finished
 from ioukit.assign._pairs import best_of_each, object_blocks
-from ioukit.assign.assignment import Candidates, Outcome
+from ioukit.assign.candidates import Candidates, Outcome
 from ioukit.overlap import pairwise_ioa
 
 if TYPE_CHECKING:
@@ -23,26 +23,28 @@ if TYPE_CHECKING:
 __all__ = ["LowQuality", "Thresholds", "covered", "match_rows"]
 
 LowQuality: TypeAlias = Literal["none", "mmdet", "detectron2"]
-"""Whether an object that reaches no threshold still gets the predictions that overlap it most, and by whose rule."""
+"""Whether an object always gets the predictions that overlap it most, even below the threshold, and by whose rule."""
 
-# Candidates kept of one object: a tiny object has the same IoU with hundreds of predictions around it.
+# The candidates that are kept per object. A tiny object has the same IoU with hundreds of predictions around it.
 _KEPT = 64
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """From which overlap a prediction learns an object, and within which it learns that there is none."""
+    """At which overlaps a prediction is positive, and at which it is background."""
 
     positive: float
+    """The overlap at which a prediction becomes positive."""
     low: float | None
-    """Where the background begins; None for a single threshold, below which all is background."""
+    """The lower end of the background; None for 0."""
     high: float
+    """The upper end of the background."""
     strict: bool
-    """Whether a prediction at a threshold falls on its lower side."""
+    """Whether a prediction exactly at a threshold counts as below it."""
 
     @staticmethod
     def of(positive: float, negative: float | tuple[float, float], *, strict: bool = False) -> Thresholds:
-        """Checked."""
+        """The thresholds of these arguments, which are checked."""
         low, high = (None, negative) if isinstance(negative, (int, float)) else negative
         if not 0 <= positive <= 1:
             raise ValueError(f"positive must be within [0, 1], got {positive}")
@@ -54,12 +56,12 @@ class Thresholds:
         return Thresholds(float(positive), None if low is None else float(low), float(high), strict)
 
     def reached(self, overlap: FloatArray) -> NDArray[np.bool_]:
-        """Where the overlap is positive; never where there is none."""
+        """True where the overlap makes a prediction positive; never at an overlap of 0."""
         enough: NDArray[np.bool_] = overlap > self.positive if self.strict else overlap >= self.positive
         return enough & (overlap > 0)
 
     def background(self, overlap: FloatArray) -> NDArray[np.bool_]:
-        """Where the overlap says that there is no object; never where it is negative, which marks the ignored."""
+        """True where the overlap makes a prediction background; never at -1, which marks an ignored prediction."""
         under = overlap <= self.high if self.strict else overlap < self.high
         if self.low is None:
             return under & (overlap >= 0)
@@ -69,9 +71,9 @@ class Thresholds:
 def covered(
     boxes: FloatArray, regions: FloatArray, threshold: float, of: Literal["first", "second"] = "second"
 ) -> NDArray[np.bool_]:
-    """(P,) whether more than a part of an area lies in the intersection with a region.
+    """(P,) true for the boxes whose IoA with a region is above the threshold.
 
-    ``of="second"`` means the area of the box, ``of="first"`` that of the region.
+    The area that divides is that of the box with ``of="second"``, and that of the region with ``of="first"``.
     """
     found = np.zeros(len(boxes), bool)
     for block in object_blocks(len(regions), len(boxes)):
@@ -94,14 +96,14 @@ def match_rows(
     ignored: NDArray[np.bool_] | None = None,
     eligible: NDArray[np.bool_] | None = None,
 ) -> Assignment:
-    """The rule itself, from the overlaps of one object after the other with all predictions."""
+    """The assignment by the overlaps of each object, row by row, with all predictions."""
     if low_quality not in get_args(LowQuality):
         raise ValueError(f"unknown low_quality {low_quality!r}; choose from {', '.join(get_args(LowQuality))}")
-    best = np.full(count, -1, dtype)  # over all predictions, which decides on the background
-    able, target = np.full(count, -1, dtype), np.full(count, -1, np.int64)  # over those that may learn
+    # -1 stands for a pair that may not be assigned: it is less than every overlap.
+    best = np.full(count, -1, dtype)  # of all pairs; it decides what is background
+    able, target = np.full(count, -1, dtype), np.full(count, -1, np.int64)  # of the pairs that may be assigned
     forced = np.full(count, -1, np.int64)
     tops = np.zeros(objects, dtype)
-    # -1 stands for what may not be assigned, and is no overlap; an unlabelled row of zeros makes nothing positive.
     kept = _Kept(dtype)
     for gt, given in enumerate(rows):
         overlaps = given if ignored is None else np.where(ignored, dtype.type(-1), given)
@@ -137,7 +139,7 @@ def match_rows(
 
 
 class _Kept:
-    """The pairs that are remembered."""
+    """Collects the pairs that become candidates."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.objects, self.columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]

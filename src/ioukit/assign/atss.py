@@ -1,4 +1,4 @@
-"""ATSS: the nearest anchors of each level, and a threshold that each object finds for itself."""
+"""ATSS: the nearest anchors of each level, and an IoU threshold computed for each object."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._checks import check_count
 from ioukit.assign._inputs import boxes_of, finished, pair_of_sets
 from ioukit.assign._pairs import best_of_each, keepers, object_blocks
 from ioukit.assign._thresholds import covered
-from ioukit.assign.assignment import Candidates, Outcome
+from ioukit.assign.candidates import Candidates, Outcome
 from ioukit.overlap import elementwise_iou
 
 if TYPE_CHECKING:
@@ -37,35 +38,36 @@ def assign_atss(
     format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
-    """Assigns by adaptive training sample selection.
+    """Assigns anchors to objects by adaptive training sample selection (ATSS).
 
-    The candidates of an object are, of each level, the ``top_k`` anchors whose centres are nearest to its own. Those
-    are positive whose IoU is at least the mean plus the standard deviation of the IoU of all candidates, and whose
-    centre is inside the object, further than ``margin`` from its edges. An anchor that two objects want goes to the
-    higher IoU.
+    The candidates of an object are the ``top_k`` anchors of each level whose centres are nearest to the centre of the
+    object. A candidate is positive if two conditions hold. Its IoU is at least the threshold of the object, which is
+    the mean plus the standard deviation of the IoU of all its candidates. And its centre is inside the object, more
+    than ``margin`` from the edges. If several objects claim an anchor, the one with the highest IoU gets it.
 
-    The standard deviation is the unbiased one (divided by n - 1); of a single candidate it is 0 here, where the
-    original gets NaN and assigns nothing. Ties: among equal distances the lower position is nearer, among equal IoU the
-    first object wins. An object in which no centre lies, such as a tiny one, gets nothing.
+    The standard deviation is the unbiased one (divided by n - 1). For a single candidate it is 0; the original computes
+    NaN and assigns nothing. Ties: of equal distances the lower position is nearer, and of equal IoU the first object
+    wins. An object without a centre inside, such as a tiny one, gets no anchor.
 
     Args:
-        anchors: (P, 4), level after level.
+        anchors: (P, 4), xyxy by default, level by level.
         objects: (G, 4) in the same unit; G may be 0.
-        levels: How many anchors each level has.
-        top_k: Candidates per level; a smaller level gives all it has.
-        margin: In the unit of the boxes, not negative.
-        ignore_regions: (R, 4) regions such as crowds: an anchor more than ``ignore_ioa`` of whose area lies in one is
-            ignored unless it is positive elsewhere.
+        levels: The number of anchors of each level.
+        top_k: Candidates per level. A level with fewer anchors gives all of them.
+        margin: In the unit of the boxes, at least 0.
+        ignore_regions: (R, 4) regions such as crowds. An anchor is ignored if more than ``ignore_ioa`` of its area lies
+            in one of them.
         ignore_ioa: Within [0, 1].
-        format: What plain numbers hold, ``"xyxy"`` by default. `Boxes` know their own.
-        check: Whether plain numbers are checked.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
+            own.
+        check: Whether plain arrays are checked.
 
     Returns:
-        The assignment. ``facts`` hold ``"mean"``, ``"threshold"`` (mean + std), ``"best"`` and ``"inside"`` (candidates
-        whose centre is inside).
+        The assignment. Its ``facts`` are ``"mean"``, ``"threshold"`` (mean + standard deviation), ``"best"`` and
+        ``"inside"`` (the number of candidates with their centre inside).
 
     Raises:
-        ValueError: If the levels do not add up to the anchors, or boxes are not valid.
+        ValueError: If the levels do not add up to the number of anchors, or a box is not valid.
 
     Examples:
         >>> from ioukit.assign import assign_atss
@@ -80,7 +82,8 @@ def assign_atss(
     Reference: Zhang et al., Bridging the Gap Between Anchor-based and Anchor-free Detection via Adaptive Training
     Sample Selection, CVPR 2020, arXiv:1912.02424.
     """
-    most = _at_least_one(top_k, "top_k")
+    check_count(top_k=top_k)
+    most = operator.index(top_k)
     if not margin >= 0:
         raise ValueError(f"margin must not be negative, got {margin}")
     first, second = pair_of_sets(anchors, objects, format, check, ("anchors", "objects"))
@@ -117,17 +120,10 @@ def assign_atss(
     )  # fmt: skip
 
 
-def _at_least_one(number: int, name: str) -> int:
-    value = operator.index(number)
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {number}")
-    return value
-
-
 def _nearest(
     anchors: FloatArray, objects: FloatArray, sizes: Sequence[int], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Object and anchor of all candidates, ordered by object, then by level, the nearest first."""
+    """The object and the anchor of every candidate, sorted by object, then level, then distance."""
     x, y = ((anchors[:, :2] + anchors[:, 2:]) / 2).T
     cx, cy = ((objects[:, :2] + objects[:, 2:]) / 2).T
     rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
@@ -137,7 +133,7 @@ def _nearest(
             dx, dy = x[start : start + size] - cx[block, None], y[start : start + size] - cy[block, None]
             squared = dx * dx + dy * dy
             if size > most:
-                # The root is taken of the few: of two squares that differ, roots may be equal.
+                # Squares are compared, because different squares may have equal roots.
                 limit = np.partition(squared, most - 1, axis=1)[:, most - 1 : most]
                 near, place = np.nonzero(squared <= limit)
             else:
@@ -152,12 +148,13 @@ def _nearest(
 
 
 def _statistics(rows: NDArray[np.int64], overlap: FloatArray, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean, mean plus unbiased standard deviation, and best overlap of each object's candidates."""
+    """The mean, the mean plus the unbiased standard deviation, and the maximum of the overlaps of each object."""
     number = np.bincount(rows, minlength=count)
     best, least = np.zeros(count, overlap.dtype), np.full(count, np.inf)
     np.maximum.at(best, rows, overlap)
     np.minimum.at(least, rows, overlap)
-    # From the least on, so that the mean of equal overlaps is that overlap: rounded up, it would reject them all.
+    # The minimum is subtracted first, so that the mean of equal overlaps is exactly that overlap. A mean rounded up
+    # would reject them all.
     above = overlap - least[rows]
     mean_above = np.bincount(rows, above, count) / np.maximum(number, 1)
     spread = np.bincount(rows, (above - mean_above[rows]) ** 2, count) / np.maximum(number - 1, 1)

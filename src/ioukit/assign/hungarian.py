@@ -1,4 +1,4 @@
-"""Hungarian assignment (DETR): one prediction an object, so that all objects together cost least."""
+"""Hungarian assignment (DETR): one prediction per object, at the lowest total cost."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ioukit._checks import check_positive
+from ioukit._checks import check_count, check_positive
 from ioukit._optional import import_extra
 from ioukit.assign._inputs import finished, labels_of, pair_of_sets, scores_of
-from ioukit.assign.assignment import Candidates, Outcome
+from ioukit.assign.candidates import Candidates, Outcome
 from ioukit.overlap import elementwise_iou, pairwise_giou
 from ioukit.regions import Boxes
 from ioukit.regions.formats import convert
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["assign_hungarian"]
 
-# Candidates remembered of each object: its cheapest predictions.
+# The number of candidates that are kept per object, the cheapest ones.
 _KEPT = 8
 
 
@@ -43,35 +43,37 @@ def assign_hungarian(
     format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
-    """Assigns each object one prediction, at the least total cost.
+    """Assigns one prediction to each object, so that the total cost of all pairs is lowest.
 
-    The cost of a pair is ``-class_weight`` times the probability of the object's class, plus ``l1_weight`` times the
-    sum of the absolute differences of centre and size as parts of the image, less ``giou_weight`` times GIoU. With
-    fewer predictions than objects, the cheapest of the objects are served. Among assignments of equal cost, SciPy's
-    stands.
+    The cost of a pair is ``-class_weight * p + l1_weight * d - giou_weight * GIoU``. Here ``p`` is the probability of
+    the object's class, and ``d`` is the sum of the absolute differences of centre and size, as fractions of the image.
+    If there are fewer predictions than objects, some objects get none. Among assignments of equal cost, SciPy's solver
+    chooses.
 
-    The table of costs is whole, in float64: 8 bytes times P times G times ``repeats``.
+    The table of costs is dense and takes 8 bytes times P times G times ``repeats``.
 
     Args:
-        predictions: (P, 4) decoded boxes.
-        scores: (P, C) probabilities, after the softmax (DETR, with or without the class for none) or the sigmoid.
+        predictions: (P, 4) decoded boxes, xyxy by default.
+        scores: (P, C) probabilities, after the softmax (DETR, with or without its "no object" class) or the sigmoid.
         objects: (G, 4) in the same unit; G may be 0.
         labels: (G,) classes of the objects, integers below C.
-        image_size: (width, height) in pixels; None where the unit of the boxes is the image already.
-        class_weight: Of the class.
-        l1_weight: Of the coordinates.
-        giou_weight: Of GIoU.
-        classification: ``"probability"``, or ``"focal"``: the focal loss of the class, positive less negative, with
-            alpha 0.25 and gamma 2, as in Deformable DETR.
-        repeats: How many predictions each object gets, as if it were there so often.
-        format: What plain numbers hold, ``"xyxy"`` by default. `Boxes` know their own.
-        check: Whether plain numbers are checked. Without it, a cost that is not finite is an error all the same.
+        image_size: (width, height) in pixels; None if the boxes are normalized already.
+        class_weight: Weight of the class probability.
+        l1_weight: Weight of the coordinates.
+        giou_weight: Weight of GIoU.
+        classification: ``"probability"``, or ``"focal"`` as in Deformable DETR: the focal loss of the class as a
+            positive minus that as a negative, with alpha 0.25 and gamma 2, takes the place of ``-p``.
+        repeats: The number of predictions per object, at least 1.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
+            own.
+        check: Whether plain arrays are checked. A cost that is not finite is always an error.
 
     Returns:
-        The assignment, with ``cost``; its ``candidates`` are the cheapest pairs of each object.
+        The assignment, with ``cost``. Its ``candidates`` are the cheapest pairs of each object.
 
     Raises:
-        ValueError: If boxes, scores or costs are not finite (the message names the row), or the unit is unknown.
+        ValueError: If boxes, scores or costs are not finite (the message names the row), or if plain boxes in pixels
+            come without ``image_size``.
         ModuleNotFoundError: If SciPy is not installed: ``pip install 'ioukit[sparse]'``.
 
     Examples:
@@ -85,10 +87,9 @@ def assign_hungarian(
     """
     if classification not in {"probability", "focal"}:
         raise ValueError(f"unknown classification {classification!r}; choose from probability, focal")
+    check_count(repeats=repeats)
     times = operator.index(repeats)
-    if times < 1:
-        raise ValueError(f"repeats must be at least 1, got {repeats}")
-    width, height = _unit(predictions, objects, image_size)
+    width, height = _image_sides(predictions, objects, image_size)
     solve = import_extra("scipy.optimize", extra="sparse", needed_by="assign_hungarian").linear_sum_assignment
     first, second = pair_of_sets(predictions, objects, format, check, ("predictions", "objects"))
     number, count = len(first), len(second)
@@ -121,7 +122,10 @@ def assign_hungarian(
     )  # fmt: skip
 
 
-def _unit(predictions: BoxesLike, objects: BoxesLike, image_size: tuple[float, float] | None) -> tuple[float, float]:
+def _image_sides(
+    predictions: BoxesLike, objects: BoxesLike, image_size: tuple[float, float] | None
+) -> tuple[float, float]:
+    """Width and height of the image in the unit of the boxes."""
     given = [boxes for boxes in (predictions, objects) if isinstance(boxes, Boxes)]
     if image_size is not None:
         if any(boxes.normalized for boxes in given):
@@ -148,7 +152,7 @@ def _class_cost(scores: FloatArray, classes: NDArray[np.int64], classification: 
 def _cheapest(
     predictions: FloatArray, objects: FloatArray, cost: FloatArray, target: NDArray[np.int64], most: int
 ) -> Candidates:
-    """The cheapest predictions of each object, and those it has."""
+    """The cheapest predictions of each object, and the ones it is assigned."""
     number, count = cost.shape
     order = np.argsort(cost, axis=0, kind="stable")[:most]
     rows, columns = np.tile(np.arange(count), (len(order), 1)).T.ravel(), order.T.ravel()

@@ -1,4 +1,4 @@
-"""Max-IoU assignment (Faster R-CNN, RetinaNet): every prediction to the object it overlaps most, by thresholds."""
+"""Max-IoU assignment (Faster R-CNN, RetinaNet): each prediction goes to the object with the highest IoU."""
 
 from __future__ import annotations
 
@@ -34,38 +34,39 @@ def assign_max_iou(
     format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
-    """Assigns each prediction, usually an anchor, to the object it overlaps most, if enough.
+    """Assigns each prediction, usually an anchor, to the object with which it has the highest IoU.
 
-    IoU **at or above** ``positive`` learns the object, IoU **below** ``negative`` learns that there is none, and what
-    lies between is ignored. Of objects with equal IoU the first wins.
+    A prediction is positive if this IoU is **at or above** ``positive``, background if it is **below** ``negative``,
+    and ignored in between. Of objects with equal IoU the first wins.
 
-    ``low_quality="mmdet"`` then goes through the objects in order: each takes every prediction with its own best IoU
-    (``every_tie``, else the first such), whoever had it. A later object thereby takes from an earlier one, which can
-    end with nothing though it had predictions by the thresholds. ``low_quality="detectron2"`` makes the same
-    predictions positive, and leaves each with the object it overlaps most. In both, an object that overlaps nothing
-    gets nothing; the originals give it every prediction of IoU 0, which is all of them.
+    ``low_quality`` gives predictions also to an object whose best IoU is below ``positive``. With ``"mmdet"`` the
+    objects are visited in order. Each takes the predictions that have its best IoU, even those that another object has.
+    A later object may so take the only predictions of an earlier one. With ``"detectron2"`` the same predictions become
+    positive, but each stays with the object of its highest IoU. In both, an object without any overlap gets nothing.
+    The originals give it every prediction of IoU 0, which is all of them.
 
     Args:
-        predictions: (P, 4), `Boxes` or numbers.
+        predictions: (P, 4), xyxy by default: `Boxes` or an array.
         objects: (G, 4) in the same unit; G may be 0.
         positive: Within [0, 1].
-        negative: A threshold, or an interval ``(low, high)``: ``low <= IoU < high`` learns that there is no object.
+        negative: A threshold, or an interval ``(low, high)``, which makes ``low <= IoU < high`` background.
         low_quality: ``"none"``, ``"mmdet"`` or ``"detectron2"``.
-        min_positive_iou: The least best IoU of an object for ``low_quality``.
-        every_tie: For ``"mmdet"``: whether all predictions tied for an object's best are taken, or the first.
+        min_positive_iou: For ``low_quality``, the smallest best IoU of an object that takes predictions.
+        every_tie: For ``"mmdet"``, whether an object takes all predictions that share its best IoU, or only the first.
         ignore_regions: (R, 4) regions such as crowds.
-        ignore_ioa: A prediction is ignored if its intersection with a region is **above** this part of an area.
-        ignore_of: Whose area that is.
-        format: What plain numbers hold, ``"xyxy"`` by default. `Boxes` know their own.
-        check: Whether plain numbers are checked.
+        ignore_ioa: A prediction is ignored if its IoA with a region is **above** this.
+        ignore_of: Whose area divides in this IoA: ``"predictions"`` or ``"regions"``.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
+            own.
+        check: Whether plain arrays are checked.
 
     Returns:
-        The assignment; its ``candidates`` are the pairs that reach ``positive`` or tie for the best of their object, 64
-        of an object at most.
+        The assignment. Its ``candidates`` are the pairs that reach ``positive`` or have the best IoU of their object,
+        at most 64 per object.
 
     Raises:
         ValueError: If thresholds contradict each other, or boxes are not valid.
-        TypeError: If an argument is of the wrong kind.
+        TypeError: If an argument has the wrong type.
 
     Examples:
         >>> from ioukit.assign import assign_max_iou
@@ -100,15 +101,21 @@ def assign_overlaps(
     min_positive_iou: float = 0.0,
     every_tie: bool = True,
 ) -> Assignment:
-    """`assign_max_iou` from overlaps that are there already: of masks, of rotated boxes, or of any other measure.
+    """`assign_max_iou` for overlaps that are computed already: of masks, of rotated boxes, or by any other measure.
 
     Args:
-        overlaps: (G, P), each object with each prediction, within [0, 1].
-        positive: As in `assign_max_iou`, like the rest.
-        negative: A threshold or an interval.
-        low_quality: ``"none"``, ``"mmdet"`` or ``"detectron2"``.
-        min_positive_iou: The least best overlap of an object for ``low_quality``.
-        every_tie: For ``"mmdet"``: all predictions tied for an object's best, or the first.
+        overlaps: (G, P), the overlap of each object with each prediction, within [0, 1].
+        positive: As in `assign_max_iou`.
+        negative: As in `assign_max_iou`.
+        low_quality: As in `assign_max_iou`.
+        min_positive_iou: As in `assign_max_iou`.
+        every_tie: As in `assign_max_iou`.
+
+    Returns:
+        The assignment.
+
+    Raises:
+        ValueError: If an overlap is not within [0, 1], or thresholds contradict each other.
 
     Examples:
         >>> from ioukit.assign import assign_overlaps
@@ -138,21 +145,29 @@ def assign_grid(
     format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
-    """Max-IoU among the anchors of the cells that hold a centre, the rule of MMDetection's YOLOv3.
+    """Assigns by the highest IoU among the anchors of cells that hold a centre: the rule of MMDetection's YOLOv3.
 
-    Its thresholds are on the other side than those of `assign_max_iou`: IoU **above** ``positive`` is positive, IoU
-    **at or below** ``negative`` is negative. Then each object takes the responsible predictions of its best IoU.
+    Unlike in `assign_max_iou`, a prediction exactly at a threshold counts as below it: IoU **above** ``positive`` is
+    positive, and IoU **at or below** ``negative`` is background. Afterwards each object takes the responsible
+    predictions that have its best IoU.
 
     Args:
-        predictions: (P, 4), `Boxes` or numbers.
+        predictions: (P, 4), xyxy by default: `Boxes` or an array.
         objects: (G, 4) in the same unit.
         responsible: (P,) bools, true where the cell of the prediction holds the centre of an object.
         positive: Within [0, 1].
-        negative: A threshold, or an interval ``(low, high)``: ``low < IoU <= high`` learns that there is no object.
-        min_positive_iou: An object whose best responsible IoU is not above it takes nothing.
-        every_tie: Whether all predictions tied for an object's best are taken, or the first.
-        format: What plain numbers hold, ``"xyxy"`` by default. `Boxes` know their own.
-        check: Whether plain numbers are checked.
+        negative: A threshold, or an interval ``(low, high)``, which makes ``low < IoU <= high`` background.
+        min_positive_iou: An object takes predictions only if its best responsible IoU is above this.
+        every_tie: Whether an object takes all responsible predictions that share its best IoU, or only the first.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
+            own.
+        check: Whether plain arrays are checked.
+
+    Returns:
+        The assignment.
+
+    Raises:
+        ValueError: If shapes do not fit, thresholds contradict each other, or a box is not valid.
     """
     first, second = pair_of_sets(predictions, objects, format, check, ("predictions", "objects"))
     flags = floats_of(responsible, "responsible", (None,)) != 0

@@ -1,4 +1,4 @@
-"""Task-aligned assignment (TOOD, YOLOv8 and later): the predictions that classify and locate an object best."""
+"""Task-aligned assignment (TOOD, YOLOv8 and later): predictions are ranked by score and overlap together."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ioukit._checks import check_count
 from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of
 from ioukit.assign._pairs import best_of_each, keepers, object_blocks, padded, points_inside
-from ioukit.assign.assignment import Assignment, Candidates, Outcome
+from ioukit.assign.assignment import Assignment
+from ioukit.assign.candidates import Candidates, Outcome
 from ioukit.overlap import elementwise_ciou, elementwise_iou, pairwise_iou
 
 if TYPE_CHECKING:
@@ -30,18 +32,19 @@ class _Rule(NamedTuple):
     alpha: float
     top_k: int
     margin: float
+    """How far from every edge a centre inside must be, in pixels."""
 
 
 _RULES = {"tood": _Rule(1.0, 13, 0.01), "v8": _Rule(0.5, 10, 1e-9)}
 
 
 class DualAssignment(NamedTuple):
-    """Two assignments of the same predictions, one for each head of an NMS-free detector."""
+    """Two assignments to the same objects, one for each head of an NMS-free detector."""
 
     one_to_many: Assignment
-    """Many predictions an object, for a rich signal in training."""
+    """Many predictions per object, for a rich signal in training."""
     one_to_one: Assignment
-    """One prediction an object, so that inference needs no NMS."""
+    """One prediction per object, so that inference needs no NMS."""
 
 
 def assign_task_aligned(
@@ -60,44 +63,46 @@ def assign_task_aligned(
     format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
-    """Assigns to each object the predictions of the largest ``score**alpha * overlap**beta``.
+    """Assigns to each object the predictions with the largest metric, ``score**alpha * overlap**beta``.
 
     ==== ==================== ======================================== ======= ===== =================
-    rule overlap              candidates of an object                  alpha   top_k target score
+    rule overlap              claimed by an object                     alpha   top_k target score
     ==== ==================== ======================================== ======= ===== =================
-    tood IoU                  the top k of all predictions; of those   1       13    metric x best
-                              centre inside, by more than 0.01                       overlap of the
-    v8   CIoU, negative is 0  the top k of those whose centre is       0.5     10    object / its best
-                              inside, by more than 1e-9                              metric
+    tood IoU                  of the top k of all predictions, those   1       13    metric x best
+                              with the centre inside by > 0.01                       overlap of the
+    v8   CIoU, negative is 0  the top k of the predictions with the    0.5     10    object / its best
+                              centre inside by > 1e-9                                metric
     ==== ==================== ======================================== ======= ===== =================
 
-    A metric of 0 is never positive. A prediction that several objects take goes to the highest overlap, under
-    ``"tood"`` of those that took it, under ``"v8"`` of all objects its centre is in. Among equal metrics the lower
-    prediction, among equal overlaps the first object wins.
+    A pair with a metric of 0 is never positive. If several objects claim a prediction, the one with the highest overlap
+    gets it: with ``"tood"`` among the objects that claimed it, with ``"v8"`` among all objects that its centre is
+    inside. Of equal metrics the lower prediction wins, and of equal overlaps the first object.
 
     Args:
-        predictions: (P, 4) decoded boxes.
+        predictions: (P, 4) decoded boxes, xyxy by default.
         scores: (P, C) probabilities per class, after the sigmoid.
         objects: (G, 4) in the same unit; G may be 0.
         labels: (G,) classes of the objects, integers below C.
         points: (P, 2) centres of the cells, x and y.
         rule: ``"tood"`` or ``"v8"``.
-        alpha: Power of the score; by default the rule's.
+        alpha: Power of the score; by default that of the rule.
         beta: Power of the overlap.
-        top_k: Candidates of an object; by default the rule's.
-        second_top_k: After conflicts are settled, how many of its best predictions an object keeps; all by default.
-        strides: Of the levels, ascending, for ``"v8"``: a side of an object shorter than the second stride (the first,
-            if it is alone) counts as this long for the question whose centre is inside, or a tiny object would get
-            nothing. None takes objects as they are.
-        format: What plain numbers hold, ``"xyxy"`` by default. `Boxes` know their own.
-        check: Whether plain numbers are checked.
+        top_k: Candidates per object; by default that of the rule.
+        second_top_k: The number of predictions that an object keeps after conflicts are settled; by default all.
+        strides: Strides of the levels, ascending, for ``"v8"``. They enlarge tiny objects for the test whether a centre
+            is inside: a side shorter than the second stride counts as long as that stride (or as the only one). None
+            changes no object.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
+            own.
+        check: Whether plain arrays are checked.
 
     Returns:
-        The assignment, with ``metric`` and target ``scores``; ``overlap`` is the rule's. ``facts`` hold ``"inside"``,
-        the predictions with their centre in each object (for ``"tood"`` of the top k), and ``"taken"``.
+        The assignment, with ``metric`` and target ``scores``. Its ``overlap`` is that of the rule. Its ``facts`` are
+        ``"inside"``, the number of predictions with their centre inside each object (with ``"tood"`` only of the top
+        k), and ``"taken"``, the number that an object may take.
 
     Raises:
-        ValueError: If shapes do not fit, or a score is no probability.
+        ValueError: If shapes do not fit, or a score is not within [0, 1].
 
     Examples:
         >>> from ioukit.assign import assign_task_aligned
@@ -113,8 +118,9 @@ def assign_task_aligned(
     if strides is not None and rule != "v8":
         raise ValueError("strides are for rule='v8' alone: the other takes objects as they are")
     how = _RULES[rule]
-    most = _count(how.top_k if top_k is None else top_k, "top_k")
-    second_most = None if second_top_k is None else _count(second_top_k, "second_top_k")
+    most = how.top_k if top_k is None else operator.index(top_k)
+    second_most = None if second_top_k is None else operator.index(second_top_k)
+    check_count(top_k=most, second_top_k=most if second_most is None else second_most)
     powers = (how.alpha if alpha is None else float(alpha), float(beta))
     if not min(powers) >= 0:
         raise ValueError(f"alpha and beta must not be negative, got {powers}")
@@ -122,12 +128,7 @@ def assign_task_aligned(
     table = scores_of(scores, len(first), first.dtype)
     classes = labels_of(labels, len(second), table.shape[1])
     centres = points_of(points, len(first), first.dtype)
-    reach = second
-    if strides is not None and len(strides):
-        sides = floats_of(strides, "strides", (None,))
-        side = float(sides[min(1, len(sides) - 1)])
-        reach = padded(second, side, side)
-
+    reach = second if strides is None else _enlarged(second, strides)
     scene = _Scene(first, second, classes, table, centres, reach, powers, how.margin)
     ranked = scene.ranked_then_inside(most) if rule == "tood" else scene.inside_then_ranked(most)
     rows, columns, overlap, metric, outcome, inside = ranked
@@ -141,17 +142,13 @@ def assign_task_aligned(
 
     assigned = np.flatnonzero(target >= 0)
     own_overlap, own_metric = scene.measured(target[assigned], assigned, ciou=rule == "v8")
+    kept, still = np.arange(len(assigned)), target
     if second_most is not None:
-        by_object = np.argsort(target[assigned], kind="stable")
-        kept = by_object[
-            best_of_each(target[assigned][by_object], assigned[by_object], own_metric[by_object], second_most)
-        ]
+        kept = _best_of_objects(target[assigned], assigned, own_metric, second_most)
         dropped = np.setdiff1d(assigned, assigned[kept], assume_unique=True)
         outcome[np.isin(columns, dropped) & (target[columns] == rows)] = Outcome.RANK
         still = target.copy()
         still[dropped] = -1
-    else:
-        kept, still = np.arange(len(assigned)), target
     outcome[(outcome == Outcome.ASSIGNED) & (target[columns] != rows)] = Outcome.STOLEN
     return _finish(
         predictions, still, assigned[kept], own_overlap[kept], own_metric[kept],
@@ -176,25 +173,32 @@ def assign_dual(
     format: BoxFormat | None = None,
     check: bool = True,
 ) -> DualAssignment:
-    """Assigns twice, as the NMS-free detectors of YOLOv10's kind do: one-to-many and one-to-one.
+    """Assigns for both heads of an NMS-free detector such as YOLOv10: one-to-many and one-to-one.
 
-    Both are `assign_task_aligned` with ``rule="v8"``. The second takes ``one_to_one_top_k`` candidates, settles the
-    conflicts, and then leaves each object its best one alone.
+    Both assignments are those of `assign_task_aligned` with ``rule="v8"``. The second takes ``one_to_one_top_k``
+    candidates, settles the conflicts, and then leaves each object only its best prediction.
 
     Args:
-        predictions: (P, 4) decoded boxes of the one-to-many head.
-        scores: (P, C) its probabilities.
+        predictions: (P, 4) decoded boxes of the one-to-many head, xyxy by default.
+        scores: (P, C) probabilities of the one-to-many head.
         objects: (G, 4) in the same unit.
         labels: (G,) classes of the objects.
         points: (P, 2) centres of the cells.
-        one_to_one: Boxes and scores of the one-to-one head, of the same shapes; by default those of the first.
+        one_to_one: Boxes and scores of the one-to-one head, of the same shapes; by default those of the one-to-many
+            head.
         alpha: Power of the score.
         beta: Power of the overlap.
-        top_k: Candidates of an object in the one-to-many assignment.
-        one_to_one_top_k: The same in the one-to-one assignment, before one is left; 1 is the rule of the paper.
+        top_k: Candidates per object in the one-to-many assignment.
+        one_to_one_top_k: Candidates per object in the one-to-one assignment; 1 is the rule of the paper.
         strides: As in `assign_task_aligned`.
-        format: What plain numbers hold, ``"xyxy"`` by default.
-        check: Whether plain numbers are checked.
+        format: As in `assign_task_aligned`.
+        check: Whether plain arrays are checked.
+
+    Returns:
+        Both assignments.
+
+    Raises:
+        ValueError: As `assign_task_aligned`.
 
     Reference: Wang et al., YOLOv10: Real-Time End-to-End Object Detection, NeurIPS 2024, arXiv:2405.14458.
     """
@@ -210,11 +214,22 @@ def assign_dual(
     return DualAssignment(many, one)
 
 
-def _count(number: int, name: str) -> int:
-    value = operator.index(number)
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {number}")
-    return value
+def _enlarged(objects: FloatArray, strides: Sequence[float]) -> FloatArray:
+    """The objects for the test whether a centre is inside: short sides are as long as the second stride."""
+    sides = floats_of(strides, "strides", (None,))
+    if not len(sides):
+        return objects
+    side = float(sides[min(1, len(sides) - 1)])
+    return padded(objects, side, side)
+
+
+def _best_of_objects(
+    objects: NDArray[np.int64], predictions: NDArray[np.int64], metric: FloatArray, most: int
+) -> NDArray[np.int64]:
+    """The positions of the pairs that are among the best ``most`` of their object."""
+    order = np.argsort(objects, kind="stable")
+    kept: NDArray[np.int64] = order[best_of_each(objects[order], predictions[order], metric[order], most)]
+    return kept
 
 
 class _Ranked(NamedTuple):
@@ -227,7 +242,7 @@ class _Ranked(NamedTuple):
 
 
 class _Scene:
-    """Objects, predictions, and how well they fit."""
+    """The predictions and objects of one image, and the metrics of their pairs."""
 
     def __init__(
         self, predictions: FloatArray, objects: FloatArray, classes: NDArray[np.int64], scores: FloatArray,
@@ -253,7 +268,7 @@ class _Scene:
         return _power(score, alpha) * _power(overlap, beta)
 
     def inside_then_ranked(self, most: int) -> _Ranked:
-        """The top k of the predictions whose centre is inside, by CIoU."""
+        """The top k of the predictions with the centre inside, by CIoU."""
         blocks, inside = [], np.zeros(len(self.objects), np.int64)
         for rows, columns in points_inside(self.points, self.reach, self.margin):
             inside += np.bincount(rows, minlength=len(inside))
@@ -263,7 +278,7 @@ class _Scene:
         return _Ranked(rows, columns, overlap, metric, outcome, inside)
 
     def ranked_then_inside(self, most: int) -> _Ranked:
-        """The top k of all predictions, by IoU, and whether their centres are inside."""
+        """The top k of all predictions by IoU, then the test whether their centres are inside."""
         rows, columns, overlap, metric = _joined(
             [self._best(*block, most) for block in self._overlapping()], self.objects.dtype
         )
@@ -290,19 +305,24 @@ class _Scene:
         return rows[best], columns[best], overlap[best], metric[best]
 
     def settle_among_all(self, wanted: NDArray[np.int64], target: NDArray[np.int64]) -> None:
-        """Gives predictions that several objects took to the highest CIoU of all objects their centres are in."""
+        """Gives each prediction to the object of the highest CIoU, among all objects that its centre is inside.
+
+        Args:
+            wanted: Positions of the predictions that several objects claim.
+            target: (P,) the object of each prediction, changed in place.
+        """
         best = np.full(len(wanted), -1.0)
         for rows, places in points_inside(self.points[wanted], self.reach, self.margin):
             overlap, _ = self.measured(rows, wanted[places], ciou=True)
             wins = keepers(rows, places, overlap)
             gts, spots, value = rows[wins], places[wins], overlap[wins]
-            better = value > best[spots]  # a later block needs more than the objects before
+            better = value > best[spots]  # of equal overlaps the earlier object wins
             best[spots[better]] = value[better]
             target[wanted[spots[better]]] = gts[better]
 
 
 def _power(values: FloatArray, power: float) -> FloatArray:
-    """``values ** power``, whole and half powers by products and roots, which NumPy takes much longer for."""
+    """``values ** power``. Products and roots compute the usual powers much faster than NumPy's ``**``."""
     if power == 1:
         return values
     if power == 0.5:
@@ -328,7 +348,7 @@ def _finish(
     like: object, target: NDArray[np.int64], assigned: NDArray[np.int64], overlap: FloatArray, metric: FloatArray,
     candidates: Candidates, facts: dict[str, NDArray[np.int64]],
 ) -> Assignment:  # fmt: skip
-    """Target scores, and the record."""
+    """The record, with its target scores."""
     objects, dtype = len(facts["inside"]), overlap.dtype
     best_overlap, best_metric = np.zeros(objects, dtype), np.zeros(objects, dtype)
     of = target[assigned]

@@ -1,4 +1,4 @@
-"""Uniform matching (YOLOF): every object gets as many predictions, whatever its size."""
+"""Uniform matching (YOLOF): every object gets the same number of predictions, whatever its size."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._checks import check_count
 from ioukit.assign._inputs import finished, pair_of_sets
 from ioukit.assign._pairs import best_of_each, keepers, object_blocks
-from ioukit.assign.assignment import Candidates, Outcome
+from ioukit.assign.candidates import Candidates, Outcome
 from ioukit.overlap import elementwise_iou, pairwise_iou
 from ioukit.regions.formats import convert
 
@@ -34,30 +35,32 @@ def assign_uniform(
     format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
-    """Assigns to each object the nearest predictions and the predictions of its nearest anchors, by YOLOF's rule.
+    """Assigns to each object its nearest predictions and the predictions of its nearest anchors, by YOLOF's rule.
 
-    Near is L1 of centre and size. Each object takes the ``top_k`` nearest predictions and the ``top_k`` nearest
-    anchors. Of these, an anchor whose IoU with the object is **at or above** ``positive`` is positive, and another is
-    ignored; so is every prediction that nobody takes and whose IoU with some object is **above** ``ignore_iou``.
+    The distance is L1 of centre and size. Each object claims the ``top_k`` nearest predictions and the predictions of
+    the ``top_k`` nearest anchors. A claimed prediction is positive if the IoU of its anchor with the object is **at or
+    above** ``positive``, and otherwise ignored. A prediction that no object claims is ignored if its IoU with some
+    object is **above** ``ignore_iou``.
 
-    A prediction that several objects take goes to the highest IoU of its anchor, of equal ones to the first object: the
-    original writes one of them, in no particular order.
+    If several objects claim a prediction, the object with the highest IoU of the anchor gets it, and of equal IoU the
+    first object. The original keeps one of them in no defined order.
 
     Args:
-        predictions: (P, 4) decoded boxes.
+        predictions: (P, 4) decoded boxes, xyxy by default.
         anchors: (P, 4) the anchor of each prediction.
         objects: (G, 4) in the same unit; G may be 0.
-        top_k: How many predictions, and how many anchors, each object takes.
-        positive: The least IoU of an anchor that learns, within [0, 1].
+        top_k: The number of predictions, and of anchors, that each object claims.
+        positive: The smallest IoU of the anchor of a positive prediction, within [0, 1].
         ignore_iou: Within [0, 1].
-        format: What plain numbers hold, ``"xyxy"`` by default. `Boxes` know their own.
-        check: Whether plain numbers are checked.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
+            own.
+        check: Whether plain arrays are checked.
 
     Returns:
-        The assignment, its ``overlap`` that of the anchors.
+        The assignment. Its ``overlap`` is the IoU of the anchors.
 
     Raises:
-        ValueError: If there are not as many anchors as predictions, or a threshold is not within [0, 1].
+        ValueError: If there is not one anchor per prediction, or a threshold is not within [0, 1].
 
     Examples:
         >>> from ioukit.assign import assign_uniform
@@ -67,9 +70,8 @@ def assign_uniform(
 
     Reference: Chen et al., You Only Look One-level Feature, CVPR 2021, arXiv:2103.09460.
     """
+    check_count(top_k=top_k)
     most = operator.index(top_k)
-    if most < 1:
-        raise ValueError(f"top_k must be at least 1, got {top_k}")
     for name, value in (("positive", positive), ("ignore_iou", ignore_iou)):
         if not 0 <= value <= 1:
             raise ValueError(f"{name} must be within [0, 1], got {value}")
@@ -93,7 +95,7 @@ def assign_uniform(
     ignore = np.zeros(number, bool)
     for block in object_blocks(count, number):
         ignore |= (pairwise_iou(second[block], first, check=False) > ignore_iou).any(axis=0)
-    ignore[columns] = True  # those taken that are not positive
+    ignore[columns] = True  # claimed; the positive ones among them are taken out below
     ignore &= target < 0
 
     outcome = np.full(len(rows), Outcome.BELOW, np.uint8)
@@ -109,7 +111,7 @@ def assign_uniform(
 
 
 def _nearest(boxes: FloatArray, objects: FloatArray, most: int) -> NDArray[np.int64]:
-    """Object times the number of boxes plus box, of the pairs of least L1."""
+    """The nearest boxes of each object by L1, each pair as the number ``object * len(boxes) + box``."""
     one, other = (convert(corners, "xyxy", "cxcywh") for corners in (boxes, objects))
     found = [np.empty(0, np.int64)]
     for block in object_blocks(len(objects), len(boxes)):

@@ -1,4 +1,4 @@
-"""The grid rules of YOLO: an object belongs to the cell of its centre and to anchors of its shape."""
+"""The grid rules of YOLO: an object is assigned to anchors of a similar shape in the cell of its centre."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from ioukit._checks import check_positive
 from ioukit.assign._inputs import boxes_of, finished, floats_of
 from ioukit.assign._pairs import object_blocks
-from ioukit.assign.assignment import Candidates, Outcome
+from ioukit.assign.candidates import Candidates, Outcome
 from ioukit.overlap import elementwise_iou, pairwise_iou
 from ioukit.overlap.shape import pairwise_shape_iou
 
@@ -41,29 +41,31 @@ def assign_yolov3(
 ) -> Assignment:
     """Assigns each object to one anchor of one cell: the rule of YOLOv2 (one scale) and YOLOv3 (three).
 
-    The anchor is the one of **all** scales whose shape is most like the object's, by the IoU of both at one centre; of
-    equal ones the first. The cell is the one of its scale that holds the object's centre. A later object of the same
-    cell and anchor overwrites an earlier one, which then has no prediction. A centre outside of the image, or on its
-    right or lower edge, has no cell.
+    The anchor is the one whose shape is most similar to the object's, among the anchors of **all** scales. Similar
+    means the highest IoU with both boxes at one centre; of equal values the first anchor wins. The cell is the one that
+    holds the object's centre in the grid of that scale. A later object of the same cell and anchor overwrites an
+    earlier one, which is left without a prediction. A centre outside the image, or on its right or lower edge, has no
+    cell.
 
-    Predictions are numbered scale by scale, in a scale anchor by anchor, then by row and by column of the grid: a head
-    of shape (anchors, S, S), flattened.
+    Predictions are numbered scale by scale, then anchor by anchor, then by row and column of the grid. This is the
+    order of a head of shape (anchors, rows, columns), flattened.
 
     Args:
-        objects: (G, 4) in pixels of the network's input.
+        objects: (G, 4) in pixels of the network's input, xyxy by default.
         anchors: Widths and heights in pixels, (A, 2) for each scale.
-        strides: Of the scales, such as 8, 16 and 32 for grids of 52, 26 and 13 at 416 pixels.
+        strides: Pixels per cell of each scale, such as 8, 16 and 32 for grids of 52, 26 and 13 at 416 pixels.
         image_size: (width, height) of the network's input, multiples of the strides.
-        predictions: (P, 4) decoded boxes in this order. With them, those whose best IoU with any object is **above**
-            ``ignore_threshold`` and that have no object are ignored: they are not taught that there is none.
+        predictions: (P, 4) decoded boxes in this order. If given, a prediction without an object is ignored when its
+            best IoU with any object is **above** ``ignore_threshold``. It is then not trained as background.
         ignore_threshold: Within [0, 1]; 0.5 in the paper, 0.7 in Darknet's configuration.
-        extra_iou: Darknet's ``iou_thresh``: other anchors whose shape IoU is above it learn the object as well.
-        format: What plain numbers hold, ``"xyxy"`` by default. `Boxes` know their own.
-        check: Whether plain numbers are checked.
+        extra_iou: Darknet's ``iou_thresh``. Further anchors are assigned to the object if their shape IoU is above it.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
+            own.
+        check: Whether plain arrays are checked.
 
     Returns:
-        The assignment, its ``overlap`` that of the shapes. ``facts`` hold ``"best"``, the best shape IoU, and
-        ``"on_image"``.
+        The assignment. Its ``overlap`` is the IoU of the shapes. Its ``facts`` are ``"best"``, the best shape IoU of
+        each object, and ``"on_image"``, whether its centre has a cell.
 
     Raises:
         ValueError: If scales, strides and image do not fit.
@@ -104,7 +106,7 @@ def assign_yolov3(
 
     number = scales[-1].stop
     target = np.full(number, -1, np.int64)
-    target[place] = gts  # of repeated places NumPy keeps the last, which is the later object
+    target[place] = gts  # of repeated places NumPy keeps the last value, which is the later object
     value = alike[gts, chosen]
     overlap = np.full(number, np.nan, boxes.dtype)
     overlap[place] = value
@@ -134,34 +136,34 @@ def assign_yolov5(
     format: BoxFormat | None = None,
     check: bool = True,
 ) -> Assignment:
-    """Assigns each object to every anchor of its rough shape, in up to three cells: the rule of YOLOv5 and YOLOv7.
+    """Assigns each object to every anchor of similar shape, in up to three cells: the rule of YOLOv5 and YOLOv7.
 
-    An anchor of any scale learns the object if neither side is ``ratio`` times or more the object's, nor the reverse.
-    The cells are that of the centre, and the neighbours in x and in y that lie nearer than ``offset`` cells, as far as
-    there are such.
+    An anchor of any scale is assigned if both its sides differ from the object's by a factor below ``ratio``. The cells
+    are the cell of the centre, and its neighbours in x and in y that are nearer to the centre than ``offset`` cells.
 
-    Two consequences of the rule, which its loss lives with: a prediction may learn several objects (``pairs`` has them
-    all, ``target`` the last), and a centre exactly on a line of the grid gives the **own** cell once more for each such
-    line, up to three times in all, since the neighbour on the far side is found by rounding back. ``duplicates=False``
-    leaves each pair once.
+    The rule has two consequences. First, a prediction may be assigned to several objects: ``pairs`` has them all,
+    ``target`` has the last. Second, a centre exactly on a line of the grid gives its **own** cell once more for each
+    such line, so up to three times, because rounding leads from the neighbour back to it. ``duplicates=False`` keeps
+    each pair once.
 
-    Predictions are numbered as in `assign_yolov3`. Pairs are ordered by scale, then own cell, left, upper, right and
-    lower neighbour, then by anchor and by object.
+    Predictions are numbered as in `assign_yolov3`. Pairs are sorted by scale, then by cell (own cell, left, upper,
+    right and lower neighbour), then by anchor and by object.
 
     Args:
-        objects: (G, 4) in pixels of the network's input.
+        objects: (G, 4) in pixels of the network's input, xyxy by default.
         anchors: Widths and heights in pixels, (A, 2) for each scale.
-        strides: Of the scales.
+        strides: Pixels per cell of each scale.
         image_size: (width, height) of the network's input, multiples of the strides.
-        ratio: Above 1.
-        offset: How near a neighbour must be, in cells, within [0, 1); 0 takes the own cell alone.
-        duplicates: Whether a pair may stand in ``pairs`` more than once.
-        format: What plain numbers hold, ``"xyxy"`` by default. `Boxes` know their own.
-        check: Whether plain numbers are checked.
+        ratio: The factor by which sides may differ, above 1.
+        offset: How near a neighbour cell must be, in cells, within [0, 1). 0 takes only the cell of the centre.
+        duplicates: Whether a pair may occur in ``pairs`` more than once.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
+            own.
+        check: Whether plain arrays are checked.
 
     Returns:
-        The assignment, its ``overlap`` the IoU of object and anchor, the anchor at the centre of its cell. ``facts``
-        hold ``"ratio"``, the least ratio of sides over all anchors, and ``"on_image"``.
+        The assignment. Its ``overlap`` is the IoU of the object with the anchor at the centre of its cell. Its
+        ``facts`` are ``"ratio"``, the smallest ratio of sides over all anchors, and ``"on_image"``.
 
     Raises:
         ValueError: If scales, strides and image do not fit.
@@ -172,7 +174,7 @@ def assign_yolov5(
         >>> result.pairs[:, 1], result.duplicates
         (array([5, 5, 5]), 2)
 
-    Reference: the YOLOv7 paper describes the rule: Wang et al., CVPR 2023, arXiv:2207.02696.
+    Reference: Wang et al., YOLOv7, CVPR 2023, arXiv:2207.02696, describes the rule.
     """
     if not (math.isfinite(ratio) and ratio > 1):
         raise ValueError(f"ratio must be above 1, got {ratio}")
@@ -221,7 +223,7 @@ def assign_yolov5(
 
 
 class _Scale(NamedTuple):
-    """One grid, and where its predictions begin and end among all."""
+    """One grid, and the positions of its first and its last prediction among all."""
 
     anchors: FloatArray
     stride: int
@@ -234,7 +236,7 @@ class _Scale(NamedTuple):
         return self.start + len(self.anchors) * self.rows * self.columns
 
     def place(self, anchor: NDArray[Any], column: NDArray[Any], row: NDArray[Any]) -> NDArray[np.int64]:
-        """Positions of predictions among all."""
+        """Positions of the predictions among those of all scales."""
         number: NDArray[np.int64] = self.start + (anchor * self.rows + row) * self.columns + column
         return number
 
@@ -257,7 +259,7 @@ def _scales(anchors: Sequence[Array], strides: Sequence[int], image_size: tuple[
 
 
 def _side_ratio(anchors: FloatArray, sizes: FloatArray) -> FloatArray:
-    """(A, G), how many times longer or shorter a side of an object is at most; infinite for an object without area."""
+    """(A, G) the larger of the two factors by which the sides differ; infinite for an object without area."""
     with np.errstate(divide="ignore"):
         ratio = sizes[None] / anchors[:, None]
         unlike: FloatArray = np.maximum(ratio, 1 / ratio).max(axis=2)
@@ -265,7 +267,7 @@ def _side_ratio(anchors: FloatArray, sizes: FloatArray) -> FloatArray:
 
 
 def _neighbours(grid: FloatArray, scale: _Scale, offset: float) -> Iterator[tuple[NDArray[np.bool_], FloatArray]]:
-    """For the own cell and the four beside it: which objects come near enough, and what to take off their centre."""
+    """For the own cell and its four neighbours: which objects are near enough, and the shift to subtract."""
     yield np.ones(len(grid), bool), np.zeros(2, grid.dtype)
     back = np.array([scale.columns, scale.rows], grid.dtype) - grid
     for distance, sign in ((grid, 1), (back, -1)):

@@ -22,9 +22,9 @@ def analyse(evaluation: Evaluation, *, threads: int | None) -> dict[str, Any]:
     """
     iou, area = evaluation.protocol.main_iou, evaluation.protocol.main_area
     errors = evaluation.error_kinds(
-        iou_threshold=iou, area=area, background_threshold=min(_BACKGROUND, iou), threads=threads
+        iou_threshold=iou, area_range=area, background_threshold=min(_BACKGROUND, iou), threads=threads
     )
-    curves = evaluation.score_curves(iou=iou, area=area)
+    curves = evaluation.score_curves(iou_threshold=iou, area_range=area)
     classes = zip(curves.categories.ids.tolist(), curves.categories.names, curves.per_class, strict=True)
     return {
         "iou_threshold": iou,

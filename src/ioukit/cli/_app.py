@@ -5,6 +5,9 @@ from typing import Annotated, NoReturn
 import typer
 
 import ioukit
+from ioukit.cli._json import JsonCommand
+from ioukit.cli._output import standard_output
+from ioukit.cli._signals import stopped_by_signals
 from ioukit.cli.doctor import doctor
 from ioukit.cli.eval import EXAMPLES, eval_files
 from ioukit.cli.make_shapes import EXAMPLES as SHAPES_EXAMPLES
@@ -25,21 +28,21 @@ app = typer.Typer(
     name="ioukit",
     no_args_is_help=True,
     add_completion=False,
-    # Plain help and plain errors: they read the same in a terminal, a log and a pipe, and importing Rich takes longer
-    # than evaluating a small data set.
+    # Help and errors without colour read the same in a terminal, a log and a pipe, and importing Rich takes longer than
+    # evaluating a small data set.
     rich_markup_mode=None,
-    # A traceback is for a defect of ioukit; Typer's own display of one would hide it from a bug report.
+    # A traceback shows a defect of ioukit, and a bug report needs all of it: Typer's display would shorten it.
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command("eval", epilog=EXAMPLES)(eval_files)
 app.command("nms", epilog=NMS_EXAMPLES)(filter_files)
-app.command("doctor")(doctor)
+app.command("doctor", cls=JsonCommand)(doctor)
 app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)
 app.command("playground")(playground)
-app.command("predict", epilog=PREDICT_EXAMPLES)(predict)
+app.command("predict", cls=JsonCommand, epilog=PREDICT_EXAMPLES)(predict)
 app.command("train", epilog=TRAIN_EXAMPLES)(train)
-app.command("val", epilog=VAL_EXAMPLES)(val)
+app.command("val", cls=JsonCommand, epilog=VAL_EXAMPLES)(val)
 
 
 def _print_version(wanted: bool) -> None:
@@ -56,11 +59,12 @@ def _ioukit(
 ) -> None:
     """Measure how good an object detector is.
 
-    Results go to stdout, everything else to stderr. Exit codes: 0 fine, 1 a check failed, 2 bad use or bad input.
+    Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 a check failed, 2 wrong use or bad input.
     """
 
 
 def main() -> NoReturn:
     """Runs the command that `sys.argv` names and exits."""
-    app(prog_name="ioukit")
+    with stopped_by_signals(), standard_output():
+        app(prog_name="ioukit")
     raise SystemExit(0)  # unreachable: a Typer app exits by itself

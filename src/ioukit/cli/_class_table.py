@@ -10,34 +10,35 @@ from ioukit.cli._output import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit.evaluation import ClassResult
+    from ioukit.evaluation import ClassResult, Protocol
 
 __all__ = ["class_table"]
 
 _SHOWN = 5  # of the best and of the worst
 
 
-def class_table(classes: Sequence[ClassResult], *, last_cap: int, every: bool) -> str:
-    """The classes from the best AP to the worst, undefined ones last.
+def class_table(classes: Sequence[ClassResult], protocol: Protocol, *, every: bool) -> str:
+    """The headline numbers of the classes, from the best to the worst by the first of them, undefined ones last.
 
     Args:
         classes: Results of all classes, in any order.
-        last_cap: The cap on detections at which AR is shown.
-        every: Show all; otherwise the best and the worst few, and none without a defined AP.
+        protocol: The protocol whose numbers they are.
+        every: Show all; otherwise the best and the worst few, and none whose first number is undefined.
     """
-    ranked = sorted(classes, key=lambda c: (math.isnan(c.summary["AP"]), -c.summary["AP"], c.id))
+    main = protocol.main_measure.key
+    ranked = sorted(classes, key=lambda c: (math.isnan(c.summary[main]), -c.summary[main], c.id))
     if every:
         shown: list[ClassResult | None] = list(ranked)
     else:
-        defined = [c for c in ranked if not math.isnan(c.summary["AP"])]
+        defined = [c for c in ranked if not math.isnan(c.summary[main])]
         shown = list(defined)
         if len(defined) > 2 * _SHOWN + 1:
             shown[_SHOWN:-_SHOWN] = [None]
     # What the protocol leaves undefined for every class has no column.
     metrics = [
-        metric
-        for metric in ("AP", "AP50", "AP75", f"AR{last_cap}")
-        if metric == "AP" or not all(math.isnan(c.summary[metric]) for c in classes)
+        measure.key
+        for measure in protocol.measures
+        if measure.key == main or (measure.headline and not all(math.isnan(c.summary[measure.key]) for c in classes))
     ]
     rows = [("class", *metrics, "objects", "detections")]
     for c in shown:

@@ -1,29 +1,92 @@
-"""Where results go: stdout, or a file that appears whole or not at all."""
+"""Where results go: standard output, or a file that appears whole or not at all."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from ioukit._output import check_output, printable, write_whole
+from ioukit._output import check_output, printable, whole_file, write_whole
 
-__all__ = ["check_output", "print_result", "printable", "write_whole"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["check_output", "discard", "print_result", "printable", "standard_output", "whole_file", "write_whole"]
 
 # Windows has no such signal; a closed pipe ends a command with the same number there.
 _SIGPIPE = getattr(signal, "SIGPIPE", 13)
 
 
+class _UnwritableError(Exception):
+    """Standard output cannot be written. Not an `OSError`, which a command would take for one about its files."""
+
+
+class _Checked:
+    """A stream whose errors are `_UnwritableError`; everything else is the stream's."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> Any:
+        return self._checked(lambda: self._stream.write(text))
+
+    def flush(self) -> None:
+        self._checked(self._stream.flush)
+
+    @staticmethod
+    def _checked(act: Callable[[], Any]) -> Any:
+        try:
+            return act()
+        except OSError as error:
+            raise _UnwritableError from error
+
+
+@contextlib.contextmanager
+def standard_output() -> Iterator[None]:
+    """Ends the command where standard output cannot be written: with one line on stderr and exit code 2.
+
+    Where the reader has closed it (``| head``), the command ends quietly and with the exit code of a shell tool.
+    """
+    stream = sys.stdout
+    if stream is not None:
+        sys.stdout = _Checked(stream)
+    try:
+        yield
+    except _UnwritableError as error:
+        if stream is not None:
+            discard(stream)
+        _end(error.__cause__)
+    finally:
+        sys.stdout = stream
+
+
+def _end(error: BaseException | None) -> NoReturn:
+    if isinstance(error, OSError) and error.errno == errno.EPIPE:
+        raise SystemExit(128 + _SIGPIPE) from None
+    reason = (error.strerror or str(error)) if isinstance(error, OSError) else "it is closed"
+    typer.echo(f"Error: standard output cannot be written: {reason}", err=True)
+    raise SystemExit(2) from None
+
+
+def discard(stream: Any) -> None:
+    """Sends what a stream still holds to nowhere: the interpreter flushes it at its exit and would complain."""
+    with contextlib.suppress(OSError, ValueError):  # a stream in memory has no file number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def print_result(text: str) -> None:
-    """Writes `text` to stdout; where the reader has closed it (`| head`), ends the command as a shell tool would."""
+    """Writes `text` and a line break to standard output."""
+    if sys.stdout is None:
+        raise _UnwritableError
     if hasattr(sys.stdout, "reconfigure"):  # not where a test has put another stream in its place
         sys.stdout.reconfigure(errors="backslashreplace")  # an old console's code page lacks most names
-    try:
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The interpreter flushes once more as it exits, and would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(128 + _SIGPIPE) from None
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

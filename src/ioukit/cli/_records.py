@@ -1,4 +1,4 @@
-"""The records of a JSON array as the file has them, so that what is kept stays as it is written."""
+"""The text of each record of a JSON array, so that a record can be written as it was read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _skip(text: str, place: int) -> int:
 
 
 def record_texts(text: str) -> Iterator[str]:
-    """The text of every element of an array that has been read before, and so is known to be valid."""
+    """The text of every element of an array. The array must be valid JSON, which reading the file has checked."""
     place = _skip(text, 0) + 1  # behind the bracket
     while True:
         place = _skip(text, place)
@@ -35,7 +35,7 @@ def record_texts(text: str) -> Iterator[str]:
 
 
 def with_score(record: str, score: float) -> str:
-    """The text of an object with another value of its ``score``, and everything else to the letter."""
+    """The text of an object with another value of its ``score``, otherwise unchanged."""
     place = _skip(record, 0) + 1
     while True:
         place = _skip(record, place)

@@ -1,10 +1,12 @@
-"""What a command says on stderr while it works."""
+"""What a command reports on stderr while it works."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from typing import TYPE_CHECKING
+
+from ioukit.cli._output import discard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,10 +15,10 @@ __all__ = ["Talk"]
 
 
 class Talk:
-    """Lines for a person who waits; a script reads stdout alone.
+    """Lines for a person who waits; a script reads stdout only.
 
     Args:
-        quiet: Say nothing.
+        quiet: Print nothing.
     """
 
     def __init__(self, *, quiet: bool) -> None:
@@ -30,9 +32,13 @@ class Talk:
 
     def say(self, line: str) -> None:
         """Prints one line."""
-        if self._stream is not None:
-            with contextlib.suppress(BrokenPipeError):  # nobody listens any more
-                print(line, file=self._stream, flush=True)
+        if self._stream is None:
+            return
+        try:
+            print(line, file=self._stream, flush=True)
+        except OSError:  # closed or full: the results do not depend on it
+            discard(self._stream)
+            self._stream = None
 
     @contextlib.contextmanager
     def busy(self, text: str, *, long: bool) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""`ioukit doctor`: what this machine has, and whether it gives the same numbers everywhere."""
+"""`ioukit doctor`: what this machine has, and whether all libraries compute the same numbers."""
 
 import json as json_module
 import platform
@@ -9,20 +9,29 @@ import typer
 
 import ioukit
 from ioukit import _core
+from ioukit.cli._errors import bad_input, bad_use
+from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._output import print_result, printable
+from ioukit.cli._talk import Talk
 from ioukit.overlap._conformance import Agreement, agreements
 
 __all__ = ["doctor"]
 
 
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
+    json: Annotated[
+        JsonOutput | None,
+        json_option("Print one JSON object instead of the table; with FILE, write it there and print the table."),
+    ] = None,
 ) -> None:
     """Show versions, instruction sets and array libraries, and whether all compute the same overlaps.
 
-    Every installed array library computes a table of difficult boxes, which is compared with native code. Exit code 1
-    if one disagrees; a library that is not installed, or has no device, is no disagreement.
+    Every installed array library computes the overlaps of difficult boxes, which are compared with those of the native
+    code. The exit code is 1 if a library disagrees. A library that is not installed, or has no device, does not count.
     """
+    if json is not None:
+        with bad_use():
+            json.check([])
     levels = _core.simd_levels()
     found = list(agreements())
     report = {
@@ -35,7 +44,11 @@ def doctor(
         "backends": [_as_json(agreement) for agreement in found],
         "agrees": all(agreement.agrees for agreement in found),
     }
-    print_result(json_module.dumps(report, indent=2) if json else _table(report, found))
+    if json is not None:
+        with bad_input():
+            json.write(json_module.dumps(report, indent=2), Talk(quiet=False))
+    if json is None or json.path is not None:
+        print_result(_table(report, found))
     if not report["agrees"]:
         raise typer.Exit(1)
 

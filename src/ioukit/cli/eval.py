@@ -144,7 +144,9 @@ def eval_files(
         talk.say(f"wrote {json_file}")
     if report is not None:
         with bad_input(), talk.busy("writing the report", long=long):
-            evaluation.report(report, images, threads=threads)
+            from ioukit.report import write_report  # noqa: PLC0415 - for those who want a report
+
+            write_report(evaluation, report, images, threads=threads)
         talk.say(f"wrote {report}")
     end = time.perf_counter()
     talk.say(f"done {len(evaluation.per_class):,} classes  {end - read:.2f} s  {end - start:.2f} s in all")
@@ -196,7 +198,7 @@ def _protocol(
 def _tables(evaluation: ioukit.Evaluation, analysis: dict[str, Any] | None, *, every: bool) -> str:
     tables = [evaluation.table()]
     if evaluation.per_class:
-        tables.append(class_table(evaluation.per_class, last_cap=evaluation.protocol.max_dets[-1], every=every))
+        tables.append(class_table(evaluation.per_class, evaluation.protocol, every=every))
     if analysis is not None:
         tables.append(analysis_table(analysis))
     return "\n\n".join(tables)

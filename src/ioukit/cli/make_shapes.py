@@ -1,13 +1,12 @@
 """`ioukit make-shapes`: a data set that needs no download."""
 
-import contextlib
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import printable
 from ioukit.cli._talk import Talk
 
@@ -21,12 +20,14 @@ Examples:
 
 
 def make_shapes(
-    folder: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make; it must not hold anything yet.")],
+    folder: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make: a new or an empty one.")],
     *,
     images: Annotated[int, typer.Option(min=1, metavar="N", help="How many images to draw.")] = 400,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Another number, another data set.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of the drawing: another number draws another data set.")
+    ] = 1,
     size: Annotated[str, typer.Option(metavar="PIXELS", help="Side of the images, or WIDTHxHEIGHT.")] = "416",
-    val: Annotated[float, typer.Option(metavar="PART", help="The part of the images that is held out.")] = 0.2,
+    val: Annotated[float, typer.Option(metavar="PART", help="The fraction of the images that is held out.")] = 0.2,
     format: Annotated[str, typer.Option(metavar="LIST", help="What to write: coco, yolo or both.")] = "coco,yolo",
     handwritten: Annotated[
         bool | None,
@@ -35,22 +36,23 @@ def make_shapes(
             help="Digits of scikit-learn or of a font. [default: handwritten, if scikit-learn is installed]",
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing on stderr but errors.")] = False,
 ) -> None:
     """Draw images of circles, ellipses, polygons, stars and digits, with exact boxes and masks.
 
     The same options draw the same images. The folder appears whole or not at all.
     """
-    from ioukit.datasets import shapes  # noqa: PLC0415 - nothing else needs it
+    from ioukit.datasets.shapes.writing import check_request  # noqa: PLC0415 - nothing else needs it
+    from ioukit.datasets.shapes.writing import make_shapes as draw  # noqa: PLC0415
 
     talk = Talk(quiet=quiet)
     start = time.perf_counter()
     sides = _sides(size)
     formats = [name.strip() for name in format.split(",")]
-    with _bad_use(), talk.busy(f"drawing {images:,} images", long=images > 100):
-        counts = shapes.make_shapes(
-            folder, images=images, seed=seed, size=sides, val=val, formats=formats, handwritten=handwritten
-        )
+    with bad_use():
+        check_request(folder, images=images, seed=seed, size=sides, val=val, formats=formats)
+    with bad_input(), talk.busy(f"drawing {images:,} images", long=images > 100):
+        counts = draw(folder, images=images, seed=seed, size=sides, val=val, formats=formats, handwritten=handwritten)
     for split in ("train", "val"):
         talk.say(f"drew {split:5}  {counts[split]:,} images  {counts[f'{split}_objects']:,} objects")
     talk.say(f"wrote {printable(str(folder))}  {time.perf_counter() - start:.2f} s")
@@ -61,13 +63,3 @@ def _sides(size: str) -> tuple[int, int]:
     if len(parts) not in (1, 2) or not all(part.strip().isdecimal() for part in parts):
         raise typer.BadParameter(f"expected PIXELS or WIDTHxHEIGHT, got {size!r}", param_hint="--size")
     return int(parts[0]), int(parts[-1])
-
-
-@contextlib.contextmanager
-def _bad_use() -> Iterator[None]:
-    """One message and exit code 2."""
-    try:
-        yield
-    except (ValueError, OSError, ModuleNotFoundError) as error:
-        typer.echo(f"Error: {printable(str(error))}", err=True)
-        raise typer.Exit(2) from None

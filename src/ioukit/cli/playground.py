@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import check_output, printable, write_whole
 from ioukit.cli._talk import Talk
 
@@ -16,19 +17,17 @@ def playground(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, whole or not at all.")] = Path(
         "iou_playground.html"
     ),
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing on stderr but errors.")] = False,
 ) -> None:
-    """Write a page with two boxes to drag, every overlap of them, and NMS step by step.
+    """Write a page with two boxes to drag, every overlap measure of them, and NMS step by step.
 
-    One HTML file that needs no network: open it in a browser.
+    The page is one HTML file that needs no network: open it in a browser.
     """
     from ioukit.report import playground_page  # noqa: PLC0415 - nothing else needs it
 
     talk = Talk(quiet=quiet)
-    try:
+    with bad_use():
         check_output(output, [])
+    with bad_input():
         write_whole(output, playground_page())
-    except (ValueError, OSError, ModuleNotFoundError) as error:
-        typer.echo(f"Error: {printable(str(error))}", err=True)
-        raise typer.Exit(2) from None
     talk.say(f"wrote {printable(str(output))}: open it in a browser")

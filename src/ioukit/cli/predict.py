@@ -1,14 +1,23 @@
 """`ioukit predict`: boxes in images."""
 
+from __future__ import annotations
+
 import json as json_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioukit.cli._detector import bad_use
-from ioukit.cli._output import check_output, print_result, printable, write_whole
+from ioukit.cli._errors import bad_input, bad_use
+from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._output import print_result, printable, whole_file
+from ioukit.cli._prediction_inputs import drawings, ids, read_images, with_results
+from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
+
+if TYPE_CHECKING:
+    from ioukit.torch.detector.data import OnInvalid
+    from ioukit.torch.detector.predict import Result
 
 __all__ = ["EXAMPLES", "predict"]
 
@@ -17,76 +26,126 @@ Examples:
   ioukit predict run/best.safetensors photo.jpg
   ioukit predict run/best.safetensors photos/ --draw drawn/ --score 0.4
   ioukit predict run/best.safetensors photos/ --json detections.json
+  ioukit predict run/best.safetensors photos/ --json detections.json --ids-from gt.json
+  ioukit predict run/best.safetensors val.json --images val/ --score 0.001 --json=detections.json
 """
 
 
 def predict(
-    network: Annotated[Path, typer.Argument(metavar="NETWORK", help="What training wrote: best.safetensors.")],
-    images: Annotated[list[Path], typer.Argument(metavar="IMAGES...", help="Files, or folders of images.")],
+    network: Annotated[Path, typer.Argument(metavar="NETWORK", help="The network, such as best.safetensors.")],
+    images: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="IMAGES...", help="Images, folders of images, or a data set: data.yaml or a COCO file; - is stdin."
+        ),
+    ],
     *,
     draw: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Draw the boxes on copies of the images here.")
+        Path | None, typer.Option(metavar="DIR", help="Draw the boxes on copies of the images in this folder.")
     ] = None,
     json: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write COCO results: image_id counts the images from 1, category_id classes."
+        JsonOutput | None,
+        json_option(
+            "Print COCO results as JSON instead of the lines; with FILE, write them there and print the lines."
         ),
     ] = None,
-    score: Annotated[float, typer.Option(help="Leave out boxes of lower scores.")] = 0.25,
+    ids_from: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --json: a COCO file; image_id by file name, category_id by class name. [default: those of the "
+            "data set, else counted from 1]",
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--images", metavar="DIR", help="Folder of the images, for a COCO file.")
+    ] = None,
+    split: Annotated[str, typer.Option(help="Split of data.yaml: val or train.")] = "val",
+    score: Annotated[float, typer.Option(help="Leave out boxes with a lower score.")] = 0.25,
     iou: Annotated[float, typer.Option(help="Of two boxes of a class with a larger IoU, keep the better.")] = 0.5,
-    max_dets: Annotated[int, typer.Option(min=1, metavar="N", help="Boxes an image, at most.")] = 100,
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images at once.")] = 8,
+    max_dets: Annotated[int, typer.Option(min=1, metavar="N", help="The largest number of boxes per image.")] = 100,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images per step.")] = 8,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, ... [default: cuda if there is one]")] = None,
-    on_invalid: Annotated[str, typer.Option(help="An image that is none: error, or skip and name it.")] = "error",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")] = False,
+    on_invalid: Annotated[
+        str, typer.Option(help="A file that cannot be read as an image: error, or skip and name it.")
+    ] = "error",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing on stderr but errors.")] = False,
 ) -> None:
-    """Find objects in images: a line per box on stdout, and drawings or COCO results where they are asked for.
+    """Find objects in images: a line per box on stdout, and drawings or COCO results if asked for.
 
     A line is: image, class, score, and the corners x1 y1 x2 y2 in pixels, separated by tabs.
     """
+    # Long because of its options, which take a line or more each.
     talk = Talk(quiet=quiet)
+    sources = input_files(*images) if ids_from is None else input_files(*images, ids_from)
     with bad_use():
-        if json is not None:
-            check_output(json, images)
-        from ioukit.torch.detector import predict as prediction  # noqa: PLC0415 - PyTorch takes a second
-        from ioukit.torch.detector.checkpoint import load_model  # noqa: PLC0415
+        from ioukit.datasets import GroundTruth  # noqa: PLC0415
+        from ioukit.torch.detector.checkpoint import load_model  # noqa: PLC0415 - PyTorch takes a second
+        from ioukit.torch.detector.predict import predict as results_of  # noqa: PLC0415
 
+        policy = _check_options(json, ids_from, split, on_invalid)
         model = load_model(network, device)
-
-        files = [file for path in images for file in prediction.images_in(path)]
+    with bad_input():
+        given = read_images(sources[: len(images)], folder, split, policy, talk)  # type: ignore[arg-type]
+        ground_truth = None if ids_from is None else GroundTruth.from_coco(sources[-1])
+    with bad_use():
+        image_ids, class_ids = ids(given, model.config, ground_truth, source=ids_from or images[0])
+        if json is not None:
+            json.check([network, *given.files, *sources])
+        targets = None if draw is None else drawings(given.files, draw)
+    if json is not None and ground_truth is None and given.data is None:
+        talk.say("note image_id and category_id count from 1: --ids-from takes those of a COCO file")
+    results: dict[int, Result] = {}
+    with bad_input(FloatingPointError):
         if draw is not None:
             draw.mkdir(parents=True, exist_ok=True)
-        results, left = [], list(enumerate(files, start=1))
-        numbers = []
-        for result in prediction.predict(
-            model, files, score_threshold=score, iou_threshold=iou, max_detections=max_dets, batch=batch,
-            on_invalid=on_invalid,  # type: ignore[arg-type]
-        ):  # fmt: skip
-            number, file = left.pop(0)
-            while str(file) != result.image:
-                talk.say(f"note skipped {printable(str(file))}: it cannot be read as an image")
-                number, file = left.pop(0)
-            numbers.append(number)
-            results.append(result)
-            for box, confidence, label in zip(
-                result.boxes.xyxy.tolist(), result.boxes.conf.tolist(), result.boxes.cls.tolist(), strict=True
-            ):
-                name = result.names[label] if result.names else str(label)
-                corners = "\t".join(f"{number:.1f}" for number in box)
-                print_result(f"{printable(str(result.image))}\t{printable(name)}\t{confidence:.3f}\t{corners}")
-            if draw is not None:
-                _save(prediction.draw(result), draw / f"{Path(str(result.image)).stem}.png")
-        for _, file in left:
-            talk.say(f"note skipped {printable(str(file))}: it cannot be read as an image")
+        answers = results_of(
+            model, given.opened, score_threshold=score, iou_threshold=iou, max_detections=max_dets, batch=batch,
+            on_invalid=policy,
+        )  # fmt: skip
+        for position, result in with_results(given, answers, talk):
+            results[position] = result
+            if json is None or json.path is not None:
+                _print_boxes(given.files[position], result)
+            if targets is not None:
+                _draw(result, targets[position])
         if json is not None:
-            records = prediction.to_coco(results, numbers, range(1, model.config.num_classes + 1))
-            write_whole(json, json_module.dumps(records) + "\n")
-            talk.say(f"wrote {json}")
-    talk.say(f"found {sum(len(result.boxes) for result in results):,} boxes in {len(results):,} images")
+            json.write(_to_json(results, image_ids, class_ids), talk)
+    talk.say(f"found {sum(len(result.boxes) for result in results.values()):,} boxes in {len(results):,} images")
 
 
-def _save(pixels: Any, path: Path) -> None:
+def _check_options(json: JsonOutput | None, ids_from: Path | None, split: str, on_invalid: str) -> OnInvalid:
+    from ioukit.torch.detector.data import SUFFIXES, check_on_invalid  # noqa: PLC0415
+
+    if split not in ("train", "val"):
+        raise ValueError(f"unknown split {split!r}; choose from train, val")
+    if ids_from is not None and json is None:
+        raise ValueError("--ids-from is for --json: its ids appear nowhere else")
+    if json is not None and json.path is not None and json.path.suffix.lower() in SUFFIXES:
+        # `predict NETWORK a.jpg --json b.jpg` names an image, most likely.
+        raise ValueError(f"--json would write {json.path}, which has the name of an image: put --json last")
+    return check_on_invalid(on_invalid)
+
+
+def _print_boxes(file: Path, result: Result) -> None:
+    boxes = result.boxes
+    for box, score, label in zip(boxes.xyxy.tolist(), boxes.conf.tolist(), boxes.cls.tolist(), strict=True):
+        name = result.names[label] if result.names else str(label)
+        corners = "\t".join(f"{number:.1f}" for number in box)
+        print_result(f"{printable(str(file))}\t{printable(name)}\t{score:.3f}\t{corners}")
+
+
+def _draw(result: Result, path: Path) -> None:
     from PIL import Image  # noqa: PLC0415 - an extra
 
-    Image.fromarray(pixels).save(path)
+    from ioukit.plots._placing import place_labels  # noqa: PLC0415
+    from ioukit.torch.detector.drawing import draw  # noqa: PLC0415
+
+    with whole_file(path) as unfinished:
+        Image.fromarray(draw(result, place_labels=place_labels)).save(unfinished, format="PNG")
+
+
+def _to_json(results: dict[int, Result], image_ids: list[int], class_ids: list[int]) -> str:
+    from ioukit.torch.detector.predict import to_coco  # noqa: PLC0415
+
+    return json_module.dumps(to_coco(results.values(), [image_ids[position] for position in results], class_ids))

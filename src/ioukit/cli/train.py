@@ -1,13 +1,23 @@
 """`ioukit train`: a detector from images and boxes."""
 
+from __future__ import annotations
+
 import os
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioukit.cli._detector import Shape, bad_use, progress, read_split, say_data
+from ioukit.cli._errors import bad_input, bad_use
+from ioukit.cli._image_data import read_split, say_data
+from ioukit.cli._network_shape import NetworkShape
+from ioukit.cli._output import printable, whole_file
+from ioukit.cli._progress import progress
 from ioukit.cli._talk import Talk
+
+if TYPE_CHECKING:
+    from ioukit.torch.detector.train import Training
 
 __all__ = ["EXAMPLES", "train"]
 
@@ -24,83 +34,97 @@ Examples:
 
 def train(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="data.yaml of YOLO folders, or a COCO annotation file.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="Folder for the results; a new one.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="OUT", help="Folder for the results: a new or an empty one.")
+    ],
     *,
     images: Annotated[Path | None, typer.Option(help="Folder of the images, for a COCO file.")] = None,
     val: Annotated[Path | None, typer.Option(help="COCO file of the held-out images.")] = None,
     val_images: Annotated[Path | None, typer.Option(help="Their folder. [default: that of --images]")] = None,
     size: Annotated[int, typer.Option(metavar="PIXELS", help="Side of the network's image, a multiple of 32.")] = 192,
     head: Annotated[str, typer.Option(help="free (anchor-free, without NMS), or anchor (YOLOv3's).")] = "free",
-    width: Annotated[float, typer.Option(help="Channels, in parts of Darknet-53's.")] = 0.25,
-    depth: Annotated[float, typer.Option(help="Residual blocks, in parts of Darknet-53's.")] = 0.34,
-    anchors: Annotated[str, typer.Option(help="fit: to the boxes of the data; coco: YOLOv3's.")] = "fit",
+    width: Annotated[float, typer.Option(help="Number of channels, as a fraction of Darknet-53's.")] = 0.25,
+    depth: Annotated[float, typer.Option(help="Number of residual blocks, as a fraction of Darknet-53's.")] = 0.34,
+    anchors: Annotated[str, typer.Option(help="fit: fitted to the boxes of the data; coco: YOLOv3's.")] = "fit",
     epochs: Annotated[int, typer.Option(min=1, metavar="N", help="How often each image is seen.")] = 60,
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images a step.")] = 16,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images per step.")] = 16,
     optimizer: Annotated[str, typer.Option(help="adamw or sgd.")] = "adamw",
     lr: Annotated[float, typer.Option(help="Learning rate after the warm-up.")] = 2e-3,
-    loss: Annotated[str, typer.Option(help="What boxes learn by: iou, giou, diou, ciou, eiou, siou, ...")] = "ciou",
+    loss: Annotated[str, typer.Option(help="Loss of the boxes: iou, giou, diou, ciou, eiou, siou, ...")] = "ciou",
     assigner: Annotated[
         str | None,
-        typer.Option(help="Which guesses learn which object. [default: yolov3 with anchors, else task_aligned]"),
+        typer.Option(
+            help="Rule that assigns objects to predictions. [default: yolov3 with anchors, else task_aligned]"
+        ),
     ] = None,
-    mosaic: Annotated[float, typer.Option(help="Chance of four images in one.")] = 0.5,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of everything random.")] = 1,
+    mosaic: Annotated[float, typer.Option(help="Probability that four images are put into one.")] = 0.5,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of everything random.")] = 1,
     workers: Annotated[int, typer.Option(min=0, metavar="N", help="Processes that read images.")] = 0,
     judge_every: Annotated[int, typer.Option(min=1, metavar="N", help="Epochs between two evaluations.")] = 1,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, ... [default: cuda if there is one]")] = None,
     weights: Annotated[
-        Path | None, typer.Option(help="A network of the same shape to begin with: .safetensors.")
+        Path | None, typer.Option(help="A network of the same shape to start from: .safetensors.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the training in OUT.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the training in OUT.")] = False,
     on_invalid: Annotated[str, typer.Option(help="A bad image or box: error, or skip and count it.")] = "error",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing on stderr but errors.")] = False,
 ) -> None:
-    """Train a detector, and judge it by COCO's numbers after each epoch.
+    """Train a detector, and evaluate it by COCO's numbers after each epoch.
 
     The defaults are a small network for CPUs; --width 1 --depth 1 --size 416 is Darknet-53 as published. OUT gets the
     networks (best.safetensors, last.safetensors), the log (log.csv), its curves (curves.png, if matplotlib is
-    installed) and the state to resume from. A run that was stopped and resumed ends as one that was not.
+    installed) and the state to resume from. On a CPU, a training that was stopped and resumed ends with the same
+    weights as one that was not.
     """
-    first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun starts, one speaks
+    # Long because of its options, which take a line or more each.
+    first = os.environ.get("RANK", "0") == "0"  # one of the processes that torchrun starts
     talk = Talk(quiet=quiet or not first)
     with bad_use():
         from ioukit.torch.detector import train as training  # noqa: PLC0415 - PyTorch takes a second
         from ioukit.torch.detector.batches import Augmentation  # noqa: PLC0415
         from ioukit.torch.detector.checkpoint import load_model  # noqa: PLC0415
+        from ioukit.torch.detector.data import check_on_invalid  # noqa: PLC0415
 
-        learn = read_split(data, images, "train", on_invalid)
-        held_out = read_split(val or data, val_images or images, "val", on_invalid)
-        for name, split in (("train", learn), ("val", held_out)):
-            say_data(talk, name, split)
-        if anchors not in ("fit", "coco"):
-            raise ValueError(f"unknown anchors {anchors!r}; choose from fit, coco")
-        shape = Shape(size=size, head=head, width=width, depth=depth, fit_anchors=anchors == "fit")
-        config = shape.config(learn, seed=seed)
+        policy = check_on_invalid(on_invalid)
+        training.check_folder(output, resume=resume)
+        shape = NetworkShape(size=size, head=head, width=width, depth=depth, anchors=anchors)
         settings = training.Settings(
             epochs=epochs, batch=batch, optimizer=optimizer, lr=lr,  # type: ignore[arg-type]
-            loss=loss, assigner=assigner,
-            augmentation=Augmentation(mosaic=mosaic), seed=seed, workers=workers, judge_every=judge_every,
-            device=device,
+            loss=loss, assigner=assigner, augmentation=Augmentation(mosaic=mosaic), seed=seed, workers=workers,
+            judge_every=judge_every, device=device,
         )  # fmt: skip
-        start = None if weights is None else load_model(weights, device)
-        with progress(talk, epochs) as shown:
-            done = training.train(
-                learn, held_out, config, output, settings, resume=resume, start_from=start, on_step=shown.step,
-                on_epoch=shown.epoch,
+    with bad_input():
+        learn = read_split(data, images, "train", policy)
+        held_out = read_split(val or data, val_images or images, "val", policy)
+    for name, split in (("train", learn), ("val", held_out)):
+        say_data(talk, name, split)
+    if [record.path for record in held_out.records] == [record.path for record in learn.records]:
+        talk.say("note val    these are the training images: AP will not tell how good the network is on others")
+    with ExitStack() as stack:
+        with bad_use():
+            run = stack.enter_context(
+                training.prepared(
+                    learn, held_out, shape.config(learn, seed=seed), output, settings, resume=resume,
+                    start_from=None if weights is None else load_model(weights, device),
+                )
             )  # fmt: skip
+        with bad_input(FloatingPointError), progress(talk, epochs) as shown:
+            done = run.epochs(shown.step, shown.epoch)
     if first:
-        _curves(done, talk)
+        _draw_curves(done, talk)
         talk.say(done.evaluation.table())
-        talk.say(f"wrote {output}")
+        talk.say(f"wrote {printable(str(output))}")
 
 
-def _curves(done: Any, talk: Talk) -> None:
+def _draw_curves(done: Training, talk: Talk) -> None:
+    """Draws the log, if matplotlib is installed."""
     from importlib.util import find_spec  # noqa: PLC0415
 
     if find_spec("matplotlib") is None:
         return
     from ioukit.plots import training_figure  # noqa: PLC0415
 
-    figure = training_figure([epoch.row() for epoch in done.epochs])
-    figure.savefig(done.folder / "curves.png", dpi=120)
-    talk.say(f"drew {done.folder / 'curves.png'}")
+    path = done.folder / "curves.png"
+    with bad_input(), whole_file(path) as unfinished:
+        training_figure([epoch.row() for epoch in done.epochs]).savefig(unfinished, dpi=120, format="png")
+    talk.say(f"drew {printable(str(path))}")

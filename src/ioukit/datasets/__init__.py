@@ -1,7 +1,8 @@
-"""How do I read it? Ground truth and detections as columns, from COCO files, Python records or arrays."""
+"""How do I read it? Ground truth and detections as columns, from files, Python records or arrays.
 
-from ioukit.datasets.coco import read_coco
-from ioukit.datasets.detections import Detections
-from ioukit.datasets.ground_truth import Categories, GroundTruth, Images
+The names are those of the stub beside this file.
+"""
 
-__all__ = ["Categories", "Detections", "GroundTruth", "Images", "read_coco"]
+from ioukit._exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -4,38 +4,70 @@ from ioukit.evaluation.analysis.confusion import ConfusionMatrix, confusion_matr
 from ioukit.evaluation.analysis.images import ImageResults, per_image
 from ioukit.evaluation.analysis.operating import OperatingPoint, ScoreCurve, ScoreCurves, score_curves
 from ioukit.evaluation.analysis.outcomes import Outcome, Outcomes, outcomes
-from ioukit.evaluation.analysis.tide import KINDS, ErrorKinds, error_kinds
+from ioukit.evaluation.analysis.tide import ERROR_KINDS, ErrorKinds, error_kinds
 from ioukit.evaluation.curves import Curves, accumulate
 from ioukit.evaluation.evaluating import evaluate
-from ioukit.evaluation.matching import MatchTable, match
-from ioukit.evaluation.protocols.protocol import COCO, AreaRange, Protocol
-from ioukit.evaluation.results import ClassResult, Evaluation
-from ioukit.evaluation.summary import summarise
+from ioukit.evaluation.kinds import (
+    REGION_KINDS,
+    BoxColumns,
+    Comparison,
+    Kind,
+    MaskColumns,
+    PairColumns,
+    candidate_pairs,
+    region_kind,
+    register_kind,
+)
+from ioukit.evaluation.matching import match
+from ioukit.evaluation.protocols import COCO, AreaRange, IgnoreRule, Measure, Protocol
+from ioukit.evaluation.results import ClassResult, ClassResults, Evaluation
+from ioukit.evaluation.summary import summarise, value_of
+from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
+from ioukit.evaluation.table_file import load_table, save_table
 
 __all__ = [
     "COCO",
-    "KINDS",
+    "ERROR_KINDS",
+    "REGION_KINDS",
     "AreaRange",
+    "BoxColumns",
     "ClassResult",
+    "ClassResults",
+    "Comparison",
     "ConfusionMatrix",
     "Curves",
+    "DetectionRows",
     "ErrorKinds",
     "Evaluation",
+    "IgnoreRule",
     "ImageResults",
+    "Kind",
+    "MaskColumns",
     "MatchTable",
+    "Measure",
+    "NearPairs",
+    "ObjectRows",
     "OperatingPoint",
     "Outcome",
     "Outcomes",
+    "PairColumns",
+    "PairRows",
     "Protocol",
     "ScoreCurve",
     "ScoreCurves",
     "accumulate",
+    "candidate_pairs",
     "confusion_matrix",
     "error_kinds",
     "evaluate",
+    "load_table",
     "match",
     "outcomes",
     "per_image",
+    "region_kind",
+    "register_kind",
+    "save_table",
     "score_curves",
     "summarise",
+    "value_of",
 ]

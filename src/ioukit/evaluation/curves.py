@@ -2,67 +2,96 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._boundary import DrawingColumns, OutcomeColumns
 from ioukit._checks import check_threads
+from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
-from ioukit.evaluation.matching import MatchTable
-from ioukit.evaluation.protocols.protocol import Protocol
+from ioukit.evaluation.protocols import Protocol
+from ioukit.evaluation.table import MatchTable
 
 __all__ = ["Curves", "accumulate"]
 
+Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Curves:
-    """pycocotools' arrays, NaN where it has -1: where there is nothing to find.
 
-    Axes: T IoU thresholds, R recall thresholds, K categories, A area ranges, M caps on detections.
+@record(frozen=True, eq=False, repr=False)
+class Curves(Frozen):
+    """The curves of every category, at every IoU threshold, in every area range and with every cap.
+
+    Axes: T IoU thresholds, R recall thresholds, K categories, A area ranges, M caps on detections. Where there is
+    nothing to find, everything is NaN; pycocotools has -1 there.
     """
 
     protocol: Protocol
     """The rules."""
     categories: Categories
-    """The categories along K."""
-    precision: npt.NDArray[np.float64]
-    """(T, R, K, A, M) best precision at the recall or beyond; 0 where the recall is not reached."""
-    recall: npt.NDArray[np.float64]
-    """(T, K, A, M) recall after the last detection."""
-    scores: npt.NDArray[np.float64]
-    """(T, R, K, A, M) score with which the recall is reached; 0 where it is not."""
+    """(K,) the categories; one that stands for all if they count as one."""
+    # Category by category, as they are drawn and kept: copies have the same layout, hence sums of the same bits.
+    _precision: Floats
+    _recall: Floats
+    _scores: Floats
+    _area: Floats | None
+
+    @property
+    def precision(self) -> Floats:
+        """(T, R, K, A, M) best precision at the recall or beyond; 0 where the recall is not reached."""
+        return np.transpose(self._precision, (3, 4, 0, 1, 2))
+
+    @property
+    def recall(self) -> Floats:
+        """(T, K, A, M) recall after the last detection."""
+        return np.transpose(self._recall, (3, 0, 1, 2))
+
+    @property
+    def scores(self) -> Floats:
+        """(T, R, K, A, M) score with which the recall is reached; 0 where it is not."""
+        return np.transpose(self._scores, (3, 4, 0, 1, 2))
+
+    @property
+    def ap(self) -> Floats:
+        """(T, K, A, M) average precision of each curve, by the protocol's integral."""
+        if self._area is not None:
+            return np.transpose(self._area, (3, 0, 1, 2))
+        return np.transpose(self._precision.mean(axis=-1), (3, 0, 1, 2))
 
 
 def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
     """Draw the curves of a match table.
 
-    The detections of a category stand in the order of their scores, equal ones in that of image and rank. Precision is
-    ``tp / (tp + fp)`` (plus 2**-52 below, as pycocotools has it), made to fall from left to right; recall is
-    ``tp / objects``.
+    The detections of a category stand in the order of their scores, those with equal scores in the order of image and
+    rank. Precision is ``tp / (tp + fp)``, with 2**-52 added below the line if the protocol says so; the best precision
+    at a recall or beyond is taken for it. Recall is ``tp / objects``.
+
+    Args:
+        table: The matches.
+        threads: How many threads; all cores if ``None``. The result does not depend on it.
     """
-    protocol = table.protocol
+    protocol, rows = table.protocol, table.detections
     arrays: dict[str, npt.NDArray[Any]] = _core.accumulate(
-        table.category,
-        table.rank,
-        table.score,
-        table.matched,
-        table.ignored,
-        table.num_ground_truth,
-        len(protocol.iou_thresholds),
-        np.array(protocol.recall_thresholds),
-        np.array(protocol.max_dets, np.uint32),
+        OutcomeColumns(
+            category=table.evaluated_category(rows.category),
+            rank=rows.rank,
+            score=rows.score,
+            matched=rows.matched,
+            ignored=rows.ignored,
+            num_objects=table.num_objects.astype(np.uint64),
+        ),
+        DrawingColumns(
+            num_thresholds=len(protocol.iou_thresholds),
+            recall_thresholds=np.array(protocol.recall_thresholds),
+            caps=np.array(protocol.max_dets, np.uint32),
+            caps_over_all_images=protocol.cap_scope == "category",
+            plain_precision=not protocol.precision_epsilon,
+            area=protocol.integral == "area",
+        ),
         check_threads(threads),
     )
-    for array in arrays.values():
-        array.flags.writeable = False
-    # The core writes category by category; pycocotools' order of axes is a view of that.
     return Curves(
-        protocol,
-        table.categories,
-        precision=arrays["precision"].transpose(3, 4, 0, 1, 2),
-        recall=arrays["recall"].transpose(3, 0, 1, 2),
-        scores=arrays["scores"].transpose(3, 4, 0, 1, 2),
+        protocol, table.evaluated, arrays["precision"], arrays["recall"], arrays["scores"], arrays.get("area")
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,35 +12,45 @@ import numpy.typing as npt
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.curves import accumulate
 from ioukit.evaluation.matching import match
-from ioukit.evaluation.protocols.protocol import COCO, Protocol
+from ioukit.evaluation.protocols import COCO, Protocol
 from ioukit.evaluation.results import Evaluation
 
 __all__ = ["evaluate"]
 
+GroundTruthLike: TypeAlias = "GroundTruth | str | os.PathLike[str] | Mapping[str, Any]"
+DetectionsLike: TypeAlias = "Detections | str | os.PathLike[str] | Sequence[Mapping[str, Any]] | npt.NDArray[Any]"
+
 
 def evaluate(
-    ground_truth: GroundTruth,
-    detections: Detections,
+    ground_truth: GroundTruthLike,
+    detections: DetectionsLike,
     protocol: Protocol = COCO,
     *,
+    iou_type: str = "bbox",
     categories: Sequence[int | str] | None = None,
-    images: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None,
+    images: Sequence[int | str] | npt.NDArray[Any] | None = None,
+    near: float | None = None,
     threads: int | None = None,
 ) -> Evaluation:
-    """Judge detections: ``summarise(accumulate(match(...)))``, kept together.
+    """Evaluate detections: ``summarise(accumulate(match(...)))``, kept together.
 
     With the protocol :data:`COCO`, arrays and numbers are those of pycocotools 2.0.11 to the last bit.
 
     Args:
-        ground_truth: The objects that are there.
-        detections: What a detector says, of images and categories that the ground truth lists.
+        ground_truth: The objects that are there: :class:`~ioukit.GroundTruth`, the path of a file, or the mapping that
+            ``json.load`` makes of a COCO file.
+        detections: What a detector reports, of images and categories that the ground truth lists:
+            :class:`~ioukit.Detections`, the path of a file, or a list of COCO's records.
         protocol: The rules; ``COCO.replace(...)`` changes some.
+        iou_type: The kind of region that is compared: ``"bbox"`` or ``"segm"``, see :func:`ioukit.evaluation.match`.
         categories: Ids or names of the categories to evaluate; all if ``None``.
         images: Ids of the images to evaluate; all if ``None``.
+        near: As for :func:`ioukit.evaluation.match`. It is not needed while the evaluation holds its data.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
-        DatasetError: If a detection is of an image or category that the ground truth does not list.
+        DatasetError: If a detection is of an image or category that the ground truth does not list, or a file is
+            invalid.
         ValueError: If ``categories`` or ``images`` names one that is not there.
 
     Examples:
@@ -48,14 +59,37 @@ def evaluate(
         >>> round(evaluate(ground_truth, detections).summary["AP"], 3)
         0.7
     """
-    table = match(ground_truth, detections, protocol, categories=categories, images=images, threads=threads)
-    counts = {
-        "images": len(table.image_ids),
-        "categories": len(table.categories),
-        "annotations": len(ground_truth),
-        "crowds": int(ground_truth.crowd.sum()),
-        "detections": len(detections),
-        "dropped": ground_truth.dropped + detections.dropped,
-    }
-    notes = (*ground_truth.notes, *detections.notes)
-    return Evaluation(table, accumulate(table, threads=threads), counts, notes, ground_truth, detections)
+    gt, dt = _ground_truth(ground_truth, threads), _detections(detections, threads)
+    table = match(gt, dt, protocol, iou_type=iou_type, categories=categories, images=images, near=near, threads=threads)
+    curves = accumulate(table, threads=threads)
+    return Evaluation(table, curves, gt.dropped + dt.dropped, (*gt.notes, *dt.notes), gt, dt)
+
+
+def _ground_truth(given: GroundTruthLike, threads: int | None) -> GroundTruth:
+    if isinstance(given, GroundTruth):
+        return given
+    if isinstance(given, str | os.PathLike):
+        from ioukit.datasets import read  # noqa: PLC0415 - for those who give a path
+
+        return read(given, threads=threads)
+    if isinstance(given, Mapping):
+        return GroundTruth.from_coco(given)
+    raise TypeError(
+        f"ground_truth must be GroundTruth, a path, or a mapping with images, categories and annotations, got "
+        f"{type(given).__name__}: GroundTruth.from_arrays takes arrays"
+    )
+
+
+def _detections(given: DetectionsLike, threads: int | None) -> Detections:
+    if isinstance(given, Detections):
+        return given
+    if isinstance(given, str | os.PathLike):
+        from ioukit.datasets import read_detections  # noqa: PLC0415 - as above
+
+        return read_detections(given, threads=threads)
+    if isinstance(given, Sequence | np.ndarray) and not isinstance(given, bytes):
+        return Detections.from_coco(given)
+    raise TypeError(
+        f"detections must be Detections, a path, a list of records or an (N, 7) array, got {type(given).__name__}: "
+        "Detections.from_arrays takes arrays"
+    )

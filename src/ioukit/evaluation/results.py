@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._columns import Frozen, record
 from ioukit.datasets import Detections, GroundTruth
-from ioukit.evaluation.curves import Curves
-from ioukit.evaluation.matching import MatchTable
-from ioukit.evaluation.protocols.protocol import Protocol
+from ioukit.evaluation.curves import Curves, accumulate
+from ioukit.evaluation.matching import match
+from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.summary import summarise, summarise_classes, table
+from ioukit.evaluation.table import MatchTable
 
 if TYPE_CHECKING:
-    import datetime
-    import os
-
     from ioukit.evaluation.analysis.confusion import ConfusionMatrix
     from ioukit.evaluation.analysis.images import ImageResults
     from ioukit.evaluation.analysis.operating import ScoreCurves
     from ioukit.evaluation.analysis.outcomes import Outcomes
     from ioukit.evaluation.analysis.tide import ErrorKinds
 
-__all__ = ["ClassResult", "Evaluation"]
+__all__ = ["ClassResult", "ClassResults", "Evaluation"]
+
+_NEAR = 0.1  # the background threshold of TIDE
 
 
 @dataclass(frozen=True)
@@ -42,30 +42,77 @@ class ClassResult:
     name: str
     """Its name."""
     num_ground_truth: int
-    """Objects to find, crowds left out."""
+    """Objects to find, ignored ones left out."""
     num_detections: int
     """Detections within the cap of each image."""
     summary: Mapping[str, float]
     """The same keys as :attr:`Evaluation.summary`; NaN where there is nothing to find."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
-    """The result of :func:`ioukit.evaluate`."""
+class ClassResults(Sequence[ClassResult]):
+    """The numbers of all categories by rising id: ``results[0]`` by position, ``results["person"]`` by name."""
+
+    def __init__(self, results: Sequence[ClassResult]) -> None:
+        """Take the results in order."""
+        self._results = tuple(results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    @overload
+    def __getitem__(self, key: int | str) -> ClassResult: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[ClassResult, ...]: ...
+    def __getitem__(self, key: int | str | slice) -> ClassResult | tuple[ClassResult, ...]:
+        if not isinstance(key, str):
+            return self._results[key]
+        found = [result for result in self._results if result.name == key]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            ids = ", ".join(str(result.id) for result in found)
+            raise KeyError(f"{len(found)} categories have the name {key!r}, with the ids {ids}: choose by position")
+        import difflib  # noqa: PLC0415 - only for the message
+
+        close = difflib.get_close_matches(key, [result.name for result in self._results], n=3)
+        hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+        raise KeyError(f"no category has the name {key!r}{hint}")
+
+    def __iter__(self) -> Iterator[ClassResult]:
+        return iter(self._results)
+
+    def __repr__(self) -> str:
+        return repr(self._results)
+
+
+@record(frozen=True, eq=False, repr=False)
+class Evaluation(Frozen):
+    """The result of :func:`ioukit.evaluate`, or of :meth:`from_table`."""
 
     matches: MatchTable
-    """Which detection found which object."""
+    """Which detection matches which object."""
     curves: Curves
     """Precision, recall and scores along every curve."""
-    counts: Mapping[str, int]
-    """``images``, ``categories``, ``annotations``, ``crowds`` and ``detections`` that were evaluated, and the records
-    ``dropped`` before."""
+    dropped: int = 0
+    """Records that were left out because they were invalid."""
     notes: tuple[str, ...] = ()
     """What a user should know about the data."""
     ground_truth: GroundTruth | None = None
-    """What was evaluated against; ``None`` where only the match table was kept."""
+    """What was evaluated against; ``None`` if only the match table was kept."""
     detections: Detections | None = None
-    """What was evaluated; ``None`` where only the match table was kept."""
+    """What was evaluated; ``None`` if only the match table was kept."""
+
+    @classmethod
+    def from_table(cls, table: MatchTable, *, threads: int | None = None) -> Evaluation:
+        """The evaluation of a match table: one that was read from a file, or a sum of tables.
+
+        Args:
+            table: The matches. With near pairs, every analysis works without the data.
+            threads: How many threads; all cores if ``None``. The result does not depend on it.
+        """
+        repeated = table.repeated_images
+        notes = (f"{repeated:,} images that were in two tables count once",) if repeated else ()
+        return cls(table, accumulate(table, threads=threads), notes=notes)
 
     @property
     def protocol(self) -> Protocol:
@@ -88,55 +135,81 @@ class Evaluation:
         return self.curves.scores
 
     @cached_property
-    def summary(self) -> Mapping[str, float]:
-        """AP AP50 AP75 APs APm APl AR1 AR10 AR100 ARs ARm ARl, NaN where undefined.
+    def counts(self) -> Mapping[str, int]:
+        """How many were evaluated, of the images and categories asked for, and how many records were left out before.
 
-        A protocol with other caps or area ranges adds their numbers (``AR300``, ``APtiny``, ``ARtiny``).
+        ``images``, ``categories``, ``annotations``, ``crowds`` (annotations that are ignored whatever their size),
+        ``detections`` and ``dropped``.
+        """
+        table = self.matches
+        return MappingProxyType(
+            {
+                "images": len(table.image_ids),
+                "categories": len(table.evaluated),
+                "annotations": len(table.objects),
+                "crowds": int((table.objects.special & 1).sum()),
+                "detections": int(table.image_detections.sum()),
+                "dropped": self.dropped,
+            }
+        )
+
+    @cached_property
+    def summary(self) -> Mapping[str, float]:
+        """The numbers of the protocol by their keys, NaN where undefined.
+
+        COCO's are AP AP50 AP75 APs APm APl AR1 AR10 AR100 ARs ARm ARl. With other caps or area ranges there are further
+        ones (``AR300``, ``APtiny``, ``ARtiny``). Each is described by one of ``protocol.measures``.
         """
         return MappingProxyType(summarise(self.curves))
 
     @cached_property
-    def per_class(self) -> tuple[ClassResult, ...]:
-        """The numbers of every category, by rising id."""
-        categories = self.matches.categories
+    def per_class(self) -> ClassResults:
+        """The numbers of every category, by rising id; ``per_class["person"]`` finds one by name."""
+        table, categories = self.matches, self.matches.evaluated
         area = self.protocol.position_of_area(self.protocol.main_area)
-        detections = np.bincount(self.matches.category, minlength=len(categories))
+        counted = table.evaluated_category(table.detections.category)[table.is_within_cap()]
         rows = zip(
             categories.ids.tolist(),
             categories.names,
-            self.matches.num_ground_truth[:, area].tolist(),
-            detections.tolist(),
+            table.num_objects[:, area].tolist(),
+            np.bincount(counted, minlength=len(categories)).tolist(),
             map(MappingProxyType, summarise_classes(self.curves)),
             strict=True,
         )
-        return tuple(ClassResult(*row) for row in rows)
+        return ClassResults([ClassResult(*row) for row in rows])
 
-    def score_curves(self, *, iou: float = 0.5, area: str = "all") -> ScoreCurves:
-        """Precision, recall and F1 against score, see :func:`ioukit.evaluation.score_curves`."""
-        from ioukit.evaluation.analysis.operating import score_curves  # noqa: PLC0415 - who evaluates need not pay for it
+    def score_curves(self, *, iou_threshold: float | None = None, area_range: str | None = None) -> ScoreCurves:
+        """Precision, recall and F1 over the score threshold, see :func:`ioukit.evaluation.score_curves`."""
+        from ioukit.evaluation.analysis.operating import score_curves  # noqa: PLC0415 - who evaluates need not pay
 
-        return score_curves(self.matches, iou=iou, area=area)
+        return score_curves(self.matches, iou_threshold=iou_threshold, area_range=area_range)
 
-    def outcomes(self, *, iou: float = 0.5, area: str = "all", score_threshold: float = -math.inf) -> Outcomes:
-        """What became of every detection and object, see :func:`ioukit.evaluation.outcomes`.
-
-        Raises:
-            ValueError: If the evaluation does not hold its data, or as the function does.
-        """
+    def outcomes(
+        self,
+        *,
+        iou_threshold: float | None = None,
+        area_range: str | None = None,
+        score_threshold: float = -math.inf,
+    ) -> Outcomes:
+        """What became of every detection and object, see :func:`ioukit.evaluation.outcomes`."""
         from ioukit.evaluation.analysis.outcomes import outcomes  # noqa: PLC0415 - as above
 
-        return outcomes(self.matches, *self._data(), iou=iou, area=area, score_threshold=score_threshold)
+        return outcomes(
+            self.matches, iou_threshold=iou_threshold, area_range=area_range, score_threshold=score_threshold
+        )
 
-    def per_image(self, *, iou: float = 0.5, area: str = "all", score_threshold: float = -math.inf) -> ImageResults:
-        """Counts and scores of every image, see :func:`ioukit.evaluation.per_image`.
-
-        Raises:
-            ValueError: If the evaluation does not hold its data, or as :meth:`outcomes` does.
-        """
+    def per_image(
+        self,
+        *,
+        iou_threshold: float | None = None,
+        area_range: str | None = None,
+        score_threshold: float = -math.inf,
+    ) -> ImageResults:
+        """Counts and scores of every image, see :func:`ioukit.evaluation.per_image`."""
         from ioukit.evaluation.analysis.images import per_image  # noqa: PLC0415 - as above
 
-        became = self.outcomes(iou=iou, area=area, score_threshold=score_threshold)
-        return per_image(became, self.matches, *self._data())
+        became = self.outcomes(iou_threshold=iou_threshold, area_range=area_range, score_threshold=score_threshold)
+        return per_image(self.matches, became)
 
     def confusion(
         self,
@@ -146,28 +219,26 @@ class Evaluation:
         max_dets: int | None = None,
         threads: int | None = None,
     ) -> ConfusionMatrix:
-        """Which class is taken for which among those evaluated, see :func:`ioukit.evaluation.confusion_matrix`.
+        """Which class is taken for which, see :func:`ioukit.evaluation.confusion_matrix`.
 
         Raises:
-            ValueError: If the evaluation does not hold its data, or as the function does.
+            ValueError: As :meth:`near_matches` and the function do.
         """
         from ioukit.evaluation.analysis.confusion import confusion_matrix  # noqa: PLC0415 - as above
 
         return confusion_matrix(
-            *self._data(),
+            self.near_matches(min(iou_threshold, _NEAR), threads=threads),
             iou_threshold=iou_threshold,
             score_threshold=score_threshold,
             max_dets=max_dets,
-            categories=self.matches.category_ids.tolist(),
-            images=self.matches.image_ids,
             threads=threads,
         )
 
     def error_kinds(
         self,
         *,
-        iou_threshold: float = 0.5,
-        area: str = "all",
+        iou_threshold: float | None = None,
+        area_range: str | None = None,
         background_threshold: float = 0.1,
         max_dets_per_image: int | None = None,
         threads: int | None = None,
@@ -175,82 +246,55 @@ class Evaluation:
         """The kinds of errors and what each costs, see :func:`ioukit.evaluation.error_kinds`.
 
         Raises:
-            ValueError: If the evaluation does not hold its data, or as the function does.
+            ValueError: As :meth:`near_matches` and the function do.
         """
         from ioukit.evaluation.analysis.tide import error_kinds  # noqa: PLC0415 - as above
 
         return error_kinds(
-            self.matches,
-            *self._data(),
+            self.near_matches(min(background_threshold, _NEAR), threads=threads),
             iou_threshold=iou_threshold,
-            area=area,
+            area_range=area_range,
             background_threshold=background_threshold,
             max_dets_per_image=max_dets_per_image,
             threads=threads,
         )
 
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        images: str | os.PathLike[str] | None = None,
-        *,
-        title: str | None = None,
-        iou: float | None = None,
-        score_threshold: float | None = None,
-        worst: int = 24,
-        created: datetime.datetime | None = None,
-        threads: int | None = None,
-    ) -> None:
-        """Write one HTML file that shows how good the detector is, where it fails, and on which images.
+    def near_matches(self, least: float = _NEAR, *, threads: int | None = None) -> MatchTable:
+        """The match table with the near pairs that some analyses need; :attr:`matches` itself if it has them.
 
-        The file is whole in itself: it needs no server and no network. Needs the extra ``report``.
+        The data is matched once more if need be, and the table is kept.
 
         Args:
-            path: The file to write, whole or not at all.
-            images: Folder of the photographs, from which the worst images get thumbnails; outlines alone if ``None``.
-            title: The heading; the name of the file that the detections came from if ``None``.
-            iou: IoU threshold of curves, confusion matrix, errors and images, one of the protocol's; 0.5 where the
-                protocol has it and else its lowest if ``None``.
-            score_threshold: Detections with this score or a higher one count in the matrix and on the images; the score
-                of the best F1 of all classes together if ``None``.
-            worst: How many images to show, most errors first.
-            created: The time that the report bears; now if ``None``.
+            least: Pairs with this IoU or a higher one are needed.
             threads: How many threads; all cores if ``None``.
 
         Raises:
-            ValueError: If ``path`` is a folder, lies in none, or is a file that the evaluation was read from or one
-                among the images; if ``images`` is no folder, the protocol has no such IoU threshold,
-                ``score_threshold`` is NaN or ``worst`` is negative.
-            ModuleNotFoundError: If Jinja2, or for photographs Pillow, is not installed.
-            OSError: If the file cannot be written.
+            ValueError: If the table does not list such pairs, and the evaluation does not hold its data.
         """
-        from ioukit.report.writer import write_report  # noqa: PLC0415 - the layers above are not loaded by evaluating
-
-        write_report(
-            self,
-            path,
-            images,
-            title=title,
-            iou=iou,
-            score_threshold=score_threshold,
-            worst=worst,
-            created=created,
-            threads=threads,
-        )
-
-    def _data(self) -> tuple[GroundTruth, Detections]:
+        known: MatchTable = vars(self).get("_near_matches", self.matches)
+        if (known.near is not None and known.near.least <= least) or not 0 < least <= 1:
+            return known  # the analysis words the error of a threshold that makes no sense
         if self.ground_truth is None or self.detections is None:
             raise ValueError(
-                "this evaluation holds its match table alone, not the ground truth and detections that this needs"
+                "this evaluation holds a match table alone, without the near pairs that this needs: match with "
+                f"near={least:g}, or keep the data"
             )
-        return self.ground_truth, self.detections
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What to pickle: the fields, not what was computed from them."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        ids = self.matches.categories.ids.tolist()
+        table = match(
+            self.ground_truth,
+            self.detections,
+            self.protocol,
+            iou_type=self.matches.iou_type,
+            categories=ids,
+            images=self.matches.image_ids,
+            near=least,
+            threads=threads,
+        )
+        vars(self)["_near_matches"] = table
+        return table
 
     def table(self) -> str:
-        """The lines that pycocotools prints, -1.000 where a number is undefined."""
+        """The lines of the protocol's table; with COCO's those that pycocotools prints, -1.000 where undefined."""
         return table(self.protocol, self.summary)
 
     def to_dict(self) -> dict[str, Any]:
@@ -270,6 +314,7 @@ class Evaluation:
             ],
             "settings": {
                 "protocol": protocol.name,
+                "iou_type": self.matches.iou_type,
                 "iou_thresholds": list(protocol.iou_thresholds),
                 "recall_thresholds": list(protocol.recall_thresholds),
                 "max_dets": list(protocol.max_dets),
@@ -288,8 +333,28 @@ class Evaluation:
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def __repr__(self) -> str:
-        numbers = ", ".join(f"{key}={self.summary[key]:.4f}" for key in ("AP", "AP50", "AP75"))
+        shown = [measure.key for measure in self.protocol.measures if measure.headline and measure.quantity == "AP"]
+        numbers = ", ".join(f"{key}={self.summary[key]:.4f}" for key in shown or [self.protocol.main_measure.key])
         return f"Evaluation({numbers}, {self.counts['images']:,} images, {self.counts['detections']:,} detections)"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the numbers of the summary as a table."""
+        import html  # noqa: PLC0415 - import ioukit is to be quick
+
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(measure.key)}</th>"
+            f"<td>{_shown(self.summary[measure.key])}</td></tr>"
+            for measure in self.protocol.measures
+            if self.protocol.defines(measure)
+        )
+        caption = html.escape(f"{self.protocol.name}, {self.matches.iou_type}: {self.counts['images']:,} images, ")
+        return (
+            f"<table><caption>{caption}{self.counts['detections']:,} detections</caption><tbody>{rows}</tbody></table>"
+        )
+
+
+def _shown(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:.3f}"
 
 
 def _defined(numbers: Mapping[str, float]) -> dict[str, float | None]:

@@ -1,6 +1,6 @@
-"""What other libraries compute under the same names: their epsilons, gates and clamps, defects included.
+"""The overlaps as other libraries compute them, with their epsilons, gates, clamps and defects.
 
-Written from the formulas; the gradient is that of the library too, NaN where its own is.
+They are written from the formulas. The gradient is that of the library too, also where it is NaN.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["Convention", "convention"]
 Convention: TypeAlias = Literal["torchvision", "mmdet", "ultralytics"]
 
 _TORCHVISION_EPS = 1e-7
-_MMDET_EPS = 1e-6  # the default of its loss classes; its functions have 1e-7 but for IoU
+_MMDET_EPS = 1e-6  # the default of its loss classes; its functions have 1e-7, except that of IoU
 _ULTRALYTICS_EPS = 1e-7
 
 
 def convention(library: str, name: str) -> Callable[[TrainingPairs], Array]:
-    """The overlap, of which the loss is 1 less, as a library computes it.
+    """The overlap as a library computes it; its loss is 1 minus the overlap.
 
     Raises:
         ValueError: If the library is not known, or has no such loss.
@@ -39,14 +39,14 @@ def convention(library: str, name: str) -> Callable[[TrainingPairs], Array]:
 
 
 def _aspect(pairs: TrainingPairs, eps: float) -> Array:
-    """CIoU's v by the ratio of the sides."""
+    """The aspect term v of CIoU, from the ratios of the sides."""
     xp, a, b = pairs.xp, pairs.a, pairs.b
     turn = xp.atan(b.width / (b.height + eps)) - xp.atan(a.width / (a.height + eps))
     return 4 / math.pi**2 * turn**2
 
 
 def _clipped(pairs: TrainingPairs) -> Array:
-    """The intersection by ``clip``, whose slope where boxes touch is the library's own."""
+    """The intersection by ``clip``, which where boxes touch has the slope of the array library."""
     xp, a, b = pairs.xp, pairs.a, pairs.b
     width = xp.clip(xp.minimum(a.x2, b.x2) - xp.maximum(a.x1, b.x1), 0.0, None)
     return width * xp.clip(xp.minimum(a.y2, b.y2) - xp.maximum(a.y1, b.y1), 0.0, None)
@@ -105,7 +105,7 @@ def _mmdet_giou(pairs: TrainingPairs) -> Array:
 
 
 def _mmdet_sum_iou(pairs: TrainingPairs) -> Array:
-    """Its DIoU and CIoU add the epsilon that its IoU takes as a floor."""
+    """The IoU in mmdetection's DIoU and CIoU. They add the epsilon, which its IoU uses as a lower bound."""
     intersection = _clipped(pairs)
     return intersection / (_areas(pairs) - intersection + _MMDET_EPS)
 
@@ -116,7 +116,7 @@ def _mmdet_diou(pairs: TrainingPairs) -> Array:
 
 def _mmdet_ciou(pairs: TrainingPairs) -> Array:
     xp, iou, aspect = pairs.xp, _mmdet_sum_iou(pairs), _aspect(pairs, _MMDET_EPS)
-    # The gate of the paper's own code: shapes count once boxes overlap by half.
+    # The gate in the code of the paper: shapes count only where IoU is above 0.5.
     alpha = constant(xp.where(iou > 0.5, aspect / (1 - iou + aspect), 0.0))
     return xp.clip(iou - (_distance(pairs, _MMDET_EPS) + alpha * aspect), -1.0, 1.0)
 
@@ -127,7 +127,7 @@ def _ultralytics_iou(pairs: TrainingPairs) -> Array:
 
 def _ultralytics_union(pairs: TrainingPairs) -> Array:
     a, b, eps = pairs.a, pairs.b, _ULTRALYTICS_EPS
-    # The heights alone carry an epsilon, which measured values show too: 0.090893 for equal squares of side 1e-4.
+    # Only the heights have an epsilon. Measured values confirm it: 0.090893 for equal squares of side 1e-4.
     return a.width * (a.height + eps) + b.width * (b.height + eps) - _clipped(pairs) + eps
 
 

@@ -1,59 +1,100 @@
-"""Completes the help of the losses, whose common arguments are said once."""
+"""Completes the docstrings of the losses with the arguments that all of them share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["documented"]
+__all__ = ["documented", "documented_rotated"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_FIRST = """
-    Args:
-        pred: Predicted boxes, (..., 4), of NumPy, PyTorch, JAX or another library of the array API; also `Boxes` or
-            lists.
-        target: What they should be: of the same shape and library, in the same unit. It may have a gradient too."""
+_WEIGHT = """
+        weight: A factor per loss: (...), or an array that broadcasts to it."""
 
-_COMMON = {
+_UPRIGHT = """
+    Args:
+        pred: (..., 4) predicted boxes, xyxy by default: an array of NumPy, PyTorch, JAX or another array API library,
+            `Boxes`, or lists.
+        target: (..., 4) the boxes to predict, of the same shape and library and in the same unit. The gradient reaches
+            them too."""
+
+_UPRIGHT_OPTIONS = {
     "format": """
-        format: What the four numbers are: ``"xyxy"``, ``"xywh"`` (corner and size) or ``"cxcywh"``, of both.""",
+        format: The format of both: ``"xyxy"`` (the default), ``"xywh"`` (corner and size) or ``"cxcywh"``.""",
     "reduction": """
-        reduction: ``"none"``: (...), a loss per pair; ``"sum"``; ``"mean"``: the sum of the weighted losses divided by
-            the sum of the weights, which is the number of pairs where there are none. Of no pairs it is 0, with a
-            gradient.""",
-    "weight": """
-        weight: A factor per loss, (...) or what broadcasts to that.""",
+        reduction: ``"none"`` (the default): (...), one loss per pair. ``"sum"``. Or ``"mean"``: the sum of the weighted
+            losses divided by the sum of the weights, which is the number of pairs without ``weight``. The mean of no
+            pairs is 0 and has a gradient.""",
+    "weight": _WEIGHT,
     "check": """
-        check: Whether to refuse boxes that are inverted or not finite, naming the first. It waits for a device to
-            finish.""",
+        check: Whether boxes that are inverted or not finite are errors; the message names the first. The check waits
+            for a device to finish.""",
     "compat": """
-        compat: ``"torchvision"``, ``"mmdet"`` or ``"ultralytics"``: with the epsilons, gates and clamps of that library
-            (docs/losses.md), so that a training that began there goes on with the same numbers.""",
+        compat: ``"torchvision"``, ``"mmdet"`` or ``"ultralytics"``: compute with the epsilons, gates and clamps of that
+            library (docs/losses.md), so that a training that began there continues with the same numbers.""",
 }
 
-_LAST = """
+_UPRIGHT_RESULT = """
 
     Returns:
-        Losses of float32 or float64, whichever pred and target promote to; half precision and integers compute in, and
-        give, float32 (integers and lists float64 where the library has it).
+        Losses in float32 or float64, whichever the dtypes of ``pred`` and ``target`` promote to. Half precision and
+        integers become float32; NumPy integers and lists become float64.
         Losses and gradients are finite for all finite boxes with coordinates up to 2**60 and sides that are 0 or at
-        least 2**-60: an inverted side of a predicted box counts as a negative extent.
+        least 2**-60. An inverted side of a predicted box counts as a negative length.
 
     Raises:
         ValueError: If shapes do not fit, or an option is not known.
-        TypeError: If an argument is of the wrong kind, or the arrays come from different libraries.
+        TypeError: If an argument has the wrong type, or the arrays come from different libraries.
+"""
+
+_ROTATED = """
+    Args:
+        pred: (..., 5) predicted boxes: centre, width, height and angle. An array of NumPy, PyTorch, JAX or another
+            array API library, lists, or `RotatedBoxes`, which have their own unit and sense of angles.
+        target: (..., 5) the boxes to predict, of the same shape and library.
+        unit: The unit of the angles: ``"radians"`` (the default) or ``"degrees"``.
+        sense: The direction of a positive angle on a screen, where y points down: ``"clockwise"`` (the default; mmcv,
+            Ultralytics) or ``"counterclockwise"`` (Detectron2)."""
+
+_ROTATED_OPTIONS = {
+    "reduction": """
+        reduction: ``"none"`` (the default), ``"sum"`` or ``"mean"``, which divides by the sum of the weights. The mean
+            of no pairs is 0.""",
+    "weight": _WEIGHT,
+}
+
+_ROTATED_RESULT = """
+
+    Returns:
+        Losses; they and their gradients are finite for all finite boxes. A box with a side of 0 or below has no area:
+        its loss is that of boxes without an intersection, and has no gradient. Half precision becomes float32.
+
+    Raises:
+        ValueError: If a shape does not fit, or an option is not known.
+        TypeError: If the arrays come from different libraries.
 """
 
 
 def documented(function: _Function) -> _Function:
-    """Puts the common arguments into a docstring, whose own options stand under ``Options:``."""
+    """Inserts the shared arguments of upright boxes into a docstring, whose own options stand under ``Options:``."""
+    return _completed(function, _UPRIGHT, _UPRIGHT_OPTIONS, _UPRIGHT_RESULT)
+
+
+def documented_rotated(function: _Function) -> _Function:
+    """Inserts the shared arguments of rotated boxes into a docstring, whose own options stand under ``Options:``."""
+    return _completed(function, _ROTATED, _ROTATED_OPTIONS, _ROTATED_RESULT)
+
+
+def _completed(function: _Function, first: str, shared: dict[str, str], result: str) -> _Function:
     text, _, rest = (function.__doc__ or "").partition("    Options:\n")
     options, _, tail = rest.partition("\n\n")
     parameters = function.__kwdefaults__ or {}
-    common = "".join(said for name, said in _COMMON.items() if name in parameters)
     own = f"\n{options.rstrip()}" if options.strip() else ""
-    function.__doc__ = f"{text.rstrip()}\n{_FIRST}{own}{common}{_LAST}" + (
-        f"\n{tail.rstrip()}\n    " if tail else "    "
-    )
+    common = "".join(line for name, line in shared.items() if name in parameters)
+    if not rest:  # without options of its own, a docstring may still end with a reference
+        text, mark, tail = text.partition("    Reference:")
+        tail = mark + tail
+    end = f"\n{tail.rstrip()}\n    " if tail.strip() else "    "
+    function.__doc__ = f"{text.rstrip()}\n{first}{own}{common}{result}{end}"
     return function

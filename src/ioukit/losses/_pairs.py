@@ -1,40 +1,55 @@
-"""From what a caller passes to pairs of boxes, and from the losses of pairs to what the caller asked for.
+"""From the arguments of a loss to pairs of boxes, and from the losses of pairs to the reduced loss.
 
-The formulas are those of the overlaps (`ioukit.overlap._agnostic`), on boxes that a model may have got wrong: a
-predicted box with ``x2 < x1`` is no error in the middle of a training, so an inverted side is a negative extent here.
-Its box shares nothing with others and its area is negative, which pulls the sides apart again wherever a formula has
-the area, the sides or the corners in it; the box around both includes both its corners, so that no ratio leaves its
-range by much.
+The formulas are those of the overlaps (`ioukit.overlap._agnostic`). But a model may predict a box with ``x2 < x1``,
+which must not stop a training, so an inverted side is a negative length here. Such a box has no intersection with
+others, and its area is negative. Where a formula has the area, the sides or the corners in it, the gradient turns the
+side around again. The box around a pair includes both corners of an inverted box, so ratios stay close to their range.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from ioukit._arrays import as_floats, as_numpy, computing_dtype, constant, library_of, namespace_of
-from ioukit._checks import check_boxes, check_format
-from ioukit.overlap._agnostic import Pairs, Sides, as_corners, floats
+from ioukit._checks import check_boxes, check_choice, check_format
+from ioukit.overlap._agnostic import FORMULAS, Pairs, Sides, as_corners, floats
 from ioukit.regions import Boxes, BoxesLike
 
 if TYPE_CHECKING:
+    from ioukit.overlap._measure import Measure
     from ioukit.typing import Array, BoxFormat
 
-__all__ = ["FUSED", "Reduction", "TrainingPairs", "box_loss", "one_namespace", "reduced"]
+__all__ = [
+    "FUSED",
+    "Formula",
+    "IoUMode",
+    "PairLoss",
+    "Reduction",
+    "TrainingPairs",
+    "box_loss",
+    "by_mode",
+    "one_namespace",
+    "overlap_of",
+    "reduced",
+]
 
 Reduction: TypeAlias = Literal["none", "mean", "sum"]
+IoUMode: TypeAlias = Literal["linear", "log", "square"]
+Formula: TypeAlias = "Callable[[TrainingPairs], Array]"
 
-_REDUCTIONS = ("none", "mean", "sum")
+_LEAST_IOU = 1e-6  # in -log IoU, as in mmdetection: the loss is at most 13.8
 
 FUSED: dict[str, Callable[[str, Array, Array], Array | None]] = {}
-"""By library: ``(name, pred, target)`` of one shape and dtype, xyxy, to the losses; None where it cannot."""
+"""For each library, a function from ``(name, pred, target)`` to losses by native code, or to None if it cannot compute
+them. The boxes are xyxy and have one shape and dtype."""
 
 
 class _Signed(Sides):
-    """The sides of boxes some of which may be inverted."""
+    """The sides and areas of boxes, some of which may be inverted."""
 
     def __init__(self, xp: Any, boxes: Array) -> None:
         super().__init__(xp, boxes)
@@ -45,14 +60,14 @@ class _Signed(Sides):
 
     @property
     def angle(self) -> Array:
-        """``atan2(width, height)``, of a point 0 and without a gradient; an inverted side counts as 0."""
+        """``atan2(width, height)``. An inverted side counts as 0; a point has the angle 0 and no gradient."""
         width = self.xp.where(self.turned_x, 0.0, self.width)
         height = self.xp.where(self.turned_y, 0.0, self.height)
         point = (width == 0) & (height == 0)
         return self.xp.atan2(self.xp.where(point, 0.0, width), self.xp.where(point, 1.0, height))
 
     def extent(self) -> tuple[Array, Array, Array, Array]:
-        """The least and the largest x and y, whichever corner has them."""
+        """The smallest x and y and the largest x and y of both corners."""
         where = self.xp.where
         return (
             where(self.turned_x, self.x2, self.x1),
@@ -63,7 +78,7 @@ class _Signed(Sides):
 
 
 class TrainingPairs(Pairs):
-    """Pairs of which either may be inverted; for all others, `Pairs`."""
+    """Pairs of boxes that may be inverted. For other boxes the values are those of `Pairs`."""
 
     a: _Signed
     b: _Signed
@@ -73,9 +88,10 @@ class TrainingPairs(Pairs):
         self._squares = library_of(pred) == "jax"
 
     def ratio(self, part: Array, whole: Array) -> Array:
-        """`Pairs.ratio`; in JAX, whose slope of a quotient has the square of ``whole`` in it, of parts of the whole.
+        """`Pairs.ratio`, in a form for JAX that does not underflow.
 
-        The square of a squared side of 1e-10 is beyond float32.
+        The derivative of a quotient in JAX divides by the square of ``whole``. For a ``whole`` of 1e-20, the square of
+        a side of 1e-10, that is 0 in float32. So both are first divided by the value of ``whole``, as a constant.
         """
         if not self._squares:
             return super().ratio(part, whole)
@@ -84,39 +100,59 @@ class TrainingPairs(Pairs):
         return (part * unit) / (guarded * unit)
 
     def hull(self) -> tuple[Array, Array]:
-        """Sides of the smallest box around all four corners."""
+        """Width and height of the smallest box around all four corners."""
         xp = self.xp
         (left1, top1, right1, bottom1), (left2, top2, right2, bottom2) = self.a.extent(), self.b.extent()
         width = xp.maximum(right1, right2) - xp.minimum(left1, left2)
         return width, xp.maximum(bottom1, bottom2) - xp.minimum(top1, top2)
 
     def power(self, x: Array, exponent: float) -> Array:
-        """``x ** exponent`` of what is not negative, without a gradient at 0."""
+        """``x ** exponent`` for ``x`` of at least 0, without a gradient at 0."""
         return self.xp.where(x > 0, self.xp.where(x > 0, x, 1.0) ** exponent, 0.0)
 
 
+class PairLoss(NamedTuple):
+    """A loss of pairs of boxes."""
+
+    formula: Formula
+    """From pairs to their losses."""
+    native: str | None = None
+    """The name of the same loss in native code; None if there is none."""
+
+
+def overlap_of(measure: Measure) -> Formula:
+    """The formula of an overlap with its parameters."""
+    formula = FORMULAS[measure.variant]
+    return lambda pairs: formula(pairs, *measure.parameters)
+
+
+def by_mode(mode: IoUMode) -> Callable[[Any, Array], Array]:
+    """From a namespace and IoU to the loss: ``1 - IoU``, ``-log IoU`` or ``1 - IoU^2``."""
+    check_choice("mode", mode, get_args(IoUMode))
+    if mode == "log":
+        return lambda xp, iou: -xp.log(xp.where(iou > _LEAST_IOU, iou, _LEAST_IOU))
+    return lambda _, iou: 1 - (iou if mode == "linear" else iou * iou)
+
+
 def box_loss(
-    formula: Callable[[TrainingPairs], Array],
+    loss: PairLoss,
     pred: BoxesLike,
     target: BoxesLike,
-    *,
     fmt: BoxFormat,
     reduction: Reduction,
     weight: Array | None,
     check: bool,
-    fused: str | None = None,
 ) -> Array:
-    """The losses of pairs, reduced.
+    """The reduced loss of pairs of upright boxes.
 
     Args:
-        formula: From pairs to their losses.
+        loss: The loss of each pair.
         pred: (..., 4).
         target: (..., 4), of the same shape.
         fmt: The format of both.
-        reduction: What becomes of the losses.
-        weight: One per loss, or what broadcasts to that.
+        reduction: ``"none"``, ``"sum"`` or ``"mean"``.
+        weight: A factor per loss, or an array that broadcasts to that.
         check: Whether boxes are checked.
-        fused: What native code calls the same loss, if it has it.
     """
     check_format(fmt)
     pred, target = _plain("pred", pred, fmt), _plain("target", target, fmt)
@@ -131,13 +167,19 @@ def box_loss(
             _check(name, boxes, fmt)
     dtype = _computed(xp, first, second)
     first, second = (as_corners(xp, xp.astype(boxes, dtype, copy=False), fmt) for boxes in (first, second))
-    native = FUSED.get(library_of(pred)) if fused else None
-    losses = None if native is None or fused is None else native(fused, first, second)
-    return reduced(xp, formula(TrainingPairs(xp, first, second)) if losses is None else losses, reduction, weight)
+    native = FUSED.get(library_of(pred))
+    losses = None if native is None or loss.native is None else native(loss.native, first, second)
+    if losses is None:
+        losses = loss.formula(TrainingPairs(xp, first, second))
+    return reduced(xp, losses, reduction, weight)
 
 
 def one_namespace(pred: Array, target: Array) -> Any:
-    """The functions of the library that both come from."""
+    """The functions of the library that both arrays come from.
+
+    Raises:
+        TypeError: If they come from different libraries.
+    """
     libraries = library_of(pred), library_of(target)
     if libraries[0] != libraries[1]:
         raise TypeError(
@@ -148,15 +190,14 @@ def one_namespace(pred: Array, target: Array) -> Any:
 
 
 def reduced(xp: Any, losses: Array, reduction: Reduction, weight: Array | None) -> Array:
-    """Weighted losses as they are, summed, or their mean, which divides by the sum of the weights."""
-    if reduction not in _REDUCTIONS:
-        raise ValueError(f"unknown reduction {reduction!r}; choose from {', '.join(_REDUCTIONS)}")
+    """The weighted losses, their sum, or their mean, which divides by the sum of the weights."""
+    check_choice("reduction", reduction, get_args(Reduction))
     if weight is None:
         if reduction == "none":
             return losses
         total = xp.sum(losses)
         return total if reduction == "sum" else total / max(math.prod(losses.shape), 1)
-    # With the dtype of the losses, so that a weight of float64 does not change that of the result.
+    # Converted to the dtype of the losses, so that weights in float64 do not change the dtype of the result.
     factors = weight if library_of(weight) != "numpy" else np.asarray(weight)
     if library_of(factors) != library_of(losses):
         factors = xp.asarray(factors, dtype=losses.dtype, device=losses.device)
@@ -176,7 +217,7 @@ def reduced(xp: Any, losses: Array, reduction: Reduction, weight: Array | None) 
 
 
 def _plain(name: str, boxes: BoxesLike, fmt: BoxFormat) -> Array:
-    """`Boxes` and lists as NumPy arrays; the arrays of all libraries as they are."""
+    """`Boxes` and lists as NumPy arrays, arrays of all libraries unchanged."""
     if isinstance(boxes, Boxes):
         return boxes.convert(fmt).numpy()
     return as_floats(boxes, name) if library_of(boxes) == "numpy" else boxes

@@ -1,14 +1,14 @@
-"""Losses with their gradients for NumPy arrays, which record none."""
+"""Losses and their gradients for NumPy arrays, which record no gradient."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from ioukit import _core
 from ioukit._arrays import as_floats, computing_dtype
-from ioukit._checks import check_boxes, check_threads
+from ioukit._checks import check_boxes, check_choice, check_threads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -19,23 +19,22 @@ __all__ = ["NativeLoss", "loss_and_gradient"]
 
 NativeLoss: TypeAlias = Literal["iou", "giou", "diou", "ciou", "eiou"]
 
-_NAMES = ("iou", "giou", "diou", "ciou", "eiou")
-
 
 def loss_and_gradient(
     name: NativeLoss, pred: ArrayLike, target: ArrayLike, *, check: bool = False, threads: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """1 less an overlap, and its slopes in the predicted boxes, in one pass of native code.
+    """The loss of each pair and its gradient in the predicted box, in one pass of native code.
 
     Args:
-        name: ``"iou"``, ``"giou"``, ``"diou"``, ``"ciou"`` or ``"eiou"``: the loss of ``<name>_loss``.
-        pred: (N, 4) xyxy, an array or lists; an inverted side counts as a negative extent.
+        name: ``"iou"``, ``"giou"``, ``"diou"``, ``"ciou"`` or ``"eiou"``, for the loss of ``<name>_loss``.
+        pred: (N, 4) xyxy predicted boxes, an array or lists. An inverted side counts as a negative length.
         target: (N, 4) xyxy.
-        check: Whether to refuse boxes that are inverted or not finite.
-        threads: How many threads may work, by default as many as there are cores. It changes no bit of the result.
+        check: Whether boxes that are inverted or not finite are errors.
+        threads: How many threads may work; by default one per core. It does not change a bit of the result.
 
     Returns:
-        The losses, (N,), and their gradients, (N, 4), of the dtype that both promote to; float32 for half precision.
+        The losses, (N,), and their gradients, (N, 4), in the dtype that both arguments promote to; float32 for half
+        precision.
 
     Raises:
         ValueError: If the name is not known, a shape is not (N, 4), or the lengths differ.
@@ -46,11 +45,10 @@ def loss_and_gradient(
         >>> loss_and_gradient("diou", [[0, 0, 2, 2]], [[2, 0, 4, 2]])
         (array([1.2]), array([[-0.02,  0.02, -0.1 , -0.02]]))
 
-    The gradient of ties is split in halves, the intersection of boxes that touch has none, and CIoU's weight is a
-    constant.
+    Where two coordinates are equal, each gets half of the gradient. The intersection of boxes that only touch has no
+    gradient. The weight in CIoU is a constant.
     """
-    if name not in _NAMES:
-        raise ValueError(f"unknown loss {name!r}; choose from {', '.join(_NAMES)}")
+    check_choice("loss", name, get_args(NativeLoss))
     sets = [as_floats(boxes, label) for label, boxes in (("pred", pred), ("target", target))]
     for label, boxes in zip(("pred", "target"), sets, strict=True):
         if boxes.ndim != 2 or boxes.shape[1] != 4:

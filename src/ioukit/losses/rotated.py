@@ -1,11 +1,13 @@
-"""Losses of rotated boxes: of the exact overlap, and of the Gaussians in their place."""
+"""Losses of rotated boxes: of the exact IoU, and of Gaussians in place of the boxes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-from ioukit.losses._pairs import Reduction, reduced
+from ioukit._checks import check_choice
+from ioukit.losses._help import documented_rotated
+from ioukit.losses._pairs import IoUMode, Reduction, by_mode, reduced
 from ioukit.overlap.gaussian import rotated_pairs
 
 if TYPE_CHECKING:
@@ -15,72 +17,55 @@ if TYPE_CHECKING:
 
 __all__ = ["kfiou_loss", "probiou_loss", "rotated_iou_loss"]
 
-_FLOOR = 1e-6  # of log IoU, as for upright boxes
 
-_HELP = """
-
-    Args:
-        pred: Predicted boxes, (..., 5): centre, width, height, angle. Of NumPy, PyTorch, JAX or another library of the
-            array API, lists, or `RotatedBoxes`, which know the unit and sense of their angles.
-        target: What they should be: of the same shape and library.
-        unit: Of the angles: ``"radians"`` or ``"degrees"``.
-        sense: Which way a positive angle turns as seen on a screen, where y points down: ``"clockwise"`` (mmcv,
-            Ultralytics) or ``"counterclockwise"`` (Detectron2).
-        mode: {mode}
-        reduction: ``"none"``, ``"sum"`` or ``"mean"``, which divides by the sum of the weights. Of no pairs it is 0.
-        weight: A factor per loss, or what broadcasts to that.
-
-    Returns:
-        Losses and gradients are finite for all finite boxes. A box with a side that is 0 or negative has no area: the
-        loss is that of boxes that share nothing, and has no gradient. Half precision computes in, and gives, float32.
-
-    Raises:
-        ValueError: If a shape does not fit, or an option is not known.
-        TypeError: If the arrays come from different libraries.
-
-    Reference: {reference}.
-    """
-
-
+@documented_rotated
 def rotated_iou_loss(
     pred: RotatedBoxes | Array,
     target: RotatedBoxes | Array,
     *,
-    mode: Literal["linear", "log", "square"] = "linear",
-    unit: Literal["radians", "degrees"] = "radians",
-    sense: Literal["clockwise", "counterclockwise"] = "clockwise",
+    mode: IoUMode = "linear",
+    unit: AngleUnit = "radians",
+    sense: AngleSense = "clockwise",
     reduction: Reduction = "none",
     weight: Array | None = None,
 ) -> Array:
-    """``1 - IoU`` of rotated boxes, exact and with an exact gradient in all five numbers; none for boxes apart."""
-    if mode not in ("linear", "log", "square"):
-        raise ValueError(f"unknown mode {mode!r}; choose from linear, log, square")
+    """``1 - IoU`` of rotated boxes, exact, with an exact gradient in all five numbers; none for boxes apart.
+
+    Options:
+        mode: ``"linear"``, ``"log"``, which raises IoU to at least 1e-6, or ``"square"``.
+
+    Reference: Zhou et al., IoU Loss for 2D/3D Object Detection, 3DV 2019, arXiv:1908.03851.
+    """
+    loss_of = by_mode(mode)
 
     def formula(pairs: RotatedPairs) -> Array:
-        iou = pairs.iou()
-        if mode == "log":
-            return -pairs.xp.log(pairs.xp.where(iou > _FLOOR, iou, _FLOOR))
-        return 1 - (iou if mode == "linear" else iou * iou)
+        return loss_of(pairs.xp, pairs.iou())
 
     return _loss(formula, pred, target, unit, sense, reduction, weight)
 
 
+@documented_rotated
 def probiou_loss(
     pred: RotatedBoxes | Array,
     target: RotatedBoxes | Array,
     *,
     mode: Literal["l1", "l2"] = "l1",
-    unit: Literal["radians", "degrees"] = "radians",
-    sense: Literal["clockwise", "counterclockwise"] = "clockwise",
+    unit: AngleUnit = "radians",
+    sense: AngleSense = "clockwise",
     reduction: Reduction = "none",
     weight: Array | None = None,
 ) -> Array:
-    """1 less the ProbIoU, the Hellinger distance of the Gaussians of the boxes; or their Bhattacharyya distance.
+    """``1 - ProbIoU``, the Hellinger distance of the Gaussians of the boxes; or their Bhattacharyya distance.
 
-    It sees no rotation of a square.
+    The rotation of a square does not change it.
+
+    Options:
+        mode: ``"l1"`` for the Hellinger distance, within [0, 1]. Or ``"l2"`` for the Bhattacharyya distance, at least
+            0, which has a useful gradient for boxes far apart, too; it is 0 for boxes without area.
+
+    Reference: Llerena et al., Gaussian Bounding Boxes and ProbIoU, 2021, arXiv:2106.06072.
     """
-    if mode not in ("l1", "l2"):
-        raise ValueError(f"unknown mode {mode!r}; choose from l1, l2")
+    check_choice("mode", mode, ("l1", "l2"))
 
     def formula(pairs: RotatedPairs) -> Array:
         if mode == "l1":
@@ -90,18 +75,21 @@ def probiou_loss(
     return _loss(formula, pred, target, unit, sense, reduction, weight)
 
 
+@documented_rotated
 def kfiou_loss(
     pred: RotatedBoxes | Array,
     target: RotatedBoxes | Array,
     *,
-    unit: Literal["radians", "degrees"] = "radians",
-    sense: Literal["clockwise", "counterclockwise"] = "clockwise",
+    unit: AngleUnit = "radians",
+    sense: AngleSense = "clockwise",
     reduction: Reduction = "none",
     weight: Array | None = None,
 ) -> Array:
-    """``1 - KFIoU``, within [2/3, 1]: it compares sizes and angles and is blind to where the boxes are.
+    """``1 - KFIoU``, within [2/3, 1]. It compares sizes and angles, but not positions: add a loss of the centres.
 
-    Add a loss of the centres. It sees no rotation of a square.
+    The rotation of a square does not change it.
+
+    Reference: Yang et al., The KFIoU Loss for Rotated Object Detection, ICLR 2023, arXiv:2201.12558.
     """
     return _loss(lambda pairs: 1 - pairs.kfiou(), pred, target, unit, sense, reduction, weight)
 
@@ -117,18 +105,3 @@ def _loss(
 ) -> Array:
     pairs = rotated_pairs(pred, target, unit, sense, names=("pred", "target"))
     return reduced(pairs.xp, formula(pairs), reduction, weight)
-
-
-_IOU_MODES = '``"linear"``, ``"log"``, where IoU counts as 1e-6 at least, or ``"square"``.'
-_PROBIOU_MODES = (
-    '``"l1"``, within [0, 1], or ``"l2"``, at least 0, which still pulls where boxes lie far apart; 0 without area.'
-)
-for _function, _modes, _reference in (
-    (rotated_iou_loss, _IOU_MODES, "Zhou et al., IoU Loss for 2D/3D Object Detection, 3DV 2019, arXiv:1908.03851"),
-    (probiou_loss, _PROBIOU_MODES, "Llerena et al., Gaussian Bounding Boxes and ProbIoU, 2021, arXiv:2106.06072"),
-    (kfiou_loss, "", "Yang et al., The KFIoU Loss for Rotated Object Detection, ICLR 2023, arXiv:2201.12558"),
-):
-    _text = _HELP.format(mode=_modes, reference=_reference)
-    _function.__doc__ = (_function.__doc__ or "").rstrip() + (
-        _text if _modes else _text.replace("        mode: \n", "")
-    )

@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.datasets import Categories
-    from ioukit.evaluation import Curves, Evaluation, MatchTable
+    from ioukit.evaluation import Curves, Evaluation, MatchTable, Protocol
     from ioukit.typing import FloatArray
 
 __all__ = [
+    "average_precision",
     "chosen",
     "curves_of",
     "mean_defined",
     "number",
+    "operating_of",
     "score_limits",
     "table_of",
 ]
@@ -38,6 +40,26 @@ def table_of(evaluation: Evaluation | MatchTable) -> MatchTable:
     from ioukit.evaluation import MatchTable  # noqa: PLC0415 - as above
 
     return evaluation if isinstance(evaluation, MatchTable) else evaluation.matches
+
+
+def operating_of(protocol: Protocol, iou_threshold: float | None, area_range: str | None) -> tuple[float, str]:
+    """The IoU threshold and the area range that are asked for, the protocol's main ones for ``None``.
+
+    Raises:
+        ValueError: If there is no such threshold or area range.
+    """
+    at = protocol.position_of_iou(protocol.main_iou if iou_threshold is None else iou_threshold)
+    area = protocol.position_of_area(protocol.main_area if area_range is None else area_range)
+    return protocol.iou_thresholds[at], protocol.area_labels[area]
+
+
+def average_precision(curves: Curves, rows: NDArray[np.intp], area_range: str) -> FloatArray:
+    """(T, K) AP of some classes in an area range, with the protocol's main cap on detections."""
+    protocol = curves.protocol
+    found: FloatArray = curves.ap[
+        :, rows, protocol.position_of_area(area_range), protocol.position_of_max_dets(protocol.main_max_dets)
+    ]
+    return found
 
 
 def chosen(categories: Categories, classes: Sequence[int | str] | None) -> NDArray[np.intp]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit.plots._drawing import axes_for, dress, legend_beside, letters, shorten, theme_of
-from ioukit.plots._reading import chosen, curves_of, mean_defined, number
+from ioukit.plots._reading import average_precision, chosen, curves_of, mean_defined, number, operating_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ KIND_NAMES = {
 
 
 def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: ThemeName = "light") -> Axes:
-    """Draws AP by the size of the objects: the mean over the IoU thresholds, and at 0.5 and 0.75 where they are used.
+    """Draws AP by the size of the objects: the mean over the IoU thresholds, and AP at those that the summary has.
 
     Args:
         evaluation: What `ioukit.evaluate` returns.
@@ -56,15 +56,17 @@ def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: 
     """
     curves, look = evaluation.curves, theme_of(theme)
     thresholds, areas = curves.protocol.iou_thresholds, curves.protocol.area_ranges
-    means = mean_defined(curves.precision[..., -1].mean(axis=1), 1)  # (T, A)
+    rows = np.arange(len(curves.categories))
+    means = np.stack([mean_defined(average_precision(curves, rows, area.label), 1) for area in areas], axis=1)  # (T, A)
     series = {"AP": means.mean(axis=0)} if len(thresholds) > 1 else {}
-    for name, iou in (("AP50", 0.5), ("AP75", 0.75)):
-        if iou in thresholds:
-            series[name] = means[thresholds.index(iou)]
+    for measure in curves.protocol.measures:
+        at = None if measure.iou_threshold is None else curves.protocol.find_iou(measure.iou_threshold)
+        if at is not None and measure.quantity == "AP" and len(series) < 3:
+            series[measure.key] = means[at]
     if not series:
         series = {f"AP at IoU {thresholds[0]:g}": means[0]}
     ax = axes_for(ax, needed_by="ap_by_size_figure", figsize=(2.4 + 1.3 * len(areas), 3.6), paper=look.paper)
-    objects = evaluation.matches.num_ground_truth.sum(axis=0).tolist()
+    objects = evaluation.matches.num_objects.sum(axis=0).tolist()
     looks = [(look.blue, ""), (look.paper, ""), (look.paper, "////")]
     width = 0.8 / len(series)
     handles = []
@@ -106,9 +108,9 @@ def _count(objects: int) -> str:
 def class_ap_figure(
     evaluation: Evaluation,
     *,
-    iou: float | None = None,
+    iou_threshold: float | None = None,
     classes: Sequence[int | str] | None = None,
-    area: str = "all",
+    area_range: str | None = None,
     sort: bool = True,
     ax: Axes | None = None,
     theme: ThemeName = "light",
@@ -119,9 +121,10 @@ def class_ap_figure(
 
     Args:
         evaluation: What `ioukit.evaluate` returns.
-        iou: One of the protocol's IoU thresholds; ``None`` for the mean over all, with a ring at the AP of the lowest.
+        iou_threshold: One of the protocol's IoU thresholds; ``None`` for the mean over all, with a ring at the AP of
+            the lowest.
         classes: Ids or names of the classes to draw; by default all.
-        area: Label of a range of sizes.
+        area_range: Label of an area range; the protocol's main one if ``None``.
         sort: By falling AP, classes without objects last; otherwise in the order of ``classes``.
         ax: Where to draw; by default axes of a new figure that is as tall as the classes are many.
         theme: For light or for dark paper; the figure around axes of yours keeps its colour.
@@ -135,17 +138,18 @@ def class_ap_figure(
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
-        >>> ax = class_ap_figure(evaluation, classes=["chair", "person", "car"], iou=0.5)
+        >>> ax = class_ap_figure(evaluation, classes=["chair", "person", "car"], iou_threshold=0.5)
         >>> [label.get_text() for label in ax.get_yticklabels()]  # the best first
         ['car', 'person', 'chair']
     """
     curves, look = curves_of(evaluation), theme_of(theme)
-    at_area, rows = curves.protocol.position_of_area(area), chosen(curves.categories, classes)
-    by_threshold = curves.precision[:, :, rows, at_area, -1].mean(axis=1)  # (T, K)
-    found = by_threshold.mean(axis=0) if iou is None else by_threshold[curves.protocol.position_of_iou(iou)]
+    protocol, rows = curves.protocol, chosen(curves.categories, classes)
+    iou, area = operating_of(protocol, iou_threshold, area_range)
+    by_threshold = average_precision(curves, rows, area)  # (T, K)
+    found = by_threshold.mean(axis=0) if iou_threshold is None else by_threshold[protocol.position_of_iou(iou)]
     order = np.argsort(-np.nan_to_num(found, nan=-1.0), kind="stable") if sort else np.arange(len(rows))
     rows, found, loosest = rows[order], found[order], by_threshold[0][order]
-    objects = evaluation.matches.num_ground_truth[rows, at_area].tolist()
+    objects = evaluation.matches.num_objects[rows, protocol.position_of_area(area)].tolist()
 
     ax = axes_for(ax, needed_by="class_ap_figure", figsize=(6.0, 1.3 + 0.19 * max(len(rows), 4)), paper=look.paper)
     size = _font(ax, len(rows))
@@ -158,7 +162,7 @@ def class_ap_figure(
         handles.append(ax.axvline(mean, color=look.ink, ls="--", lw=1.2, gid="mean"))
         words.append(f"mean {mean:.3f}")
     thresholds = curves.protocol.iou_thresholds
-    if iou is None and len(thresholds) > 1:
+    if iou_threshold is None and len(thresholds) > 1:
         style: dict[str, Any] = {"mfc": look.paper, "mec": look.ink, "ms": max(size / 2, 2), "ls": "none", "mew": 1.0}
         handles += ax.plot(loosest, range(len(rows)), "o", gid="loosest", clip_on=False, zorder=4, **style)
         words.append(f"AP at IoU {thresholds[0]:g}")
@@ -167,8 +171,12 @@ def class_ap_figure(
     ax.set_yticks(range(len(rows)), names, fontsize=size, **letters())
     legend_beside(ax, handles, words, look, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.1, ncols=2)
     dress(ax, look, grid="x")
-    what = "AP, mean over IoU thresholds" if iou is None else f"AP at IoU {iou:g}"
-    ax.set(xlim=(0, 1), ylim=(max(len(rows), 1) - 0.4, -0.6), xlabel=what if area == "all" else f"{what} ({area})")
+    what = "AP, mean over IoU thresholds" if iou_threshold is None else f"AP at IoU {iou:g}"
+    ax.set(
+        xlim=(0, 1),
+        ylim=(max(len(rows), 1) - 0.4, -0.6),
+        xlabel=what if area == protocol.main_area else f"{what} ({area})",
+    )
     ax.tick_params(axis="y", length=0, pad=6)
     return ax
 

@@ -77,10 +77,10 @@ class Drawn:
 
 def boxes_figure(
     evaluation: Evaluation,
-    image_id: int,
+    image_id: int | str,
     *,
     image: ImageLike | None = None,
-    iou: float = 0.5,
+    iou_threshold: float | None = None,
     score_threshold: float | None = None,
     outcomes: Outcomes | None = None,
     labels: bool = True,
@@ -100,7 +100,7 @@ def boxes_figure(
         image_id: The image.
         image: Its file, or an array; without, the boxes stand in an empty frame of the size of the image. Smaller or
             larger than the data set says, it is stretched over the frame.
-        iou: One of the protocol's IoU thresholds.
+        iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.
         score_threshold: Detections from this score upwards are drawn; ``None`` for the score with the best F1, or for
             all of them if none is right.
         outcomes: What ``evaluation.outcomes`` returned, to draw many images of it; instead of the two before.
@@ -125,8 +125,8 @@ def boxes_figure(
     """
     look = theme_of(theme)
     truth, _ = data_of(evaluation)
-    position = _position(truth, image_id)
-    outcomes = outcomes_of(evaluation, iou, score_threshold) if outcomes is None else outcomes
+    position = int(truth.images.positions([image_id])[0])
+    outcomes = outcomes_of(evaluation, iou_threshold, score_threshold) if outcomes is None else outcomes
     drawn = drawn_on(evaluation, outcomes, image_id)
     pixels = None if image is None else pixels_of(image, needed_by="boxes_figure")
     corners = np.array([entry.box for entry in drawn]).reshape(-1, 4)
@@ -162,44 +162,40 @@ def data_of(evaluation: Evaluation) -> tuple[GroundTruth, Detections]:
     return evaluation.ground_truth, evaluation.detections
 
 
-def _position(truth: GroundTruth, image_id: int) -> int:
-    ids = truth.images.ids
-    at = int(np.searchsorted(ids, image_id))
-    if at == len(ids) or ids[at] != image_id:
-        raise ValueError(f"no image has the id {image_id}")
-    return at
-
-
-def outcomes_of(evaluation: Evaluation, iou: float, score_threshold: float | None) -> Outcomes:
-    """What became of every box from a score upwards, by default from the one with the best F1."""
+def outcomes_of(evaluation: Evaluation, iou_threshold: float | None, score_threshold: float | None) -> Outcomes:
+    """What became of every box with at least a score, by default the one with the best F1."""
     if score_threshold is None:
-        best = evaluation.score_curves(iou=iou).overall.best.score
+        best = evaluation.score_curves(iou_threshold=iou_threshold).overall.best.score
         score_threshold = -np.inf if np.isnan(best) else float(best)
-    return evaluation.outcomes(iou=iou, score_threshold=score_threshold)
+    return evaluation.outcomes(iou_threshold=iou_threshold, score_threshold=score_threshold)
 
 
-def drawn_on(evaluation: Evaluation, outcomes: Outcomes, image_id: int) -> list[Drawn]:
+def drawn_on(evaluation: Evaluation, outcomes: Outcomes, image_id: int | str) -> list[Drawn]:
     """The boxes of an image, those that matter least first."""
     from ioukit.evaluation import Outcome  # noqa: PLC0415 - ioukit.plots is quick to import
 
     truth, detections = data_of(evaluation)
-    names = dict(zip(truth.categories.ids.tolist(), truth.categories.names, strict=True))
+    table = evaluation.matches
+    position = int(np.flatnonzero(table.image_ids == image_id)[0]) if image_id in table.image_ids else -1
+    names = table.categories.names
     found: list[Drawn] = []
     objects = {Outcome.TRUE_POSITIVE: "object", Outcome.FALSE_NEGATIVE: "FN", Outcome.IGNORED: "ignored"}
-    for row in np.flatnonzero(truth.image_ids == image_id).tolist():
-        kind = objects.get(Outcome(int(outcomes.ground_truth[row])))
+    of_image = np.flatnonzero(table.objects.image == position)
+    for row in of_image[np.argsort(table.objects.row[of_image])].tolist():
+        kind = objects.get(Outcome(int(outcomes.objects[row])))
         if kind is not None:
-            name = names[int(truth.category_ids[row])]
-            gid = f"{kind} {row}" if kind != "ignored" else f"ignored object {row}"
-            found.append(Drawn(kind, _corners(truth.boxes[row]), gid, name))
+            at = int(table.objects.row[row])
+            gid = f"{kind} {at}" if kind != "ignored" else f"ignored object {at}"
+            found.append(Drawn(kind, _corners(truth.boxes[at]), gid, names[int(table.objects.category[row])]))
     guesses = {Outcome.TRUE_POSITIVE: "TP", Outcome.FALSE_POSITIVE: "FP", Outcome.IGNORED: "ignored"}
-    rows = np.flatnonzero(detections.image_ids == image_id)
-    for row in rows[np.argsort(-detections.scores[rows], kind="stable")].tolist():
+    of_image = np.flatnonzero(table.detections.image == position)
+    scores, rows = table.detections.score[of_image], table.detections.row[of_image]
+    for row in of_image[np.lexsort((rows, -scores))].tolist():
         kind = guesses.get(Outcome(int(outcomes.detections[row])))
         if kind is not None:
-            name = names.get(int(detections.category_ids[row]), str(detections.category_ids[row]))
-            score = float(detections.scores[row])
-            found.append(Drawn(kind, _corners(detections.boxes[row]), f"{kind} {row}", name, score))
+            at, score = int(table.detections.row[row]), float(table.detections.score[row])
+            name = names[int(table.detections.category[row])]
+            found.append(Drawn(kind, _corners(detections.boxes[at]), f"{kind} {at}", name, score))
     order = list(KINDS)
     return sorted(found, key=lambda entry: order.index(entry.kind))
 

@@ -103,7 +103,7 @@ def confusion_figure(
     ax.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")
     said = {None: "", "truth": "; shares of the row", "prediction": "; shares of the column"}[normalize]
     ax.set_xlabel(f"detected as\n(score from {confusion.score_threshold:g}{said})")
-    ax.set_ylabel(f"object\n(IoU from {confusion.iou_threshold:g})")
+    ax.set_ylabel(f"object\n(IoU at least {confusion.iou_threshold:g})")
     return ax
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ioukit._optional import import_extra
 from ioukit.plots._drawing import axes_for, dress, legend_beside, shorten, theme_of
-from ioukit.plots._reading import chosen, curves_of, mean_defined, number
+from ioukit.plots._reading import average_precision, chosen, curves_of, mean_defined, number, operating_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from ioukit.evaluation import Curves, Evaluation
+    from ioukit.evaluation import Curves, Evaluation, Protocol
     from ioukit.plots._drawing import Theme, ThemeName
     from ioukit.typing import FloatArray
 
@@ -25,23 +25,23 @@ __all__ = ["ap_by_iou_figure", "precision_recall_figure"]
 def precision_recall_figure(
     evaluation: Evaluation | Curves,
     *,
-    iou: float | None = 0.5,
+    iou_threshold: float | Literal["all"] | None = None,
     classes: Sequence[int | str] | None = None,
-    area: str = "all",
+    area_range: str | None = None,
     ax: Axes | None = None,
     theme: ThemeName = "light",
 ) -> Axes:
-    """Draws precision against recall, as COCO computes it: the area under a line is its AP.
+    """Draws precision over recall: the mean height of a line is its AP.
 
-    With ``iou``, a line per class and a thick one for their mean. Up to six classes have colours, dashes and a name
-    with their AP; more are thin grey lines, for no eye tells them apart: choose some by ``classes``. Without ``iou``,
-    the mean over the classes at each threshold.
+    At one IoU threshold there is a line per class, and a thick one for their mean. Up to six classes have colours,
+    dashes and a name with their AP. More classes are thin grey lines, which nobody can tell apart: choose some by
+    ``classes``. With ``iou_threshold="all"`` there is a line per threshold: the mean over the classes.
 
     Args:
         evaluation: What `ioukit.evaluate` returns, or its curves.
-        iou: One of the protocol's IoU thresholds; ``None`` for a line at each.
+        iou_threshold: One of the protocol's IoU thresholds, its main one if ``None``; ``"all"`` for a line at each.
         classes: Ids or names of the classes to draw and to take the mean of; by default all.
-        area: Label of a range of sizes.
+        area_range: Label of an area range; the protocol's main one if ``None``.
         ax: Where to draw; by default axes of a new figure. The legend stands to the right of it, where
             ``layout="constrained"`` makes room.
         theme: For light or for dark paper; the figure around axes of yours keeps its colour.
@@ -58,23 +58,25 @@ def precision_recall_figure(
         >>> ax = precision_recall_figure(evaluation, classes=["person", "car"])
         >>> [text.get_text() for text in ax.get_legend().get_texts()]
         ['mean of 2 classes: AP 0.631', 'person: AP 0.611', 'car: AP 0.652']
-        >>> ax = precision_recall_figure(evaluation, iou=None)  # the mean of all classes at each threshold
+        >>> ax = precision_recall_figure(evaluation, iou_threshold="all")  # the mean of all classes at each threshold
     """
     curves, look = curves_of(evaluation), theme_of(theme)
-    at_area, rows = curves.protocol.position_of_area(area), chosen(curves.categories, classes)
-    precision = curves.precision[:, :, rows, at_area, -1]  # (T, R, K)
-    recall = np.array(curves.protocol.recall_thresholds)
-    at = None if iou is None else curves.protocol.position_of_iou(iou)
+    protocol, rows = curves.protocol, chosen(curves.categories, classes)
+    everywhere = iou_threshold == "all"
+    iou, area = operating_of(protocol, None if isinstance(iou_threshold, str) else iou_threshold, area_range)
+    cap = protocol.position_of_max_dets(protocol.main_max_dets)
+    precision = curves.precision[:, :, rows, protocol.position_of_area(area), cap]  # (T, R, K)
+    recall = np.array(protocol.recall_thresholds)
     ax = axes_for(ax, needed_by="precision_recall_figure", figsize=(6.4, 4.0), paper=look.paper)
-    if at is not None:
+    if not everywhere:
         names = [curves.categories.names[row] for row in rows]
-        _lines(ax, recall, precision[at], names, rows.tolist(), look)
-        ax.set_ylabel(f"precision at IoU {curves.protocol.iou_thresholds[at]:.2f}")
+        _lines(ax, recall, precision[protocol.position_of_iou(iou)], names, rows.tolist(), look)
+        ax.set_ylabel(f"precision at IoU {iou:.2f}")
     else:
-        _by_threshold(ax, recall, mean_defined(precision, 2), curves.protocol.iou_thresholds, look)
+        _by_threshold(ax, recall, mean_defined(precision, 2), protocol.iou_thresholds, look)
         ax.set_ylabel("precision, mean of the classes")
     dress(ax, look, grid="both")
-    ax.set(xlabel=_of("recall", area), xlim=(0, 1), ylim=(0, 1.02))
+    ax.set(xlabel=_of("recall", area, protocol), xlim=(0, 1), ylim=(0, 1.02))
     return ax
 
 
@@ -82,16 +84,16 @@ def ap_by_iou_figure(
     evaluation: Evaluation | Curves,
     *,
     classes: Sequence[int | str] | None = None,
-    area: str = "all",
+    area_range: str | None = None,
     ax: Axes | None = None,
     theme: ThemeName = "light",
 ) -> Axes:
-    """Draws AP against the IoU from which a detection counts: a line that falls early has boxes that sit loosely.
+    """Draws AP over the IoU that a match needs: a line that falls early belongs to a class with loose boxes.
 
     Args:
         evaluation: What `ioukit.evaluate` returns, or its curves.
         classes: Ids or names of the classes to draw and to take the mean of; by default all. Up to six have names.
-        area: Label of a range of sizes.
+        area_range: Label of an area range; the protocol's main one if ``None``.
         ax: Where to draw; by default axes of a new figure, with the legend to the right.
         theme: For light or for dark paper; the figure around axes of yours keeps its colour.
 
@@ -105,18 +107,19 @@ def ap_by_iou_figure(
 
     Examples:
         >>> ax = ap_by_iou_figure(evaluation, classes=["person"])
-        >>> ax.get_lines()[0].get_ydata().round(2)[[0, 5, 9]]  # AP50, AP75, AP95
+        >>> ax.get_lines()[0].get_ydata().round(2)[[0, 5, 9]]  # at IoU 0.50, 0.75 and 0.95
         array([0.61, 0.35, 0.01])
     """
     curves, look = curves_of(evaluation), theme_of(theme)
-    at_area, rows = curves.protocol.position_of_area(area), chosen(curves.categories, classes)
-    found = curves.precision[:, :, rows, at_area, -1].mean(axis=1)  # (T, K)
+    rows = chosen(curves.categories, classes)
+    area = operating_of(curves.protocol, None, area_range)[1]
+    found = average_precision(curves, rows, area)  # (T, K)
     thresholds = np.array(curves.protocol.iou_thresholds)
     ax = axes_for(ax, needed_by="ap_by_iou_figure", figsize=(6.4, 4.0), paper=look.paper)
     names = [curves.categories.names[row] for row in rows]
     _lines(ax, thresholds, found, names, rows.tolist(), look, marker="o")
     dress(ax, look, grid="both")
-    ax.set(xlabel="IoU threshold", ylabel=_of("AP", area), ylim=(0, 1.02))
+    ax.set(xlabel="IoU threshold", ylabel=_of("AP", area, curves.protocol), ylim=(0, 1.02))
     room = 0.05 * (thresholds[-1] - thresholds[0]) or 0.05
     ax.set_xlim(thresholds[0] - room, thresholds[-1] + room)
     ax.set_xticks(thresholds[:: max(-(-len(thresholds) // 5), 1)])
@@ -124,8 +127,8 @@ def ap_by_iou_figure(
     return ax
 
 
-def _of(quantity: str, area: str) -> str:
-    return quantity if area == "all" else f"{quantity} ({area} objects)"
+def _of(quantity: str, area: str, protocol: Protocol) -> str:
+    return quantity if area == protocol.main_area else f"{quantity} ({area} objects)"
 
 
 def _mean_in_words(numbers: FloatArray) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from ioukit._checks import check_count
 from ioukit._optional import import_extra
 from ioukit.plots._drawing import axes_for, dress, legend_beside, theme_of, tint
-from ioukit.plots._reading import chosen, score_limits, table_of
+from ioukit.plots._reading import chosen, operating_of, score_limits, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +26,9 @@ __all__ = ["iou_histogram_figure", "score_histogram_figure"]
 def score_histogram_figure(
     evaluation: Evaluation | MatchTable,
     *,
-    iou: float = 0.5,
+    iou_threshold: float | None = None,
     classes: Sequence[int | str] | None = None,
-    area: str = "all",
+    area_range: str | None = None,
     bins: int = 40,
     log: bool = True,
     ax: Axes | None = None,
@@ -40,9 +40,9 @@ def score_histogram_figure(
 
     Args:
         evaluation: What `ioukit.evaluate` returns, or its match table.
-        iou: One of the protocol's IoU thresholds.
+        iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.
         classes: Ids or names of the classes to count; by default all.
-        area: Label of a range of sizes.
+        area_range: Label of an area range; the protocol's main one if ``None``.
         bins: How many bins, of equal width from 0 to 1, or over the scores if these lie elsewhere.
         log: Whether heights are ``log10(1 + n)``, which shows ten beside thousands; otherwise the counts ``n``.
         ax: Where to draw; by default axes of a new figure, with the legend to the right.
@@ -63,15 +63,15 @@ def score_histogram_figure(
     """
     table, look = table_of(evaluation), theme_of(theme)
     check_count(bins=bins)
-    iou = table.protocol.iou_thresholds[table.protocol.position_of_iou(iou)]
+    iou, area = operating_of(table.protocol, iou_threshold, area_range)
     right = table.is_true_positive(iou, area)
     wrong = ~right & ~table.is_ignored(iou, area)
     wanted = _of_classes(table, classes)
-    edges = np.linspace(*score_limits(table.score[wanted]), bins + 1)
+    edges = np.linspace(*score_limits(table.detections.score[wanted]), bins + 1)
     ax = axes_for(ax, needed_by="score_histogram_figure", figsize=(6.4, 3.6), paper=look.paper)
     handles, words, tallest = [], [], {}
     for name, mask, sign, colour, hatch in (("TP", right, 1, look.good, "//"), ("FP", wrong, -1, look.bad, "..")):
-        scores = table.score[mask & wanted]
+        scores = table.detections.score[mask & wanted]
         counts, _ = np.histogram(np.clip(scores, edges[0], edges[-1]), edges)
         heights = np.log10(1 + counts) if log else counts.astype(np.float64)
         tallest[name] = float(heights.max(initial=0))
@@ -102,9 +102,9 @@ def score_histogram_figure(
 def iou_histogram_figure(
     evaluation: Evaluation | MatchTable,
     *,
-    iou: float = 0.5,
+    iou_threshold: float | None = None,
     classes: Sequence[int | str] | None = None,
-    area: str = "all",
+    area_range: str | None = None,
     bins: int = 25,
     ax: Axes | None = None,
     theme: ThemeName = "light",
@@ -113,10 +113,10 @@ def iou_histogram_figure(
 
     Args:
         evaluation: What `ioukit.evaluate` returns, or its match table.
-        iou: One of the protocol's IoU thresholds, from which a detection is a true positive; the bins begin there.
+        iou_threshold: One of the protocol's IoU thresholds, its main one if ``None``; the bins begin there.
         classes: Ids or names of the classes to count; by default all.
-        area: Label of a range of sizes.
-        bins: How many bins, of equal width from ``iou`` to 1.
+        area_range: Label of an area range; the protocol's main one if ``None``.
+        bins: How many bins, of equal width from the threshold to 1.
         ax: Where to draw; by default axes of a new figure.
         theme: For light or for dark paper; the figure around axes of yours keeps its colour.
 
@@ -128,13 +128,13 @@ def iou_histogram_figure(
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
-        >>> ax = iou_histogram_figure(evaluation, iou=0.75)
+        >>> ax = iou_histogram_figure(evaluation, iou_threshold=0.75)
         >>> ax.texts[0].get_text()
         '308 true positives, median IoU 0.866'
     """
     table, look = table_of(evaluation), theme_of(theme)
     check_count(bins=bins)
-    iou = table.protocol.iou_thresholds[table.protocol.position_of_iou(iou)]
+    iou, area = operating_of(table.protocol, iou_threshold, area_range)
     values = table.matched_iou(iou, area)[table.is_true_positive(iou, area) & _of_classes(table, classes)]
     edges = np.linspace(min(iou, 1 - 1e-6), 1, bins + 1)
     counts, _ = np.histogram(np.clip(values, edges[0], 1), edges)
@@ -155,7 +155,7 @@ def iou_histogram_figure(
     ax.text(0, 1.02, words, transform=ax.transAxes, va="bottom", fontsize=9, color=look.ink)
     dress(ax, look, grid="y")
     ax.set(xlim=(edges[0], 1), ylim=(0, 1.06 * max(counts.max(), 1)), ylabel="true positives")
-    ax.set_xlabel(f"IoU with the object (from {iou:g})")
+    ax.set_xlabel(f"IoU with the object (at least {iou:g})")
     _whole_numbers(ax)
     return ax
 
@@ -177,4 +177,5 @@ def _whole_numbers(ax: Axes) -> None:
 
 
 def _of_classes(table: MatchTable, classes: Sequence[int | str] | None) -> NDArray[np.bool_]:
-    return np.isin(table.category, chosen(table.categories, classes))
+    category = table.evaluated_category(table.detections.category)
+    return np.isin(category, chosen(table.evaluated, classes))

@@ -75,7 +75,8 @@ def score_curves_figure(
     what = "all classes" if at is None else shorten(curves.categories.names[at])
     ax.set(xlim=(low, high), ylim=(0, 1.02), xlabel=f"score from which detections count ({what})")
     literal(ax.xaxis.label)
-    ax.set_ylabel(f"at IoU {curves.iou:g}" if curves.area == "all" else f"at IoU {curves.iou:g}, {curves.area} objects")
+    words = f"precision, recall, F1 at IoU {curves.iou_threshold:g}"
+    ax.set_ylabel(words if curves.area_range == "all" else f"{words}, {curves.area_range} objects")
     literal(ax.yaxis.label)
     if not len(curve.scores):
         ax.text(0.5, 0.5, "no detections", transform=ax.transAxes, ha="center", va="center", color=look.soft)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._optional import import_extra
+from ioukit.evaluation import COCO
 from ioukit.plots._drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION
 
 if TYPE_CHECKING:
@@ -14,19 +15,22 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from ioukit.evaluation import Protocol
+
 __all__ = ["training_figure"]
 
 NOT_LOSSES = {"epoch", "seconds", "lr"}
-JUDGED = {"AP50": (BLUE, "--"), "AP": (BLACK, "-"), "AP75": (GREEN, ":")}
+JUDGED = ((BLACK, "-"), (BLUE, "--"), (GREEN, ":"))
 STYLES = ((VERMILLION, "--"), (ORANGE, "-."), (PURPLE, ":"), (BLUE, (0, (1, 1))))
 
 
-def training_figure(log: Sequence[Mapping[str, float]]) -> Figure:
+def training_figure(log: Sequence[Mapping[str, float]], *, protocol: Protocol = COCO) -> Figure:
     """Draws losses and AP by epoch, side by side.
 
     Args:
-        log: A mapping per epoch, as a line of ``log.csv``: ``epoch``, ``total`` and other losses, ``AP``, ``AP50``,
-            ``AP75`` and other numbers of COCO, which may be missing where an epoch was not judged.
+        log: A mapping per epoch, as a line of ``log.csv``: ``epoch``, ``total`` and other losses, and numbers of the
+            protocol's summary, which may be missing where an epoch was not evaluated.
+        protocol: The protocol whose numbers the log has; the first three of its headline are drawn.
 
     Returns:
         The figure, which pyplot knows nothing of.
@@ -44,16 +48,18 @@ def training_figure(log: Sequence[Mapping[str, float]]) -> Figure:
     left, right = figure.subplots(1, 2)
     epochs = [row["epoch"] for row in log]
     first = log[0] if log else {}
-    names = [name for name in first if name not in NOT_LOSSES and not name.startswith(("AP", "AR"))]
+    numbers = {measure.key for measure in protocol.measures}
+    names = [name for name in first if name not in NOT_LOSSES and name not in numbers]
     for number, name in enumerate(names):
         colour, line = (BLACK, "-") if name == "total" else STYLES[(number - 1) % len(STYLES)]
         left.plot(epochs, [row.get(name, np.nan) for row in log], color=colour, ls=line, lw=1.6, label=name, gid=name)
     left.set(xlabel="epoch", ylabel="loss", yscale="log")  # the first epoch would flatten all others
-    for name, (colour, line) in JUDGED.items():
+    headline = [measure.key for measure in protocol.measures if measure.headline]
+    for name, (colour, line) in zip(headline, JUDGED, strict=False):
         judged = [(row["epoch"], row[name]) for row in log if name in row]
         if judged:
             right.plot(*np.transpose(judged), color=colour, ls=line, lw=1.6, label=name, gid=name)
-    right.set(xlabel="epoch", ylabel="AP", ylim=(0, 1))
+    right.set(xlabel="epoch", ylabel=protocol.main_measure.quantity, ylim=(0, 1))
     for ax in (left, right):
         ax.grid(color="0.9", lw=0.6)
         if ax.lines:

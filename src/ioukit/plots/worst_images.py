@@ -37,7 +37,7 @@ def worst_images_figure(
     images: Mapping[int, ImageLike] | str | os.PathLike[str] | None = None,
     most: int = 12,
     columns: int = 4,
-    iou: float = 0.5,
+    iou_threshold: float | None = None,
     score_threshold: float | None = None,
     labels: bool = True,
     theme: ThemeName = "light",
@@ -50,7 +50,7 @@ def worst_images_figure(
             not there is drawn as an empty frame, as all are for ``None``.
         most: How many images at most; those without an error are left out.
         columns: How many stand side by side.
-        iou: One of the protocol's IoU thresholds.
+        iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.
         score_threshold: Detections from this score upwards count; ``None`` for the score with the best F1.
         labels: Whether errors have labels, where there is room, until a fifth of the image is covered.
         theme: For light or for dark paper.
@@ -74,9 +74,9 @@ def worst_images_figure(
     look = theme_of(theme)
     check_count(most=most, columns=columns)
     module = import_extra("matplotlib.figure", extra="plots", needed_by="worst_images_figure")
-    truth, detections = data_of(evaluation)
-    outcomes = outcomes_of(evaluation, iou, score_threshold)
-    results = per_image(outcomes, evaluation.matches, truth, detections)
+    truth, _ = data_of(evaluation)
+    outcomes = outcomes_of(evaluation, iou_threshold, score_threshold)
+    results = per_image(evaluation.matches, outcomes)
     worst = results.worst(most).tolist()
     across = min(columns, max(len(worst), 1))
     down = max(-(-len(worst) // across), 1)
@@ -87,8 +87,8 @@ def worst_images_figure(
     panels = figure.subplots(down, across, squeeze=False).ravel()
     shown = False
     for ax, at in zip(panels, worst, strict=False):
-        image_id = int(results.image_ids[at])
-        position = int(np.searchsorted(truth.images.ids, image_id))
+        image_id = results.image_ids[at].item()
+        position = int(truth.images.positions([image_id])[0])
         name = truth.images.names[position]
         pixels = _pixels(images, image_id, name)
         drawn = drawn_on(evaluation, outcomes, image_id)
@@ -114,7 +114,7 @@ def worst_images_figure(
     return figure
 
 
-def _pixels(images: Any, image_id: int, name: str) -> NDArray[Any] | None:
+def _pixels(images: Any, image_id: int | str, name: str) -> NDArray[Any] | None:
     if images is None:
         return None
     given = images.get(image_id) if isinstance(images, Mapping) else found_in(Path(images), name)

@@ -1,4 +1,4 @@
-"""Which boxes survive? Suppression, softer forms of it, fusion, and what goes around them.
+"""Which boxes survive: suppression and its softer forms, fusion, merging, tiles.
 
 The public names are in the stub ``__init__.pyi``.
 """

@@ -1,10 +1,10 @@
-"""Which boxes survive? Suppression, softer forms of it, fusion, and what goes around them."""
+"""Which boxes survive: suppression and its softer forms, fusion, merging, tiles."""
 
 from ioukit.postprocess.filter import FilteredDetections, filter_detections
-from ioukit.postprocess.fusion import Fused, Merged, non_maximum_merge, non_maximum_weighted, weighted_boxes_fusion
+from ioukit.postprocess.fusion import Fused, non_maximum_weighted, weighted_boxes_fusion
 from ioukit.postprocess.greedy import nms
 from ioukit.postprocess.matrix import Clustered, cluster_nms, fast_nms, matrix_nms
-from ioukit.postprocess.merging import merge_boxes
+from ioukit.postprocess.merging import Merged, merge_boxes, non_maximum_merge
 from ioukit.postprocess.padded import nms_padded
 from ioukit.postprocess.soft import soft_nms
 from ioukit.postprocess.suppression import Suppression

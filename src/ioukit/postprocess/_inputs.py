@@ -1,126 +1,377 @@
-"""From what a caller of a suppression passes to what the engines take."""
+"""The front door: every function hands its boxes, scores, labels and image numbers to this file.
+
+The checks and their messages are the same for all functions. Two kinds of sets leave the door, one for each pipeline:
+
+- `HostSet` (and `RegionSet`, for regions other than upright boxes) has NumPy arrays for native code. CPU tensors share
+  their memory with them; arrays of other libraries are copied to the host.
+- `DeviceSet` has arrays that stay where they are, in their own library: CUDA tensors, and arrays of a traced program.
+
+Results go back through `restored`.
+"""
 
 from __future__ import annotations
 
-import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of
+from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of, namespace_of, on_host
+from ioukit._checks import check_format, integer_column
+from ioukit.overlap._agnostic import as_corners, floats
 from ioukit.overlap._arguments import single_set
-from ioukit.postprocess._columns import check_most
-from ioukit.postprocess._groups import integers
-from ioukit.postprocess._native import Cut, Sets
 from ioukit.regions import Boxes
+from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ioukit.regions.regions import Regions
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["cut_of", "device_sets", "host_scores", "host_sets", "is_traced", "one_home"]
+    Ids = NDArray[np.int64]
+
+__all__ = [
+    "DeviceSet",
+    "FloatKind",
+    "HostSet",
+    "Names",
+    "RegionSet",
+    "as_kind",
+    "check_one_library",
+    "common_kind",
+    "device_set",
+    "host_boxes",
+    "host_floats",
+    "host_set",
+    "in_torch_compile",
+    "on_other_device",
+    "refuse_nan",
+    "region_set",
+    "restored",
+]
+
+FloatKind: TypeAlias = "np.dtype[Any] | Literal['bfloat16']"
+"""The dtype that floats came in: one of NumPy's, or bfloat16, which is float32 on the host."""
+
+_NO_VALUES = (
+    "is traced (jax.jit, torch.compile) or mapped. This function returns as many boxes as survive, which a traced "
+    "program cannot: use nms_padded"
+)
+_LARGEST_IN_FLOAT32 = 2**24  # up to here every integer is a float32
 
 
-def cut_of(score_threshold: float | None, max_keep: int | None, dtype: np.dtype[Any]) -> Cut:
-    """Checks both; the threshold in the dtype of the scores, as NumPy compares it."""
-    if max_keep is not None:
-        max_keep = check_most("max_keep", max_keep)
-    if score_threshold is None:
-        return Cut(None, max_keep)
-    try:
-        least = float(score_threshold)
-    except (TypeError, ValueError):
-        raise TypeError(f"score_threshold must be a number, got {type(score_threshold).__name__}") from None
-    if math.isnan(least):
-        raise ValueError("score_threshold must be a number, got nan")
-    return Cut(float(dtype.type(least)), max_keep)
+class Names(NamedTuple):
+    """What messages call the arguments."""
+
+    boxes: str = "boxes"
+    scores: str = "scores"
+    labels: str = "labels"
+    batch: str = "batch"
 
 
-def one_home(boxes: object, scores: object) -> str:
-    """The library of both: of the scores alone where the boxes are `Boxes` or a list.
+_NAMES = Names()
+
+
+class HostSet(NamedTuple):
+    """Upright boxes on the host with their scores, and what is needed to return results as the caller's arrays."""
+
+    boxes: FloatArray
+    """(N, 4) xyxy, contiguous, float32 or float64."""
+    scores: FloatArray
+    """(N,) contiguous, float32 or float64, not checked for NaN."""
+    labels: Ids | None
+    """(N,)"""
+    batch: Ids | None
+    """(N,) the image of each box."""
+    like: Array
+    """The array whose library and device the results have."""
+    box_kind: FloatKind
+    score_kind: FloatKind
+    names: Names
+
+    def comparable_scores(self) -> NDArray[np.float64]:
+        """(N,) scores for functions that only compare them: any number, NaN refused. -0 becomes 0."""
+        return _comparable(self.scores, self.names.scores)
+
+    def weights(self) -> NDArray[np.float64]:
+        """(N,) scores for functions that multiply or average them: finite and at least 0. -0 becomes 0.
+
+        With other scores, a product could raise a score.
+        """
+        scores = np.ascontiguousarray(self.scores, np.float64)
+        good = np.isfinite(scores) & (scores >= 0)
+        if not good.all():
+            row = int(np.flatnonzero(~good)[0])
+            raise ValueError(f"{self.names.scores}[{row}] is {scores[row]}: every score must be finite and at least 0")
+        return scores + 0.0
+
+    def score_limit(self, threshold: float) -> float:
+        """A score threshold rounded to the dtype of the scores, as NumPy compares it."""
+        return float(_numpy_dtype(self.score_kind).type(threshold))
+
+    def boxes_back(self, boxes: FloatArray, fmt: BoxFormat | None) -> Array:
+        """Boxes (..., 4) xyxy in the caller's format, dtype and library."""
+        return restored(boxes if fmt in (None, "xyxy") else convert(boxes, "xyxy", fmt), self.like, self.box_kind)
+
+    def scores_back(self, scores: FloatArray) -> Array:
+        """Scores in the caller's dtype and library."""
+        return restored(scores, self.like, self.score_kind)
+
+    def positions_back(self, positions: NDArray[Any]) -> Array:
+        """Integers in the caller's library."""
+        return restored(positions, self.like)
+
+
+class RegionSet(NamedTuple):
+    """Regions other than upright boxes, with their scores on the host."""
+
+    regions: Regions
+    scores: FloatArray
+    """(N,) contiguous, float32 or float64, without NaN."""
+    labels: Ids | None
+    batch: Ids | None
+    like: Array
+    """The scores as they came: positions are returned in their library."""
+    score_kind: FloatKind
+
+    def score_limit(self, threshold: float) -> float:
+        """A score threshold rounded to the dtype of the scores, as NumPy compares it."""
+        return float(_numpy_dtype(self.score_kind).type(threshold))
+
+
+class DeviceSet(NamedTuple):
+    """Upright boxes and scores as arrays of one library other than NumPy, on their device or in a traced program."""
+
+    xp: Any
+    """The functions of the library."""
+    boxes: Array
+    """(N, 4) xyxy."""
+    scores: Array
+    """(N,) floats."""
+    labels: Array | None
+    """(N,)"""
+    batch: Array | None
+    """(N,) the image of each box."""
+
+
+def host_set(
+    boxes: Any,
+    scores: Any,
+    labels: Any = None,
+    batch: Any = None,
+    *,
+    format: BoxFormat | None,
+    check: bool,
+    names: Names = _NAMES,
+) -> HostSet:
+    """Checked boxes, scores, labels and image numbers on the host.
 
     Raises:
-        TypeError: If they come from more than one.
+        ValueError: If a shape does not fit or a box is not valid.
+        TypeError: If an argument has the wrong type, boxes and scores are of different libraries, or a program is
+            traced.
     """
-    library, other = library_of(boxes), library_of(scores)
-    if library != other:
-        raise TypeError(
-            f"boxes and scores must come from one library, but boxes are {type(boxes).__name__} of {library}, "
-            f"scores are {type(scores).__name__} of {other}"
-        )
-    return library
+    like = scores if isinstance(boxes, Boxes) else boxes
+    if like is boxes and library_of(boxes) != library_of(scores):
+        check_one_library(**{names.boxes: boxes, names.scores: scores})
+    corners, box_kind = host_boxes(boxes, format, check, names.boxes)
+    columns = _columns(scores, labels, batch, len(corners), names)
+    return HostSet(corners, columns[0], columns[2], columns[3], like, box_kind, columns[1], names)
 
 
-def host_scores(scores: Any, count: int) -> FloatArray:
-    """(N,) contiguous, in float32 or float64."""
-    array = as_floats(scores, "scores")
-    if array.shape != (count,):
-        raise ValueError(f"scores must have shape ({count},), one per box, got {array.shape}")
-    array = np.ascontiguousarray(array, computing_dtype(array.dtype))
-    return array if array.flags.aligned else array.copy()
+def region_set(regions: Regions, scores: Any, labels: Any = None, batch: Any = None) -> RegionSet:
+    """Regions with checked scores, labels and image numbers on the host.
+
+    Raises:
+        ValueError: If a shape does not fit or a score is NaN.
+        TypeError: If an argument has the wrong type.
+    """
+    numbers, kind, labels, batch = _columns(scores, labels, batch, len(regions), _NAMES)
+    _comparable(numbers, _NAMES.scores)
+    return RegionSet(regions, numbers, labels, batch, scores, kind)
 
 
-def host_sets(
-    boxes: Any, scores: Any, labels: Any, batch: Any, fmt: BoxFormat | None, check: bool, library: str
-) -> tuple[Sets, np.dtype[Any]]:
-    """The arrays on the host, in shared memory where they are there already, and the dtype of the scores."""
-    half = False
-    if library != "numpy":
-        scores = _on_host(scores)
-        if not isinstance(boxes, Boxes):
-            half = str(boxes.dtype).removeprefix("torch.") == "bfloat16"
-            boxes = _on_host(boxes)
-    corners, dtype = single_set("boxes", boxes, fmt, check)
-    if corners.ndim != 2:
-        raise ValueError(f"boxes must have shape (N, 4), got {corners.shape}")
-    count = len(corners)
-    numbers = host_scores(scores, count)
-    codes = [None if array is None else integers(name, array, count) for name, array in _named(labels, batch)]
-    scored = getattr(scores, "dtype", numbers.dtype)
-    kind = scored if scored == np.float16 else numbers.dtype
-    return Sets(corners, numbers, codes[0], codes[1], "bfloat16" if half else dtype), kind
+def device_set(
+    boxes: Array, scores: Array, labels: Any = None, batch: Any = None, *, format: BoxFormat | None, check: bool
+) -> DeviceSet:
+    """Checked boxes, scores, labels and image numbers, without a gradient, on the device of the boxes.
 
+    ``check`` copies boxes and scores to the host to look at their values. In a traced program there are none to check.
 
-def _on_host(array: Array) -> FloatArray:
-    values = as_numpy(array)
-    if values is None:
-        raise TypeError("nms returns as many boxes as survive, which a traced or mapped program cannot: use nms_padded")
-    return values
-
-
-def _named(labels: Any, batch: Any) -> tuple[tuple[str, Any], tuple[str, Any]]:
-    return ("labels", labels), ("batch", batch)
-
-
-def device_sets(boxes: Array, scores: Array, labels: Any, batch: Any) -> tuple[Array, Array, tuple[Array, ...]]:
-    """Arrays that stay where they are: no gradient, and the codes beside the boxes."""
-    if tuple(scores.shape) != tuple(boxes.shape[:1]) or len(boxes.shape) != 2:
-        raise ValueError(
-            f"boxes must have shape (N, 4) and scores (N,), got {tuple(boxes.shape)} and {tuple(scores.shape)}"
-        )
+    Raises:
+        ValueError: If a shape does not fit, a box is not valid or a score is NaN.
+        TypeError: If an argument has the wrong type.
+    """
+    check_one_library(boxes=boxes, scores=scores)
     library = library_of(boxes)
     if library == "torch":
         boxes, scores = boxes.detach(), scores.detach()
-    codes = []
-    for name, array in _named(labels, batch):
-        if array is None:
-            continue
-        if library_of(array) != library:
-            numbers = integers(name, array, boxes.shape[0])
-            if library == "torch":
-                codes.append(sys.modules["torch"].as_tensor(numbers, device=boxes.device))
-            else:
-                codes.append(sys.modules["jax"].numpy.asarray(numbers))
-            continue
-        if tuple(array.shape) != tuple(scores.shape):
-            raise ValueError(f"{name} must have shape {tuple(scores.shape)}, one per box, got {tuple(array.shape)}")
-        codes.append(array)
-    return boxes, scores, tuple(codes)
+    if format is not None:
+        check_format(format)
+    xp = namespace_of(boxes)
+    numbers = floats(xp, "boxes", boxes)
+    if numbers.ndim != 2:
+        raise ValueError(f"boxes must have shape (N, 4), got {tuple(boxes.shape)}")
+    count = numbers.shape[0]
+    _check_length("scores", scores, count)
+    dtype = numbers.dtype
+    computed = dtype if xp.finfo(dtype).bits >= 32 else xp.float32
+    if check:
+        _check_values(boxes, scores, format, xp.finfo(computed).bits)
+    corners = as_corners(xp, xp.astype(numbers, computed, copy=False), format or "xyxy")
+    if format in (None, "xyxy"):
+        # Half precision stays half precision: overlaps are rounded to it before they are compared.
+        corners = xp.astype(corners, dtype, copy=False)
+    if not xp.isdtype(scores.dtype, "real floating"):
+        scores = xp.astype(scores, dtype)
+    labels, batch = (_device_column(xp, name, c, boxes, count) for name, c in (("labels", labels), ("batch", batch)))
+    return DeviceSet(xp, corners, scores, labels, batch)
 
 
-def is_traced(library: str, *arrays: Any) -> bool:
-    """Whether a program is being traced or mapped, so that the arrays have no values yet."""
+def host_boxes(boxes: Any, fmt: BoxFormat | None, check: bool, name: str = "boxes") -> tuple[FloatArray, FloatKind]:
+    """(N, 4) checked boxes as xyxy on the host, and the dtype they came in."""
+    values = boxes if isinstance(boxes, (np.ndarray, Boxes)) else on_host(boxes, name, _NO_VALUES)
+    corners, dtype = single_set(name, values, fmt, check)
+    if corners.ndim != 2:
+        raise ValueError(f"{name} must have shape (N, 4), got {corners.shape}")
+    return corners, dtype if values is boxes else _kind(boxes, dtype)
+
+
+def host_floats(values: Any, name: str) -> tuple[FloatArray, FloatKind]:
+    """Numbers of any shape on the host as float16, float32 or float64, and the dtype they came in."""
+    if type(values) is np.ndarray:
+        array = as_floats(values, name)
+        return array, array.dtype
+    array = as_floats(on_host(values, name, _NO_VALUES), name)
+    return array, _kind(values, array.dtype)
+
+
+def check_one_library(**arrays: Any) -> None:
+    """Raises `TypeError` if the arrays come from different libraries. `Boxes` and None fit all of them."""
+    if all(type(array) is np.ndarray or array is None for array in arrays.values()):  # the common case
+        return
+    given = {name: array for name, array in arrays.items() if array is not None and not isinstance(array, Boxes)}
+    if len({library_of(array) for array in given.values()}) > 1:
+        raise TypeError(
+            f"{' and '.join(given)} must come from one library, but "
+            + ", ".join(f"{name} are {type(a).__name__} of {library_of(a)}" for name, a in given.items())
+        )
+
+
+def on_other_device(boxes: Any) -> bool:
+    """Whether these are tensors of PyTorch outside the memory of the host."""
+    return library_of(boxes) == "torch" and boxes.device.type != "cpu"
+
+
+def in_torch_compile() -> bool:
+    """Whether ``torch.compile`` is tracing the program."""
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.compiler.is_compiling())
+
+
+def refuse_nan(row: int, name: str = "scores") -> NoReturn:
+    """Raises `ValueError` for a score that is NaN."""
+    raise ValueError(f"{name}[{row}] is NaN, which is neither better nor worse than another: remove the row first")
+
+
+def as_kind(array: FloatArray, kind: FloatKind) -> FloatArray:
+    """The array in this dtype; in float32 for bfloat16."""
+    return array.astype(_numpy_dtype(kind), copy=False)
+
+
+def common_kind(kinds: Sequence[FloatKind]) -> FloatKind:
+    """The dtype that several dtypes promote to."""
+    if len(set(kinds)) == 1:
+        return kinds[0]
+    promoted: np.dtype[Any] = np.result_type(*map(_numpy_dtype, kinds))
+    return promoted
+
+
+def restored(array: NDArray[Any], like: Array, kind: FloatKind | None = None) -> Array:
+    """A NumPy array in the library and on the device of ``like``.
+
+    Args:
+        array: The values.
+        like: An array of the caller; or a list, `Boxes` or None for NumPy.
+        kind: The dtype of floats; None leaves the dtype as it is.
+    """
+    if kind is not None and (isinstance(kind, str) or kind != array.dtype):
+        array = as_kind(array, kind)
+    library = library_of(like)
+    if library == "numpy":
+        return array
+    array = np.ascontiguousarray(array)
+    if library == "torch":
+        torch = sys.modules["torch"]
+        tensor = torch.from_numpy(array)
+        return tensor.to(like.device, torch.bfloat16 if kind == "bfloat16" else None)
+    xp = namespace_of(like)
     if library == "jax":
-        tracer = sys.modules["jax"].core.Tracer
-        return any(isinstance(array, tracer) for array in arrays)
-    return library == "torch" and bool(sys.modules["torch"].compiler.is_compiling())
+        return xp.asarray(array, dtype=xp.bfloat16 if kind == "bfloat16" else None)
+    return xp.asarray(array, device=like.device)
+
+
+def _columns(
+    scores: Any, labels: Any, batch: Any, count: int, names: Names
+) -> tuple[FloatArray, FloatKind, Ids | None, Ids | None]:
+    """Scores with the dtype they came in, labels and image numbers, on the host."""
+    numbers, kind = host_floats(scores, names.scores)
+    if numbers.shape != (count,):
+        _check_length(names.scores, numbers, count)
+    numbers = np.ascontiguousarray(numbers, computing_dtype(numbers.dtype))
+    if not numbers.flags.aligned:
+        numbers = numbers.copy()
+    if labels is not None:
+        labels = integer_column(names.labels, on_host(labels, names.labels, _NO_VALUES), count)
+    if batch is not None:
+        batch = integer_column(names.batch, on_host(batch, names.batch, _NO_VALUES), count)
+    return numbers, kind, labels, batch
+
+
+def _check_length(name: str, column: Array, count: int) -> None:
+    if tuple(column.shape) != (count,):
+        raise ValueError(f"{name} must have shape ({count},), one per box, got {tuple(column.shape)}")
+
+
+def _check_values(boxes: Array, scores: Array, fmt: BoxFormat | None, bits: int) -> None:
+    values = as_numpy(boxes)
+    if values is not None:
+        if values.dtype.kind in "iu" and bits == 32 and (abs(as_floats(values, "boxes")) > _LARGEST_IN_FLOAT32).any():
+            raise ValueError("boxes holds an integer beyond 2**24, which has no exact float32: enable float64")
+        host_boxes(values, fmt, check=True)
+    numbers = as_numpy(scores)
+    if numbers is not None:
+        _comparable(numbers, "scores")
+
+
+def _device_column(xp: Any, name: str, column: Any, boxes: Array, count: int) -> Array | None:
+    """Labels or image numbers on the device of the boxes."""
+    if column is None:
+        return None
+    if library_of(column) == library_of(boxes):
+        if not xp.isdtype(column.dtype, ("integral", "bool")):
+            raise TypeError(f"{name} must be integers, got dtype {column.dtype}")
+        _check_length(name, column, count)
+        return column
+    return restored(integer_column(name, on_host(column, name, _NO_VALUES), count), boxes)
+
+
+def _comparable(scores: FloatArray, name: str) -> NDArray[np.float64]:
+    column = np.ascontiguousarray(scores, np.float64)
+    nan = np.isnan(column)
+    if nan.any():
+        refuse_nan(int(nan.argmax()), name)
+    # -0 sorts like 0, so that equal scores keep the order of the boxes.
+    return column + 0.0
+
+
+def _kind(given: Any, dtype: np.dtype[Any]) -> FloatKind:
+    """The dtype that an array came in, whose values on the host have ``dtype``."""
+    return "bfloat16" if str(getattr(given, "dtype", "")).removeprefix("torch.") == "bfloat16" else dtype
+
+
+def _numpy_dtype(kind: FloatKind) -> np.dtype[Any]:
+    return np.dtype(np.float32) if isinstance(kind, str) else kind

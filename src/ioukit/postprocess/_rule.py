@@ -1,4 +1,4 @@
-"""When does one box remove another? The metric and the threshold, in the dtype that is compared."""
+"""The rule by which one box removes another: a metric and a threshold, in the dtype in which they are compared."""
 
 from __future__ import annotations
 
@@ -12,31 +12,29 @@ from ioukit.overlap._measure import METRICS, Measure, OverlapMetric, ioa
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Rule", "Suppress", "least_reaching", "rule_of"]
+__all__ = ["Rule", "Suppress", "condition", "least_reaching", "rule_of"]
 
 Suppress: TypeAlias = Literal["above", "at_or_above"]
-"""Whether a box whose overlap is the threshold itself survives (``"above"``) or not."""
+"""Whether an overlap must be above the threshold to remove a box, or may be equal to it."""
 
 _RATIOS = ("iou", "ioa", "iom")
 
 
 class Rule(NamedTuple):
-    """What removes a box.
-
-    Attributes:
-        metric: The name of the overlap, as the caller gave it.
-        measure: What is computed of the box that is kept and the other, in this order.
-        threshold: As the caller gave it.
-        strict: The overlap must be above the threshold, not at it.
-    """
+    """When a box that is kept removes another box."""
 
     metric: OverlapMetric
+    """The name of the overlap."""
     measure: Measure
+    """The overlap of the box that is kept with the other box, in this order."""
     threshold: float
     strict: bool
+    """Whether the overlap must be above the threshold, not equal to it."""
 
-    def __str__(self) -> str:
-        return f"{'above' if self.strict else 'at or above'} {self.threshold:g}"
+
+def condition(threshold: float, suppress: Suppress) -> str:
+    """The condition on the overlap in words, such as ``"above 0.5"``."""
+    return f"{'above' if suppress == 'above' else 'at or above'} {threshold:g}"
 
 
 _MEASURES = {
@@ -47,11 +45,11 @@ _MEASURES = {
 
 
 def rule_of(metric: str, of: str | None, iou_threshold: float, suppress: str) -> Rule:
-    """Checks what a caller asks for.
+    """The rule of these arguments of `nms`.
 
     Raises:
-        ValueError: If the metric or a word is unknown, or the threshold is outside of the range of the metric.
-        TypeError: If the threshold is no number.
+        ValueError: If a name is unknown, or the threshold is outside the range of the metric.
+        TypeError: If the threshold is not a number.
     """
     measure = _MEASURES.get((metric, of))  # type: ignore[arg-type]
     if measure is None:
@@ -78,9 +76,9 @@ def rule_of(metric: str, of: str | None, iou_threshold: float, suppress: str) ->
 
 
 def least_reaching(rule: Rule, dtype: np.dtype[Any] | Literal["bfloat16"]) -> float:
-    """The least value computed, in float32 or float64, that removes a box once it is rounded to ``dtype``.
+    """The smallest overlap, computed in float32 or float64, that removes a box after rounding to ``dtype``.
 
-    The threshold is rounded to ``dtype`` too, as NumPy does with a number of Python beside an array.
+    The threshold is rounded to ``dtype`` first, as NumPy does when it compares an array with a Python number.
     """
     if dtype == np.float64:
         return math.nextafter(rule.threshold, math.inf) if rule.strict else rule.threshold
@@ -91,7 +89,7 @@ def least_reaching(rule: Rule, dtype: np.dtype[Any] | Literal["bfloat16"]) -> fl
     low_half = step.rounded(rule.threshold)
     if rule.strict:
         low_half = step.next(low_half)
-    # From half way to the number below on, values round up to it, and half way itself does if it has the even end.
+    # Values from half way to the number below round up to it. The value half way does so only if the number is even.
     middle = np.float32((step.next(low_half, -1) + low_half) / 2)
     if step.rounded(float(middle)) < low_half:
         middle = np.nextafter(middle, np.float32(np.inf))
@@ -99,7 +97,7 @@ def least_reaching(rule: Rule, dtype: np.dtype[Any] | Literal["bfloat16"]) -> fl
 
 
 class _Steps(NamedTuple):
-    """The numbers of a floating type: the bits of its significand, and the exponent of its least normal number."""
+    """The numbers of a floating type: the bits of its significand, and the exponent of its smallest normal number."""
 
     bits: int
     least: int
@@ -113,7 +111,7 @@ class _Steps(NamedTuple):
         return round(value / step) * step  # Python rounds half to even
 
     def next(self, value: float, sign: int = 1) -> float:
-        """The number after a number of this type, or before it."""
+        """The next number of this type after ``value``, or the one before it if ``sign`` is -1."""
         step = self.spacing(value)
         toward_zero = value and sign * value < 0
         if toward_zero and abs(math.frexp(value)[0]) == 0.5:  # at a power of two the steps halve

@@ -1,4 +1,4 @@
-"""The whole tail of a detector in one call: from the scores of a head to the detections of a data set."""
+"""All postprocessing of a detector in one call: from the scores of a head to detections."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ioukit._arrays import as_floats, computing_dtype
-from ioukit.overlap._arguments import single_set
-from ioukit.postprocess._columns import check_most, check_threshold, host, restore
+from ioukit._arrays import computing_dtype, on_host
 from ioukit.postprocess._groups import best_of_images
+from ioukit.postprocess._inputs import (
+    FloatKind,
+    check_one_library,
+    common_kind,
+    host_boxes,
+    host_floats,
+    restored,
+)
+from ioukit.postprocess._options import check_thresholds, count_limit
 from ioukit.postprocess.greedy import nms
 from ioukit.regions import Boxes
 
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from ioukit.postprocess.soft import SymmetricMetric
+    from ioukit.postprocess._options import SymmetricMetric
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
@@ -28,18 +35,18 @@ __all__ = ["FilteredDetections", "filter_detections"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FilteredDetections:
-    """Detections as columns: by image, and within an image by falling score."""
+    """Detections as columns, sorted by image and then by descending score."""
 
     images: Array
-    """(K,) int64, the image of each, as a position in the batch."""
+    """(K,) int64, the image of each detection, as a position in the batch."""
     labels: Array
-    """(K,) int64, the class of each, as a column of the scores."""
+    """(K,) int64, the class of each detection, as a column of the scores."""
     boxes: Array
-    """(K, 4) xyxy, in the unit and dtype they came in."""
+    """(K, 4) xyxy, in the unit and the dtype of the input."""
     scores: Array
-    """(K,) class score, times objectness where there is one."""
+    """(K,) the class scores, multiplied by objectness if it was given."""
     rows: Array
-    """(K,) int64, the position of each among the boxes of its image."""
+    """(K,) int64, the position of each detection among the boxes of its image."""
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -50,11 +57,14 @@ class FilteredDetections:
     def columns(
         self, image_ids: ArrayLike | None = None, category_ids: ArrayLike | None = None
     ) -> dict[str, NDArray[Any] | Boxes]:
-        """What `Detections.from_arrays` takes, with the ids of a data set; boxes must be in pixels.
+        """The keyword arguments of `Detections.from_arrays`, with the ids of a data set. Boxes must be in pixels.
 
         Args:
-            image_ids: (B,) the id of each image of the batch; its position by default.
-            category_ids: (C,) the id of each class; its column by default.
+            image_ids: (B,) the id of each image of the batch; by default its position.
+            category_ids: (C,) the id of each class; by default its column.
+
+        Returns:
+            ``image_ids``, ``category_ids``, ``boxes`` and ``scores``.
 
         Examples:
             >>> from ioukit import Detections, filter_detections
@@ -62,12 +72,15 @@ class FilteredDetections:
             >>> Detections.from_arrays(**found.columns(image_ids=[42], category_ids=[1, 3])).category_ids
             array([1, 3])
         """
-        images, labels = (np.asarray(host(column, "labels")) for column in (self.images, self.labels))
+        images, labels, boxes, scores = (
+            np.asarray(on_host(column, "a column", "has no values inside a traced program"))
+            for column in (self.images, self.labels, self.boxes, self.scores)
+        )
         return {
             "image_ids": images if image_ids is None else np.asarray(image_ids)[images],
             "category_ids": labels if category_ids is None else np.asarray(category_ids)[labels],
-            "boxes": Boxes(host(self.boxes, "boxes"), "xyxy"),
-            "scores": np.asarray(host(self.scores, "scores"), np.float64),
+            "boxes": Boxes(boxes, "xyxy"),
+            "scores": scores.astype(np.float64),
         }
 
 
@@ -87,43 +100,43 @@ def filter_detections(
     check: bool = True,
     threads: int | None = None,
 ) -> FilteredDetections:
-    """Scores, threshold, the best candidates, NMS per class and image, and the best of what is left.
+    """The detections of images: scores, score threshold, best candidates, NMS per class, and best detections.
 
-    In this order, for every image by itself:
+    The steps, for each image:
 
-    1. ``score = class_score * objectness``; every class of a box is a candidate, or with ``multi_label=False`` its best
-       class alone (of equal ones the first).
-    2. Candidates whose score is **below** ``score_threshold`` are left out.
-    3. The ``top_k`` candidates with the best scores stay, whatever their class.
-    4. Greedy NMS, among candidates of one class or with ``class_agnostic`` among all: removes boxes with an overlap
-       **above** ``iou_threshold``.
-    5. The ``max_detections`` best stay.
+    1. ``score = class_score * objectness``. Every class of a box is a candidate; with ``multi_label=False`` only its
+       best class (of equal scores the first).
+    2. Candidates with a score **below** ``score_threshold`` are left out.
+    3. The ``top_k`` candidates with the best scores are kept, whatever their class.
+    4. Greedy NMS among the candidates of one class, or with ``class_agnostic`` among all: an overlap **above**
+       ``iou_threshold`` removes a candidate.
+    5. The ``max_detections`` best candidates are kept.
 
-    Of equal scores the lower box and then the lower class comes first, everywhere.
+    In every step, of equal scores the lower box and then the lower class comes first.
 
     Args:
-        boxes: Of one image, `Boxes` or an array-like of shape (N, 4); of a batch, an array of shape (B, N, 4) or a list
-            of the boxes of each image. In any unit, of NumPy or another library.
-        class_scores: (N, C); (B, N, C) or a list likewise. Probabilities, not logits, finite.
-        objectness: (N,); (B, N) or a list likewise. None is 1.
+        boxes: (N, 4) array of one image, xyxy by default, nested lists or `Boxes`. Or a batch: a (B, N, 4) array, or a
+            list with the boxes of each image. In pixels or any other unit.
+        class_scores: (N, C), or (B, N, C) or a list with one array per image. Finite probabilities, not logits.
+        objectness: (N,), or (B, N) or a list. None counts as 1.
         score_threshold: At least 0.
-        iou_threshold: At least 0.
-        top_k: At most so many candidates per image go into NMS; None for all.
-        max_detections: At most so many detections per image; None for all.
-        class_agnostic: Let boxes of different classes suppress each other.
+        iou_threshold: Within [0, 1].
+        top_k: The largest number of candidates per image that NMS gets; None for no limit.
+        max_detections: The largest number of detections per image; None for no limit.
+        class_agnostic: Whether boxes of different classes remove each other.
         multi_label: Whether a box may be detected as several classes.
-        metric: How overlap is measured.
-        format: What plain arrays hold: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. The result is xyxy.
+        metric: The overlap.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. The result is xyxy.
         check: Whether plain arrays are checked.
-        threads: How many threads may work, by default all; they change no bit.
+        threads: How many threads may work; by default one per core. It does not change a bit.
 
     Returns:
-        The detections, by image and then by falling score, in arrays of the library of the boxes.
+        The detections, sorted by image and then by descending score, in arrays of the caller's library.
 
     Raises:
-        ValueError: If shapes do not fit, a box or a score is not valid, or an option is out of range; of a list, the
-            message names the image.
-        TypeError: If something is of the wrong kind.
+        ValueError: If a shape does not fit, a box or a score is not valid, or an option is out of range. For a batch,
+            the message names the image.
+        TypeError: If an argument has the wrong type, or the arrays come from different libraries.
 
     Examples:
         >>> from ioukit import filter_detections
@@ -132,8 +145,8 @@ def filter_detections(
         >>> found.rows, found.labels, found.scores
         (array([0, 2]), array([0, 1]), array([0.9, 0.6]))
     """
-    check_threshold(score_threshold=score_threshold, iou_threshold=iou_threshold)
-    before, after = check_most("top_k", top_k), check_most("max_detections", max_detections)
+    check_thresholds(score_threshold=score_threshold, iou_threshold=iou_threshold)
+    before, after = count_limit("top_k", top_k), count_limit("max_detections", max_detections)
     images = _images(boxes, class_scores, objectness, format, check)
 
     box, label, scores = _candidates(images.scores, score_threshold, multi_label)
@@ -143,23 +156,23 @@ def filter_detections(
     kept = nms(
         images.boxes[box],
         scores,
-        iou_threshold=iou_threshold,
+        iou_threshold,
         labels=None if class_agnostic else label,
         batch=image,
         metric=metric,
         check=False,
         threads=threads,
     )
-    kept = np.sort(kept)  # the candidates come by image and falling score
+    kept = np.sort(kept)  # back to the order of the candidates: by image and descending score
     kept = kept[best_of_images(image[kept], scores[kept], after)]
     box = box[kept]
     like = images.like
     return FilteredDetections(
-        images=restore(image[kept], like),
-        labels=restore(label[kept], like),
-        boxes=restore(images.boxes[box].astype(images.box_dtype, copy=False), like),
-        scores=restore(scores[kept].astype(images.score_dtype, copy=False), like),
-        rows=restore(box - images.starts[image[kept]], like),
+        images=restored(image[kept], like),
+        labels=restored(label[kept], like),
+        boxes=restored(images.boxes[box], like, images.box_kind),
+        scores=restored(scores[kept], like, images.score_kind),
+        rows=restored(box - images.starts[image[kept]], like),
     )
 
 
@@ -173,58 +186,86 @@ class _Images(NamedTuple):
     number: NDArray[np.int64]
     """(T,) the image of each box."""
     starts: NDArray[np.int64]
-    """(B,) where the boxes of an image begin."""
+    """(B,) the position of the first box of each image."""
     like: Any
-    box_dtype: np.dtype[Any]
-    score_dtype: np.dtype[Any]
+    """The array whose library and device the results have."""
+    box_kind: FloatKind
+    score_kind: FloatKind
+
+
+class _Image(NamedTuple):
+    """The boxes of one image."""
+
+    boxes: FloatArray
+    scores: FloatArray
+    box_kind: FloatKind
+    score_kind: FloatKind
 
 
 def _images(boxes: Any, class_scores: Any, objectness: Any, fmt: BoxFormat | None, check: bool) -> _Images:
-    if _is_list_of_arrays(boxes):
+    like = boxes
+    if _is_list_of_images(boxes):
         for name, given in (("class_scores", class_scores), ("objectness", objectness)):
             if given is not None and len(given) != len(boxes):
                 raise ValueError(f"{name} must have one entry per image, {len(boxes)}, got {len(given)}")
-        parts = [
-            _image(boxes[k], class_scores[k], None if objectness is None else objectness[k], fmt, check, f"[{k}]")
-            for k in range(len(boxes))
-        ]
         like = boxes[0]
+        parts = _each_image(boxes, class_scores, objectness, fmt, check)
     else:
-        like = boxes
-        given = np.asarray(as_floats(host(class_scores, "class_scores"), "class_scores"))
-        if given.ndim == 3:
-            array = as_floats(host(boxes, "boxes"), "boxes")
-            if array.ndim != 3 or array.shape[::2] != (len(given), 4):
-                raise ValueError(f"boxes must have shape ({len(given)}, N, 4), got {array.shape}")
-            object_scores = None if objectness is None else as_floats(host(objectness, "objectness"), "objectness")
-            if object_scores is not None and object_scores.shape != given.shape[:2]:
-                raise ValueError(f"objectness must have shape {given.shape[:2]}, got {object_scores.shape}")
-            parts = [
-                _image(array[k], given[k], None if object_scores is None else object_scores[k], fmt, check, f"[{k}]")
-                for k in range(len(given))
-            ]
+        scores, score_kind = host_floats(class_scores, "class_scores")
+        if scores.ndim == 3:
+            check_one_library(boxes=boxes, class_scores=class_scores, objectness=objectness)
+            parts = _batch(boxes, scores, score_kind, objectness, fmt, check)
         else:
-            parts = [_image(boxes, given, objectness, fmt, check, "")]
-    classes = {scores.shape[1] for _, scores, _, _ in parts}
+            parts = [_image(boxes, class_scores, objectness, fmt, check, "")]
+    if isinstance(like, Boxes):
+        like = class_scores[0] if _is_list_of_images(boxes) else class_scores
+    return _joined(parts, like)
+
+
+def _batch(
+    boxes: Any, scores: FloatArray, score_kind: FloatKind, objectness: Any, fmt: BoxFormat | None, check: bool
+) -> list[_Image]:
+    """The images of a batch, whose arrays are moved to the host as a whole."""
+    table, box_kind = host_floats(boxes, "boxes")
+    if table.ndim != 3 or table.shape[::2] != (len(scores), 4):
+        raise ValueError(f"boxes must have shape ({len(scores)}, N, 4), got {table.shape}")
+    if objectness is not None:
+        objectness, other_kind = host_floats(objectness, "objectness")
+        score_kind = common_kind([score_kind, other_kind])
+        if objectness.shape != scores.shape[:2]:
+            raise ValueError(f"objectness must have shape {scores.shape[:2]}, got {objectness.shape}")
+    parts = _each_image(table, scores, objectness, fmt, check)
+    return [part._replace(box_kind=box_kind, score_kind=score_kind) for part in parts]
+
+
+def _each_image(boxes: Any, class_scores: Any, objectness: Any, fmt: BoxFormat | None, check: bool) -> list[_Image]:
+    return [
+        _image(boxes[k], class_scores[k], None if objectness is None else objectness[k], fmt, check, f"[{k}]")
+        for k in range(len(boxes))
+    ]
+
+
+def _joined(parts: list[_Image], like: Any) -> _Images:
+    classes = {part.scores.shape[1] for part in parts}
     if len(classes) > 1:
         raise ValueError(f"class_scores must have as many classes in every image, got {sorted(classes)}")
-    counts = np.array([len(part[0]) for part in parts], np.int64)
+    counts = np.array([len(part.boxes) for part in parts], np.int64)
     if not parts:
         single = np.dtype(np.float32)
-        parts = [(np.zeros((0, 4), single), np.zeros((0, 0), single), single, single)]
+        parts = [_Image(np.zeros((0, 4), single), np.zeros((0, 0), single), single, single)]
     return _Images(
-        boxes=np.concatenate([part[0] for part in parts]),
-        scores=np.concatenate([part[1] for part in parts]),
+        boxes=np.concatenate([part.boxes for part in parts]),
+        scores=np.concatenate([part.scores for part in parts]),
         number=np.repeat(np.arange(len(counts), dtype=np.int64), counts),
         starts=np.cumsum(counts) - counts,
         like=like,
-        box_dtype=np.result_type(*(part[2] for part in parts)),
-        score_dtype=np.result_type(*(part[3] for part in parts)),
+        box_kind=common_kind([part.box_kind for part in parts]),
+        score_kind=common_kind([part.score_kind for part in parts]),
     )
 
 
-def _is_list_of_arrays(boxes: Any) -> bool:
-    """Whether this is a list with the boxes of each image, not the nested lists of one."""
+def _is_list_of_images(boxes: Any) -> bool:
+    """Whether this is a list with the boxes of each image, not the nested lists of one image."""
     if not isinstance(boxes, (list, tuple)) or not boxes:
         return False
     first = boxes[0]
@@ -233,37 +274,35 @@ def _is_list_of_arrays(boxes: Any) -> bool:
     return isinstance(first, Boxes) or getattr(first, "ndim", 0) == 2
 
 
-def _image(
-    boxes: Any, class_scores: Any, objectness: Any, fmt: BoxFormat | None, check: bool, at: str
-) -> tuple[FloatArray, FloatArray, np.dtype[Any], np.dtype[Any]]:
-    """Boxes and scores of an image, and the dtypes they came in."""
-    name = f"class_scores{at}"
-    corners, box_dtype = single_set(f"boxes{at}", host(boxes, f"boxes{at}"), fmt, check)
-    if corners.ndim != 2:
-        raise ValueError(f"boxes{at} must have shape (N, 4), got {corners.shape}")
+def _image(boxes: Any, class_scores: Any, objectness: Any, fmt: BoxFormat | None, check: bool, at: str) -> _Image:
+    """The checked boxes and scores of one image; ``at`` follows the names of the arguments in messages."""
+    name, name_of_objectness = f"class_scores{at}", f"objectness{at}"
+    check_one_library(**{f"boxes{at}": boxes, name: class_scores, name_of_objectness: objectness})
+    corners, box_kind = host_boxes(boxes, fmt, check, f"boxes{at}")
     count = len(corners)
-    scores = as_floats(host(class_scores, name), name)
+    scores, kind = host_floats(class_scores, name)
     if scores.shape == (0,) and count == 0:
         scores = scores.reshape(0, 0)
     if scores.ndim != 2 or len(scores) != count:
         raise ValueError(f"{name} must have shape ({count}, C), one row per box, got {scores.shape}")
-    dtype = scores.dtype
+    computed = computing_dtype(scores.dtype)
     if objectness is not None:
-        given = as_floats(host(objectness, f"objectness{at}"), f"objectness{at}")
+        given, other_kind = host_floats(objectness, name_of_objectness)
         if given.shape != (count,):
-            raise ValueError(f"objectness{at} must have shape ({count},), one number per box, got {given.shape}")
-        dtype = np.result_type(dtype, given.dtype)
-        scores = scores.astype(computing_dtype(dtype)) * given.astype(computing_dtype(dtype))[:, None]
+            raise ValueError(f"{name_of_objectness} must have shape ({count},), one number per box, got {given.shape}")
+        kind = common_kind([kind, other_kind])
+        computed = computing_dtype(np.result_type(scores.dtype, given.dtype))
+        scores = scores.astype(computed) * given.astype(computed)[:, None]
     if not np.isfinite(scores).all():
         row, column = (int(places[0]) for places in np.nonzero(~np.isfinite(scores)))
         raise ValueError(f"{name}[{row}, {column}] is {scores[row, column]}: every score must be finite")
-    return corners, scores.astype(computing_dtype(dtype), copy=False), box_dtype, dtype
+    return _Image(corners, scores.astype(computed, copy=False), box_kind, kind)
 
 
 def _candidates(
     scores: FloatArray, score_threshold: float, multi_label: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
-    """Box, class and score of what reaches the threshold, by box and then by class."""
+    """The box, the class and the score of every candidate that reaches the threshold, sorted by box and class."""
     least = scores.dtype.type(score_threshold)
     if multi_label or scores.shape[1] == 0:
         box, label = np.nonzero(scores >= least)

@@ -1,15 +1,15 @@
-"""One set of boxes out of several: the answers of many models, or the many answers of one, put together."""
+"""Fusion: averages of the boxes that several models predict for one object."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from ioukit import _core
-from ioukit._checks import check_threads
-from ioukit.postprocess._columns import Columns, as_columns, check_least, check_threshold, host
-from ioukit.postprocess.soft import SymmetricMetric, check_metric
+from ioukit._checks import check_choice, check_threads
+from ioukit.postprocess._inputs import HostSet, Names, common_kind, host_floats, host_set
+from ioukit.postprocess._options import check_thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
-__all__ = ["Confidence", "Fused", "Merged", "non_maximum_merge", "non_maximum_weighted", "weighted_boxes_fusion"]
+__all__ = ["Confidence", "Fused", "non_maximum_weighted", "weighted_boxes_fusion"]
 
-Confidence = Literal["avg", "max", "box_and_model_avg", "absent_model_aware_avg"]
-"""How the score of a fused box follows from those of its members."""
+Confidence: TypeAlias = Literal["avg", "max", "box_and_model_avg", "absent_model_aware_avg"]
+"""How the score of a fused box is computed from the scores of the boxes in its cluster."""
 
-_LARGEST_SCORE = 2.0**400  # times a coordinate, summed over all boxes, it stays within a float64
+_LARGEST_SCORE = 2.0**400  # the sum over all boxes of a score times a coordinate must not overflow in float64
 
 
 class Fused(NamedTuple):
-    """Fused boxes by falling score."""
+    """Fused boxes by descending score."""
 
     boxes: Array
     """(K, 4)"""
     scores: Array
     """(K,)"""
     labels: Array
-    """(K,) int64; 0 where no labels were given."""
+    """(K,) int64; 0 without labels."""
 
 
 def weighted_boxes_fusion(
@@ -52,51 +52,54 @@ def weighted_boxes_fusion(
     check: bool = True,
     threads: int | None = None,
 ) -> Fused:
-    """Averages the boxes that several models give for one object, weighted by their scores.
+    """Averages the boxes that several models predict for one object, weighted by their scores.
 
-    Boxes go by falling score (times the weight of the model; of equal ones, the earlier model and then the lower
-    position first). Each joins the cluster whose fused box has the highest IoU with it, if that is **above**
-    ``iou_threshold`` (of equal IoU, the cluster that began first), or else begins one. The fused box is the mean of the
-    members' corners, weighted by their weighted scores, and moves with every member. In a cluster of ``n`` boxes, with
-    weighted scores ``s`` and weights ``w`` of their models, the score is
+    The weighted score of a box is its score times the weight of its model. The boxes are taken by descending weighted
+    score; of equal scores, first the earlier model and then the lower position. A box joins the cluster whose fused box
+    has the highest IoU with it, if that is **above** ``iou_threshold``, or else starts a new cluster. Of equal IoU the
+    older cluster wins. The fused box is the mean of the corners of its cluster, weighted by the weighted scores. It
+    moves with every box that joins. In a cluster of ``n`` boxes, with weighted scores ``s`` and the weights ``w`` of
+    their models, the score is
 
-    - ``"avg"``: ``mean(s) * min(n, models) / sum of all weights`` (``n`` in place of the minimum if
+    - ``"avg"``: ``mean(s) * min(n, models) / sum of all weights`` (``n`` in place of the minimum with
       ``allows_overflow``);
     - ``"max"``: ``max(s) / largest weight``;
     - ``"box_and_model_avg"``: ``sum(s) / sum(w) * (weights of the models in the cluster) / sum of all weights``;
     - ``"absent_model_aware_avg"``: ``sum(s) / (sum(w) + weights of the models that are not in the cluster)``.
 
-    The results are those of the authors' tool, ``ensemble_boxes``, to the precision of float32, in which it adds up,
-    with these differences: any unit is taken and nothing is cut to [0, 1]; inverted boxes are errors, not turned
-    around; boxes without area are kept, as clusters of their own, where it leaves them out; where all scores of a
-    cluster are 0 the first box stands, not NaN; and a wrong number of weights is an error, not ignored.
+    The results are those of the authors' tool, ``ensemble_boxes``, up to the precision of float32, in which it sums.
+    The differences: coordinates may have any unit and are not clipped to [0, 1]; an inverted box is an error and is not
+    turned around; a box without area is kept as its own cluster; if all scores of a cluster are 0, the first box is the
+    result, not NaN; and a wrong number of weights is an error.
 
-    Time grows with the boxes, the clusters near each being found through a grid that follows them, unless most of them
+    A grid that follows the clusters finds those near a box, so time grows with the number of boxes, unless most of them
     lie in one place.
 
     Args:
-        boxes_list: For each model `Boxes` or an array-like of shape (N, 4), all in one unit and of one library.
-        scores_list: For each model (N,) finite numbers of at least 0.
-        labels_list: For each model (N,) integers; only boxes with equal labels are fused. Without it, all are equal.
-        weights: One positive number per model, all 1 by default.
+        boxes_list: For each model, an (N, 4) array, xyxy by default, nested lists or `Boxes`; all in one unit and of
+            one library.
+        scores_list: For each model, (N,) finite numbers of at least 0.
+        labels_list: For each model, (N,) integers. Only boxes with equal labels are fused. None fuses all.
+        weights: One positive number per model; None for 1 each.
         iou_threshold: At least 0 and below 1.
-        skip_box_threshold: Boxes whose score, before the weight, is **below** it are left out.
-        confidence: How scores are computed.
-        allows_overflow: For ``"avg"``: scores may exceed 1 where a model has several boxes in a cluster.
-        format: What plain arrays hold and the result will: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. For
+        skip_box_threshold: At least 0. Boxes whose score, before the weight, is **below** this are left out.
+        confidence: The rule for the score of a cluster, see above.
+        allows_overflow: For ``"avg"``, whether a score may exceed 1 if a model has several boxes in a cluster.
+        format: The format of plain arrays and of the result: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. For
             `Boxes` the result is xyxy.
         check: Whether plain arrays are checked.
-        threads: How many threads may work, one label each, by default all; they change no bit.
+        threads: How many threads may work, each on one label at a time; by default one per core. It does not change a
+            bit.
 
     Returns:
-        ``boxes``, ``scores`` and ``labels`` by falling score (of equal scores, in the order of their best members),
-        arrays of the library of the boxes. All is computed in float64 and rounded to the dtypes that the models' arrays
-        promote to.
+        ``boxes``, ``scores`` and ``labels`` by descending score (of equal scores, in the order of their best boxes), as
+        arrays of the caller's library. They are computed in float64 and rounded to the dtypes that the arrays of the
+        models promote to.
 
     Raises:
         ValueError: If lists differ in length, there is no model, a shape does not fit, a box, a score or a weight is
-            not valid, or an option is out of range; the message names the model.
-        TypeError: If something is of the wrong kind.
+            not valid, or an option is out of range. The message names the model.
+        TypeError: If an argument has the wrong type, or the arrays come from different libraries.
 
     Examples:
         >>> from ioukit import weighted_boxes_fusion
@@ -107,13 +110,12 @@ def weighted_boxes_fusion(
     Reference: Solovyev, Wang and Gabruseva, Weighted boxes fusion: Ensembling boxes from different object detection
     models, Image and Vision Computing 2021, arXiv:1910.13302.
     """
-    if confidence not in get_args(Confidence):
-        raise ValueError(f"unknown confidence {confidence!r}; choose from {', '.join(get_args(Confidence))}")
+    check_choice("confidence", confidence, get_args(Confidence))
     if allows_overflow and confidence != "avg":
         raise ValueError(f"allows_overflow is for confidence='avg' alone, got confidence={confidence!r}")
     rule = "avg_overflow" if allows_overflow else confidence
     models = _models(boxes_list, scores_list, labels_list, weights, skip_box_threshold, format, check)
-    return _fuse(models, iou_threshold, format, threads, moving=True, rule=rule)
+    return _fused(models, iou_threshold, format, threads, moving=True, rule=rule)
 
 
 def non_maximum_weighted(
@@ -128,25 +130,28 @@ def non_maximum_weighted(
     check: bool = True,
     threads: int | None = None,
 ) -> Fused:
-    """Groups boxes around the best ones and averages each group, weighted by score times IoU with its best box.
+    """Averages the boxes around each best box, weighted by their score times their IoU with the best box.
 
-    As `weighted_boxes_fusion`, but boxes are compared with the best box of a cluster, which does not move, and the
-    score is that of the best box. Weights are divided by the largest, so that scores stay within their range.
+    The difference from `weighted_boxes_fusion` is that a box is compared with the best box of a cluster, which does not
+    move, and that the score of a cluster is that of its best box. Weights are divided by the largest weight, so that
+    scores stay within their range.
 
     Args:
-        boxes_list: For each model `Boxes` or an array-like of shape (N, 4), all in one unit and of one library.
-        scores_list: For each model (N,) finite numbers of at least 0.
-        labels_list: For each model (N,) integers; only boxes with equal labels are fused. Without it, all are equal.
-        weights: One positive number per model, all 1 by default.
+        boxes_list: For each model, an (N, 4) array, xyxy by default, nested lists or `Boxes`; all in one unit and of
+            one library.
+        scores_list: For each model, (N,) finite numbers of at least 0.
+        labels_list: For each model, (N,) integers. Only boxes with equal labels are fused. None fuses all.
+        weights: One positive number per model; None for 1 each.
         iou_threshold: At least 0 and below 1.
-        skip_box_threshold: Boxes whose score, before the weight, is **below** it are left out.
-        format: What plain arrays hold and the result will: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. For
+        skip_box_threshold: At least 0. Boxes whose score, before the weight, is **below** this are left out.
+        format: The format of plain arrays and of the result: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. For
             `Boxes` the result is xyxy.
         check: Whether plain arrays are checked.
-        threads: How many threads may work, one label each, by default all; they change no bit.
+        threads: How many threads may work, each on one label at a time; by default one per core. It does not change a
+            bit.
 
     Returns:
-        ``boxes``, ``scores`` and ``labels`` by falling score, as of `weighted_boxes_fusion`.
+        ``boxes``, ``scores`` and ``labels`` by descending score, as of `weighted_boxes_fusion`.
 
     Raises:
         ValueError, TypeError: As `weighted_boxes_fusion`.
@@ -162,101 +167,24 @@ def non_maximum_weighted(
     models = _models(boxes_list, scores_list, labels_list, weights, skip_box_threshold, format, check)
     largest = models.weights.max()
     models = models._replace(weights=models.weights / largest)
-    return _fuse(models, iou_threshold, format, threads, moving=False, rule="best")
-
-
-class Merged(NamedTuple):
-    """Merged boxes by falling score."""
-
-    boxes: Array
-    """(K, 4) the smallest boxes around the groups."""
-    scores: Array
-    """(K,) the best score of each group."""
-    keep: Array
-    """(K,) int64, the position of the best box of each group: its label is ``labels[keep]``."""
-    groups: Array
-    """(N,) int64, the group that each box went to, from 0 to K - 1."""
-
-
-def non_maximum_merge(
-    boxes: BoxesLike,
-    scores: ArrayLike,
-    *,
-    iou_threshold: float = 0.5,
-    labels: ArrayLike | None = None,
-    metric: SymmetricMetric = "iou",
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-) -> Merged:
-    """Replaces every box and those that it would suppress by the smallest box around them all.
-
-    The best box takes with it all boxes that overlap it by ``iou_threshold`` **or more** (as supervision groups them;
-    NMS asks for more), then the best of the rest, and so on. Membership is by the overlap with the best box, not with
-    the growing one, so groups do not run away. Made for objects that lie across tiles, with ``metric="iom"``: a part of
-    an object overlaps the whole by all of its own area.
-
-    Args:
-        boxes: `Boxes` or an array-like of shape (N, 4), in any unit; NumPy's or of another library.
-        scores: (N,) numbers, infinities too; of equal ones the lower position is the better.
-        iou_threshold: At least 0; at 0, boxes that intersect at all.
-        labels: (N,) integers, such as classes. Only boxes with equal labels are merged.
-        metric: How overlap is measured.
-        format: What plain arrays hold and the result will: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``.
-        check: Whether plain arrays are checked.
-        threads: How many threads may search for overlaps, by default all; they change no bit.
-
-    Returns:
-        ``boxes``, ``scores``, ``keep`` and ``groups``.
-
-    Raises:
-        ValueError: If a shape does not fit, a box is not valid, a score is NaN, or an option is out of range.
-        TypeError: If something is of the wrong kind.
-
-    Examples:
-        >>> from ioukit import non_maximum_merge
-        >>> merged = non_maximum_merge([[0, 0, 10, 10], [2, 0, 12, 10], [30, 0, 40, 10]], [0.9, 0.8, 0.7])
-        >>> merged.boxes
-        array([[ 0.,  0., 12., 10.],
-               [30.,  0., 40., 10.]])
-        >>> merged.groups
-        array([0, 0, 1])
-
-    Reference: the greedy NMM of Akyon et al., Slicing Aided Hyper Inference, ICIP 2022, arXiv:2202.06934.
-    """
-    check_metric(metric)
-    check_threshold(iou_threshold=iou_threshold)
-    workers = check_threads(threads)
-    columns = as_columns(boxes, scores, labels, fmt=format, check=check, any_score=True)
-    order = np.argsort(-columns.scores, kind="stable")
-    corners = np.ascontiguousarray(columns.boxes[order])
-    kinds = None if columns.labels is None else columns.labels[order]
-    least = check_least(iou_threshold, corners.dtype)
-    rows, others, _ = _core.overlap_join(metric, least, corners, None, kinds, None, workers)
-    # Whom greedy suppression would remove goes to the box that would remove it.
-    into = _core.nms_of_pairs(len(order), rows, others)
-    places, group = np.unique(np.where(into < 0, np.arange(len(order)), into), return_inverse=True)
-    merged = corners[places]
-    np.minimum.at(merged[:, :2], group, corners[:, :2])
-    np.maximum.at(merged[:, 2:], group, corners[:, 2:])
-    groups = np.empty(len(order), np.int64)
-    groups[order] = group
-    keep = order[places].astype(np.int64)
-    return Merged(
-        columns.boxes_back(merged, format),
-        columns.scores_back(columns.scores[keep]),
-        columns.positions_back(keep),
-        columns.positions_back(groups),
-    )
+    return _fused(models, iou_threshold, format, threads, moving=False, rule="best")
 
 
 class _Models(NamedTuple):
-    """The boxes of all models, one after the other."""
+    """The boxes of all models, one model after the other."""
 
-    columns: Columns
+    boxes: NDArray[np.float64]
+    """(T, 4) xyxy."""
+    scores: NDArray[np.float64]
+    """(T,)"""
     labels: NDArray[np.int64]
+    """(T,) 0 without labels."""
     models: NDArray[np.int64]
+    """(T,) the model of each box."""
     weights: NDArray[np.float64]
+    """(M,) the weight of each model."""
+    first: HostSet
+    """The boxes of the first model, whose library the results have, with the dtypes of the results."""
 
 
 def _models(
@@ -268,62 +196,57 @@ def _models(
     fmt: BoxFormat | None,
     check: bool,
 ) -> _Models:
-    check_threshold(skip_box_threshold=skip_box_threshold)
+    check_thresholds(skip_box_threshold=skip_box_threshold)
     count = len(boxes_list)
     if count == 0:
         raise ValueError("boxes_list is empty, expected the boxes of at least one model")
     for name, given in (("scores_list", scores_list), ("labels_list", labels_list), ("weights", weights)):
         if given is not None and len(given) != count:
             raise ValueError(f"{name} must have one entry per model, {count}, got {len(given)}")
-    weighted = np.ones(count) if weights is None else np.array(host(weights, "weights"), np.float64)
+    weighted = np.ones(count) if weights is None else np.asarray(host_floats(weights, "weights")[0], np.float64)
     if weighted.shape != (count,) or not (np.isfinite(weighted) & (weighted > 0)).all():
         raise ValueError(f"weights must be positive and finite, one per model, got {weights}")
-    given_columns = [
-        as_columns(
+    sets = [
+        host_set(
             boxes_list[model],
             scores_list[model],
             None if labels_list is None else labels_list[model],
-            fmt=fmt,
+            format=fmt,
             check=check,
-            names=(f"boxes_list[{model}]", f"scores_list[{model}]", f"labels_list[{model}]"),
+            names=Names(f"boxes_list[{model}]", f"scores_list[{model}]", f"labels_list[{model}]"),
         )
         for model in range(count)
     ]
-    for model, (columns, weight) in enumerate(zip(given_columns, weighted, strict=True)):
-        if columns.scores.size and columns.scores.max() * weight > _LARGEST_SCORE:
+    all_scores = [given.weights() for given in sets]
+    for model, (scores, weight) in enumerate(zip(all_scores, weighted, strict=True)):
+        if scores.size and scores.max() * weight > _LARGEST_SCORE:
             raise ValueError(f"scores_list[{model}] times its weight goes beyond 2**400, where sums overflow")
-    chosen = [columns.scores >= columns.score_limit(skip_box_threshold) for columns in given_columns]
-    kept = list(zip(given_columns, chosen, strict=True))
-    box_dtype: np.dtype[Any] = np.result_type(*(columns.box_dtype for columns in given_columns))
-    score_dtype: np.dtype[Any] = np.result_type(*(columns.score_dtype for columns in given_columns))
+    rows = [scores >= given.score_limit(skip_box_threshold) for given, scores in zip(sets, all_scores, strict=True)]
     return _Models(
-        Columns(
-            np.concatenate([columns.boxes[rows].astype(np.float64) for columns, rows in kept]),
-            np.concatenate([columns.scores[rows] for columns, rows in kept]),
-            None,
-            boxes_list[0],
-            box_dtype,
-            score_dtype,
-        ),
-        np.concatenate([(_zeros(len(c.scores)) if c.labels is None else c.labels)[rows] for c, rows in kept]),
-        np.repeat(np.arange(count), [int(rows.sum()) for rows in chosen]).astype(np.int64),
+        np.concatenate([given.boxes[chosen].astype(np.float64) for given, chosen in zip(sets, rows, strict=True)]),
+        np.concatenate([scores[chosen] for scores, chosen in zip(all_scores, rows, strict=True)]),
+        np.concatenate([_labels(given)[chosen] for given, chosen in zip(sets, rows, strict=True)]),
+        np.repeat(np.arange(count), [int(chosen.sum()) for chosen in rows]).astype(np.int64),
         weighted,
+        sets[0]._replace(
+            box_kind=common_kind([given.box_kind for given in sets]),
+            score_kind=common_kind([given.score_kind for given in sets]),
+        ),
     )
 
 
-def _zeros(count: int) -> NDArray[np.int64]:
-    return np.zeros(count, np.int64)
+def _labels(given: HostSet) -> NDArray[np.int64]:
+    return np.zeros(len(given.scores), np.int64) if given.labels is None else given.labels
 
 
-def _fuse(
+def _fused(
     models: _Models, iou_threshold: float, fmt: BoxFormat | None, threads: int | None, *, moving: bool, rule: str
 ) -> Fused:
     if not 0 <= iou_threshold < 1:  # also NaN
         raise ValueError(f"iou_threshold must be at least 0 and below 1, got {iou_threshold}")
-    columns = models.columns
     boxes, scores, best, _ = _core.fuse_boxes(
-        columns.boxes.astype(np.float64, copy=False),
-        columns.scores * models.weights[models.models],
+        models.boxes,
+        models.scores * models.weights[models.models],
         models.labels,
         models.models,
         models.weights,
@@ -332,5 +255,5 @@ def _fuse(
         rule,
         check_threads(threads),
     )
-    labels = columns.positions_back(models.labels[best])
-    return Fused(columns.boxes_back(boxes, fmt), columns.scores_back(scores), labels)
+    back = models.first
+    return Fused(back.boxes_back(boxes, fmt), back.scores_back(scores), back.positions_back(models.labels[best]))

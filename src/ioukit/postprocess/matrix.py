@@ -1,44 +1,26 @@
-"""NMS without a loop over boxes: Matrix, Fast and Cluster NMS, over the pairs that overlap."""
+"""Suppression without a loop over boxes: Matrix, Fast and Cluster NMS, from the pairs that overlap."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from ioukit import _core
-from ioukit._checks import check_positive, check_threads
-from ioukit.postprocess._columns import Columns, as_columns, check_least, check_most, check_threshold
-from ioukit.postprocess.soft import SymmetricMetric, check_metric
+from ioukit._checks import check_choice, check_positive
+from ioukit.postprocess._options import check_thresholds, count_limit
+from ioukit.postprocess._ranked import Ranked, ranked_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from ioukit.postprocess._options import SymmetricMetric
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
 __all__ = ["ClusterVariant", "Clustered", "MatrixKernel", "cluster_nms", "fast_nms", "matrix_nms"]
 
-MatrixKernel = Literal["gaussian", "linear"]
-ClusterVariant = Literal["plain", "score_penalty", "score_penalty_distance", "weighted"]
-
-
-class _Ranked(NamedTuple):
-    """Boxes by falling score, and their pairs: the first of a pair is the better one, rows ascend."""
-
-    columns: Columns
-    order: NDArray[np.intp]
-    """(N,) positions, the best first."""
-    rows: NDArray[np.int64]
-    """(P,) places in ``order``."""
-    others: NDArray[np.int64]
-    """(P,) places in ``order``, larger than the row's."""
-    values: NDArray[np.float64]
-    """(P,)"""
-
-    @property
-    def scores(self) -> NDArray[np.float64]:
-        return self.columns.scores[self.order]
+MatrixKernel: TypeAlias = Literal["gaussian", "linear"]
+ClusterVariant: TypeAlias = Literal["plain", "score_penalty", "score_penalty_distance", "weighted"]
 
 
 def matrix_nms(
@@ -55,37 +37,40 @@ def matrix_nms(
     check: bool = True,
     threads: int | None = None,
 ) -> tuple[Array, Array]:
-    """Lowers every score once, by the better boxes it overlaps and by how likely those are to stay themselves.
+    """Lowers every score once, by the better boxes that overlap the box.
 
-    With the boxes by falling score and ``u[i, j]`` the IoU of two,
+    A better box lowers a score less if it is itself overlapped by better boxes. With the boxes sorted by descending
+    score and ``u[i, j]`` the overlap of two boxes,
 
     ``s[j] *= min over i < j of f(u[i, j]) / f(max over k < i of u[k, i])``,
 
-    where ``f(u)`` is ``exp(-sigma * u**2)`` (``"gaussian"``) or ``1 - u`` (``"linear"``). Pairs that do not intersect
-    change nothing, so time and memory grow with the pairs that do, not with N x N. In the linear form a box that is
-    covered by an equal one divides by 0: it is certain not to stay, and lowers no other.
+    where ``f(u)`` is ``exp(-sigma * u**2)`` (``"gaussian"``) or ``1 - u`` (``"linear"``). Time and memory grow with the
+    number of pairs that intersect, not with N x N. In the linear form, a box with an equal better box would divide by
+    0; such a box lowers no score.
 
     Args:
-        boxes: `Boxes` or an array-like of shape (N, 4), in any unit; NumPy's or of another library.
-        scores: (N,) finite numbers of at least 0.
-        kernel: What ``f`` is.
-        sigma: Above 0, for ``"gaussian"`` alone: the larger, the more scores fall.
-        score_threshold: Boxes whose lowered score is **below** it are removed.
-        labels: (N,) integers, such as classes. Only boxes with equal labels lower each other.
-        max_keep: At most so many boxes, those with the best lowered scores.
-        metric: What ``u`` is; where it is not positive, it counts as 0.
-        format: What plain arrays hold: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``.
+        boxes: (N, 4) array, xyxy by default, in pixels or any other unit; nested lists or `Boxes`.
+        scores: (N,) finite numbers of at least 0, from the same library.
+        kernel: The function ``f``: ``"gaussian"`` or ``"linear"``.
+        sigma: Above 0, for ``"gaussian"`` only. A larger value lowers scores more.
+        score_threshold: At least 0. Boxes whose lowered score is **below** this are removed.
+        labels: (N,) integers, such as classes. Only boxes with equal labels lower each other's scores.
+        max_keep: The largest number of boxes to keep, those with the best lowered scores; None for no limit.
+        metric: The overlap ``u``. Where it is not positive, it counts as 0.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
+            own.
         check: Whether plain arrays are checked.
-        threads: How many threads may search for overlaps, by default all; they change no bit.
+        threads: How many threads may search for overlaps; by default one per core. It does not change a bit.
 
     Returns:
-        ``keep``, (K,) int64 positions by falling lowered score (of equal ones, by the score before and then the
-        position), and ``scores``, (K,) the lowered scores, in the dtype they came in.
+        ``keep``, (K,) int64, positions by descending lowered score, and ``scores``, (K,), the lowered scores in their
+        dtype. Boxes with equal lowered scores are sorted by their original score, then by position. Both are arrays of
+        the caller's library.
 
     Raises:
         ValueError: If a shape does not fit, a box is not valid, a score is negative or not finite, or an option is out
             of range.
-        TypeError: If something is of the wrong kind.
+        TypeError: If an argument has the wrong type, or the arrays come from different libraries.
 
     Examples:
         >>> from ioukit import matrix_nms
@@ -95,17 +80,16 @@ def matrix_nms(
 
     Reference: Wang et al., SOLOv2: Dynamic and Fast Instance Segmentation, NeurIPS 2020, arXiv:2003.10152.
     """
-    if kernel not in get_args(MatrixKernel):
-        raise ValueError(f"unknown kernel {kernel!r}; choose from {', '.join(get_args(MatrixKernel))}")
-    check_threshold(score_threshold=score_threshold)
+    check_choice("kernel", kernel, get_args(MatrixKernel))
+    check_thresholds(score_threshold=score_threshold)
     check_positive(sigma=sigma)
-    most = check_most("max_keep", max_keep)
-    ranked = _ranked(boxes, scores, labels, 0.0, metric, format, check, threads)
+    most = count_limit("max_keep", max_keep)
+    ranked = ranked_pairs(boxes, scores, labels, 0.0, metric, format, check, threads, weights=True)
 
-    covered = np.zeros(len(ranked.order))
+    covered = np.zeros(len(ranked.order))  # the largest overlap of each box with a better one
     np.maximum.at(covered, ranked.others, ranked.values)
     if kernel == "gaussian":
-        # Of the difference of the exponents: a quotient of two exponentials may be 0/0. What is above 1 counts as 1.
+        # exp of the difference, because the quotient of two exponentials may be 0/0. Factors above 1 count as 1.
         factors = np.exp(np.minimum(sigma * (covered[ranked.rows] ** 2 - ranked.values**2), 0.0))
     else:
         left = 1.0 - covered[ranked.rows]
@@ -114,16 +98,16 @@ def matrix_nms(
     np.minimum.at(decay, ranked.others, factors)
     lowered = ranked.scores * decay
     places = np.argsort(-lowered, kind="stable")
-    columns = ranked.columns
-    places = places[lowered[places] >= columns.score_limit(score_threshold)][:most]
-    return columns.positions_back(ranked.order[places].astype(np.int64)), columns.scores_back(lowered[places])
+    given = ranked.given
+    places = places[lowered[places] >= given.score_limit(score_threshold)][:most]
+    return given.positions_back(ranked.order[places].astype(np.int64)), given.scores_back(lowered[places])
 
 
 def fast_nms(
     boxes: BoxesLike,
     scores: ArrayLike,
-    *,
     iou_threshold: float = 0.5,
+    *,
     labels: ArrayLike | None = None,
     max_keep: int | None = None,
     metric: SymmetricMetric = "iou",
@@ -131,59 +115,60 @@ def fast_nms(
     check: bool = True,
     threads: int | None = None,
 ) -> Array:
-    """Keeps the boxes that overlap no better box by more than the threshold, kept or not.
+    """The positions of the boxes that overlap no better box by more than the threshold, kept or not.
 
-    Unlike in greedy NMS, a suppressed box goes on suppressing: of a chain of boxes only the first stays. What it keeps
-    is a part of what ``nms`` keeps. One round of `cluster_nms`.
+    Unlike in greedy NMS, also a box that is removed removes others: of a chain of boxes only the first survives. The
+    survivors are a subset of those of `nms`. This is one round of `cluster_nms`.
 
     Args:
-        boxes: `Boxes` or an array-like of shape (N, 4), in any unit; NumPy's or of another library.
-        scores: (N,) numbers, infinities too; of equal ones the lower position is the better.
-        iou_threshold: At least 0: removes boxes with an overlap **above** it.
-        labels: (N,) integers, such as classes. Only boxes with equal labels suppress each other.
-        max_keep: At most so many boxes, the best.
-        metric: How overlap is measured.
-        format: What plain arrays hold: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``.
+        boxes: (N, 4) array, xyxy by default, in pixels or any other unit; nested lists or `Boxes`.
+        scores: (N,) numbers from the same library, also infinities. Of equal scores the lower position is the better.
+        iou_threshold: At least 0. An overlap **above** this removes a box.
+        labels: (N,) integers, such as classes. Only boxes with equal labels remove each other.
+        max_keep: The largest number of boxes to keep, the best ones; None for no limit.
+        metric: The overlap.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
+            own.
         check: Whether plain arrays are checked.
-        threads: How many threads may search for overlaps, by default all; they change no bit.
+        threads: How many threads may search for overlaps; by default one per core. It does not change a bit.
 
     Returns:
-        (K,) int64 positions by falling score.
+        (K,) int64, the positions by descending score, in an array of the caller's library.
 
     Raises:
         ValueError: If a shape does not fit, a box is not valid, a score is NaN, or an option is out of range.
-        TypeError: If something is of the wrong kind.
+        TypeError: If an argument has the wrong type, or the arrays come from different libraries.
 
     Examples:
         >>> from ioukit import fast_nms
-        >>> fast_nms([[0, 0, 10, 10], [4, 0, 14, 10], [8, 0, 18, 10]], [0.9, 0.8, 0.7], iou_threshold=0.4)
+        >>> fast_nms([[0, 0, 10, 10], [4, 0, 14, 10], [8, 0, 18, 10]], [0.9, 0.8, 0.7], 0.4)
         array([0])
 
     Reference: Bolya et al., YOLACT: Real-time Instance Segmentation, ICCV 2019, arXiv:1904.02689.
     """
-    check_threshold(iou_threshold=iou_threshold)
-    most = check_most("max_keep", max_keep)
-    ranked = _ranked(boxes, scores, labels, iou_threshold, metric, format, check, threads, any_score=True)
-    kept = _round(ranked, _above(ranked, iou_threshold), np.ones(len(ranked.order), np.bool_))
-    return ranked.columns.positions_back(ranked.order[kept][:most].astype(np.int64))
+    check_thresholds(iou_threshold=iou_threshold)
+    most = count_limit("max_keep", max_keep)
+    ranked = ranked_pairs(boxes, scores, labels, iou_threshold, metric, format, check, threads, weights=False)
+    kept = _round(ranked, ranked.above(iou_threshold), np.ones(len(ranked.order), np.bool_))
+    return ranked.given.positions_back(ranked.order[kept][:most].astype(np.int64))
 
 
 class Clustered(NamedTuple):
-    """What `cluster_nms` keeps."""
+    """The boxes that `cluster_nms` keeps, by descending score."""
 
     keep: Array
-    """(K,) int64 positions by falling score."""
+    """(K,) int64, their positions."""
     boxes: Array
-    """(K, 4) the boxes, averaged with ``"weighted"``."""
+    """(K, 4) the boxes; with ``"weighted"``, averaged."""
     scores: Array
-    """(K,) the scores, lowered with the penalties."""
+    """(K,) the scores; with the penalties, lowered."""
 
 
 def cluster_nms(
     boxes: BoxesLike,
     scores: ArrayLike,
-    *,
     iou_threshold: float = 0.5,
+    *,
     variant: ClusterVariant = "plain",
     iterations: int | None = None,
     sigma: float = 0.2,
@@ -197,126 +182,98 @@ def cluster_nms(
     check: bool = True,
     threads: int | None = None,
 ) -> Clustered:
-    """Repeats Fast NMS with the boxes that are left as suppressors, until nothing changes.
+    """Repeats Fast NMS, in which only the boxes that are left remove others, until nothing changes.
 
-    Then it keeps what greedy NMS keeps: after round ``n`` at least the first ``n`` boxes of every chain are right. With
-    ``u[i, j]`` the IoU of a box that is left, ``i``, and a worse one, ``j``, the variants go on from there:
+    At the end the boxes that are left are those of greedy NMS: after round ``n``, at least the first ``n`` boxes of
+    every chain are decided. Let ``u[i, j]`` be the overlap of a box ``i`` that is left and a worse box ``j``. The
+    variants are:
 
     - ``"plain"``: the boxes that are left.
-    - ``"score_penalty"``: no suppression, but scores fall: ``s[j] *= product over i of exp(-u[i, j]**2 / sigma)``.
+    - ``"score_penalty"``: all boxes, with lower scores: ``s[j] *= product over i of exp(-u[i, j]**2 / sigma)``.
     - ``"score_penalty_distance"``: the same with ``min(exp(-u**2 / sigma) + D**beta, 1)``, where ``D`` is the squared
-      distance of the centres over the squared diagonal of the box around both: far centres cost less.
-    - ``"weighted"``: the boxes that are left, each the mean of itself and of those worse boxes with
-      ``u[i, j] > weight_threshold``, weighted by ``s[j] * u[i, j]`` (itself by its score).
+      distance of the centres over the squared diagonal of the box around both. Far centres lower a score less.
+    - ``"weighted"``: the boxes that are left, each averaged with the worse boxes of ``u[i, j] > weight_threshold``. The
+      weight of a worse box is ``s[j] * u[i, j]``, that of the box itself is its score.
 
     Args:
-        boxes: `Boxes` or an array-like of shape (N, 4), in any unit; NumPy's or of another library.
-        scores: (N,) numbers; of equal ones the lower position is the better. Finite and at least 0 but for ``"plain"``.
-        iou_threshold: At least 0: removes boxes with an overlap **above** it.
-        variant: What follows.
-        iterations: At most so many rounds; 1 is Fast NMS. By default until nothing changes, which takes at most as many
-            rounds as the longest chain of suppressions has boxes.
-        sigma: Above 0, for the penalties: the larger, the less scores fall.
+        boxes: (N, 4) array, xyxy by default, in pixels or any other unit; nested lists or `Boxes`.
+        scores: (N,) numbers from the same library. Of equal scores the lower position is the better. Except for
+            ``"plain"`` they must be finite and at least 0.
+        iou_threshold: At least 0. An overlap **above** this removes a box.
+        variant: ``"plain"``, ``"score_penalty"``, ``"score_penalty_distance"`` or ``"weighted"``.
+        iterations: The largest number of rounds; 1 is Fast NMS. None repeats until nothing changes, which takes at most
+            as many rounds as the longest chain of boxes that remove each other.
+        sigma: Above 0, for the penalties. A larger value lowers scores less.
         beta: Above 0, for ``"score_penalty_distance"``.
         weight_threshold: At least 0, for ``"weighted"``.
-        score_threshold: With the penalties, boxes whose lowered score is **below** it are removed.
-        labels: (N,) integers, such as classes. Only boxes with equal labels meet.
-        max_keep: At most so many boxes, the best.
-        metric: How overlap is measured.
-        format: What plain arrays hold: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``.
+        score_threshold: At least 0. With the penalties, boxes whose lowered score is **below** this are removed.
+        labels: (N,) integers, such as classes. Only boxes with equal labels affect each other.
+        max_keep: The largest number of boxes to keep, the best ones; None for no limit.
+        metric: The overlap.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
+            own.
         check: Whether plain arrays are checked.
-        threads: How many threads may search for overlaps, by default all; they change no bit.
+        threads: How many threads may search for overlaps; by default one per core. It does not change a bit.
 
     Returns:
-        ``keep``, ``boxes`` and ``scores`` of what is kept, by falling score.
+        ``keep``, ``boxes`` and ``scores`` of the boxes that are kept, by descending score, as arrays of the caller's
+        library. For `Boxes` the boxes are xyxy.
 
     Raises:
         ValueError: If a shape does not fit, a box is not valid, a score is not allowed, or an option is out of range.
-        TypeError: If something is of the wrong kind.
+        TypeError: If an argument has the wrong type, or the arrays come from different libraries.
 
     Examples:
         >>> from ioukit import cluster_nms
         >>> chain = [[0, 0, 10, 10], [4, 0, 14, 10], [8, 0, 18, 10]]
-        >>> cluster_nms(chain, [0.9, 0.8, 0.7], iou_threshold=0.4).keep
+        >>> cluster_nms(chain, [0.9, 0.8, 0.7], 0.4).keep
         array([0, 2])
 
     Reference: Zheng et al., Enhancing Geometric Factors in Model Learning and Inference for Object Detection and
     Instance Segmentation, IEEE Transactions on Cybernetics 2021, arXiv:2005.03572.
     """
-    if variant not in get_args(ClusterVariant):
-        raise ValueError(f"unknown variant {variant!r}; choose from {', '.join(get_args(ClusterVariant))}")
-    check_threshold(iou_threshold=iou_threshold, weight_threshold=weight_threshold, score_threshold=score_threshold)
+    check_choice("variant", variant, get_args(ClusterVariant))
+    check_thresholds(iou_threshold=iou_threshold, weight_threshold=weight_threshold, score_threshold=score_threshold)
     check_positive(sigma=sigma, beta=beta)
     if iterations is not None and iterations < 1:
         raise ValueError(f"iterations must be at least 1, or None for as many as it takes, got {iterations}")
-    most = check_most("max_keep", max_keep)
+    most = count_limit("max_keep", max_keep)
     penalised = variant in ("score_penalty", "score_penalty_distance")
     least = 0.0 if penalised else min(iou_threshold, weight_threshold) if variant == "weighted" else iou_threshold
-    ranked = _ranked(boxes, scores, labels, least, metric, format, check, threads, any_score=variant == "plain")
-    kept = _fixpoint(ranked, _above(ranked, iou_threshold), iterations)
+    ranked = ranked_pairs(
+        boxes, scores, labels, least, metric, format, check, threads, weights=variant != "plain"
+    )  # fmt: skip
+    kept = _fixpoint(ranked, ranked.above(iou_threshold), iterations)
 
-    columns, order, lowered = ranked.columns, ranked.order, ranked.scores
-    corners = columns.boxes[order]
+    given, corners, lowered = ranked.given, ranked.boxes, ranked.scores
     if penalised:
         distances = variant == "score_penalty_distance"
         lowered = lowered * _penalty(ranked, kept, sigma, beta if distances else None)
         places = np.argsort(-lowered, kind="stable")
-        places = places[lowered[places] >= columns.score_limit(score_threshold)]
+        places = places[lowered[places] >= given.score_limit(score_threshold)]
     else:
         places = np.flatnonzero(kept)
         if variant == "weighted":
             corners = _averaged(ranked, kept, weight_threshold)
     places = places[:most]
     return Clustered(
-        columns.positions_back(order[places].astype(np.int64)),
-        columns.boxes_back(corners[places], format),
-        columns.scores_back(lowered[places]),
+        given.positions_back(ranked.order[places].astype(np.int64)),
+        given.boxes_back(corners[places], format),
+        given.scores_back(lowered[places]),
     )
 
 
-def _ranked(
-    boxes: BoxesLike,
-    scores: ArrayLike,
-    labels: ArrayLike | None,
-    least: float,
-    metric: SymmetricMetric,
-    fmt: BoxFormat | None,
-    check: bool,
-    threads: int | None,
-    any_score: bool = False,
-) -> _Ranked:
-    check_metric(metric)
-    workers = check_threads(threads)
-    columns = as_columns(boxes, scores, labels, fmt=fmt, check=check, any_score=any_score)
-    order = np.argsort(-columns.scores, kind="stable")
-    rows, others, values = _core.overlap_join(
-        metric,
-        check_least(least, columns.boxes.dtype),
-        np.ascontiguousarray(columns.boxes[order]),
-        None,
-        None if columns.labels is None else columns.labels[order],
-        None,
-        workers,
-    )
-    return _Ranked(columns, order, rows, others, values.astype(np.float64, copy=False))
-
-
-def _above(ranked: _Ranked, threshold: float) -> NDArray[np.bool_]:
-    """The pairs that suppress, compared in the dtype that overlaps are computed in."""
-    above: NDArray[np.bool_] = ranked.values > float(ranked.columns.boxes.dtype.type(threshold))
-    return above
-
-
-def _round(ranked: _Ranked, above: NDArray[np.bool_], left: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The boxes that no box of ``left`` suppresses."""
+def _round(ranked: Ranked, above: NDArray[np.bool_], left: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(N,) the boxes that no box of ``left`` removes."""
     kept = np.ones(len(left), np.bool_)
     kept[ranked.others[above & left[ranked.rows]]] = False
     return kept
 
 
-def _fixpoint(ranked: _Ranked, above: NDArray[np.bool_], iterations: int | None) -> NDArray[np.bool_]:
+def _fixpoint(ranked: Ranked, above: NDArray[np.bool_], iterations: int | None) -> NDArray[np.bool_]:
+    """(N,) the boxes that are left when a further round changes nothing."""
     left = np.ones(len(ranked.order), np.bool_)
-    # Round n settles the n-th box of every chain, so that one round a box is always enough.
+    # Round n decides the n-th box of every chain, so as many rounds as boxes are always enough.
     for _ in range(len(left) if iterations is None else iterations):
         kept = _round(ranked, above, left)
         if (kept == left).all():
@@ -325,15 +282,16 @@ def _fixpoint(ranked: _Ranked, above: NDArray[np.bool_], iterations: int | None)
     return left
 
 
-def _penalty(ranked: _Ranked, kept: NDArray[np.bool_], sigma: float, beta: float | None) -> NDArray[np.float64]:
+def _penalty(ranked: Ranked, kept: NDArray[np.bool_], sigma: float, beta: float | None) -> NDArray[np.float64]:
+    """(N,) the factors of the scores; ``beta`` is None for the penalty without distances."""
     pairs = kept[ranked.rows]
     factors = np.exp(-(ranked.values[pairs] ** 2) / sigma)
     if beta is not None:
-        corners = ranked.columns.boxes[ranked.order].astype(np.float64)
+        corners = ranked.boxes.astype(np.float64)
         a, b = corners[ranked.rows[pairs]], corners[ranked.others[pairs]]
         centres = (a[:, :2] + a[:, 2:] - b[:, :2] - b[:, 2:]) / 2
         around = np.maximum(a[:, 2:], b[:, 2:]) - np.minimum(a[:, :2], b[:, :2])
-        # Of lengths, so that squares cannot overflow.
+        # The ratio of lengths, because squares could overflow.
         distance = np.hypot(centres[:, 0], centres[:, 1]) / np.hypot(around[:, 0], around[:, 1])
         factors = np.minimum(factors + distance ** (2 * beta), 1.0)
     product: NDArray[Any] = np.ones(len(ranked.order))
@@ -341,14 +299,15 @@ def _penalty(ranked: _Ranked, kept: NDArray[np.bool_], sigma: float, beta: float
     return product
 
 
-def _averaged(ranked: _Ranked, kept: NDArray[np.bool_], weight_threshold: float) -> NDArray[np.float64]:
-    corners, scores = ranked.columns.boxes[ranked.order].astype(np.float64), ranked.scores
-    pairs = kept[ranked.rows] & _above(ranked, weight_threshold)
+def _averaged(ranked: Ranked, kept: NDArray[np.bool_], weight_threshold: float) -> NDArray[np.float64]:
+    """(N, 4) the weighted mean of each box with the worse boxes that overlap it above the threshold."""
+    corners, scores = ranked.boxes.astype(np.float64), ranked.scores
+    pairs = kept[ranked.rows] & ranked.above(weight_threshold)
     rows, others = ranked.rows[pairs], ranked.others[pairs]
     weights = scores[others] * ranked.values[pairs]
     total, sums = scores.copy(), corners * scores[:, None]
     np.add.at(total, rows, weights)
     np.add.at(sums, rows, weights[:, None] * corners[others])
-    # A box that is averaged with none stays as it is, to the last bit.
+    # A box without others to average with stays as it is, to the last bit.
     alone = (np.bincount(rows, minlength=len(scores)) == 0) | (total == 0)
     return np.where(alone[:, None], corners, sums / np.where(total > 0, total, 1.0)[:, None])

@@ -1,36 +1,123 @@
-"""Groups of boxes that hang together, and the boxes around them."""
+"""Merging: the smallest box around each group of boxes that overlap."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ioukit.overlap import overlap_join
+from ioukit import _core
+from ioukit.overlap.join import overlap_join
+from ioukit.postprocess._options import check_thresholds
+from ioukit.postprocess._ranked import ranked_pairs
 from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["merge_boxes"]
+    from ioukit.postprocess._options import SymmetricMetric
+    from ioukit.regions import BoxesLike
+    from ioukit.typing import Array, BoxFormat
+
+__all__ = ["Merged", "merge_boxes", "non_maximum_merge"]
+
+
+class Merged(NamedTuple):
+    """Merged boxes by descending score."""
+
+    boxes: Array
+    """(K, 4) the smallest boxes around the groups."""
+    scores: Array
+    """(K,) the best score of each group."""
+    keep: Array
+    """(K,) int64, the position of the best box of each group; so ``labels[keep]`` are the labels of the groups."""
+    groups: Array
+    """(N,) int64, the group of each box, within [0, K - 1]."""
+
+
+def non_maximum_merge(
+    boxes: BoxesLike,
+    scores: ArrayLike,
+    iou_threshold: float = 0.5,
+    *,
+    labels: ArrayLike | None = None,
+    metric: SymmetricMetric = "iou",
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+) -> Merged:
+    """The smallest box around each group of a best box and the boxes that overlap it.
+
+    The box with the best score forms a group with all boxes whose overlap with it is **at least** ``iou_threshold``, as
+    in supervision (`nms` asks for an overlap above it). Then the best of the remaining boxes forms a group, and so on.
+    Boxes are compared with the best box, not with the merged one, so a group does not grow without end. With
+    ``metric="iom"`` this merges the parts of an object that lies across tiles, because a part overlaps the whole by its
+    full area.
+
+    Args:
+        boxes: (N, 4) array, xyxy by default, in pixels or any other unit; nested lists or `Boxes`.
+        scores: (N,) numbers from the same library, also infinities. Of equal scores the lower position is the better.
+        iou_threshold: At least 0. At 0, all boxes that intersect the best box join its group.
+        labels: (N,) integers, such as classes. Only boxes with equal labels are merged.
+        metric: The overlap.
+        format: The format of plain arrays and of the result: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. For
+            `Boxes` the result is xyxy.
+        check: Whether plain arrays are checked.
+        threads: How many threads may search for overlaps; by default one per core. It does not change a bit.
+
+    Returns:
+        ``boxes``, ``scores``, ``keep`` and ``groups``, as arrays of the caller's library.
+
+    Raises:
+        ValueError: If a shape does not fit, a box is not valid, a score is NaN, or an option is out of range.
+        TypeError: If an argument has the wrong type, or the arrays come from different libraries.
+
+    Examples:
+        >>> from ioukit import non_maximum_merge
+        >>> merged = non_maximum_merge([[0, 0, 10, 10], [2, 0, 12, 10], [30, 0, 40, 10]], [0.9, 0.8, 0.7])
+        >>> merged.boxes
+        array([[ 0.,  0., 12., 10.],
+               [30.,  0., 40., 10.]])
+        >>> merged.groups
+        array([0, 0, 1])
+
+    Reference: the greedy NMM of Akyon et al., Slicing Aided Hyper Inference, ICIP 2022, arXiv:2202.06934.
+    """
+    check_thresholds(iou_threshold=iou_threshold)
+    ranked = ranked_pairs(boxes, scores, labels, iou_threshold, metric, format, check, threads, weights=False)
+    given, order, corners = ranked.given, ranked.order, ranked.boxes
+    # A box that greedy suppression would remove joins the group of the box that would remove it.
+    into = _core.nms_of_pairs(len(order), ranked.rows, ranked.others)
+    places, group = np.unique(np.where(into < 0, np.arange(len(order)), into), return_inverse=True)
+    merged = corners[places]
+    np.minimum.at(merged[:, :2], group, corners[:, :2])
+    np.maximum.at(merged[:, 2:], group, corners[:, 2:])
+    groups = np.empty(len(order), np.int64)
+    groups[order] = group
+    return Merged(
+        given.boxes_back(merged, format),
+        given.scores_back(ranked.scores[places]),
+        given.positions_back(order[places].astype(np.int64)),
+        given.positions_back(groups),
+    )
 
 
 def merge_boxes(
     boxes: Boxes | ArrayLike, *, iou_threshold: float = 0.5, threads: int | None = None
 ) -> tuple[Boxes, list[NDArray[np.int64]]]:
-    """The boxes around groups of boxes that overlap, directly or through others of the group.
+    """The smallest box around each group of boxes that overlap, directly or through other boxes of the group.
 
-    Two boxes hang together if their IoU is **at least** ``iou_threshold``, and a group is all that hang together in a
-    chain: its first and its last box may be far apart. Boxes without area are groups of their own. Memory grows with
-    the boxes and the pairs that overlap.
+    Two boxes are connected if their IoU is **at least** ``iou_threshold``, and a group is a chain of connected boxes:
+    its first and its last box may be far apart. A box without area is its own group. Memory grows with the number of
+    boxes and of pairs that overlap.
 
     Args:
-        boxes: `Boxes`, or an array-like of shape (N, 4), xyxy, of one image.
-        iou_threshold: The least IoU, above 0 and at most 1.
-        threads: How many threads may look for the pairs, by default as many as there are cores.
+        boxes: (N, 4) array or lists, xyxy, of one image; or `Boxes`.
+        iou_threshold: Above 0 and at most 1.
+        threads: How many threads may search for the pairs; by default one per core. It does not change a bit.
 
     Returns:
-        G boxes in the format, dtype and unit of ``boxes``, and for each of them the (K,) positions of its group,
+        G boxes in the format, dtype and unit of ``boxes``; and for each of them the (K,) positions of its group,
         ascending. Groups are in the order of their first box.
 
     Raises:
@@ -58,10 +145,11 @@ def merge_boxes(
 
 
 def _first_of_group(count: int, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(N,) the least position that each can reach over the pairs.
+    """(N,) the lowest position in the group of each box.
 
-    Every round hangs the larger root of each pair under the smaller one and then halves the paths until all point at
-    their root: O(log N) rounds where chains are not made to hurt (Shiloach and Vishkin, J. Algorithms 1982).
+    Every round connects the larger root of each pair to the smaller one, and then shortens the paths until all boxes
+    point at their root. This takes O(log N) rounds except for chains in the worst order (Shiloach and Vishkin, An
+    O(log n) Parallel Connectivity Algorithm, J. Algorithms 1982).
     """
     root = np.arange(count, dtype=np.int64)
     while len(rows):

@@ -1,4 +1,4 @@
-"""Tiles of an image too large for a detector, and NMS over their boxes that needs a strip of them at a time."""
+"""Tiles of an image that is too large for a detector, and NMS over the boxes of tiles that come one by one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_threads
-from ioukit.postprocess._columns import as_columns, check_least, check_threshold, host, restore
-from ioukit.postprocess.soft import SymmetricMetric, check_metric
+from ioukit.postprocess._inputs import host_boxes, host_set, restored
+from ioukit.postprocess._options import SymmetricMetric, check_metric, check_thresholds, join_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,19 +39,20 @@ class Tile:
 
     @property
     def box(self) -> tuple[int, int, int, int]:
-        """Xyxy in the image: ``image[y1:y2, x1:x2]`` is what the detector sees."""
+        """(x1, y1, x2, y2) in the image: the detector gets ``image[y1:y2, x1:x2]``."""
         return self.x, self.y, self.x + self.width, self.y + self.height
 
     def to_image(self, boxes: BoxesLike, *, format: BoxFormat | None = None, check: bool = True) -> Array:
         """Boxes in the pixels of the tile as boxes in the pixels of the image.
 
         Args:
-            boxes: `Boxes` in pixels or an array-like of shape (N, 4).
-            format: What plain arrays hold and the result will; ``"xyxy"`` by default. For `Boxes` the result is xyxy.
+            boxes: (N, 4) array, xyxy by default, lists, or `Boxes` in pixels.
+            format: The format of plain arrays and of the result: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``.
+                For `Boxes` the result is xyxy.
             check: Whether plain arrays are checked.
 
         Returns:
-            (N, 4) float64 of the caller's library: in float32, far pixels of a huge image have few digits left.
+            (N, 4) in the caller's library, in float64: float32 has too few digits for the far pixels of a huge image.
 
         Raises:
             ValueError: If the boxes are normalized, or not valid.
@@ -62,47 +63,57 @@ class Tile:
         elif format == "cxcywh":
             sides = moved[:, 2:] - moved[:, :2]
             moved = np.concatenate([moved[:, :2] + sides / 2, sides], axis=1)
-        return restore(moved, boxes)
+        return restored(moved, boxes)
 
     def cuts(self, boxes: BoxesLike, *, margin: float = 0.0, format: BoxFormat | None = None) -> Array:
-        """Which boxes, in the pixels of the tile, reach a side of it that is no side of the image.
+        """Which boxes, in the pixels of the tile, reach a side of the tile that is not a side of the image.
 
-        There may be more of such an object in the next tile, which sees all of it if tiles overlap by more than its
-        size.
+        The tile may have cut such an object off. If tiles overlap by more than the size of the object, a neighbour has
+        all of it.
 
         Args:
-            boxes: `Boxes` in pixels or an array-like of shape (N, 4).
-            margin: How near to the side is on it.
-            format: What plain arrays hold; ``"xyxy"`` by default.
+            boxes: (N, 4) array, xyxy by default, lists, or `Boxes` in pixels.
+            margin: A box reaches a side if it is at most this far from it, in pixels.
+            format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``.
 
         Returns:
-            (N,) bool of the caller's library.
+            (N,) bool, in the caller's library.
+
+        Raises:
+            ValueError: If the boxes are normalized, or not valid.
         """
         corners = self._corners(boxes, format, True)
         width, height = self.image_size
         inner = np.array([self.x > 0, self.y > 0, self.x + self.width < width, self.y + self.height < height])
         room = np.concatenate([corners[:, :2], np.array([self.width, self.height]) - corners[:, 2:]], axis=1)
-        return restore(((room <= margin) & inner).any(axis=1), boxes)
+        return restored(((room <= margin) & inner).any(axis=1), boxes)
 
     def _corners(self, boxes: BoxesLike, fmt: BoxFormat | None, check: bool) -> NDArray[np.float64]:
-        if getattr(boxes, "normalized", False):
-            raise ValueError("boxes are normalized, expected pixels of the tile: denormalize(width, height) them first")
-        count = len(host(boxes, "boxes"))
-        return as_columns(boxes, np.zeros(count), None, fmt=fmt, check=check).boxes.astype(np.float64)
+        _check_pixels(boxes)
+        return host_boxes(boxes, fmt, check)[0].astype(np.float64)
+
+
+def _check_pixels(boxes: object) -> None:
+    if getattr(boxes, "normalized", False):
+        raise ValueError("boxes are normalized, expected pixels of the tile: denormalize(width, height) them first")
 
 
 def cut_tiles(
     image_size: Sequence[int], tile_size: int | Sequence[int], overlap: int | Sequence[int] = 0
 ) -> list[Tile]:
-    """Covers an image with tiles of one size, row by row.
+    """Tiles of one size that cover an image, row by row.
 
-    The last tile of a row or a column ends with the image, so it may overlap its neighbour by more. An object that is
-    no wider and no higher than the overlap lies in one of the tiles as a whole, wherever it is.
+    The last tile of a row or a column ends at the edge of the image, so it may overlap its neighbour by more than
+    ``overlap``. An object that is not wider and not higher than the overlap lies completely in one of the tiles.
 
     Args:
         image_size: (width, height) in pixels.
-        tile_size: (width, height), or one number for both; cut to the image where that is smaller.
-        overlap: How many pixels neighbours share at least, (x, y) or one number for both; less than a tile.
+        tile_size: (width, height), or one number for both. A tile is never larger than the image.
+        overlap: The smallest number of pixels that neighbours share: (x, y), or one number for both. Less than the size
+            of a tile.
+
+    Returns:
+        The tiles.
 
     Raises:
         ValueError: If a size is not positive, or the overlap is negative or not smaller than the tile.
@@ -141,21 +152,23 @@ def _starts(size: int, side: int, step: int) -> list[int]:
 
 
 class TiledDetections(NamedTuple):
-    """Boxes that stay, whatever comes."""
+    """Boxes that survive whatever the missing tiles bring."""
 
     boxes: Array
     """(K, 4) xyxy float64, in the pixels of the image."""
     scores: Array
-    """(K,) float64, falling."""
+    """(K,) float64, descending."""
     labels: Array
-    """(K,) int64; 0 where no labels were given."""
+    """(K,) int64; 0 without labels."""
     tiles: Array
-    """(K,) int64, the tile of each, as a position in ``tiles``."""
+    """(K,) int64, the tile of each box, as a position in ``tiles``."""
     rows: Array
-    """(K,) int64, its position among the boxes of that tile."""
+    """(K,) int64, the position of each box among the boxes of its tile."""
 
 
 class _Pending(NamedTuple):
+    """Boxes whose fate a missing tile may still decide."""
+
     boxes: NDArray[np.float64]
     scores: NDArray[np.float64]
     labels: NDArray[np.int64]
@@ -167,41 +180,42 @@ class _Pending(NamedTuple):
 
 
 class TiledNms:
-    """Greedy NMS over the boxes of tiles, which come one tile at a time and leave as soon as their fate is known.
+    """Greedy NMS over the boxes of tiles, which come tile by tile. A box is returned as soon as it surely survives.
 
-    What is kept in the end is exactly what greedy NMS keeps of all boxes of all tiles in the pixels of the image, in
-    float64, with equal scores in the order of ``tiles`` and then of the boxes. It needs no condition, and the order in
-    which tiles come changes nothing but when boxes leave. For that, a box waits while a tile is missing that
+    In the end the survivors are exactly those of greedy NMS over all boxes of all tiles, in the pixels of the image and
+    in float64, with equal scores in the order of ``tiles`` and then of the boxes. This always holds. The order in which
+    the tiles come changes only when a box is returned. A box waits as long as one of these can happen:
 
-    - could hold a box which suppresses it: one whose window covers more than ``iou_threshold`` of its area (IoU with a
-      box inside a window is at most that part; with ``"iom"``, one that meets it); or
-    - could decide a better box that overlaps it, and so on along a chain of falling scores.
+    - A missing tile brings a box that removes it. This is possible if the window of the tile covers more than
+      ``iou_threshold`` of the box, because its IoU with a box inside the window is at most this part. With ``"iom"`` it
+      is possible if the window meets the box.
+    - A better box that overlaps it is itself waiting, and so on along a chain of descending scores.
 
-    A box that a box which stays suppresses is gone at once. So memory holds the boxes near the tiles that are missing
-    (with tiles row by row, about one row of overlaps), and those tied to them by chains. Chains of real detections end
-    after a few boxes, but no bound is promised: boxes that fall in score step by step away from a missing tile all
-    depend on what it brings.
+    A box that a surviving box removes is dropped at once. So memory holds the boxes near missing tiles (for tiles row
+    by row, about one row of overlaps) and the boxes in chains that lead to them. Chains of real detections are short,
+    but there is no bound: a long chain of boxes with descending scores can depend on one missing tile.
 
-    One object in two tiles gives two boxes. Where both are whole, they are nearly equal, and NMS keeps one. A part that
-    a tile cuts off may overlap the whole by less than the threshold, and stays: let tiles overlap by more than the
-    largest object, and leave out what `Tile.cuts` names, since another tile has it whole. Then, if the detector sees
-    an object in all tiles alike, what is kept is what NMS keeps of the whole image. With larger objects,
-    ``metric="iom"`` or `non_maximum_merge` puts the parts together.
+    An object in two tiles has two boxes. If neither is cut off, they are nearly equal, and NMS keeps one. If a tile
+    cuts the object off, the box of the part may overlap the whole by less than the threshold and survive. To avoid
+    this, let tiles overlap by more than the largest object, and leave out the boxes that `Tile.cuts` marks, because
+    another tile has the whole object. Then the survivors are those of NMS over the whole image, if the detector
+    predicts the same box for an object in every tile. For larger objects, ``metric="iom"`` or `non_maximum_merge`
+    merges the parts.
 
     Args:
-        tiles: All that will come.
-        iou_threshold: At least 0: removes boxes with an overlap **above** it.
-        metric: How overlap is measured.
-        threads: How many threads may search for overlaps, by default all; they change no bit.
+        tiles: All tiles that will come.
+        iou_threshold: At least 0. An overlap **above** this removes a box.
+        metric: The overlap.
+        threads: How many threads may search for overlaps; by default one per core. It does not change a bit.
 
     Raises:
-        ValueError: If an option is out of range, or a tile is there twice.
+        ValueError: If an option is out of range, or a tile is in ``tiles`` twice.
 
     Examples:
         >>> from ioukit import TiledNms, cut_tiles
         >>> left, right = tiles = cut_tiles((100, 60), 60, 20)
         >>> nms = TiledNms(tiles)
-        >>> nms.add(left, [[0, 0, 9, 9], [45, 10, 55, 20]], [0.5, 0.6]).boxes  # the other may be in the right tile too
+        >>> nms.add(left, [[0, 0, 9, 9], [45, 10, 55, 20]], [0.5, 0.6]).boxes  # the second box waits
         array([[0., 0., 9., 9.]])
         >>> nms.add(right, [[5, 10, 15, 21]], [0.8]).boxes
         array([[45., 10., 55., 21.]])
@@ -215,7 +229,7 @@ class TiledNms:
         metric: SymmetricMetric = "iou",
         threads: int | None = None,
     ) -> None:
-        check_threshold(iou_threshold=iou_threshold)
+        check_thresholds(iou_threshold=iou_threshold)
         check_metric(metric)
         self._threshold, self._metric, self._threads = float(iou_threshold), metric, check_threads(threads)
         self._numbers = {tile: number for number, tile in enumerate(tiles)}
@@ -228,7 +242,7 @@ class TiledNms:
 
     @property
     def pending(self) -> int:
-        """How many boxes wait."""
+        """The number of boxes that wait."""
         return len(self._pending.scores)
 
     def add(
@@ -241,34 +255,35 @@ class TiledNms:
         format: BoxFormat | None = None,
         check: bool = True,
     ) -> TiledDetections:
-        """Takes the boxes of a tile and gives what is certain now.
+        """Adds the boxes of a tile and returns the boxes that surely survive now.
 
         Args:
-            tile: One of the tiles, for the first time. One without boxes must be added too, or it is waited for.
-            boxes: `Boxes` or an array-like of shape (N, 4), in the pixels of the tile and inside of it.
-            scores: (N,) numbers, infinities too.
-            labels: (N,) integers, with all tiles or with none. Only boxes with equal labels suppress each other.
-            format: What plain arrays hold: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``.
+            tile: One of ``tiles``. Each is added once; a tile without boxes must be added too.
+            boxes: (N, 4) array, xyxy by default, lists, or `Boxes`: in the pixels of the tile, and inside it.
+            scores: (N,) numbers from the same library, also infinities.
+            labels: (N,) integers, with all tiles or with none. Only boxes with equal labels remove each other.
+            format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``.
             check: Whether plain arrays are checked.
 
         Returns:
-            The boxes that stay and were not given before, by falling score.
+            The boxes that survive and were not returned before, by descending score.
 
         Raises:
-            ValueError: If the tile is unknown or was added before, a box is not valid or reaches out of the tile (so
-                that it might meet boxes which have left), or labels come with some tiles only.
+            ValueError: If the tile is unknown or was added before, a box is not valid or reaches out of the tile (where
+                it could overlap boxes that were returned already), or only some tiles have labels.
+            TypeError: If an argument has the wrong type, or the arrays come from different libraries.
         """
         number = self._numbers.get(tile)
         if number is None or not self._missing[number]:
             problem = "is none of the tiles" if number is None else "was added before"
             raise ValueError(f"{tile} {problem}")
-        columns = as_columns(boxes, scores, labels, fmt=format, check=check, any_score=True)
-        if getattr(boxes, "normalized", False):
-            raise ValueError("boxes are normalized, expected pixels of the tile: denormalize(width, height) them first")
-        count = len(columns.scores)
+        _check_pixels(boxes)
+        given = host_set(boxes, scores, labels, format=format, check=check)
+        numbers = given.comparable_scores()
+        count = len(numbers)
         if count and self._labelled not in (None, labels is not None):
             raise ValueError("labels must come with all tiles or with none")
-        corners = columns.boxes.astype(np.float64)
+        corners = given.boxes.astype(np.float64)
         out = (corners < 0) | (corners > np.array([tile.width, tile.height] * 2))
         if out.any():
             row = int(np.flatnonzero(out.any(axis=1))[0])
@@ -280,24 +295,24 @@ class TiledNms:
             self._labelled = labels is not None
         come = _Pending(
             corners + np.array([tile.x, tile.y] * 2, np.float64),
-            columns.scores,
-            np.zeros(count, np.int64) if columns.labels is None else columns.labels,
+            numbers,
+            np.zeros(count, np.int64) if given.labels is None else given.labels,
             np.full(count, number, np.int64),
             np.arange(count, dtype=np.int64),
         )
         self._pending = _Pending(*(np.concatenate(pair) for pair in zip(self._pending, come, strict=True)))
         self._missing[number] = False
-        return self._settle(like=boxes)
+        return self._settle(like=given.like)
 
     def finish(self) -> TiledDetections:
-        """Takes the tiles that are missing for empty, and gives the rest."""
+        """Treats the missing tiles as empty and returns the remaining survivors, as NumPy arrays."""
         self._missing[:] = False
         return self._settle(like=None)
 
     def _settle(self, like: Any) -> TiledDetections:
         waiting = self._pending
         waiting = waiting.take(np.lexsort((waiting.rows, waiting.tiles, -waiting.scores)))
-        least = check_least(self._threshold, waiting.boxes.dtype)
+        least = join_threshold(self._threshold, waiting.boxes)
         rows, others, values = _core.overlap_join(
             self._metric, least, waiting.boxes, None, waiting.labels, None, self._threads
         )
@@ -305,15 +320,15 @@ class TiledNms:
         fates = _core.settle_pairs(self._open(waiting.boxes), rows[above], others[above])
         kept = waiting.take(np.flatnonzero(fates == 0))
         self._pending = waiting.take(np.flatnonzero(fates == 2))
-        return TiledDetections(*(restore(column, like) for column in kept))
+        return TiledDetections(*(restored(column, like) for column in kept))
 
     def _open(self, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """The boxes that one in a missing tile might suppress."""
-        # A little less than the threshold: to wait in vain costs nothing but memory.
+        """(N,) the boxes that a box of a missing tile could remove."""
+        # A little less than the threshold, because of rounding. Waiting too long costs only memory.
         part = 0.0 if self._metric == "iom" else self._threshold * (1 - 1e-9)
         reached = np.zeros(len(boxes), np.bool_)
         if part < 1:
-            least = check_least(part, boxes.dtype)
+            least = join_threshold(part, boxes)
             windows = self._windows[self._missing]
             rows, _, _ = _core.overlap_join("ioa_first", least, boxes, windows, None, None, self._threads)
             reached[rows] = True
@@ -329,19 +344,19 @@ def nms_over_tiles(
     format: BoxFormat | None = None,
     threads: int | None = None,
 ) -> Iterator[TiledDetections]:
-    """Greedy NMS over the boxes of tiles as they come: what `TiledNms` gives after each tile, and the rest.
+    """Greedy NMS over an iterable of tiles: yields the survivors that `TiledNms` returns after each tile.
 
     Args:
-        detections: ``(tile, boxes, scores)`` or ``(tile, boxes, scores, labels)`` per tile, boxes in the pixels of the
-            tile; tiles that do not come have no boxes.
-        tiles: All that may come.
-        iou_threshold: At least 0: removes boxes with an overlap **above** it.
-        metric: How overlap is measured.
-        format: What plain arrays hold: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``.
-        threads: How many threads may search for overlaps, by default all; they change no bit.
+        detections: ``(tile, boxes, scores)`` or ``(tile, boxes, scores, labels)`` per tile, with boxes in the pixels of
+            the tile, xyxy by default. Tiles that do not come have no boxes.
+        tiles: All tiles that may come.
+        iou_threshold: At least 0. An overlap **above** this removes a box.
+        metric: The overlap.
+        format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``.
+        threads: How many threads may search for overlaps; by default one per core. It does not change a bit.
 
     Yields:
-        The boxes that became certain, never none.
+        The boxes that surely survive after a tile, by descending score; only if there are any.
 
     Raises:
         ValueError: As `TiledNms`.

@@ -1,5 +1,8 @@
-"""Pages to look at: one self-contained HTML file each."""
+"""What can I open? Pages to look at: one self-contained HTML file each.
 
-from ioukit.report.playground import playground_page
+The names are those of the stub beside this file.
+"""
 
-__all__ = ["playground_page"]
+from ioukit._exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

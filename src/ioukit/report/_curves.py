@@ -48,7 +48,7 @@ def slider(curves: ScoreCurves) -> dict[str, Any] | None:
     if not len(scores):
         return None
     rows = [_row(curve, scores) for curve in (curves.overall, *curves.per_class)]
-    return {"iou": curves.iou, "scores": scores.tolist(), "rows": rows, "start": max(rows[0]["best"], 0)}
+    return {"iou": curves.iou_threshold, "scores": scores.tolist(), "rows": rows, "start": max(rows[0]["best"], 0)}
 
 
 def _row(curve: ScoreCurve, scores: npt.NDArray[np.float64]) -> dict[str, Any]:

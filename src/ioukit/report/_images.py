@@ -16,8 +16,7 @@ from ioukit.report._names import shown
 from ioukit.report._thumbnails import thumbnail
 
 if TYPE_CHECKING:
-    from ioukit.datasets import Detections, GroundTruth
-    from ioukit.evaluation import ConfusionMatrix, MatchTable, Outcomes
+    from ioukit.evaluation import ConfusionMatrix, Evaluation, Outcomes
 
 __all__ = ["Pictures", "matrix_cells", "pictures"]
 
@@ -71,49 +70,39 @@ def matrix_cells(confusion: ConfusionMatrix) -> list[dict[str, Any]]:
 
 
 def pictures(
-    table: MatchTable,
-    ground_truth: GroundTruth,
-    detections: Detections,
-    outcomes: Outcomes,
-    cells: list[dict[str, Any]],
-    *,
-    folder: Path | None,
-    worst: int,
+    evaluation: Evaluation, outcomes: Outcomes, cells: list[dict[str, Any]], *, folder: Path | None, worst: int
 ) -> Pictures:
     """Choose the images of a page and say what to draw.
 
     Args:
-        table: The matches.
-        ground_truth: What was matched.
-        detections: What was matched.
-        outcomes: What became of each box at the score of the report.
+        evaluation: The evaluation. Without its data, images have names and counts, and none is drawn.
+        outcomes: What became of each detection and object at the score of the report.
         cells: Of the confusion matrix; their images are listed, and drawn as far as the page can hold.
         folder: Where photographs are, for the worst images.
         worst: How many of the images with most errors to show.
     """
-    results = per_image(outcomes, table, ground_truth, detections)
-    gallery = results.worst(worst).tolist()
+    table, truth = evaluation.matches, evaluation.ground_truth
+    results = per_image(table, outcomes)
+    gallery = [] if truth is None else results.worst(worst).tolist()
     mistakes_first = sorted(cells, key=lambda cell: cell["true"] == cell["predicted"])
     order = list(dict.fromkeys([*gallery, *(image for cell in mistakes_first for image, _ in cell["images"])]))
-    place = {image: k for k, image in enumerate(order)}
-    boxes = _boxes(table, ground_truth, detections, outcomes)
-    listed = np.searchsorted(ground_truth.images.ids, table.image_ids[np.array(order, np.int64)]).tolist()
     images: list[dict[str, Any]] = []
-    notes: list[str] = []
-    room, missing = _MOST_BOXES, []
-    for image, row in zip(order, listed, strict=True):
-        raw = ground_truth.images.names[row]
+    missing: list[str] = []
+    boxes = _boxes(evaluation, outcomes)
+    listed: Any = truth.images.positions(table.image_ids) if truth is not None else []
+    room = _MOST_BOXES
+    for image in order:
+        raw = truth.images.names[int(listed[image])] if truth is not None else ""
         record: dict[str, Any] = {
-            "name": shown(raw, f"image {ground_truth.images.ids[row]}"),
+            "name": shown(raw, f"image {table.image_ids[image]}"),
             "tp": int(results.true_positives[image]),
             "fp": int(results.false_positives[image]),
             "fn": int(results.false_negatives[image]),
             "f1": None if math.isnan(results.f1[image]) else round(float(results.f1[image]), 4),
         }
-        drawn = boxes[image]
-        if len(drawn) <= room or len(images) < len(gallery):
-            room -= len(drawn)
-            size = ground_truth.images.sizes[row]
+        if truth is not None and (len(boxes[image]) <= room or len(images) < len(gallery)):
+            room -= len(boxes[image])
+            size = truth.images.sizes[int(listed[image])]
             if folder is not None and len(images) < len(gallery):
                 photograph = thumbnail(folder, raw, (float(size[0]), float(size[1])))
                 if isinstance(photograph, str):
@@ -121,40 +110,35 @@ def pictures(
                 else:
                     record["thumb"], photograph_size = photograph
                     size = photograph_size if np.isnan(size).any() else size
-            record["w"], record["h"] = _size(size, drawn)
-            record["boxes"] = drawn.ravel().tolist()
+            record["w"], record["h"] = _size(size, boxes[image])
+            record["boxes"] = boxes[image].ravel().tolist()
         images.append(record)
+    notes = []
     if missing:
         more = ", ..." if len(missing) > 3 else ""
         notes.append(f"{len(missing):,} of {len(gallery):,} photographs are missing: {', '.join(missing[:3])}{more}")
-    return Pictures(images, place, list(range(len(gallery))), notes)
+    return Pictures(images, {image: k for k, image in enumerate(order)}, list(range(len(gallery))), notes)
 
 
-def _boxes(
-    table: MatchTable, ground_truth: GroundTruth, detections: Detections, outcomes: Outcomes
-) -> list[npt.NDArray[np.int64]]:
+def _boxes(evaluation: Evaluation, outcomes: Outcomes) -> list[Positions]:
     """For each image, (B, 7): what it is, class, score in thousandths, x, y, width and height in tenths of a pixel."""
-    categories = ground_truth.categories.ids
+    table, truth, detections = evaluation.matches, evaluation.ground_truth, evaluation.detections
+    if truth is None or detections is None:
+        return []
     parts = []
-    for data, became, kinds, scores in (
-        (ground_truth, outcomes.ground_truth, _OF_OBJECT, np.zeros(len(ground_truth))),
-        (detections, outcomes.detections, _OF_DETECTION, detections.scores),
-    ):
+    sides: tuple[tuple[Any, ...], ...] = (
+        (table.objects, truth.boxes, outcomes.objects, _OF_OBJECT, np.zeros(len(table.objects))),
+        (table.detections, detections.boxes, outcomes.detections, _OF_DETECTION, table.detections.score),
+    )
+    for rows_of, boxes, became, kinds, scores in sides:
         names = np.full(len(Outcome), -1)
         names[list(kinds)] = list(kinds.values())
         kind = names[became]
         rows = np.flatnonzero(kind >= 0)
-        numbers = np.column_stack([scores[rows] * 1000, data.boxes[rows] * 10]).clip(-_FARTHEST, _FARTHEST)
-        parts.append(
-            np.column_stack(
-                [
-                    np.searchsorted(table.image_ids, data.image_ids[rows]),
-                    kind[rows],
-                    np.searchsorted(categories, data.category_ids[rows]),
-                    numbers.round().astype(np.int64),
-                ]
-            )
-        )
+        rows = rows[np.argsort(rows_of.row[rows], kind="stable")]  # in the order of the data
+        numbers = np.column_stack([scores[rows] * 1000, boxes[rows_of.row[rows]] * 10]).clip(-_FARTHEST, _FARTHEST)
+        whole = numbers.round().astype(np.int64)
+        parts.append(np.column_stack([rows_of.image[rows], kind[rows], rows_of.category[rows], whole]))
     together = np.concatenate(parts)
     together = together[np.argsort(together[:, 0], kind="stable")]
     ends = np.searchsorted(together[:, 0], np.arange(len(table.image_ids) + 1))

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.evaluation.summary import is_asked_for, measures
+from ioukit.evaluation import Measure, value_of
 from ioukit.report._names import shown
 
 if TYPE_CHECKING:
     from ioukit.evaluation import AreaRange, ErrorKinds, Evaluation, OperatingPoint, ScoreCurves
-    from ioukit.evaluation.summary import Measure
 
 __all__ = [
     "Bar",
@@ -22,10 +21,10 @@ __all__ = [
     "Tile",
     "by_iou",
     "class_table",
-    "coco_rows",
     "error_rows",
     "headline",
     "lead",
+    "measure_rows",
     "score_text",
     "settings",
     "size_rows",
@@ -33,6 +32,12 @@ __all__ = [
 ]
 
 _LARGEST = 1e10  # where COCO's ranges "all" and "large" end
+
+_CAPS = {
+    "image_and_category": "Detections per class and image",
+    "image": "Detections per image",
+    "category": "Detections per class",
+}
 
 _UNDEFINED = "\N{EN DASH}"
 
@@ -88,7 +93,7 @@ def text(value: float, digits: int = 3) -> str:
 def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds | None) -> str:
     """What the report comes to, in two sentences."""
     protocol = evaluation.protocol
-    objects = int(evaluation.matches.num_ground_truth[:, protocol.position_of_area(protocol.main_area)].sum())
+    objects = int(evaluation.matches.num_objects[:, protocol.position_of_area(protocol.main_area)].sum())
     found = len(evaluation.matches)
     if not objects:
         return "There is no object to find, so precision, recall and everything made of them is undefined."
@@ -115,38 +120,45 @@ def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds
 def headline(evaluation: Evaluation, curves: ScoreCurves, best: OperatingPoint) -> list[Tile]:
     """The numbers to read first, each with a sentence."""
     protocol, summary = evaluation.protocol, evaluation.summary
-    thresholds, classes = protocol.iou_thresholds, len(evaluation.per_class)
+    tiles = [
+        Tile(measure.key, value_text(summary[measure.key]), _words(evaluation, measure))
+        for measure in protocol.measures
+        if measure.headline and protocol.defines(measure)
+    ]
+    words = "The balance of precision and recall where it is best"
+    if not math.isnan(best.score):
+        words += f": all classes together, IoU {curves.iou_threshold:.2f}, score {score_text(best.score)} or more"
+    return [*tiles, Tile("Best F1", value_text(best.f1), f"{words}.")]
+
+
+def _words(evaluation: Evaluation, measure: Measure) -> str:
+    """What a measure says, with the classes and thresholds that it is the mean over."""
+    thresholds = evaluation.protocol.iou_thresholds
+    with_value = sum(not math.isnan(result.summary[measure.key]) for result in evaluation.per_class)
+    listed = len(evaluation.per_class)
+    classes = _count(with_value, "class", "classes")
+    if with_value < listed:
+        classes += f" with objects (of {listed:,})"
     over = f"{len(thresholds)} IoU thresholds from {thresholds[0]:.2f} to {thresholds[-1]:.2f}"
     if len(thresholds) == 1:
         over = f"IoU {thresholds[0]:.2f}"
-    last = protocol.max_dets[-1]
-    meanings = {
-        "AP": f"Average precision, the mean over {_count(classes, 'class', 'classes')} and {over}. 1 is perfect.",
-        "AP50": "AP where a box need only overlap its object by half (IoU 0.50): are objects found at all?",
-        "AP75": "AP where it must overlap by three quarters (IoU 0.75): are the boxes tight?",
-        f"AR{last}": f"Average recall with {_count(last, 'detection')} a class and image: how much could be found?",
-    }
-    asked = {measure.key for measure in measures(protocol) if is_asked_for(protocol, measure)}
-    tiles = [Tile(key, value_text(summary[key]), words) for key, words in meanings.items() if key in asked]
-    if math.isnan(best.score):
-        return [*tiles, Tile("Best F1", value_text(best.f1), "The balance of precision and recall where it is best.")]
-    words = (
-        f"The balance of precision and recall where it is best: all classes together, IoU {curves.iou:.2f}, "
-        f"score {score_text(best.score)} or more."
-    )
-    return [*tiles, Tile("Best F1", value_text(best.f1), words)]
+    return measure.words.replace("{classes}", classes).replace("{thresholds}", over)
 
 
-def coco_rows(evaluation: Evaluation) -> list[tuple[Measure, str, str]]:
-    """The numbers of COCO's table that the protocol asks for: the measure, its IoU in words, its value."""
+def measure_rows(evaluation: Evaluation) -> list[tuple[Measure, str, str, str, str]]:
+    """The numbers of the protocol: the measure, its IoU, area range and cap in words, and its value."""
     protocol = evaluation.protocol
     first, last = protocol.iou_thresholds[0], protocol.iou_thresholds[-1]
     rows = []
-    for measure in measures(protocol):
-        if is_asked_for(protocol, measure):
-            iou = measure.iou if measure.iou is not None else first if first == last else None
+    for measure in protocol.measures:
+        if protocol.defines(measure):
+            iou = measure.iou_threshold
+            if iou is None and first == last:
+                iou = first
             words = f"{first:.2f} to {last:.2f}" if iou is None else f"{iou:.2f}"
-            rows.append((measure, words, text(evaluation.summary[measure.key])))
+            area = protocol.main_area if measure.area_range is None else measure.area_range
+            cap = protocol.main_max_dets if measure.max_dets is None else measure.max_dets
+            rows.append((measure, words, shown(area), f"{cap:,}", text(evaluation.summary[measure.key])))
     return rows
 
 
@@ -155,13 +167,13 @@ def class_table(evaluation: Evaluation, curves: ScoreCurves) -> tuple[list[str],
     protocol = evaluation.protocol
     keys = [
         measure.key
-        for measure in measures(protocol)
-        if is_asked_for(protocol, measure) and (measure.kind == "AP" or measure.key == f"AR{protocol.max_dets[-1]}")
+        for measure in protocol.measures
+        if protocol.defines(measure) and (measure.quantity == "AP" or measure.headline)
     ]
     rows = []
     for result, curve in zip(evaluation.per_class, curves.per_class, strict=True):
         best = curve.best
-        cells = [_cell(result.summary[key], bar=key == "AP") for key in keys]
+        cells = [_cell(result.summary[key], bar=key == protocol.main_measure.key) for key in keys]
         score = Cell(_UNDEFINED, None) if math.isnan(best.score) else Cell(score_text(best.score), best.score)
         cells += [_cell(best.f1), score]
         cells += [Cell(f"{number:,}", number) for number in (result.num_ground_truth, result.num_detections)]
@@ -169,22 +181,16 @@ def class_table(evaluation: Evaluation, curves: ScoreCurves) -> tuple[list[str],
     return [*keys, "best F1", "at score", "objects", "detections"], rows
 
 
-def size_rows(evaluation: Evaluation, *, iou: float, score: float) -> list[Bar]:
-    """AP and AR of every area range, its objects, those missed and the false detections at an IoU from a score on."""
+def size_rows(evaluation: Evaluation, *, iou_threshold: float, score_threshold: float) -> list[Bar]:
+    """AP and AR of every area range, its objects, those missed, and the false positives at an operating point."""
     protocol, table = evaluation.protocol, evaluation.matches
-    believed = table.score >= score
-    found = {
-        (measure.area, measure.kind): evaluation.summary[measure.key]
-        for measure in measures(protocol)
-        if measure.iou is None and measure.max_dets == protocol.max_dets[-1] and is_asked_for(protocol, measure)
-    }
+    counts_here = table.detections.score >= score_threshold
     rows = []
     for k, area in enumerate(protocol.area_ranges):
-        ap = found.get((area.label, "AP"), evaluation.summary["AP"] if area.label == "all" else math.nan)
-        ar = found.get((area.label, "AR"), math.nan)
-        objects = int(table.num_ground_truth[:, k].sum())
-        counted = believed & ~table.is_ignored(iou, area.label)
-        right = int((counted & table.is_true_positive(iou, area.label)).sum())
+        ap, ar = (value_of(evaluation.curves, Measure(name, name, area_range=area.label)) for name in ("AP", "AR"))
+        objects = int(table.num_objects[:, k].sum())
+        counted = counts_here & ~table.is_ignored(iou_threshold, area.label)
+        right = int((counted & table.is_true_positive(iou_threshold, area.label)).sum())
         counts = (objects, objects - right, int(counted.sum()) - right)
         numbers = (text(ap), text(ar), *(f"{count:,}" for count in counts))
         rows.append(Bar(shown(area.label), "", _limits(area), numbers, 0.0 if math.isnan(ap) else ap))
@@ -208,8 +214,7 @@ def by_iou(evaluation: Evaluation) -> dict[str, Any]:
     """AP at each IoU threshold, of each class and of their mean, ``None`` where undefined."""
     protocol = evaluation.protocol
     area = protocol.position_of_area(protocol.main_area)
-    cap = protocol.max_dets.index(100) if 100 in protocol.max_dets else -1
-    ap = evaluation.precision[:, :, :, area, cap].mean(axis=1)  # (T, K)
+    ap = evaluation.curves.ap[:, :, area, protocol.position_of_max_dets(protocol.main_max_dets)]  # (T, K)
     defined = ~np.isnan(ap)
     count = defined.sum(axis=1)
     mean = np.where(count > 0, np.where(defined, ap, 0).sum(axis=1) / np.maximum(count, 1), np.nan)
@@ -228,7 +233,7 @@ def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
         ("Protocol", shown(protocol.name)),
         ("IoU thresholds", ", ".join(f"{threshold:.4g}" for threshold in protocol.iou_thresholds)),
         ("Recalls", f"{len(protocol.recall_thresholds)}"),
-        ("Detections a class and image", ", ".join(map(str, protocol.max_dets))),
+        (_CAPS[protocol.cap_scope], ", ".join(map(str, protocol.max_dets))),
         ("Areas in square pixels", areas),
     ]
     if protocol.class_agnostic:

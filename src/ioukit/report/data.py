@@ -23,9 +23,8 @@ from ioukit.report._names import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ioukit.datasets import Categories, Detections, GroundTruth
-    from ioukit.evaluation import ErrorKinds, Evaluation, ScoreCurves
-    from ioukit.evaluation.summary import Measure
+    from ioukit.datasets import Categories
+    from ioukit.evaluation import ErrorKinds, Evaluation, MatchTable, Measure, ScoreCurves
 
 __all__ = ["InputFile", "ReportData", "input_paths", "report_data"]
 
@@ -56,8 +55,9 @@ class ReportData:
     lead: str
     """What it comes to."""
     headline: tuple[_numbers.Tile, ...]
-    coco: tuple[tuple[Measure, str, str], ...]
-    """Measure, IoU, value."""
+    protocol: str
+    measures: tuple[tuple[Measure, str, str, str, str], ...]
+    """Measure, IoU, area range, cap, value."""
     class_columns: tuple[str, ...]
     class_rows: tuple[tuple[str, list[_numbers.Cell]], ...]
     sizes: tuple[_numbers.Bar, ...]
@@ -99,44 +99,43 @@ def report_data(
     *,
     images: Path | None = None,
     title: str | None = None,
-    iou: float | None = None,
+    iou_threshold: float | None = None,
     score_threshold: float | None = None,
     worst: int = 24,
     created: datetime.datetime | None = None,
     threads: int | None = None,
 ) -> ReportData:
-    """Gather what a report shows; the arguments are those of :meth:`Evaluation.report`."""
+    """Gather what a report shows; the arguments are those of :func:`write_report`."""
     table, protocol = evaluation.matches, evaluation.protocol
     if worst < 0:
         raise ValueError(f"worst must not be negative, got {worst}")
     if score_threshold is not None and math.isnan(score_threshold):
         raise ValueError("score_threshold must be a number, got nan")
-    if iou is None:
-        iou = protocol.main_iou
     area = protocol.main_area
-    curves = score_curves(table, iou=iou, area=area)
+    curves = score_curves(table, iou_threshold=iou_threshold, area_range=area)
     best = curves.overall.best
     if score_threshold is None:
         # Where nothing is found every detection is shown: all of them are errors.
-        lowest = float(table.score.min()) if len(table) else 0.0
+        lowest = float(table.detections.score.min()) if len(table) else 0.0
         score_threshold = lowest if math.isnan(best.score) else best.score
-    point = _Point(curves.iou, area, score_threshold)
+    point = _Point(curves.iou_threshold, area, score_threshold)
 
     drawn, missing = _curves(evaluation, curves, point)
     errors: ErrorKinds | None = None
     notes = [printable(note) for note in evaluation.notes]
-    if evaluation.ground_truth is None or evaluation.detections is None:
-        reason = "The evaluation does not hold the boxes that it was made of, so this cannot be shown."
+    background = min(0.1, point.iou)
+    try:
+        near = evaluation.near_matches(background, threads=threads)
+    except ValueError:
+        reason = "The evaluation holds neither its data nor near pairs, so this cannot be shown."
         missing.update(matrix=reason, errors=reason, images=reason)
     else:
-        data = evaluation.ground_truth, evaluation.detections
-        more, missing_here, more_notes = _boxes(evaluation, *data, point, folder=images, worst=worst, threads=threads)
+        more, missing_here, more_notes = _boxes(evaluation, near, point, folder=images, worst=worst, threads=threads)
         drawn.update(more)
         missing.update(missing_here)
         notes += more_notes
-        background = min(0.1, point.iou)
         errors = error_kinds(
-            table, *data, iou_threshold=point.iou, area=area, background_threshold=background, threads=threads
+            near, iou_threshold=point.iou, area_range=area, background_threshold=background, threads=threads
         )
 
     columns, rows = _numbers.class_table(evaluation, curves)
@@ -151,10 +150,11 @@ def report_data(
         facts=tuple(_facts(evaluation, curves)),
         lead=_numbers.lead(evaluation, best, errors),
         headline=tuple(_numbers.headline(evaluation, curves, best)),
-        coco=tuple(_numbers.coco_rows(evaluation)),
+        protocol=shown(protocol.name),
+        measures=tuple(_numbers.measure_rows(evaluation)),
         class_columns=tuple(columns),
         class_rows=tuple(rows),
-        sizes=tuple(_numbers.size_rows(evaluation, iou=point.iou, score=point.score)),
+        sizes=tuple(_numbers.size_rows(evaluation, iou_threshold=point.iou, score_threshold=point.score)),
         errors=() if errors is None else tuple(_numbers.error_rows(errors)),
         error_ap="" if errors is None else _numbers.value_text(errors.ap),
         iou=f"{point.iou:.2f}",
@@ -197,8 +197,7 @@ def _curves(evaluation: Evaluation, curves: ScoreCurves, point: _Point) -> tuple
 
 def _boxes(
     evaluation: Evaluation,
-    ground_truth: GroundTruth,
-    detections: Detections,
+    near: MatchTable,
     point: _Point,
     *,
     folder: Path | None,
@@ -207,22 +206,14 @@ def _boxes(
 ) -> tuple[dict[str, Any], dict[str, str], list[str]]:
     """What the page draws of the matrix and of images, why it does not, and notes."""
     table = evaluation.matches
-    confusion = confusion_matrix(
-        ground_truth,
-        detections,
-        iou_threshold=point.iou,
-        score_threshold=point.score,
-        categories=table.category_ids.tolist(),
-        images=table.image_ids,
-        threads=threads,
-    )
+    confusion = confusion_matrix(near, iou_threshold=point.iou, score_threshold=point.score, threads=threads)
     cells = matrix_cells(confusion)
-    became = outcomes(table, ground_truth, detections, iou=point.iou, area=point.area, score_threshold=point.score)
-    gathered = pictures(table, ground_truth, detections, became, cells, folder=folder, worst=worst)
+    became = outcomes(table, iou_threshold=point.iou, area_range=point.area, score_threshold=point.score)
+    gathered = pictures(evaluation, became, cells, folder=folder, worst=worst)
     for cell in cells:
         cell["images"] = [[gathered.place[image], times] for image, times in cell["images"]]
     drawn = {
-        "names": _names(ground_truth.categories),
+        "names": _names(table.categories),
         "matrix": {"classes": _names(confusion.categories), "cells": cells} if cells else None,
         "images": gathered.images,
         "worst": gathered.worst,
@@ -230,7 +221,9 @@ def _boxes(
     missing = {}
     if not cells:
         missing["matrix"] = "There is neither an object nor a detection to count."
-    if not gathered.worst:
+    if evaluation.ground_truth is None:
+        missing["images"] = "The evaluation does not hold the boxes that it was made of, so images cannot be drawn."
+    elif not gathered.worst:
         missing["images"] = "No image has an error at this score." if len(table.image_ids) else "There is no image."
     return drawn, missing, gathered.notes
 

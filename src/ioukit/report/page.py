@@ -25,6 +25,6 @@ def report_page(data: ReportData) -> str:
         css=_html.style("report/report.css"),
         js=_html.program(*(f"report/{name}.js" for name in _SCRIPTS)),
         data=data.drawn,
-        needed_by="Evaluation.report",
+        needed_by="write_report",
         report=data,
     )

@@ -1,4 +1,4 @@
-"""The playground: two boxes to drag, every overlap of them, and suppression step by step, in one page."""
+"""The playground: one page with two boxes to drag, every overlap measure of them, and NMS step by step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["playground_page"]
 
 IMAGE_SIZE = (20, 14)
-"""Width and height of the picture in units; MPDIoU takes it for the image."""
+"""Width and height of the picture in units; for MPDIoU it is the size of the image."""
 
 TITLES = {
     "intersection": "Intersection",
@@ -35,13 +35,13 @@ TITLES = {
     "jaccard_distance": "Jaccard distance",
 }
 LOSSES = ("iou", "giou", "diou", "ciou", "eiou", "siou", "mpdiou", "alpha_iou", "inner_iou", "nwd")
-"""The overlaps of which `ioukit.losses` has 1 less."""
+"""The measures that have a loss, 1 minus the measure, in `ioukit.losses`."""
 
 _SCRIPTS = ("measures", "words", "drawing", "stage", "boxes", "nms")
 
 
 class Preset(NamedTuple):
-    """Two boxes, xyxy, and what they show."""
+    """Two boxes, xyxy, as an example of a situation."""
 
     title: str
     object: tuple[float, float, float, float]
@@ -49,7 +49,7 @@ class Preset(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """Detections, what suppression makes of which is worth a look."""
+    """Detections that show one property of NMS."""
 
     title: str
     boxes: tuple[tuple[float, float, float, float], ...]
@@ -66,7 +66,7 @@ PRESETS = (
     Preset("Contained", (3, 2, 17, 12), (6, 4, 11, 9)),
     Preset("IoU 0.2, in a row", (4, 4, 10, 10), (8, 4, 14, 10)),
     Preset("IoU 0.2, at a corner", (4, 3, 10, 9), (7, 5, 13, 11)),
-    Preset("Wide against tall", (4, 5, 16, 9), (8, 1, 12, 13)),
+    Preset("Wide and tall", (4, 5, 16, 9), (8, 1, 12, 13)),
     Preset("Without area", (5, 3, 15, 11), (9, 4, 9, 10)),
 )
 
@@ -84,42 +84,42 @@ SCENES = (
         ),
         (0.95, 0.88, 0.9, 0.75, 0.7, 0.6, 0.4),
         0.5,
-        "A detector sees most things several times. One box for each should stay.",
+        "A detector reports most objects several times. One box per object should stay.",
     ),
     Scene(
         "A chain",
         ((2, 4, 8, 10), (3.5, 4, 9.5, 10), (5, 4, 11, 10), (6.5, 4, 12.5, 10), (8, 4, 14, 10)),
         (0.9, 0.8, 0.7, 0.6, 0.5),
         0.5,
-        "B overlaps C enough to remove it, but B is gone when its turn would come: only boxes that stay remove others.",
+        "B overlaps C enough to remove it, but A has removed B before: only boxes that stay remove others.",
     ),
     Scene(
         "A crowd",
         ((4, 2, 10, 12), (5.2, 2.2, 11.2, 12.2), (12, 3, 17, 12), (12.3, 3.2, 17.2, 12.2)),
         (0.92, 0.9, 0.85, 0.5),
         0.6,
-        "A and B are two people, one behind the other. At 0.6 one of them is lost; from 0.65 on both stay.",
+        "A and B are two people, one behind the other. At a threshold of 0.6 one is lost; at 0.65 or more both stay.",
     ),
     Scene(
         "Ties",
         ((3, 4, 9, 10), (5, 4, 11, 10), (13, 3, 18, 8), (13, 3, 18, 8)),
         (0.8, 0.8, 0.7, 0.7),
         0.5,
-        "A and B overlap by exactly 0.5, which is not above 0.5. C and D are equal: the one that comes first stays.",
+        "A and B have an IoU of exactly 0.5, which is not above 0.5. C and D are equal: the first one stays.",
     ),
 )
 
 
 def playground_page() -> str:
-    """The playground as one HTML file, to be opened from a disk: it asks for nothing from any network.
+    """The playground as the text of one HTML file, which loads nothing from any network.
 
-    Two boxes move and change by mouse, touch and keyboard. Beside them stand the areas of their regions, every overlap
-    of ioukit's table with its formula, and arrows for the slopes of a chosen loss; below, `nms` goes step by step
-    through a handful of boxes. The page computes in float64 by the formulas of the library, with which it agrees
-    within 1e-9.
+    Two boxes are moved and resized by mouse, touch and keyboard. The page shows the areas of their regions, every
+    measure of ioukit's table with its formula, and arrows for the gradient of a chosen loss. Below, NMS goes step by
+    step through a few boxes. The page computes in float64 by the formulas of the library, and agrees with it within
+    1e-9.
 
     Returns:
-        The page, as UTF-8 is to hold it.
+        The page, to be written as UTF-8.
 
     Raises:
         ModuleNotFoundError: If Jinja2 is not installed.
@@ -155,7 +155,7 @@ def _as_data(variant: Variant) -> dict[str, Any]:
         "degenerate": variant.degenerate,
         "gradient": variant.gradient,
         "reference": variant.reference,
-        # Help is written for docstrings, where two backticks stand around code.
+        # The help is written for docstrings, with two backticks around code.
         "options": {name: re.sub("``", "", text) for name, text in variant.options.items()},
         "option_values": dict(variant.option_values),
         "has_loss": variant.name in LOSSES,

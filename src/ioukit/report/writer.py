@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ioukit._output import check_output, write_whole
 from ioukit.report.data import input_paths, report_data
 from ioukit.report.page import report_page
 
 if TYPE_CHECKING:
+    import datetime
+    import os
     from collections.abc import Iterable
 
     from ioukit.evaluation import Evaluation
@@ -36,10 +37,52 @@ def check_report(path: Path, inputs: Iterable[Path], images: Path | None) -> Non
 
 
 def write_report(
-    evaluation: Evaluation, path: str | os.PathLike[str], images: str | os.PathLike[str] | None = None, **options: Any
+    evaluation: Evaluation,
+    path: str | os.PathLike[str],
+    images: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    iou_threshold: float | None = None,
+    score_threshold: float | None = None,
+    worst: int = 24,
+    created: datetime.datetime | None = None,
+    threads: int | None = None,
 ) -> None:
-    """Write the report: see :meth:`Evaluation.report`, whose other options are those of `report_data`."""
+    """Write one HTML file that shows how good a detector is, where it fails, and on which images.
+
+    The file needs no server and no network. Needs the extra ``report``.
+
+    Args:
+        evaluation: What ``evaluate`` returns.
+        path: The file to write, whole or not at all.
+        images: Folder of the photographs, from which the worst images get thumbnails; outlines alone if ``None``.
+        title: The heading; the name of the file that the detections came from if ``None``.
+        iou_threshold: IoU threshold of curves, confusion matrix, errors and images, one of the protocol's; its main one
+            if ``None``: 0.5 if it has that, else its lowest.
+        score_threshold: Detections with this score or a higher one count in the matrix and on the images; the score
+            with the best F1 of all classes together if ``None``.
+        worst: How many images to show, most errors first.
+        created: The time that the report shows; now if ``None``.
+        threads: How many threads; all cores if ``None``.
+
+    Raises:
+        ValueError: If ``path`` is a folder, lies in none, or is a file that the evaluation was read from or one among
+            the images; if ``images`` is no folder, the protocol has no such IoU threshold, ``score_threshold`` is NaN
+            or ``worst`` is negative.
+        ModuleNotFoundError: If Jinja2, or for photographs Pillow, is not installed.
+        OSError: If the file cannot be written.
+    """
     target = Path(path)
     folder = None if images is None else Path(images)
     check_report(target, [source for _, source in input_paths(evaluation)], folder)
-    write_whole(target, report_page(report_data(evaluation, images=folder, **options)))
+    data = report_data(
+        evaluation,
+        images=folder,
+        title=title,
+        iou_threshold=iou_threshold,
+        score_threshold=score_threshold,
+        worst=worst,
+        created=created,
+        threads=threads,
+    )
+    write_whole(target, report_page(data))

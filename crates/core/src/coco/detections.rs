@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::fields::{Slot, box_problem, four, integer, real};
+use super::mistaken;
 use super::open::open;
 use super::{OnInvalid, Problem, ReadError};
 use crate::json::{Cursor, Records, Stream, SyntaxError};
@@ -19,13 +20,15 @@ pub struct Detections {
     pub image_ids: Vec<i64>,
     /// The category of each.
     pub category_ids: Vec<i64>,
-    /// `[x, y, width, height]` as the file has it.
+    /// `[x, y, width, height]` as the file has it; NaN where a record has a segmentation instead.
     pub boxes: Vec<[f64; 4]>,
     /// The confidence of each.
     pub scores: Vec<f64>,
     /// First byte and byte behind the value of `segmentation`, the same twice where there is none; empty if no record
     /// has one.
     pub segmentations: Vec<[u64; 2]>,
+    /// Rows without a box, if the first record of the file has a segmentation instead of one.
+    pub without_box: Vec<usize>,
     /// Records left out.
     pub dropped: usize,
 }
@@ -36,6 +39,7 @@ impl Detections {
             self.segmentations.resize(self.scores.len(), [0, 0]);
             other.segmentations.resize(other.scores.len(), [0, 0]);
         }
+        self.without_box.extend(other.without_box.drain(..).map(|row| row + self.scores.len()));
         self.image_ids.append(&mut other.image_ids);
         self.category_ids.append(&mut other.category_ids);
         self.boxes.append(&mut other.boxes);
@@ -45,13 +49,37 @@ impl Detections {
     }
 }
 
+impl Detections {
+    /// Leaves out the rows without a box.
+    fn drop_without_box(&mut self) {
+        let mut keep = vec![true; self.scores.len()];
+        let rows = std::mem::take(&mut self.without_box);
+        rows.iter().for_each(|&row| keep[row] = false);
+        self.dropped += rows.len();
+        retain(&mut self.image_ids, &keep);
+        retain(&mut self.category_ids, &keep);
+        retain(&mut self.boxes, &keep);
+        retain(&mut self.scores, &keep);
+        retain(&mut self.segmentations, &keep);
+    }
+}
+
+fn retain<T>(column: &mut Vec<T>, keep: &[bool]) {
+    let mut keep = keep.iter();
+    column.retain(|_| keep.next().is_none_or(|&keep| keep));
+}
+
 /// The records read, and the first of them that is invalid.
 struct Piece {
     on_invalid: OnInvalid,
     columns: Detections,
     records: usize,
     problem: Option<Problem>,
+    /// The first record that has a segmentation instead of a box.
+    first_without_box: Option<usize>,
 }
+
+const BOX: (&str, &str) = ("bbox", "4 numbers [x, y, width, height]");
 
 impl Records for Piece {
     #[inline]
@@ -84,12 +112,19 @@ impl Records for Piece {
             if !is_object {
                 return Err(("", "an object", "another value".into()));
             }
-            let values = values.get().map_err(|found| ("bbox", "4 numbers [x, y, width, height]", found))?;
-            if let (Some((expected, found)), false) = (box_problem(&values), self.on_invalid == OnInvalid::Pycocotools)
+            let without_box = segmentation[1] > 0 && values.is_none();
+            let values = match values.get() {
+                _ if without_box => [f64::NAN; 4],
+                Ok(values) => values,
+                Err(found) => return Err((BOX.0, BOX.1, found)),
+            };
+            if let (Some((expected, found)), false) =
+                (box_problem(&values), without_box || self.on_invalid == OnInvalid::Pycocotools)
             {
-                return Err(("bbox", expected, found));
+                return Err((BOX.0, expected, found));
             }
             Ok((
+                without_box,
                 image_id.get().map_err(|found| ("image_id", "an integer", found))?,
                 category_id.get().map_err(|found| ("category_id", "an integer", found))?,
                 values,
@@ -97,8 +132,12 @@ impl Records for Piece {
             ))
         };
         match row() {
-            Ok((image_id, category_id, values, score)) => {
+            Ok((without_box, image_id, category_id, values, score)) => {
                 let columns = &mut self.columns;
+                if without_box {
+                    columns.without_box.push(columns.image_ids.len());
+                    self.first_without_box.get_or_insert(record);
+                }
                 if segmentation[1] > 0 && columns.segmentations.is_empty() {
                     columns.segmentations.resize(columns.image_ids.len(), [0, 0]);
                 }
@@ -122,6 +161,9 @@ impl Records for Piece {
         if let Some(problem) = other.problem.take() {
             self.problem.get_or_insert(Problem { record: self.records + problem.record, ..problem });
         }
+        if let Some(record) = other.first_without_box.take() {
+            self.first_without_box.get_or_insert(self.records + record);
+        }
         self.records += std::mem::take(&mut other.records);
         self.columns.append(&mut other.columns);
     }
@@ -138,22 +180,31 @@ fn read(path: &Path, on_invalid: OnInvalid) -> Result<Detections, ReadError> {
     let syntax = |error| ReadError::syntax(error, ARRAY);
     match stream.peek().map_err(syntax)? {
         Some(b'{') => {
-            return Err(ReadError::Invalid(
-                "expected an array of detections, found an object (a ground truth? are the two files swapped?)".into(),
-            ));
+            let found = mistaken::object(&source);
+            return Err(ReadError::Invalid(format!("expected an array of detections, found {found}")));
         }
         Some(b'[') => {}
         _ => return Err(ReadError::Invalid("expected an array of detections, found something else".into())),
     }
-    let new = || Piece { on_invalid, columns: Detections::default(), records: 0, problem: None };
+    let new = || Piece { on_invalid, columns: Detections::default(), records: 0, problem: None, first_without_box: None };
     let piece = stream.array(new).map_err(syntax)?;
     if stream.peek().map_err(syntax)?.is_some() {
         return Err(ReadError::Invalid(
             "expected the end of the file behind the array of detections, found more".into(),
         ));
     }
-    match piece.problem {
+    let Piece { mut columns, mut problem, first_without_box, .. } = piece;
+    // As pycocotools has it, the first record decides whether the file holds boxes, or masks alone.
+    if let Some(record) = first_without_box.filter(|&record| record > 0) {
+        let lacking = Problem { array: ARRAY, record, field: BOX.0, expected: BOX.1, found: "no such key".into() };
+        problem = match problem {
+            Some(earlier) if earlier.record < record => Some(earlier),
+            _ => Some(lacking),
+        };
+        columns.drop_without_box();
+    }
+    match problem {
         Some(problem) if on_invalid != OnInvalid::Drop => Err(problem.into()),
-        _ => Ok(piece.columns),
+        _ => Ok(columns),
     }
 }

@@ -6,6 +6,9 @@ use crate::json::{Cursor, Scalar, SyntaxError};
 /// sums of areas far from overflow.
 const MAX_COORDINATE: f64 = 9_007_199_254_740_992.0;
 
+/// What is found in an empty array of numbers.
+const NO_NUMBERS: &str = "0 numbers";
+
 /// A member that may be absent or of the wrong kind. Which one is decided when the record is complete: of a member that
 /// is there twice the last one counts.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +26,15 @@ impl<T> Slot<T> {
             Self::Is(value) => Ok(value),
             Self::Wrong(found) => Err(found),
             Self::Missing => Err("no such key".into()),
+        }
+    }
+
+    /// Whether the member is absent, or an empty array.
+    pub fn is_none(&self) -> bool {
+        match self {
+            Self::Missing => true,
+            Self::Wrong(found) => found == NO_NUMBERS,
+            Self::Is(_) => false,
         }
     }
 
@@ -107,6 +119,7 @@ pub(super) fn four(cursor: &mut Cursor<'_>) -> Result2<[f64; 4]> {
     Ok(match wrong {
         Some((position, found)) => Slot::Wrong(format!("{found} at position {position}")),
         None if count == 4 => Slot::Is(values),
+        None if count == 0 => Slot::Wrong(NO_NUMBERS.into()),
         None => Slot::Wrong(format!("{count} number{}", if count == 1 { "" } else { "s" })),
     })
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::fields::{Slot, box_problem, flag, four, integer, real, text};
+use super::mistaken;
 use super::open::open;
 use super::{OnInvalid, Problem, ReadError};
 use crate::json::{Cursor, Records, Stream, SyntaxError};
@@ -279,11 +280,10 @@ fn read(path: &Path, on_invalid: OnInvalid) -> Result<GroundTruth, ReadError> {
     let syntax = |error| ReadError::syntax(error, "");
     match stream.peek().map_err(syntax)? {
         Some(b'[') => {
-            return Err(ReadError::Invalid(
-                "expected an object with images, categories and annotations, found an array (detections? are the two \
-                 files swapped?)"
-                    .into(),
-            ));
+            return Err(ReadError::Invalid(format!(
+                "expected an object with images, categories and annotations, found {}",
+                mistaken::array(&source)
+            )));
         }
         Some(b'{') => {}
         _ => return Err(ReadError::Invalid("expected an object with images, categories and annotations".into())),
@@ -301,7 +301,11 @@ fn read(path: &Path, on_invalid: OnInvalid) -> Result<GroundTruth, ReadError> {
         more = stream.step(|cursor| cursor.more(b'}')).map_err(syntax)?;
     }
     if stream.peek().map_err(syntax)?.is_some() {
-        return Err(ReadError::Invalid("expected the end of the file behind the object, found more".into()));
+        return Err(ReadError::Invalid(
+            "expected the end of the file behind the object, found more (a JSON Lines file holds one object per line; \
+             COCO's files hold one object)"
+                .into(),
+        ));
     }
     // The last of several arrays of the same name counts, and only its problems do.
     let mut dropped = 0;

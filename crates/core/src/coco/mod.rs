@@ -1,13 +1,15 @@
 //! COCO files read straight into columns, and the checks that make a data set of them.
 //!
-//! `fields` reads one member of a record, `detections` and `ground_truth` whole files, `references` compares ids across
-//! records. Messages name record and field; the caller knows the file and puts its name in front.
+//! `fields` reads one member of a record, `detections` and `ground_truth` whole files, `segmentations` the masks of such a
+//! file, `references` compares ids across records. Messages name record and field; the caller knows the file and puts its name in front.
 
 mod detections;
 mod fields;
 mod ground_truth;
+mod mistaken;
 mod open;
 mod references;
+mod segmentations;
 
 use std::fmt;
 
@@ -16,6 +18,7 @@ pub use fields::box_problem;
 pub use ground_truth::{Annotations, Categories, GroundTruth, Images, Names, read_ground_truth};
 pub use open::read_text;
 pub use references::{IdIndex, known_rows, settle_annotations, unique_rows};
+pub use segmentations::{Segmentations, read_masks};
 
 use crate::json::StreamError;
 

@@ -4,12 +4,12 @@ use rayon::prelude::*;
 
 use super::score::falling;
 
-/// The outcome of every detection, by image, category and falling score, as `Matches` has them.
+/// The outcome of every detection, by image, category and falling score, as a match table has them.
 #[derive(Clone, Copy)]
 pub struct Outcomes<'a> {
     /// The category of each row.
     pub category: &'a [u32],
-    /// Place among the detections of the category on the image, best first.
+    /// The place of each row within the scope of the cap, best first.
     pub rank: &'a [u32],
     /// Scores.
     pub score: &'a [f64],
@@ -17,12 +17,27 @@ pub struct Outcomes<'a> {
     pub matched: &'a [u8],
     /// For each row and area range, the thresholds at which it does not count.
     pub ignored: &'a [u8],
-    /// For each category and area range, how many annotations there are to find.
-    pub ground_truth_count: &'a [u64],
+    /// For each category and area range, how many objects there are to find.
+    pub object_count: &'a [u64],
     /// How many area ranges there are.
     pub ranges: usize,
     /// How many thresholds there are.
     pub thresholds: usize,
+}
+
+/// How curves are drawn.
+#[derive(Clone, Copy)]
+pub struct Drawing<'a> {
+    /// The recalls at which precision is read off, in rising order.
+    pub recall_thresholds: &'a [f64],
+    /// Caps on the rank of the detections, in rising order.
+    pub caps: &'a [u32],
+    /// Whether caps count the detections of a category on all images, best first, instead of the ranks of the rows.
+    pub caps_over_all_images: bool,
+    /// Whether precision is `tp / (tp + fp)`, instead of `tp / (tp + fp + 2**-52)` as in pycocotools.
+    pub plain_precision: bool,
+    /// Whether the area under each curve is computed.
+    pub area: bool,
 }
 
 /// Curves for every category, area range, cap and threshold, in this order; NaN where there is nothing to find.
@@ -34,29 +49,35 @@ pub struct Curves {
     pub scores: Vec<f64>,
     /// The recall after the last detection.
     pub recall: Vec<f64>,
+    /// The area under the curve of the best precision at each recall or beyond; empty if not asked for.
+    pub area: Vec<f64>,
 }
 
-/// Draws every curve; `caps` limit the detections of a category on an image, both lists rising (cocoeval 349 to 411).
-pub fn accumulate(outcomes: Outcomes<'_>, recall_thresholds: &[f64], caps: &[u32]) -> Curves {
-    let categories = outcomes.ground_truth_count.len().checked_div(outcomes.ranges).unwrap_or(0);
-    let curves = outcomes.ranges * caps.len() * outcomes.thresholds;
-    let points = curves * recall_thresholds.len();
+/// Draws every curve (cocoeval 349 to 411).
+pub fn accumulate(outcomes: Outcomes<'_>, drawing: Drawing<'_>) -> Curves {
+    let categories = outcomes.object_count.len().checked_div(outcomes.ranges).unwrap_or(0);
+    let curves = outcomes.ranges * drawing.caps.len() * outcomes.thresholds;
+    let points = curves * drawing.recall_thresholds.len();
     // Memory that is 0 from the start: most curves end before recall 1, and what they leave is never touched.
     let mut all = Curves {
         precision: vec![0.0; categories * points],
         scores: vec![0.0; categories * points],
         recall: vec![0.0; categories * curves],
+        area: vec![0.0; if drawing.area { categories * curves } else { 0 }],
     };
     let rows = rows_by_category(outcomes, categories);
+    // As many empty parts as categories, where there is no area.
+    let mut areas: Vec<&mut [f64]> = all.area.chunks_mut(curves).collect();
+    areas.resize_with(categories, Default::default);
     rows.into_par_iter()
         .zip(all.precision.par_chunks_mut(points))
         .zip(all.scores.par_chunks_mut(points))
         .zip(all.recall.par_chunks_mut(curves))
+        .zip(areas)
         .enumerate()
-        .for_each_init(Scratch::default, |scratch, (category, (((rows, precision), scores), recall))| {
-            let counts = &outcomes.ground_truth_count[category * outcomes.ranges..(category + 1) * outcomes.ranges];
-            let out = Out { precision, scores, recall };
-            draw(outcomes, rows, counts, recall_thresholds, caps, out, scratch);
+        .for_each_init(Scratch::default, |scratch, (category, ((((rows, precision), scores), recall), area))| {
+            let counts = &outcomes.object_count[category * outcomes.ranges..(category + 1) * outcomes.ranges];
+            draw(outcomes, rows, counts, drawing, Out { precision, scores, recall, area }, scratch);
         });
     all
 }
@@ -97,6 +118,7 @@ struct Out<'a> {
     precision: &'a mut [f64],
     scores: &'a mut [f64],
     recall: &'a mut [f64],
+    area: &'a mut [f64],
 }
 
 /// The true positives of one curve, and the sums on the way to them.
@@ -125,12 +147,14 @@ fn draw(
     outcomes: Outcomes<'_>,
     mut rows: Vec<Row>,
     counts: &[u64],
-    recall_thresholds: &[f64],
-    caps: &[u32],
+    drawing: Drawing<'_>,
     out: Out<'_>,
     scratch: &mut Scratch,
 ) {
     let Outcomes { ranges, thresholds, .. } = outcomes;
+    let Drawing { recall_thresholds, caps, .. } = drawing;
+    // The order of the sum matters to the last bit (cocoeval 384).
+    let epsilon = if drawing.plain_precision { 0.0 } else { f64::EPSILON };
     // Equal scores keep the order of image and rank.
     rows.sort_unstable();
     let Scratch { curves, seen, needed } = scratch;
@@ -144,9 +168,10 @@ fn draw(
     seen.clear();
     seen.resize(ranges * caps.len() * blocks, 0);
     let bytes = thresholds.div_ceil(8);
-    for &detection in &rows {
+    for (place, &detection) in (0..).zip(&rows) {
         let row = detection.row();
-        let first_cap = caps.partition_point(|&cap| cap <= detection.rank());
+        let rank = if drawing.caps_over_all_images { place } else { detection.rank() };
+        let first_cap = caps.partition_point(|&cap| cap <= rank);
         for range in 0..ranges {
             let sets = (row * ranges + range) * bytes;
             for block in 0..blocks {
@@ -167,8 +192,7 @@ fn draw(
                         let curve = &mut curves[bit];
                         let true_positives = (curve.precision.len() + 1) as f64;
                         let false_positives = f64::from(*seen - curve.ignored) - true_positives;
-                        // The order of the sum matters to the last bit (cocoeval 384).
-                        curve.precision.push(true_positives / (false_positives + true_positives + f64::EPSILON));
+                        curve.precision.push(true_positives / (false_positives + true_positives + epsilon));
                         curve.score.push(outcomes.score[row]);
                     }
                 }
@@ -182,6 +206,9 @@ fn draw(
             out.recall[of_range.clone()].fill(f64::NAN);
             out.precision[of_range.start * size..of_range.end * size].fill(f64::NAN);
             out.scores[of_range.start * size..of_range.end * size].fill(f64::NAN);
+            if drawing.area {
+                out.area[of_range].fill(f64::NAN);
+            }
             continue;
         }
         let count = count as f64;
@@ -200,6 +227,9 @@ fn draw(
             for at in (1..precision.len()).rev() {
                 precision[at - 1] = precision[at - 1].max(precision[at]);
             }
+            if drawing.area {
+                out.area[index] = area_under(precision, count);
+            }
             for (point, &needed) in (index * size..).zip(needed.iter()) {
                 // A recall of 0 is reached by the best detection of all, which may be a false positive or ignored.
                 if needed == 0 {
@@ -214,6 +244,20 @@ fn draw(
             }
         }
     }
+}
+
+/// The area under the steps of a curve that rises in recall by one object at each true positive.
+///
+/// The order of the sum is that of the recalls, as in `voc_ap` of py-faster-rcnn.
+fn area_under(precision: &[f64], count: f64) -> f64 {
+    let mut before = 0.0;
+    let steps = precision.iter().enumerate().map(|(at, precision)| {
+        let recall = (at + 1) as f64 / count;
+        let step = (recall - before) * precision;
+        before = recall;
+        step
+    });
+    steps.sum()
 }
 
 /// A set of at most 64 thresholds as a number.
@@ -258,14 +302,29 @@ mod tests {
             score: &[0.9, 0.8, 0.7],
             matched: &[1, 0, 1],
             ignored: &[0, 0, 0],
-            ground_truth_count: &[2],
+            object_count: &[2],
             ranges: 1,
             thresholds: 1,
         };
-        let curves = accumulate(outcomes, &[0.0, 0.5, 0.75, 1.0], &[1, 2]);
+        let recalls = [0.0, 0.5, 0.75, 1.0];
+        let mut drawing = Drawing {
+            recall_thresholds: &recalls,
+            caps: &[1, 2],
+            caps_over_all_images: false,
+            plain_precision: false,
+            area: false,
+        };
+        let curves = accumulate(outcomes, drawing);
+        assert_eq!(curves.area, []);
         assert_eq!(curves.recall, [0.5, 1.0]);
         let (first, last) = (1.0 / (1.0 + f64::EPSILON), 2.0 / 3.0);
         assert_eq!(curves.precision, [first, first, 0.0, 0.0, first, first, last, last]);
         assert_eq!(curves.scores, [0.9, 0.9, 0.0, 0.0, 0.9, 0.9, 0.7, 0.7]);
+        (drawing.caps_over_all_images, drawing.plain_precision, drawing.area) = (true, true, true);
+        let curves = accumulate(outcomes, drawing);
+        assert_eq!(curves.recall, [0.5, 0.5], "the third detection is beyond a cap of two");
+        assert_eq!(curves.precision, [1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]);
+        drawing.caps = &[3];
+        assert_eq!(accumulate(outcomes, drawing).area, [0.5 + 0.5 * (2.0 / 3.0)]);
     }
 }

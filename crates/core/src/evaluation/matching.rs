@@ -1,325 +1,366 @@
-//! Which detection found which object, at every IoU threshold and for every range of areas at once.
+//! Which detection matches which object, at every threshold and for every range of areas at once.
 
 use std::ops::{ControlFlow, Range};
 
-use super::by_image::{ByImage, NOWHERE};
+use super::regions::Regions;
+use super::rules::{CapScope, Choice, Rules, outside};
+use super::scene::{ByImage, NOWHERE, Scene, flag};
 use super::score::falling;
 use crate::threads::in_order;
 
-/// Ground truth and detections as columns, images and categories as positions (`u32::MAX` where a row takes no part).
-#[derive(Clone, Copy)]
-pub struct Scene<'a> {
-    /// How many categories there are.
-    pub categories: usize,
-    /// How many images there are, in the order in which ties of score are broken.
-    pub images: usize,
-    /// The category of each annotation.
-    pub gt_category: &'a [u32],
-    /// The image of each annotation.
-    pub gt_image: &'a [u32],
-    /// `[x, y, width, height]` of each annotation.
-    pub gt_box: &'a [[f64; 4]],
-    /// The area of each annotation, which need not be that of its box.
-    pub gt_area: &'a [f64],
-    /// Whether each annotation marks a crowd.
-    pub gt_crowd: &'a [bool],
-    /// Annotations whose match counts for nothing, as pycocotools treats those with id 0; empty if there are none.
-    pub gt_void: &'a [bool],
-    /// The category of each detection.
-    pub dt_category: &'a [u32],
-    /// The image of each detection.
-    pub dt_image: &'a [u32],
-    /// `[x, y, width, height]` of each detection.
-    pub dt_box: &'a [[f64; 4]],
-    /// The score of each detection.
-    pub dt_score: &'a [f64],
-}
-
-/// What the protocol asks for.
-#[derive(Clone, Copy)]
-pub struct Settings<'a> {
-    /// IoU from which a detection can match, rising.
-    pub iou_thresholds: &'a [f64],
-    /// Lowest and highest area of each range, both within.
-    pub areas: &'a [[f64; 2]],
-    /// How many detections of one category count on one image.
-    pub max_detections: usize,
-    /// Whether all categories count as one.
-    pub class_agnostic: bool,
-}
-
-/// One row a detection that counts, by image, category and falling score.
+/// The columns of a match table.
 ///
-/// A set of thresholds is `threshold_bytes` bytes, threshold `t` in bit `t % 8` of byte `t / 8`.
+/// Rows of detections are sorted by image, category and falling score; rows of objects by image and category, then in
+/// the order of the scene. A set of thresholds is [`Rules::bytes`] bytes, threshold `t` in bit `t % 8` of byte `t / 8`;
+/// a set of area ranges likewise.
 #[derive(Debug, Default, PartialEq)]
 pub struct Matches {
-    /// Bytes of a set of thresholds.
-    pub threshold_bytes: usize,
-    /// The category of each row.
-    pub category: Vec<u32>,
-    /// The image of each row.
-    pub image: Vec<u32>,
-    /// Its place among the detections of its category on its image, best first.
-    pub rank: Vec<u32>,
-    /// The detection that the row stands for.
-    pub detection: Vec<u32>,
-    /// Its score.
-    pub score: Vec<f64>,
-    /// For each row and area range, the thresholds at which it has a match.
-    pub matched: Vec<u8>,
-    /// For each row and area range, the thresholds at which it counts neither for nor against.
-    pub ignored: Vec<u8>,
-    /// For each pair that matches somewhere: its row.
-    pub pair_row: Vec<u32>,
-    /// The annotation that the row matches.
-    pub pair_ground_truth: Vec<u32>,
-    /// Their IoU; over the area of the detection where the annotation marks a crowd.
-    pub pair_iou: Vec<f64>,
-    /// For each pair and area range, the thresholds at which it matches.
+    /// One row per detection that counts.
+    pub detections: DetectionRows,
+    /// One row per object.
+    pub objects: ObjectRows,
+    /// One row per pair that matches at some threshold in some range.
+    pub pairs: PairRows,
+    /// For each of these pairs and each range, the thresholds at which it matches.
     pub pair_matched: Vec<u8>,
-    /// For each category and area range, how many annotations there are to find.
-    pub ground_truth_count: Vec<u64>,
+    /// One row per pair with at least the overlap asked for, of whatever categories.
+    pub near: PairRows,
+    /// For each image, how many detections it has, those beyond the cap too.
+    pub image_detections: Vec<i64>,
 }
 
-/// Matches every detection as pycocotools does.
-pub fn match_detections(scene: Scene<'_>, settings: Settings<'_>) -> Matches {
-    let (ground_truth, detections) =
-        rayon::join(|| ByImage::new(scene.gt_image, scene.images), || ByImage::new(scene.dt_image, scene.images));
-    let matcher = Matcher::new(scene, settings, &ground_truth, &detections);
+/// Detections.
+#[derive(Debug, Default, PartialEq)]
+pub struct DetectionRows {
+    /// The category of each.
+    pub category: Vec<u32>,
+    /// The image of each.
+    pub image: Vec<u32>,
+    /// The place of each within the scope of the cap, best first.
+    pub rank: Vec<u32>,
+    /// The row of each in the scene.
+    pub row: Vec<u32>,
+    /// The score of each.
+    pub score: Vec<f64>,
+    /// For each detection and range, the thresholds at which it has a match.
+    pub matched: Vec<u8>,
+    /// For each detection and range, the thresholds at which it counts neither for nor against.
+    pub ignored: Vec<u8>,
+}
+
+/// Objects.
+#[derive(Debug, Default, PartialEq)]
+pub struct ObjectRows {
+    /// The category of each.
+    pub category: Vec<u32>,
+    /// The image of each.
+    pub image: Vec<u32>,
+    /// The row of each in the scene.
+    pub row: Vec<u32>,
+    /// For each object, the ranges that ignore it.
+    pub ignored: Vec<u8>,
+}
+
+/// Pairs of a detection and an object, by their rows in the table.
+#[derive(Debug, Default, PartialEq)]
+pub struct PairRows {
+    /// The detection of each.
+    pub detection: Vec<u32>,
+    /// The object of each.
+    pub object: Vec<u32>,
+    /// The overlap of each.
+    pub overlap: Vec<f64>,
+}
+
+impl PairRows {
+    fn push(&mut self, detection: u32, object: u32, overlap: f64) {
+        self.detection.push(detection);
+        self.object.push(object);
+        self.overlap.push(overlap);
+    }
+
+    /// Moves all pairs of `other` to the end, whose rows begin so much later.
+    fn append(&mut self, other: &mut Self, detections: u32, objects: u32) {
+        self.detection.extend(other.detection.drain(..).map(|row| row + detections));
+        self.object.extend(other.object.drain(..).map(|row| row + objects));
+        self.overlap.append(&mut other.overlap);
+    }
+}
+
+impl Matches {
+    /// Moves all rows of `other`, whose images follow, to the end.
+    fn append(&mut self, other: &mut Self) {
+        let (detections, objects) = (self.detections.row.len() as u32, self.objects.row.len() as u32);
+        self.detections.category.append(&mut other.detections.category);
+        self.detections.image.append(&mut other.detections.image);
+        self.detections.rank.append(&mut other.detections.rank);
+        self.detections.row.append(&mut other.detections.row);
+        self.detections.score.append(&mut other.detections.score);
+        self.detections.matched.append(&mut other.detections.matched);
+        self.detections.ignored.append(&mut other.detections.ignored);
+        self.objects.category.append(&mut other.objects.category);
+        self.objects.image.append(&mut other.objects.image);
+        self.objects.row.append(&mut other.objects.row);
+        self.objects.ignored.append(&mut other.objects.ignored);
+        self.pairs.append(&mut other.pairs, detections, objects);
+        self.pair_matched.append(&mut other.pair_matched);
+        self.near.append(&mut other.near, detections, objects);
+        self.image_detections.append(&mut other.image_detections);
+    }
+}
+
+/// Matches the detections of a scene to its objects.
+pub fn match_detections<R: Regions>(scene: Scene<'_>, regions: &R, rules: Rules<'_>) -> Matches {
+    let (objects, detections) = rayon::join(
+        || ByImage::new(scene.objects.image, scene.images),
+        || ByImage::new(scene.detections.image, scene.images),
+    );
+    let matcher = Matcher::new(scene, regions, rules, &objects, &detections);
     // Runs of images with about the same number of detections, more of them than threads.
-    let share = (scene.dt_image.len() / 64).max(1024);
+    let share = (scene.detections.image.len() / 64).max(1024);
     let mut runs = Vec::new();
     let (mut start, mut rows) = (0, 0);
     for image in 0..scene.images {
-        rows += detections.count(image) + ground_truth.count(image);
+        rows += detections.count(image) + objects.count(image);
         if rows >= share || image + 1 == scene.images {
             runs.push(start..image + 1);
             (start, rows) = (image + 1, 0);
         }
     }
     let mut all = Matches::default();
-    let produce = |scratch: &mut Scratch, run: usize| matcher.run(runs[run].clone(), scratch);
+    let produce = |scratch: &mut Scratch<R>, run: usize| matcher.run(runs[run].clone(), scratch);
     in_order(runs.len(), Scratch::default, produce, |mut part| {
         all.append(&mut part);
         ControlFlow::Continue(())
     });
-    all.threshold_bytes = matcher.bytes;
-    all.ground_truth_count = count_ground_truth(scene, settings);
     all
 }
 
-impl Matches {
-    /// Moves all rows of `other`, which follow these, to the end.
-    fn append(&mut self, other: &mut Self) {
-        let shift = self.category.len() as u32;
-        self.category.append(&mut other.category);
-        self.image.append(&mut other.image);
-        self.rank.append(&mut other.rank);
-        self.detection.append(&mut other.detection);
-        self.score.append(&mut other.score);
-        self.matched.append(&mut other.matched);
-        self.ignored.append(&mut other.ignored);
-        self.pair_row.extend(other.pair_row.drain(..).map(|row| row + shift));
-        self.pair_ground_truth.append(&mut other.pair_ground_truth);
-        self.pair_iou.append(&mut other.pair_iou);
-        self.pair_matched.append(&mut other.pair_matched);
-    }
-}
-
-/// Whether an area lies outside a range; both ends belong to it (cocoeval 251, 300).
-fn outside(area: f64, range: [f64; 2]) -> bool {
-    area < range[0] || area > range[1]
-}
-
-fn count_ground_truth(scene: Scene<'_>, settings: Settings<'_>) -> Vec<u64> {
-    let ranges = settings.areas.len();
-    let categories = if settings.class_agnostic { 1 } else { scene.categories };
-    let mut counts = vec![0; categories * ranges];
-    for row in 0..scene.gt_category.len() {
-        let (category, image) = (scene.gt_category[row], scene.gt_image[row]);
-        if category == NOWHERE || image == NOWHERE || scene.gt_crowd[row] {
-            continue;
-        }
-        let category = if settings.class_agnostic { 0 } else { category };
-        for (range, &limits) in settings.areas.iter().enumerate() {
-            counts[category as usize * ranges + range] += u64::from(!outside(scene.gt_area[row], limits));
-        }
-    }
-    counts
-}
-
-/// A box by its sides, with the sums and the product that pycocotools' `bbIou` forms again and again.
-#[derive(Clone, Copy)]
-struct Sides {
-    left: f64,
-    top: f64,
-    right: f64,
-    bottom: f64,
-    area: f64,
-}
-
-impl Sides {
-    fn new(&[x, y, width, height]: &[f64; 4]) -> Self {
-        Self { left: x, top: y, right: width + x, bottom: height + y, area: width * height }
-    }
-
-    /// The intersection with an annotation, and their union: the area of the detection alone if it marks a crowd.
-    #[inline(always)]
-    fn overlap(&self, annotation: &Self, crowd: bool) -> (f64, f64) {
-        let width = self.right.min(annotation.right) - self.left.max(annotation.left);
-        let height = self.bottom.min(annotation.bottom) - self.top.max(annotation.top);
-        let intersection = width.max(0.0) * height.max(0.0);
-        (intersection, if crowd { self.area } else { self.area + annotation.area - intersection })
-    }
-}
-
-/// A detection and an annotation that overlap enough to match at some threshold.
+/// A detection and an object that overlap enough to match at some threshold.
 #[derive(Clone, Copy)]
 struct Candidate {
-    annotation: usize,
-    iou: f64,
+    /// Position in the group.
+    object: usize,
+    overlap: f64,
     /// How many thresholds their overlap meets.
     level: usize,
 }
 
-struct Matcher<'a> {
+struct Matcher<'a, R> {
     scene: Scene<'a>,
-    settings: Settings<'a>,
-    ground_truth: &'a ByImage,
+    regions: &'a R,
+    rules: Rules<'a>,
+    objects: &'a ByImage,
     detections: &'a ByImage,
-    /// Bytes of a set of thresholds.
-    bytes: usize,
     /// The set of all thresholds.
     full: Vec<u8>,
-    /// IoU surely below which no pair can match at any threshold.
-    almost_lowest: f64,
 }
 
-impl<'a> Matcher<'a> {
-    fn new(scene: Scene<'a>, settings: Settings<'a>, ground_truth: &'a ByImage, detections: &'a ByImage) -> Self {
-        let count = settings.iou_thresholds.len();
-        let bytes = count.div_ceil(8);
-        let full = (0..bytes).map(|byte| 0xFF >> (8 - (count - byte * 8).min(8))).collect();
-        // Lower by far more than the rounding of a product.
-        let almost_lowest = settings.iou_thresholds.iter().copied().fold(NEARLY_ONE, f64::min) * (1.0 - 1e-9);
-        Self { scene, settings, ground_truth, detections, bytes, full, almost_lowest }
+/// The detections of one category on one image, or of all categories where these count as one; and the objects.
+#[derive(Clone, Copy)]
+struct Group<'s> {
+    /// Rows of the objects in the scene.
+    objects: &'s [u32],
+    /// The row of the first object in the table; the others follow.
+    first_object: usize,
+    /// Rows of the detections in the scene, best first.
+    detections: &'s [u32],
+    /// The row of the first detection in the table; the others follow.
+    first_detection: usize,
+}
+
+impl<'a, R: Regions> Matcher<'a, R> {
+    fn new(
+        scene: Scene<'a>,
+        regions: &'a R,
+        rules: Rules<'a>,
+        objects: &'a ByImage,
+        detections: &'a ByImage,
+    ) -> Self {
+        let count = rules.thresholds.len();
+        let full = (0..rules.bytes()).map(|byte| 0xFF >> (8 - (count - byte * 8).min(8))).collect();
+        Self { scene, regions, rules, objects, detections, full }
     }
 
-    fn run(&self, images: Range<usize>, scratch: &mut Scratch) -> Matches {
-        let scene = self.scene;
+    fn run(&self, images: Range<usize>, scratch: &mut Scratch<R>) -> Matches {
         let mut matches = Matches::default();
-        let (mut gt_rows, mut sorted, mut dt_rows) = (Vec::new(), Vec::new(), Vec::new());
-        let gt_category = |row: u32| scene.gt_category[row as usize];
-        // By category, then falling score, then position in the file, as one number (cocoeval 254). As one category, the
-        // detections still come category by category where scores are equal (cocoeval 169).
-        let key = |row: u32| {
-            let (category, score) = (scene.dt_category[row as usize], falling(scene.dt_score[row as usize]));
-            let (category, score, row) = (u128::from(category), u128::from(score), u128::from(row));
-            if self.settings.class_agnostic {
-                score << 64 | category << 32 | row
-            } else {
-                category << 96 | score << 32 | row
-            }
-        };
+        let (mut objects, mut detections) = (Vec::new(), Vec::new());
+        let object_category = |row: u32| self.scene.objects.category[row as usize];
         for image in images {
-            gt_rows.clear();
-            gt_rows.extend(self.ground_truth.rows(image).filter(|&row| gt_category(row) != NOWHERE));
-            gt_rows.sort_by_key(|&row| gt_category(row));
-            sorted.clear();
-            let evaluated = self.detections.rows(image).filter(|&row| scene.dt_category[row as usize] != NOWHERE);
-            sorted.extend(evaluated.map(key));
-            sorted.sort_unstable();
-            dt_rows.clear();
-            dt_rows.extend(sorted.iter().map(|&key| key as u32));
-            if self.settings.class_agnostic {
-                self.group((0, image), &gt_rows, &dt_rows, scratch, &mut matches);
-                continue;
+            objects.clear();
+            objects.extend(self.objects.rows(image).filter(|&row| object_category(row) != NOWHERE));
+            objects.sort_by_key(|&row| object_category(row));
+            let first_object = matches.objects.row.len();
+            self.list_objects(image as u32, &objects, &mut matches.objects);
+            self.rank(image, scratch, &mut detections);
+            matches.image_detections.push(scratch.keys.len() as i64);
+            let first_detection = matches.detections.row.len();
+            self.list_detections(image as u32, &detections, &mut matches.detections);
+            scratch.rows.clear();
+            scratch.rows.extend(detections.iter().map(|&(row, _)| row));
+            let rows = std::mem::take(&mut scratch.rows);
+            let whole = Group { objects: &objects, first_object, detections: &rows, first_detection };
+            if self.rules.class_agnostic {
+                let count = detections.iter().take_while(|&&(_, rank)| self.counts(rank)).count();
+                self.group(Group { detections: &rows[..count], ..whole }, scratch, &mut matches);
+            } else {
+                self.groups(whole, &detections, scratch, &mut matches);
             }
-            let (mut gt, mut dt) = (gt_rows.as_slice(), dt_rows.as_slice());
-            while let Some(&row) = dt.first() {
-                let category = scene.dt_category[row as usize];
-                let same = dt.iter().take_while(|&&row| scene.dt_category[row as usize] == category).count();
-                let (of_category, rest) = dt.split_at(same);
-                gt = &gt[gt.partition_point(|&row| gt_category(row) < category)..];
-                let found = &gt[..gt.partition_point(|&row| gt_category(row) <= category)];
-                self.group((category, image), found, of_category, scratch, &mut matches);
-                dt = rest;
+            if let Some(least) = self.rules.near {
+                self.near(whole, least, scratch, &mut matches.near);
             }
+            scratch.rows = rows;
         }
         matches
     }
 
-    /// Matches the detections of a category on an image, best first.
-    fn group(
-        &self,
-        (category, image): (u32, usize),
-        annotations: &[u32],
-        detections: &[u32],
-        scratch: &mut Scratch,
-        matches: &mut Matches,
-    ) {
-        let scene = self.scene;
-        let detections = &detections[..detections.len().min(self.settings.max_detections)];
-        let first_row = matches.category.len();
-        let (ranges, bytes) = (self.settings.areas.len(), self.bytes);
-        let rows = first_row + detections.len();
-        matches.category.resize(rows, category);
-        matches.image.resize(rows, image as u32);
-        matches.rank.extend(0..detections.len() as u32);
-        matches.detection.extend_from_slice(detections);
-        matches.score.extend(detections.iter().map(|&row| scene.dt_score[row as usize]));
-        matches.matched.resize(rows * ranges * bytes, 0);
-        matches.ignored.resize(rows * ranges * bytes, 0);
-        let mut sets = matches.ignored[first_row * ranges * bytes..].iter_mut();
-        for &row in detections {
-            let [_, _, width, height] = scene.dt_box[row as usize];
-            for &limits in self.settings.areas {
+    /// Whether a detection of this rank is within the cap.
+    fn counts(&self, rank: u32) -> bool {
+        self.rules.cap_scope == CapScope::Category || (rank as usize) < self.rules.max_detections
+    }
+
+    /// The detections of an image that the table lists, by category and falling score, each with its rank.
+    fn rank(&self, image: usize, scratch: &mut Scratch<R>, out: &mut Vec<(u32, u32)>) {
+        let columns = self.scene.detections;
+        let category = |row: u32| columns.category[row as usize];
+        // By category, then falling score, then position in the file, as one number (cocoeval 254). As one category, the
+        // detections still come category by category where scores are equal (cocoeval 169).
+        let key = |row: u32| {
+            let (score, row_bits) = (u128::from(falling(columns.score[row as usize])), u128::from(row));
+            if self.rules.class_agnostic {
+                score << 64 | u128::from(category(row)) << 32 | row_bits
+            } else {
+                u128::from(category(row)) << 96 | score << 32 | row_bits
+            }
+        };
+        let Scratch { keys, places, .. } = scratch;
+        keys.clear();
+        keys.extend(self.detections.rows(image).filter(|&row| category(row) != NOWHERE).map(key));
+        keys.sort_unstable();
+        out.clear();
+        if self.rules.cap_scope == CapScope::Image {
+            // The place among all detections of the image, of equal scores the first in the file first.
+            places.clear();
+            places.extend((0..).zip(keys.iter().map(|&key| key as u32)));
+            places.sort_unstable_by_key(|&(_, row)| (falling(columns.score[row as usize]), row));
+            out.resize(places.len(), (0, 0));
+            for (rank, &(place, row)) in (0..).zip(places.iter()) {
+                out[place as usize] = (row, rank);
+            }
+        } else {
+            let (mut last, mut rank) = (NOWHERE, 0);
+            for &key in keys.iter() {
+                let row = key as u32;
+                let group = if self.rules.class_agnostic { 0 } else { category(row) };
+                rank = if group == last { rank + 1 } else { 0 };
+                last = group;
+                out.push((row, rank));
+            }
+        }
+        if self.rules.near.is_none() {
+            out.retain(|&(_, rank)| self.counts(rank));
+        }
+    }
+
+    fn list_objects(&self, image: u32, rows: &[u32], out: &mut ObjectRows) {
+        let (columns, bytes) = (self.scene.objects, self.rules.range_bytes());
+        out.row.extend_from_slice(rows);
+        out.image.resize(out.row.len(), image);
+        out.category.extend(rows.iter().map(|&row| columns.category[row as usize]));
+        for &row in rows {
+            let (start, always) = (out.ignored.len(), columns.has(row, flag::IGNORED));
+            out.ignored.resize(start + bytes, 0);
+            for (range, &limits) in self.rules.areas.iter().enumerate() {
+                let ignored = always || outside(columns.area[row as usize], limits);
+                out.ignored[start + range / 8] |= u8::from(ignored) << (range % 8);
+            }
+        }
+    }
+
+    /// Lists detections as what they are without a match: of another size, or beyond the cap, they are ignored.
+    fn list_detections(&self, image: u32, ranked: &[(u32, u32)], out: &mut DetectionRows) {
+        let columns = self.scene.detections;
+        let sets = self.rules.areas.len() * self.rules.bytes();
+        out.row.extend(ranked.iter().map(|&(row, _)| row));
+        out.rank.extend(ranked.iter().map(|&(_, rank)| rank));
+        let rows = out.row.len();
+        out.image.resize(rows, image);
+        out.category.extend(ranked.iter().map(|&(row, _)| columns.category[row as usize]));
+        out.score.extend(ranked.iter().map(|&(row, _)| columns.score[row as usize]));
+        out.matched.resize(rows * sets, 0);
+        out.ignored.resize(rows * sets, 0);
+        let mut sets = out.ignored[(rows - ranked.len()) * sets..].iter_mut();
+        for &(row, rank) in ranked {
+            let area = columns.area.of(row);
+            let beyond = !self.counts(rank);
+            for &limits in self.rules.areas {
                 // What matches nothing and is of another size is not held against the detector (cocoeval 300).
-                let mask = if outside(width * height, limits) { 0xFF } else { 0 };
+                let mask = if beyond || outside(area, limits) { 0xFF } else { 0 };
                 for (&full, set) in self.full.iter().zip(sets.by_ref()) {
                     *set = full & mask;
                 }
             }
         }
-        let thresholds = self.settings.iou_thresholds;
-        let Scratch { candidates, starts, pairs, sides, .. } = scratch;
-        sides.clear();
-        sides.extend(
-            annotations.iter().map(|&row| (Sides::new(&scene.gt_box[row as usize]), scene.gt_crowd[row as usize])),
-        );
+    }
+
+    /// Matches an image category by category.
+    fn groups(&self, image: Group<'_>, ranked: &[(u32, u32)], scratch: &mut Scratch<R>, matches: &mut Matches) {
+        let of_detection = |row: u32| self.scene.detections.category[row as usize];
+        let of_object = |row: u32| self.scene.objects.category[row as usize];
+        let (mut start, mut first_object) = (0, 0);
+        while start < image.detections.len() {
+            let category = of_detection(image.detections[start]);
+            let rest = &image.detections[start..];
+            let same = rest.iter().take_while(|&&row| of_detection(row) == category).count();
+            let within = ranked[start..start + same].iter().take_while(|&&(_, rank)| self.counts(rank)).count();
+            first_object += image.objects[first_object..].partition_point(|&row| of_object(row) < category);
+            let objects = &image.objects[first_object..];
+            let group = Group {
+                objects: &objects[..objects.partition_point(|&row| of_object(row) <= category)],
+                first_object: image.first_object + first_object,
+                detections: &rest[..within],
+                first_detection: image.first_detection + start,
+            };
+            self.group(group, scratch, matches);
+            start += same;
+        }
+    }
+
+    /// Matches the detections of a group, best first.
+    fn group(&self, group: Group<'_>, scratch: &mut Scratch<R>, matches: &mut Matches) {
+        let Scratch { candidates, starts, pairs, of_kind, .. } = scratch;
         candidates.clear();
         starts.clear();
-        for &row in detections {
-            starts.push(candidates.len());
-            let detection = Sides::new(&scene.dt_box[row as usize]);
-            for (annotation, (sides, crowd)) in sides.iter().enumerate() {
-                let (intersection, union) = detection.overlap(sides, *crowd);
-                // Nearly every pair ends here, before the division, and without a branch on how they miss each other.
-                if intersection <= self.almost_lowest * union {
-                    continue;
-                }
-                let iou = intersection / union;
-                let level = thresholds.iter().take_while(|&&threshold| iou >= threshold.min(NEARLY_ONE)).count();
+        let over_detection = |row| self.scene.objects.has(row, flag::OVER_DETECTION);
+        let least = self.rules.least();
+        self.regions.overlaps(
+            group.detections,
+            group.objects,
+            over_detection,
+            least,
+            of_kind,
+            |detection, object, overlap| {
+                let level = self.rules.level(overlap);
                 if level > 0 {
-                    candidates.push(Candidate { annotation, iou, level });
+                    starts.resize(detection + 1, candidates.len());
+                    candidates.push(Candidate { object, overlap, level });
                 }
-            }
-        }
+            },
+        );
         if candidates.is_empty() {
             return;
         }
-        starts.push(candidates.len());
-        let size = self.settings.areas.len() * self.bytes;
+        starts.resize(group.detections.len() + 1, candidates.len());
+        let size = self.rules.areas.len() * self.rules.bytes();
         pairs.clear();
         pairs.resize(candidates.len() * size, 0);
-        self.assign(annotations, first_row, scratch, matches);
-        for (row, window) in (first_row as u32..).zip(scratch.starts.windows(2)) {
+        self.assign(group, scratch, matches);
+        for (row, window) in (group.first_detection as u32..).zip(scratch.starts.windows(2)) {
             for pair in window[0]..window[1] {
                 let matched = &scratch.pairs[pair * size..(pair + 1) * size];
                 if matched.iter().any(|&byte| byte != 0) {
-                    matches.pair_row.push(row);
-                    matches.pair_ground_truth.push(annotations[scratch.candidates[pair].annotation]);
-                    matches.pair_iou.push(scratch.candidates[pair].iou);
+                    let Candidate { object, overlap, .. } = scratch.candidates[pair];
+                    matches.pairs.push(row, (group.first_object + object) as u32, overlap);
                     matches.pair_matched.extend_from_slice(matched);
                 }
             }
@@ -327,34 +368,38 @@ impl<'a> Matcher<'a> {
     }
 
     /// Matches the candidates of a group at every threshold and for every range of areas (cocoeval 268 to 298).
-    fn assign(&self, annotations: &[u32], first_row: usize, scratch: &mut Scratch, matches: &mut Matches) {
-        let scene = self.scene;
-        let (ranges, bytes) = (self.settings.areas.len(), self.bytes);
+    fn assign(&self, group: Group<'_>, scratch: &mut Scratch<R>, matches: &mut Matches) {
+        let (ranges, bytes, range_bytes) = (self.rules.areas.len(), self.rules.bytes(), self.rules.range_bytes());
         let Scratch { candidates, starts, pairs, ignored, taken, ordered, levels, set, .. } = scratch;
         // Thresholds met by the same candidates have the same matches: one of each such run is enough.
         levels.clear();
         levels.extend(candidates.iter().map(|candidate| candidate.level));
         levels.sort_unstable();
         levels.dedup();
-        let count = annotations.len();
+        let count = group.objects.len();
+        let of_group = &matches.objects.ignored[group.first_object * range_bytes..][..count * range_bytes];
         ignored.clear();
-        for &limits in self.settings.areas {
-            let is_ignored = |&row: &u32| scene.gt_crowd[row as usize] || outside(scene.gt_area[row as usize], limits);
-            ignored.extend(annotations.iter().map(is_ignored));
+        for range in 0..ranges {
+            let bit = |of_object: &[u8]| of_object[range / 8] >> (range % 8) & 1 == 1;
+            ignored.extend(of_group.chunks(range_bytes).map(bit));
         }
         for range in 0..ranges {
-            // Ranges that ignore the same annotations have the same matches: the first of them stands for all.
+            // Ranges that ignore the same objects have the same matches: the first of them stands for all.
             let of = |range: usize| &ignored[range * count..(range + 1) * count];
             if (0..range).any(|earlier| of(earlier) == of(range)) {
                 continue;
             }
             let (alike, ignored) = ((range..ranges).filter(|&other| of(other) == of(range)), of(range));
-            // Annotations that count come first, each kind in the order of the file (cocoeval 252).
             ordered.clear();
             for window in starts.windows(2) {
+                let pairs = window[0]..window[1];
+                if self.rules.choice == Choice::BestOfAll {
+                    ordered.extend(pairs);
+                    continue;
+                }
+                // Objects that count come first, each kind in the order of the file (cocoeval 252).
                 for wanted in [false, true] {
-                    ordered
-                        .extend((window[0]..window[1]).filter(|&pair| ignored[candidates[pair].annotation] == wanted));
+                    ordered.extend(pairs.clone().filter(|&pair| ignored[candidates[pair].object] == wanted));
                 }
             }
             let mut below = 0;
@@ -365,26 +410,27 @@ impl<'a> Matcher<'a> {
                 below = level;
                 taken.clear();
                 taken.resize(count, false);
-                for (row, window) in (first_row..).zip(starts.windows(2)) {
-                    let Some(pair) = best_pair(&ordered[window[0]..window[1]], candidates, level, ignored, taken)
-                    else {
-                        continue;
+                for (row, window) in (group.first_detection..).zip(starts.windows(2)) {
+                    let pairs_of_row = &ordered[window[0]..window[1]];
+                    let chosen = match self.rules.choice {
+                        Choice::BestFree => self.best_free(pairs_of_row, candidates, level, ignored, taken),
+                        Choice::BestOfAll => self.best_of_all(pairs_of_row, candidates, level, ignored, taken),
                     };
-                    let annotation = candidates[pair].annotation;
-                    let gt_row = annotations[annotation] as usize;
-                    // A crowd may be found again and again.
-                    taken[annotation] = !scene.gt_crowd[gt_row];
-                    let void = scene.gt_void.get(gt_row).is_some_and(|&void| void);
+                    let Some(pair) = chosen else { continue };
+                    let object = candidates[pair].object;
+                    let object_row = group.objects[object];
+                    taken[object] = !self.scene.objects.has(object_row, flag::REPEATED);
+                    let void = self.scene.objects.has(object_row, flag::VOID);
                     for range in alike.clone() {
                         let (at, at_pair) = ((row * ranges + range) * bytes, (pair * ranges + range) * bytes);
                         for (byte, &bits) in set.iter().enumerate() {
                             pairs[at_pair + byte] |= bits;
                             if !void {
-                                matches.matched[at + byte] |= bits;
-                                matches.ignored[at + byte] &= !bits;
+                                matches.detections.matched[at + byte] |= bits;
+                                matches.detections.ignored[at + byte] &= !bits;
                             }
-                            if ignored[annotation] {
-                                matches.ignored[at + byte] |= bits;
+                            if ignored[object] {
+                                matches.detections.ignored[at + byte] |= bits;
                             }
                         }
                     }
@@ -392,54 +438,98 @@ impl<'a> Matcher<'a> {
             }
         }
     }
-}
 
-/// The candidate that a detection takes at the thresholds below `level`.
-fn best_pair(
-    pairs: &[usize],
-    candidates: &[Candidate],
-    level: usize,
-    ignored: &[bool],
-    taken: &[bool],
-) -> Option<usize> {
-    let mut found: Option<usize> = None;
-    for &pair in pairs {
-        let candidate = candidates[pair];
-        if candidate.level < level || taken[candidate.annotation] {
-            continue;
-        }
-        if let Some(best) = found.map(|pair| candidates[pair]) {
-            // A match that counts is kept, however well one that is ignored would fit.
-            if ignored[candidate.annotation] && !ignored[best.annotation] {
-                break;
-            }
-            // Of equal overlaps the later annotation wins.
-            if candidate.iou < best.iou {
+    /// The pair that a detection takes at the thresholds below `level`: the best object that is free.
+    #[inline]
+    fn best_free(
+        &self,
+        pairs: &[usize],
+        candidates: &[Candidate],
+        level: usize,
+        ignored: &[bool],
+        taken: &[bool],
+    ) -> Option<usize> {
+        let mut found: Option<usize> = None;
+        for &pair in pairs {
+            let candidate = candidates[pair];
+            if candidate.level < level || taken[candidate.object] {
                 continue;
             }
+            if let Some(best) = found.map(|pair| candidates[pair]) {
+                // A match that counts is kept, however well one that is ignored would fit.
+                if ignored[candidate.object] && !ignored[best.object] {
+                    break;
+                }
+                if !self.is_better(candidate, best) {
+                    continue;
+                }
+            }
+            found = Some(pair);
         }
-        found = Some(pair);
+        found
     }
-    found
+
+    /// The pair that a detection takes at the thresholds below `level`: the best object of all, if it is free.
+    fn best_of_all(
+        &self,
+        pairs: &[usize],
+        candidates: &[Candidate],
+        level: usize,
+        ignored: &[bool],
+        taken: &[bool],
+    ) -> Option<usize> {
+        let better = |best: usize, &pair: &usize| {
+            if self.is_better(candidates[pair], candidates[best]) { pair } else { best }
+        };
+        let (&first, rest) = pairs.split_first()?;
+        let best = rest.iter().fold(first, better);
+        let Candidate { object, level: reached, .. } = candidates[best];
+        (reached >= level && (ignored[object] || !taken[object])).then_some(best)
+    }
+
+    /// Whether a candidate is preferred to an earlier one.
+    #[inline]
+    fn is_better(&self, candidate: Candidate, best: Candidate) -> bool {
+        candidate.overlap > best.overlap || (self.rules.last_of_equal && candidate.overlap == best.overlap)
+    }
+
+    /// Lists all pairs of an image that overlap by `least` or more.
+    fn near(&self, image: Group<'_>, least: f64, scratch: &mut Scratch<R>, out: &mut PairRows) {
+        let over_detection = |row| self.scene.objects.has(row, flag::OVER_DETECTION);
+        self.regions.overlaps(
+            image.detections,
+            image.objects,
+            over_detection,
+            least,
+            &mut scratch.of_kind,
+            |detection, object, overlap| {
+                if overlap >= least {
+                    out.push((image.first_detection + detection) as u32, (image.first_object + object) as u32, overlap);
+                }
+            },
+        );
+    }
 }
 
-/// No threshold asks for more than this (cocoeval 277).
-const NEARLY_ONE: f64 = 1.0 - 1e-10;
-
 /// What a group needs for a moment, kept from one to the next.
-#[derive(Default)]
-struct Scratch {
-    /// The annotations, and which of them mark crowds.
-    sides: Vec<(Sides, bool)>,
+struct Scratch<R: Regions> {
+    /// What the kind of region keeps.
+    of_kind: R::Scratch,
+    /// Detections of an image as numbers that sort.
+    keys: Vec<u128>,
+    /// Positions and rows of the detections of an image.
+    places: Vec<(u32, u32)>,
+    /// Rows of the detections of an image.
+    rows: Vec<u32>,
     /// The pairs that overlap enough, detection by detection.
     candidates: Vec<Candidate>,
     /// Where the candidates of each detection start, and where the last ones end.
     starts: Vec<usize>,
     /// For each candidate and range, the thresholds at which it is the match.
     pairs: Vec<u8>,
-    /// For each range, which annotations are ignored.
+    /// For each range, which objects are ignored.
     ignored: Vec<bool>,
-    /// Which annotations are no longer free.
+    /// Which objects are no longer free.
     taken: Vec<bool>,
     /// The candidates of each detection in the order in which they are tried.
     ordered: Vec<usize>,
@@ -447,4 +537,23 @@ struct Scratch {
     levels: Vec<usize>,
     /// A set of thresholds.
     set: Vec<u8>,
+}
+
+impl<R: Regions> Default for Scratch<R> {
+    fn default() -> Self {
+        Self {
+            of_kind: R::Scratch::default(),
+            keys: Vec::new(),
+            places: Vec::new(),
+            rows: Vec::new(),
+            candidates: Vec::new(),
+            starts: Vec::new(),
+            pairs: Vec::new(),
+            ignored: Vec::new(),
+            taken: Vec::new(),
+            ordered: Vec::new(),
+            levels: Vec::new(),
+            set: Vec::new(),
+        }
+    }
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::bound::{Bound, Interval};
 use crate::float::Float;
 use crate::overlap::is_huge;
-use crate::overlap::simd::MAX_LANES;
+use crate::simd::{MAX_LANES, Vector};
 
 /// Boxes to be found by their place and size.
 pub struct Index<F> {
@@ -226,6 +226,15 @@ impl<F: Float> Index<F> {
     #[inline(always)]
     pub(crate) fn corners(&self, position: usize) -> [F; 4] {
         [0, 1, 2, 3].map(|k| self.columns[k][position])
+    }
+
+    /// The corners of the boxes from a position on, as many as a vector has lanes.
+    #[inline(always)]
+    pub(crate) fn vectors<V: Vector<Scalar = F>>(&self, start: usize) -> [V; 4] {
+        let [x1, y1, x2, y2] = &self.columns;
+        // Of one length, so that one check serves all.
+        let (y1, x2, y2) = (&y1[..x1.len()], &x2[..x1.len()], &y2[..x1.len()]);
+        [V::load(&x1[start..]), V::load(&y1[start..]), V::load(&x2[start..]), V::load(&y2[start..])]
     }
 
     #[inline(always)]

@@ -12,7 +12,8 @@ mod search;
 use rayon::prelude::*;
 
 use crate::float::Float;
-use crate::overlap::{Level, Variant};
+use crate::overlap::Variant;
+use crate::simd::Level;
 use crate::threads::{join as both, with_threads};
 use bound::Reference;
 use pairs::Buckets;

@@ -8,8 +8,8 @@ use super::index::{Index, Layer};
 use super::pairs::{Buckets, Found};
 use crate::float::Float;
 use crate::overlap::formula::{Formula, IoaFirst, IoaSecond, Iom, Iou, Measured, intersection};
-use crate::overlap::simd::{self, InstructionSet, Kernel};
-use crate::overlap::{Level, Variant, single};
+use crate::overlap::{Variant, single};
+use crate::simd::{self, InstructionSet, Kernel, Level, MAX_LANES, Mask, Vector, splat};
 
 /// What is searched for, and where.
 pub(super) struct Search<'a, F> {
@@ -23,26 +23,20 @@ pub(super) struct Search<'a, F> {
 impl<F: Float> Search<'_, F> {
     /// The pairs of the queries at these positions of their index.
     pub fn run(&self, level: Level, queries: Range<usize>, found: &mut Buckets<F>) {
-        match self.threshold.reference {
-            Reference::Larger => simd::run(level, Part { search: self, queries, found, ratio: Iou }),
-            Reference::First => simd::run(level, Part { search: self, queries, found, ratio: IoaFirst }),
-            Reference::Second => simd::run(level, Part { search: self, queries, found, ratio: IoaSecond }),
-            Reference::Smaller => simd::run(level, Part { search: self, queries, found, ratio: Iom }),
-        }
+        simd::run(level, Part { search: self, queries, found });
     }
 }
 
-/// A part of the queries, by the ratio that is no smaller than the variant (IoU for GIoU) and fast in vectors.
-struct Part<'a, V, F> {
+/// A part of the queries.
+struct Part<'a, F> {
     search: &'a Search<'a, F>,
     queries: Range<usize>,
     found: &'a mut Buckets<F>,
-    ratio: V,
 }
 
-impl<V: Formula, F: Float> Kernel for Part<'_, V, F> {
+impl<F: Float> Kernel for Part<'_, F> {
     #[inline(always)]
-    fn run<I: InstructionSet, const L: usize>(self) {
+    fn run<I: InstructionSet>(self) {
         let Search { index, queries, threshold, .. } = self.search;
         let bound = Bound::new(threshold.reference, threshold.min);
         let after = queries.layers.partition_point(|layer| layer.boxes.end <= self.queries.start);
@@ -62,7 +56,7 @@ impl<V: Formula, F: Float> Kernel for Part<'_, V, F> {
                 if sought.huge || layer.huge {
                     one_by_one(self.search, &bound, layer, positions.clone(), self.found);
                 } else {
-                    in_vectors::<V, F, L>(self.ratio, self.search, &bound, layer, positions.clone(), self.found);
+                    in_vectors::<F::Vector<I>>(self.search, &bound, layer, positions.clone(), self.found);
                 }
             }
         }
@@ -73,55 +67,76 @@ impl<V: Formula, F: Float> Kernel for Part<'_, V, F> {
 ///
 /// No closures here: one that the compiler does not inline is compiled without the instruction set.
 #[inline(always)]
-fn in_vectors<V: Formula, F: Float, const L: usize>(
-    ratio: V,
-    search: &Search<'_, F>,
+fn in_vectors<V: Vector>(
+    search: &Search<'_, V::Scalar>,
     bound: &Bound,
     layer: &Layer,
     positions: Range<usize>,
-    found: &mut Buckets<F>,
+    found: &mut Buckets<V::Scalar>,
 ) {
-    let min = search.threshold.min;
-    let [x1, y1, x2, y2] = search.index.columns.each_ref().map(Vec::as_slice);
-    let mut hits = [Hits { query: 0, start: 0, lanes: 0, values: [F::ZERO; L] }; WAITING];
-    let mut waiting = 0;
+    let hit = Hit { query: 0, start: 0, lanes: 0, values: [V::Scalar::ZERO; MAX_LANES] };
+    let mut hits = Hits { list: [hit; WAITING], waiting: 0 };
     for position in positions {
         let corners = search.queries.corners(position);
-        let a = Measured::new::<V>(corners);
-        for run in search.index.near(layer, bound, corners.map(F::to_f64), search.queries.label(position)) {
-            let mut start = run.start;
-            while start < run.end {
-                // Reads past the run, or past all boxes where the columns are filled up, and ignores what it finds.
-                let block = |column: &'_ [F]| -> [F; L] { *column[start..].first_chunk().expect("filled up") };
-                let (x1, y1, x2, y2) = (block(x1), block(y1), block(x2), block(y2));
-                let (mut values, mut bits) = ([F::ZERO; L], [0_u32; L]);
-                for k in 0..L {
-                    let b = Measured::new::<V>([x1[k], y1[k], x2[k], y2[k]]);
-                    values[k] = ratio.value(&a, &b, intersection(&a, &b));
-                    bits[k] = if values[k] >= min { 1 << k } else { 0 };
-                }
-                let within = u32::MAX >> (u32::BITS - (run.end - start).min(L) as u32);
-                let lanes = within & bits.iter().fold(0, |all, bit| all | bit);
-                hits[waiting] = Hits { query: position as u32, start: start as u32, lanes, values };
-                waiting += usize::from(lanes != 0);
-                if waiting == WAITING {
-                    keep_all(search, &hits, found);
-                    waiting = 0;
-                }
-                start += L;
+        let a = Measured::new(splat::<V>(corners), false);
+        let (corners, label) = (corners.map(V::Scalar::to_f64), search.queries.label(position));
+        for run in search.index.near(layer, bound, corners, label) {
+            // The ratio is no smaller than the variant (IoU for GIoU) and fast in vectors.
+            match search.threshold.reference {
+                Reference::Larger => scan::<_, V>(Iou, search, (position, &a), run, &mut hits, found),
+                Reference::First => scan::<_, V>(IoaFirst, search, (position, &a), run, &mut hits, found),
+                Reference::Second => scan::<_, V>(IoaSecond, search, (position, &a), run, &mut hits, found),
+                Reference::Smaller => scan::<_, V>(Iom, search, (position, &a), run, &mut hits, found),
             }
         }
     }
-    keep_all(search, &hits[..waiting], found);
+    keep_all(search, &hits.list[..hits.waiting], found);
 }
 
-/// The lanes of a block whose ratio reaches the threshold.
+/// One query against a run of boxes.
+#[inline(always)]
+fn scan<R: Formula, V: Vector>(
+    ratio: R,
+    search: &Search<'_, V::Scalar>,
+    (position, a): (usize, &Measured<V>),
+    run: Range<usize>,
+    hits: &mut Hits<V::Scalar>,
+    found: &mut Buckets<V::Scalar>,
+) {
+    let min = V::splat(search.threshold.min);
+    let index = search.index;
+    let mut start = run.start;
+    while start < run.end {
+        // Reads past the run, or past all boxes where the columns are filled up, and ignores what it finds.
+        let b = Measured::new(index.vectors(start), false);
+        let values = ratio.value(a, &b, intersection(a, &b));
+        let within = u32::MAX >> (u32::BITS - (run.end - start).min(V::LANES) as u32);
+        let lanes = within & values.at_least(min).bits();
+        let hit = &mut hits.list[hits.waiting];
+        (hit.query, hit.start, hit.lanes) = (position as u32, start as u32, lanes);
+        values.store(&mut hit.values);
+        hits.waiting += usize::from(lanes != 0);
+        if hits.waiting == WAITING {
+            keep_all(search, &hits.list, found);
+            hits.waiting = 0;
+        }
+        start += V::LANES;
+    }
+}
+
+/// The lanes of a vector whose ratio reaches the threshold.
 #[derive(Clone, Copy)]
-struct Hits<F, const L: usize> {
+struct Hit<F> {
     query: u32,
     start: u32,
     lanes: u32,
-    values: [F; L],
+    values: [F; MAX_LANES],
+}
+
+/// Hits that are not looked at yet.
+struct Hits<F> {
+    list: [Hit<F>; WAITING],
+    waiting: usize,
 }
 
 /// Hits are set aside before each is looked at: whether a block has any is as good as random, and a branch that is
@@ -129,7 +144,7 @@ struct Hits<F, const L: usize> {
 const WAITING: usize = 32;
 
 #[inline(never)]
-fn keep_all<F: Float, const L: usize>(search: &Search<'_, F>, hits: &[Hits<F, L>], found: &mut Buckets<F>) {
+fn keep_all<F: Float>(search: &Search<'_, F>, hits: &[Hit<F>], found: &mut Buckets<F>) {
     for hit in hits {
         let mut lanes = hit.lanes;
         while lanes != 0 {

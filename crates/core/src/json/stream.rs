@@ -66,6 +66,16 @@ impl Source {
         Ok(bytes[..bytes.len().min(count as usize)].to_vec())
     }
 
+    /// The bytes from one position to another.
+    pub fn part(&self, start: u64, end: u64) -> io::Result<Vec<u8>> {
+        if end > self.length() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut window = Window::new(self);
+        window.load(start, end)?;
+        Ok(window.bytes()[..(end - start) as usize].to_vec())
+    }
+
     /// The whole text.
     pub fn into_bytes(self) -> io::Result<Vec<u8>> {
         match self {

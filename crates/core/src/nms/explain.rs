@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::nearby::{Divisor, Query, Space, Visitor, with_divisor};
+use super::nearby::{NO_LIMIT, Query, Space, Visitor};
 use super::{Rule, WORTH_THREADS};
 use crate::float::Float;
-use crate::join::bound::{Bound, Reference};
+use crate::join::bound::Bound;
 use crate::join::{Index, Set};
-use crate::overlap::simd::{self, InstructionSet, Kernel};
-use crate::overlap::{Level, single};
+use crate::overlap::single;
+use crate::simd::{self, InstructionSet, Kernel, Level};
 use crate::threads::with_threads;
 
 /// Boxes a thread takes at a time.
@@ -41,7 +41,7 @@ pub fn first_suppressors<F: Float>(
     let level = Level::best();
     let fill = |(part, found): (usize, &mut [Option<(u32, F)>])| {
         let start = part * PART;
-        with_divisor!(reference, divisor => simd::run(level, Part { space: &space, others, start, found, divisor }));
+        simd::run(level, Part { space: &space, others, start, found });
     };
     if threads == 1 || others.boxes.len() < WORTH_THREADS {
         found.chunks_mut(PART).enumerate().for_each(fill);
@@ -59,17 +59,16 @@ fn first_of_all<F: Float>(kept: Set<'_, F>, rule: Rule<F>, other: &[F; 4], label
     })
 }
 
-struct Part<'a, D, F> {
+struct Part<'a, F> {
     space: &'a Space<'a, F>,
     others: Set<'a, F>,
     start: usize,
     found: &'a mut [Option<(u32, F)>],
-    divisor: D,
 }
 
-impl<D: Divisor, F: Float> Kernel for Part<'_, D, F> {
+impl<F: Float> Kernel for Part<'_, F> {
     #[inline(always)]
-    fn run<I: InstructionSet, const L: usize>(self) {
+    fn run<I: InstructionSet>(self) {
         for (k, found) in self.found.iter_mut().enumerate() {
             let corners = self.others.boxes[self.start + k];
             let label = self.others.labels.map(|labels| labels[self.start + k]);
@@ -81,7 +80,7 @@ impl<D: Divisor, F: Float> Kernel for Part<'_, D, F> {
             }
             let exact = Bound::is_exact::<F>(width * height);
             let mut first = First { space: self.space, corners, label, found };
-            let _ = self.space.visit::<D, _, L>(self.divisor, corners, exact, label, &mut first);
+            let _ = self.space.visit::<F::Vector<I>>(corners, exact, label, &mut first);
         }
     }
 }
@@ -96,7 +95,7 @@ struct First<'a, F> {
 impl<F: Float> Visitor for First<'_, F> {
     #[inline(always)]
     fn limit(&self) -> u32 {
-        self.found.map_or(u32::MAX, |(number, _)| number)
+        self.found.map_or(NO_LIMIT, |(number, _)| number)
     }
 
     #[inline]

@@ -1,70 +1,81 @@
 //! Boxes in the order of their scores: each that is still there is kept and removes those behind it that it overlaps.
 
 use super::Rule;
-use super::nearby::{Divisor, lanes, safe_part, with_divisor};
+use super::nearby::{divisor, safe_part};
 use crate::float::Float;
 use crate::join::bound::Reference;
-use crate::overlap::formula::{Iou, Measured, intersection};
-use crate::overlap::simd::{self, InstructionSet, Kernel};
-use crate::overlap::{Level, single};
+use crate::number::Number;
+use crate::overlap::formula::{Measured, intersection};
+use crate::overlap::single;
+use crate::simd::{self, InstructionSet, Kernel, Level, MAX_LANES, Mask, Vector, splat};
 
 /// Which of a few boxes, the best first, survive, where only an intersection matters. None of them may be huge.
 pub fn near<F: Float>(boxes: &[[F; 4]], labels: Option<&[i64]>, rule: Rule<F>, level: Level) -> Vec<bool> {
     let mut survive = vec![false; boxes.len()];
     let reference = Reference::of(rule.variant).expect("a ratio");
-    with_divisor!(reference, divisor => {
-        simd::run(level, Forward { boxes, labels, rule, survive: &mut survive, divisor });
-    });
+    simd::run(level, Forward { boxes, labels, rule, reference, survive: &mut survive });
     survive
 }
 
-struct Forward<'a, D, F> {
+/// The boxes of a block, side by side: x1 of all, then y1, x2 and y2.
+type Block<F> = [[F; MAX_LANES]; 4];
+
+/// Boxes as blocks. Behind the last box there are points at the origin, which overlap nothing.
+fn blocks<F: Float>(boxes: &[[F; 4]]) -> Vec<Block<F>> {
+    let mut blocks = vec![[[F::ZERO; MAX_LANES]; 4]; boxes.len().div_ceil(MAX_LANES)];
+    for (number, corners) in boxes.iter().enumerate() {
+        let block = &mut blocks[number / MAX_LANES];
+        for side in 0..4 {
+            block[side][number % MAX_LANES] = corners[side];
+        }
+    }
+    blocks
+}
+
+struct Forward<'a, F> {
     boxes: &'a [[F; 4]],
     labels: Option<&'a [i64]>,
     rule: Rule<F>,
+    reference: Reference,
     survive: &'a mut [bool],
-    divisor: D,
 }
 
-impl<D: Divisor, F: Float> Kernel for Forward<'_, D, F> {
+impl<F: Float> Kernel for Forward<'_, F> {
     #[inline(always)]
-    fn run<I: InstructionSet, const L: usize>(self) {
-        let Self { boxes, labels, rule, survive, divisor } = self;
-        // x1, y1, x2, y2 of a block of boxes; behind the last there are points at the origin, which overlap nothing.
-        let mut blocks = vec![[[F::ZERO; L]; 4]; boxes.len().div_ceil(L)];
-        for (number, corners) in boxes.iter().enumerate() {
-            let block = &mut blocks[number / L];
-            for side in 0..4 {
-                block[side][number % L] = corners[side];
-            }
-        }
+    fn run<I: InstructionSet>(self) {
+        let Self { boxes, labels, rule, reference, survive } = self;
+        let lanes = F::Vector::<I>::LANES;
+        let blocks = blocks(boxes);
         let strips = Strips::of(boxes);
         // Those that are not removed, as bits.
         let mut there = vec![u64::MAX; strips.words];
         let mut may_meet = there.clone();
-        let part = safe_part(rule.min);
+        let part = F::Vector::<I>::splat(safe_part(rule.min));
         for kept in 0..boxes.len() {
             survive[kept] = there[kept / BITS] >> (kept % BITS) & 1 != 0;
             if !survive[kept] {
                 continue;
             }
-            let a = Measured::new::<Iou>(boxes[kept]);
+            let a = Measured::new(splat::<F::Vector<I>>(boxes[kept]), false);
             strips.near(&boxes[kept], kept / BITS, &there, &mut may_meet);
             may_meet[kept / BITS] &= u64::MAX << (kept % BITS) << 1;
             for word in kept / BITS..strips.words {
                 let mut bits = may_meet[word];
                 while bits != 0 {
-                    let number = (word * BITS + bits.trailing_zeros() as usize) / L;
-                    let [x1, y1, x2, y2] = &blocks[number];
-                    let mut near = [false; L];
-                    for k in 0..L {
-                        let b = Measured::new::<Iou>([x1[k], y1[k], x2[k], y2[k]]);
-                        let inter = intersection(&a, &b);
-                        near[k] = (inter > F::ZERO) & (inter >= part * divisor.of(&a, &b, inter));
-                    }
-                    let shift = number * L % BITS;
-                    let block = (u64::MAX >> (BITS - L)) << shift;
-                    let mut lanes = u64::from(lanes(&near)) << shift & bits;
+                    let first = (word * BITS + bits.trailing_zeros() as usize) / lanes * lanes;
+                    let ([x1, y1, x2, y2], at) = (&blocks[first / MAX_LANES], first % MAX_LANES);
+                    let corners: [F::Vector<I>; 4] = [
+                        F::Vector::<I>::load(&x1[at..]),
+                        F::Vector::<I>::load(&y1[at..]),
+                        F::Vector::<I>::load(&x2[at..]),
+                        F::Vector::<I>::load(&y2[at..]),
+                    ];
+                    let b = Measured::new(corners, false);
+                    let inter = intersection(&a, &b);
+                    let near = inter.is_positive() & inter.at_least(part * divisor(reference, &a, &b, inter));
+                    let shift = first % BITS;
+                    let block = (u64::MAX >> (BITS - lanes)) << shift;
+                    let mut lanes = u64::from(near.bits()) << shift & bits;
                     bits &= !block;
                     while lanes != 0 {
                         let other = word * BITS + lanes.trailing_zeros() as usize;

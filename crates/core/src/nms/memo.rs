@@ -9,12 +9,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use rayon::prelude::*;
 
-use super::nearby::{Divisor, Query, Space, Visitor, with_divisor};
+use super::nearby::{Query, Space, Visitor};
 use crate::float::Float;
 use crate::join::Index;
-use crate::join::bound::Reference;
-use crate::overlap::Level;
-use crate::overlap::simd::{self, InstructionSet, Kernel};
+use crate::simd::{self, InstructionSet, Kernel, Level, Vector};
 
 /// What is known of a box.
 const UNKNOWN: u8 = 0;
@@ -41,7 +39,7 @@ pub fn survivors<F: Float>(
     let (count, asked) = (states.len(), Asked { space: &space, states: &states });
     let settle = |number: usize| {
         let positions = number * PART..count.min((number + 1) * PART);
-        with_divisor!(query.reference, divisor => simd::run(level, Part { asked: &asked, positions, divisor }));
+        simd::run(level, Part { asked: &asked, positions });
     };
     let parts = 0..count.div_ceil(PART);
     if parallel {
@@ -60,19 +58,18 @@ struct Asked<'a, F> {
     states: &'a [AtomicU8],
 }
 
-struct Part<'a, D, F> {
+struct Part<'a, F> {
     asked: &'a Asked<'a, F>,
     positions: Range<usize>,
-    divisor: D,
 }
 
-impl<D: Divisor, F: Float> Kernel for Part<'_, D, F> {
+impl<F: Float> Kernel for Part<'_, F> {
     #[inline(always)]
-    fn run<I: InstructionSet, const L: usize>(self) {
+    fn run<I: InstructionSet>(self) {
         let mut stack = Vec::new();
         for position in self.positions {
             if self.asked.states[position].load(Ordering::Relaxed) == UNKNOWN {
-                self.asked.settle::<D, L>(self.divisor, position, &mut stack);
+                self.asked.settle::<F::Vector<I>>(position, &mut stack);
             }
         }
     }
@@ -125,7 +122,7 @@ impl Question {
 impl<F: Float> Asked<'_, F> {
     /// Answers for the box at a position, and for all it depends on.
     #[inline(always)]
-    fn settle<D: Divisor, const L: usize>(&self, divisor: D, first: usize, stack: &mut Vec<Question>) {
+    fn settle<V: Vector<Scalar = F>>(&self, first: usize, stack: &mut Vec<Question>) {
         let mut question = Question::new(first);
         'questions: loop {
             let answer = loop {
@@ -142,7 +139,7 @@ impl<F: Float> Asked<'_, F> {
                     }
                 } else if question.more {
                     question.more = false;
-                    if self.look::<D, L>(divisor, &mut question).is_break() {
+                    if self.look::<V>(&mut question).is_break() {
                         break REMOVED;
                     }
                 } else {
@@ -159,14 +156,14 @@ impl<F: Float> Asked<'_, F> {
 
     /// Looks for better boxes that overlap the one in question: breaks if one of them is kept, remembers the unknown.
     #[inline(always)]
-    fn look<D: Divisor, const L: usize>(&self, divisor: D, question: &mut Question) -> ControlFlow<()> {
+    fn look<V: Vector<Scalar = F>>(&self, question: &mut Question) -> ControlFlow<()> {
         let position = question.position as usize;
         let index = self.space.index;
         let layer = index.layers.partition_point(|layer| layer.boxes.end <= position);
         let (corners, label) = (index.corners(position), index.label(position));
         let rank = self.space.ranks[position];
         let mut better = Better { asked: self, corners, label, rank, question };
-        self.space.visit::<D, _, L>(divisor, corners, index.layers[layer].exact, label, &mut better)
+        self.space.visit::<V>(corners, index.layers[layer].exact, label, &mut better)
     }
 }
 

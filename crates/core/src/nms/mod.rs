@@ -12,10 +12,13 @@ mod memo;
 mod nearby;
 mod order;
 mod pairs;
+pub mod settled;
+pub mod soft;
 
 use crate::float::Float;
 use crate::join::bound::Reference;
-use crate::overlap::{Level, Variant, is_huge};
+use crate::overlap::{Variant, is_huge};
+use crate::simd::Level;
 use crate::threads::with_threads;
 
 pub use explain::first_suppressors;

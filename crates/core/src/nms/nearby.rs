@@ -1,13 +1,14 @@
 //! The boxes of an index that overlap a box above a threshold.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::float::Float;
 use crate::join::Index;
 use crate::join::bound::{Bound, Reference};
-use crate::overlap::formula::{Iou, Measured, intersection};
-use crate::overlap::simd::MAX_LANES;
+use crate::number::{Number, min};
+use crate::overlap::formula::{Measured, intersection};
 use crate::overlap::{Variant, is_huge, single};
+use crate::simd::{MAX_LANES, Mask, Vector, splat};
 
 /// What makes two boxes overlap: the value of the box that asks and the other, in this order, is at least `min`.
 #[derive(Clone, Copy)]
@@ -19,52 +20,15 @@ pub struct Query<F> {
 }
 
 /// What a ratio of areas divides by, as its formula computes it.
-pub trait Divisor: Copy + Sync {
-    fn of<F: Float>(self, a: &Measured<F>, b: &Measured<F>, inter: F) -> F;
+#[inline(always)]
+pub fn divisor<N: Number>(reference: Reference, a: &Measured<N>, b: &Measured<N>, inter: N) -> N {
+    match reference {
+        Reference::Larger => (a.area + b.area) - inter,
+        Reference::First => a.area,
+        Reference::Second => b.area,
+        Reference::Smaller => min(a.area, b.area),
+    }
 }
-
-macro_rules! divisor {
-    ($name:ident, |$a:ident, $b:ident, $inter:ident| $value:expr) => {
-        #[derive(Clone, Copy)]
-        pub struct $name;
-        impl Divisor for $name {
-            #[inline(always)]
-            #[allow(unused_variables)]
-            fn of<F: Float>(self, $a: &Measured<F>, $b: &Measured<F>, $inter: F) -> F {
-                $value
-            }
-        }
-    };
-}
-divisor!(Union, |a, b, inter| (a.area + b.area) - inter);
-divisor!(First, |a, b, inter| a.area);
-divisor!(Second, |a, b, inter| b.area);
-divisor!(Smaller, |a, b, inter| crate::float::min(a.area, b.area));
-
-/// Runs a kernel with the divisor of a reference.
-macro_rules! with_divisor {
-    ($reference:expr, $divisor:ident => $run:expr) => {
-        match $reference {
-            Reference::Larger => {
-                let $divisor = crate::nms::nearby::Union;
-                $run
-            }
-            Reference::First => {
-                let $divisor = crate::nms::nearby::First;
-                $run
-            }
-            Reference::Second => {
-                let $divisor = crate::nms::nearby::Second;
-                $run
-            }
-            Reference::Smaller => {
-                let $divisor = crate::nms::nearby::Smaller;
-                $run
-            }
-        }
-    };
-}
-pub(super) use with_divisor;
 
 /// A part such that no intersection below `part * divisor` has a quotient of at least `min`.
 ///
@@ -73,16 +37,6 @@ pub(super) use with_divisor;
 pub fn safe_part<F: Float>(min: F) -> F {
     let tiny = min.to_f64() < 4.0 * F::MIN_POSITIVE.to_f64();
     if tiny { F::ZERO } else { F::from_f64(min.to_f64() * (1.0 - 3.0 * F::EPSILON.to_f64())) }
-}
-
-/// The lanes as bits.
-#[inline(always)]
-pub fn lanes<const L: usize>(near: &[bool; L]) -> u32 {
-    let mut bits = [0_u32; L];
-    for k in 0..L {
-        bits[k] = if near[k] { 1 << k } else { 0 };
-    }
-    bits.iter().fold(0, |all, bit| all | bit)
 }
 
 /// Boxes in the order of an index, of which the lower number is the better.
@@ -95,9 +49,12 @@ pub struct Space<'a, F> {
     part: F,
 }
 
+/// Above every rank.
+pub const NO_LIMIT: u32 = u32::MAX >> 1;
+
 /// Looks at each box that may overlap, until it breaks.
 pub trait Visitor {
-    /// Only boxes with a lower number matter from here on.
+    /// Only boxes with a lower number matter from here on; at most [`NO_LIMIT`].
     fn limit(&self) -> u32;
     /// A box at this position that nearly overlaps or does.
     fn visit(&mut self, position: usize) -> ControlFlow<()>;
@@ -106,7 +63,7 @@ pub trait Visitor {
 impl<'a, F: Float> Space<'a, F> {
     pub fn new(index: &'a Index<F>, query: Query<F>) -> Self {
         let mut ranks = index.numbers.clone();
-        ranks.resize(ranks.len() + MAX_LANES, u32::MAX);
+        ranks.resize(ranks.len() + MAX_LANES, NO_LIMIT);
         let bound = Bound::new(query.reference, query.min);
         Self { index, ranks, query, bound, part: safe_part(query.min) }
     }
@@ -125,58 +82,57 @@ impl<'a, F: Float> Space<'a, F> {
     ///
     /// No closures here: one that the compiler does not inline is compiled without the instruction set.
     #[inline(always)]
-    pub fn visit<D: Divisor, V: Visitor, const L: usize>(
+    pub fn visit<V: Vector<Scalar = F>>(
         &self,
-        divisor: D,
         corners: [F; 4],
         exact: bool,
         label: Option<i64>,
-        visitor: &mut V,
+        visitor: &mut impl Visitor,
     ) -> ControlFlow<()> {
-        // Of one length, so that one check serves all.
-        let ranks = self.ranks.as_slice();
-        let [x1, y1, x2, y2] = &self.index.columns;
-        let (x1, y1, x2, y2) = (&x1[..ranks.len()], &y1[..ranks.len()], &x2[..ranks.len()], &y2[..ranks.len()]);
-        let a = Measured::new::<Iou>(corners);
+        let a = Measured::new(splat(corners), false);
         let huge = is_huge(&corners);
         for layer in &self.index.layers {
             let bound = if exact && layer.exact { self.bound } else { self.bound.intersecting() };
             for run in self.index.near(layer, &bound, corners.map(F::to_f64), label) {
                 if huge || layer.huge {
-                    one_by_one(ranks, run, visitor)?;
+                    one_by_one(&self.ranks, run, visitor)?;
                     continue;
                 }
-                let mut start = run.start;
-                while start < run.end {
-                    // Reads past the run and ignores what it finds.
-                    let x1: &[F; L] = x1[start..].first_chunk().expect("filled up");
-                    let y1: &[F; L] = y1[start..].first_chunk().expect("filled up");
-                    let x2: &[F; L] = x2[start..].first_chunk().expect("filled up");
-                    let y2: &[F; L] = y2[start..].first_chunk().expect("filled up");
-                    let rank: &[u32; L] = ranks[start..].first_chunk().expect("filled up");
-                    let limit = visitor.limit();
-                    let mut near = [false; L];
-                    let mut any = false;
-                    for k in 0..L {
-                        let b = Measured::new::<Iou>([x1[k], y1[k], x2[k], y2[k]]);
-                        let inter = intersection(&a, &b);
-                        let enough = self.part * divisor.of(&a, &b, inter);
-                        near[k] = (inter > F::ZERO) & (inter >= enough) & (rank[k] < limit);
-                        any |= near[k];
-                    }
-                    if !any {
-                        start += L;
-                        continue;
-                    }
-                    let within = u32::MAX >> (u32::BITS - (run.end - start).min(L) as u32);
-                    let mut lanes = within & lanes(&near);
-                    while lanes != 0 {
-                        visitor.visit(start + lanes.trailing_zeros() as usize)?;
-                        lanes &= lanes - 1;
-                    }
-                    start += L;
+                // A loop of its own for each: the choice is made before it.
+                match self.query.reference {
+                    Reference::Larger => self.scan::<V>(Reference::Larger, &a, run, visitor)?,
+                    Reference::First => self.scan::<V>(Reference::First, &a, run, visitor)?,
+                    Reference::Second => self.scan::<V>(Reference::Second, &a, run, visitor)?,
+                    Reference::Smaller => self.scan::<V>(Reference::Smaller, &a, run, visitor)?,
                 }
             }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Shows the visitor the boxes of a run that may overlap.
+    #[inline(always)]
+    fn scan<V: Vector<Scalar = F>>(
+        &self,
+        reference: Reference,
+        a: &Measured<V>,
+        run: Range<usize>,
+        visitor: &mut impl Visitor,
+    ) -> ControlFlow<()> {
+        let part = V::splat(self.part);
+        let mut start = run.start;
+        while start < run.end {
+            // Reads past the run and ignores what it finds.
+            let b = Measured::new(self.index.vectors(start), false);
+            let inter = intersection(a, &b);
+            let near = inter.is_positive() & inter.at_least(part * divisor(reference, a, &b, inter));
+            let mut lanes = near.bits() & V::below(&self.ranks[start..], visitor.limit());
+            lanes &= u32::MAX >> (u32::BITS - (run.end - start).min(V::LANES) as u32);
+            while lanes != 0 {
+                visitor.visit(start + lanes.trailing_zeros() as usize)?;
+                lanes &= lanes - 1;
+            }
+            start += V::LANES;
         }
         ControlFlow::Continue(())
     }
@@ -185,7 +141,7 @@ impl<'a, F: Float> Space<'a, F> {
 /// The same for boxes whose squares may overflow.
 #[cold]
 #[inline(never)]
-fn one_by_one(ranks: &[u32], run: std::ops::Range<usize>, visitor: &mut impl Visitor) -> ControlFlow<()> {
+fn one_by_one(ranks: &[u32], run: Range<usize>, visitor: &mut impl Visitor) -> ControlFlow<()> {
     for position in run {
         if ranks[position] < visitor.limit() {
             visitor.visit(position)?;

@@ -1,18 +1,15 @@
-//! IoU of boxes in the order of COCO's operations, whose last bits differ from those of corners.
+//! IoU of boxes in the order of COCO's operations. Its last bits differ from those of boxes given by corners.
 
-/// (N, M) for boxes `[x, y, width, height]`; over the area of the second where the first is a crowd. Boxes without a
-/// positive overlap along both axes have 0; NaN is left out of a minimum or maximum, as in C.
+use crate::regions::boxes::CocoBox;
+
+/// The (N, M) table of objects, `first`, and detections, `second`, all of them rows `[x, y, width, height]`.
+///
+/// The intersection is divided by the union, or by the area of the detection if the object is a crowd.
 pub fn pairwise(first: &[[f64; 4]], second: &[[f64; 4]], crowd: &[bool]) -> Vec<f64> {
+    let detections: Vec<CocoBox> = second.iter().map(CocoBox::new).collect();
     let mut out = Vec::with_capacity(first.len() * second.len());
-    for (&[x, y, width, height], &crowd) in first.iter().zip(crowd) {
-        out.extend(second.iter().map(|&[x2, y2, width2, height2]| {
-            let wide = (width2 + x2).min(width + x) - x2.max(x);
-            let high = (height2 + y2).min(height + y) - y2.max(y);
-            let (area, common) = (width2 * height2, wide * high);
-            let divisor = if crowd { area } else { area + width * height - common };
-            // As COCO skips pairs: NaN is not at most 0.
-            if wide <= 0.0 || high <= 0.0 { 0.0 } else { common / divisor }
-        }));
+    for (object, &crowd) in first.iter().map(CocoBox::new).zip(crowd) {
+        out.extend(detections.iter().map(|detection| detection.iou(&object, crowd)));
     }
     out
 }

@@ -6,17 +6,18 @@
 
 pub mod areas;
 pub mod coco;
+pub(crate) mod columns;
 pub(crate) mod formula;
 mod kernel;
-pub(crate) mod simd;
 
-use crate::float::Float;
-use crate::threads::pool_is_alive;
-use formula::{Formula, Measured};
-use kernel::{Columns, Elementwise, PairwisePart};
 use std::sync::Mutex;
 
-pub use simd::Level;
+use crate::float::Float;
+use crate::simd::{self, Level};
+use crate::threads::pool_is_alive;
+use columns::Columns;
+use formula::{Formula, Measured};
+use kernel::{Sequence, TablePart};
 
 /// A row of `overlap/variants.py` with its parameters (IoA is two: of either area).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +70,33 @@ pub enum Variant {
     JaccardDistance,
 }
 
+/// Calls a generic function with the formula of a variant, before its other arguments.
+macro_rules! with_formula {
+    ($variant:expr, $function:ident($($argument:expr),*)) => {
+        match $variant {
+            Variant::Intersection => $function(formula::Intersection $(, $argument)*),
+            Variant::Iou => $function(formula::Iou $(, $argument)*),
+            Variant::IoaFirst => $function(formula::IoaFirst $(, $argument)*),
+            Variant::IoaSecond => $function(formula::IoaSecond $(, $argument)*),
+            Variant::Iom => $function(formula::Iom $(, $argument)*),
+            Variant::Giou => $function(formula::Giou $(, $argument)*),
+            Variant::Diou => $function(formula::Diou $(, $argument)*),
+            Variant::Ciou => $function(formula::Ciou $(, $argument)*),
+            Variant::Eiou => $function(formula::Eiou $(, $argument)*),
+            Variant::Siou => $function(formula::Siou $(, $argument)*),
+            Variant::Mpdiou { width, height } => {
+                let formula = formula::Mpdiou { squared_diagonal: width * width + height * height };
+                $function(formula $(, $argument)*)
+            }
+            Variant::AlphaIou { alpha } => $function(formula::AlphaIou { alpha } $(, $argument)*),
+            Variant::InnerIou { ratio } => $function(formula::InnerIou { ratio } $(, $argument)*),
+            Variant::Nwd { constant } => $function(formula::Nwd { constant } $(, $argument)*),
+            Variant::CentreDistance => $function(formula::CentreDistance $(, $argument)*),
+            Variant::JaccardDistance => $function(formula::JaccardDistance $(, $argument)*),
+        }
+    };
+}
+
 impl Variant {
     /// All of them, with parameters that are as good as any.
     pub const ALL: [Self; 16] = [
@@ -89,6 +117,14 @@ impl Variant {
         Self::CentreDistance,
         Self::JaccardDistance,
     ];
+
+    /// Whether the formula reads the angles of the diagonals.
+    fn uses_angle(self) -> bool {
+        fn of<V: Formula>(_: V) -> bool {
+            V::USES_ANGLE
+        }
+        with_formula!(self, of())
+    }
 
     /// The name Python uses.
     pub fn name(self) -> &'static str {
@@ -139,31 +175,48 @@ pub struct Run {
     pub reused: bool,
 }
 
-/// Calls a generic function with the formula of a variant, before its other arguments.
-macro_rules! with_formula {
-    ($variant:expr, $function:ident($($argument:expr),*)) => {
-        match $variant {
-            Variant::Intersection => $function(formula::Intersection $(, $argument)*),
-            Variant::Iou => $function(formula::Iou $(, $argument)*),
-            Variant::IoaFirst => $function(formula::IoaFirst $(, $argument)*),
-            Variant::IoaSecond => $function(formula::IoaSecond $(, $argument)*),
-            Variant::Iom => $function(formula::Iom $(, $argument)*),
-            Variant::Giou => $function(formula::Giou $(, $argument)*),
-            Variant::Diou => $function(formula::Diou $(, $argument)*),
-            Variant::Ciou => $function(formula::Ciou $(, $argument)*),
-            Variant::Eiou => $function(formula::Eiou $(, $argument)*),
-            Variant::Siou => $function(formula::Siou $(, $argument)*),
-            Variant::Mpdiou { width, height } => {
-                let formula = formula::Mpdiou { squared_diagonal: width * width + height * height };
-                $function(formula $(, $argument)*)
-            }
-            Variant::AlphaIou { alpha } => $function(formula::AlphaIou { alpha } $(, $argument)*),
-            Variant::InnerIou { ratio } => $function(formula::InnerIou { ratio } $(, $argument)*),
-            Variant::Nwd { constant } => $function(formula::Nwd { constant } $(, $argument)*),
-            Variant::CentreDistance => $function(formula::CentreDistance $(, $argument)*),
-            Variant::JaccardDistance => $function(formula::JaccardDistance $(, $argument)*),
-        }
-    };
+/// The value of one pair, to the last bit that of [`pairwise`].
+pub fn single<F: Float>(variant: Variant, a: &[F; 4], b: &[F; 4]) -> F {
+    if is_huge(a) || is_huge(b) { in_double(variant, a, b) } else { value(variant, a, b) }
+}
+
+fn value<F: Float>(variant: Variant, a: &[F; 4], b: &[F; 4]) -> F {
+    fn of<V: Formula, F: Float>(formula: V, &a: &[F; 4], &b: &[F; 4]) -> F {
+        let (a, b) = (Measured::new(a, V::USES_ANGLE), Measured::new(b, V::USES_ANGLE));
+        formula.value(&a, &b, formula::intersection(&a, &b))
+    }
+    with_formula!(variant, of(a, b))
+}
+
+#[cold]
+fn in_double<F: Float>(variant: Variant, a: &[F; 4], b: &[F; 4]) -> F {
+    F::from_f64(value(variant, &a.map(F::to_f64), &b.map(F::to_f64)))
+}
+
+/// The fewest pairs a thread takes at a time: two such parts are worth a second thread.
+const MIN_PART: usize = 1 << 16;
+
+/// The most: a part of fresh memory should span its huge pages alone, as two threads in one page clear it twice.
+const MAX_PART: usize = 1 << 20;
+
+/// Bytes of a reused result beyond which it is written past the cache.
+const STREAM_FROM: usize = 1 << 25;
+
+/// Computes part of a table by the formula of a variant.
+fn fill_table<F: Float>(variant: Variant, level: Level, part: TablePart<'_, (), F>) {
+    fn with<V: Formula, F: Float>(formula: V, level: Level, part: TablePart<'_, (), F>) {
+        let TablePart { formula: (), rows, columns, start, out, stream } = part;
+        simd::run(level, TablePart { formula, rows, columns, start, out, stream });
+    }
+    with_formula!(variant, with(level, part));
+}
+
+/// Computes the pairs of two sequences by the formula of a variant.
+fn fill_sequence<F: Float>(variant: Variant, level: Level, first: &[[F; 4]], second: &[[F; 4]], out: &mut [F]) {
+    fn with<V: Formula, F: Float>(formula: V, level: Level, first: &[[F; 4]], second: &[[F; 4]], out: &mut [F]) {
+        simd::run(level, Sequence { formula, first, second, out });
+    }
+    with_formula!(variant, with(level, first, second, out));
 }
 
 /// Every box of one set against every box of the other, for each of `batch` pairs of sets of equal sizes.
@@ -188,8 +241,42 @@ pub fn pairwise<F: Float>(
         batch > 0 && boxes1.len().is_multiple_of(batch) && boxes2.len().is_multiple_of(batch),
         "sets of unequal size in a batch"
     );
-    assert_eq!(out.len(), boxes1.len() * (boxes2.len() / batch), "one result per pair");
-    with_formula!(variant, pairwise_of(boxes1, boxes2, batch, out, run));
+    let (rows, width) = (boxes1.len() / batch, boxes2.len() / batch);
+    assert_eq!(out.len(), boxes1.len() * width, "one result per pair");
+    let stream = run.reused && size_of_val(out) >= STREAM_FROM;
+    let columns: Vec<_> = boxes2.chunks(width).map(|boxes| Columns::new(boxes, variant.uses_angle())).collect();
+    in_parts(out, run.threads, &|mut start, mut out| {
+        // A part may begin and end anywhere. It is cut where one pair of sets ends and the next begins.
+        while !out.is_empty() {
+            let (set, inside) = (start / (rows * width), start % (rows * width));
+            let here;
+            (here, out) = out.split_at_mut(out.len().min(rows * width - inside));
+            start += here.len();
+            let (rows, columns) = (&boxes1[set * rows..], &columns[set]);
+            fill_table(variant, run.level, TablePart { formula: (), rows, columns, start: inside, out: here, stream });
+        }
+    });
+    if any_huge(boxes1) || any_huge(boxes2) {
+        redo_huge(variant, boxes1, boxes2, batch, out);
+    }
+}
+
+/// Computes the pairs again whose squares may have overflowed.
+#[cold]
+fn redo_huge<F: Float>(variant: Variant, boxes1: &[[F; 4]], boxes2: &[[F; 4]], batch: usize, out: &mut [F]) {
+    let (rows, width) = (boxes1.len() / batch, boxes2.len() / batch);
+    for (row, a) in boxes1.iter().enumerate().filter(|(_, a)| is_huge(a)) {
+        let others = &boxes2[row / rows * width..][..width];
+        for (value, b) in out[row * width..][..width].iter_mut().zip(others) {
+            *value = in_double(variant, a, b);
+        }
+    }
+    for (second, b) in boxes2.iter().enumerate().filter(|(_, b)| is_huge(b)) {
+        let (set, column) = (second / width, second % width);
+        for row in set * rows..(set + 1) * rows {
+            out[row * width + column] = in_double(variant, &boxes1[row], b);
+        }
+    }
 }
 
 /// The pairs of two sequences, which have one length with each other and with `out`.
@@ -199,80 +286,14 @@ pub fn pairwise<F: Float>(
 /// If they have not.
 pub fn elementwise<F: Float>(variant: Variant, boxes1: &[[F; 4]], boxes2: &[[F; 4]], out: &mut [F], run: Run) {
     assert!(boxes1.len() == out.len() && boxes2.len() == out.len(), "one result per pair");
-    with_formula!(variant, elementwise_of(boxes1, boxes2, out, run));
-}
-
-/// The value of one pair, to the last bit that of [`pairwise`].
-pub fn single<F: Float>(variant: Variant, a: &[F; 4], b: &[F; 4]) -> F {
-    with_formula!(variant, single_of(a, b))
-}
-
-fn single_of<V: Formula, F: Float>(formula: V, a: &[F; 4], b: &[F; 4]) -> F {
-    if is_huge(a) || is_huge(b) {
-        return in_double(formula, a, b);
-    }
-    let [a, b] = [a, b].map(|&corners| Measured::new::<V>(corners));
-    formula.value(&a, &b, formula::intersection(&a, &b))
-}
-
-/// The fewest pairs a thread takes at a time: two such parts are worth a second thread.
-const MIN_PART: usize = 1 << 16;
-
-/// The most: a part of fresh memory should span its huge pages alone, as two threads in one page clear it twice.
-const MAX_PART: usize = 1 << 20;
-
-/// Bytes of a reused result beyond which it is written past the cache.
-const STREAM_FROM: usize = 1 << 25;
-
-fn pairwise_of<V: Formula, F: Float>(
-    formula: V,
-    boxes1: &[[F; 4]],
-    boxes2: &[[F; 4]],
-    batch: usize,
-    out: &mut [F],
-    run: Run,
-) {
-    let (rows, width) = (boxes1.len() / batch, boxes2.len() / batch);
-    let stream = run.reused && size_of_val(out) >= STREAM_FROM;
-    let columns: Vec<_> = boxes2.chunks(width).map(Columns::new::<V>).collect();
-    in_parts(out, run.threads, |mut start, mut out| {
-        // A part may begin and end anywhere; inside it, one pair of sets after the other.
-        while !out.is_empty() {
-            let (set, inside) = (start / (rows * width), start % (rows * width));
-            let here;
-            (here, out) = out.split_at_mut(out.len().min(rows * width - inside));
-            start += here.len();
-            let (boxes1, columns) = (&boxes1[set * rows..], &columns[set]);
-            simd::run(run.level, PairwisePart { boxes1, columns, width, start: inside, out: here, stream, formula });
-        }
-    });
-    redo_huge(formula, boxes1, boxes2, batch, out);
-}
-
-/// Computes the pairs again whose squares may have overflowed.
-fn redo_huge<V: Formula, F: Float>(formula: V, boxes1: &[[F; 4]], boxes2: &[[F; 4]], batch: usize, out: &mut [F]) {
-    let (rows, width) = (boxes1.len() / batch, boxes2.len() / batch);
-    for (row, a) in boxes1.iter().enumerate().filter(|(_, a)| is_huge(a)) {
-        let others = &boxes2[row / rows * width..][..width];
-        for (value, b) in out[row * width..][..width].iter_mut().zip(others) {
-            *value = in_double(formula, a, b);
-        }
-    }
-    for (second, b) in boxes2.iter().enumerate().filter(|(_, b)| is_huge(b)) {
-        let (set, column) = (second / width, second % width);
-        for row in set * rows..(set + 1) * rows {
-            out[row * width + column] = in_double(formula, &boxes1[row], b);
-        }
-    }
-}
-
-fn elementwise_of<V: Formula, F: Float>(formula: V, boxes1: &[[F; 4]], boxes2: &[[F; 4]], out: &mut [F], run: Run) {
-    in_parts(out, run.threads, |start, out| {
+    in_parts(out, run.threads, &|start, out| {
         let [boxes1, boxes2] = [boxes1, boxes2].map(|boxes| &boxes[start..][..out.len()]);
-        simd::run(run.level, Elementwise { boxes1, boxes2, out: &mut *out, formula });
-        for ((a, b), value) in boxes1.iter().zip(boxes2).zip(out) {
-            if is_huge(a) || is_huge(b) {
-                *value = in_double(formula, a, b);
+        fill_sequence(variant, run.level, boxes1, boxes2, out);
+        if any_huge(boxes1) || any_huge(boxes2) {
+            for ((a, b), value) in boxes1.iter().zip(boxes2).zip(out) {
+                if is_huge(a) || is_huge(b) {
+                    *value = in_double(variant, a, b);
+                }
             }
         }
     });
@@ -281,7 +302,7 @@ fn elementwise_of<V: Formula, F: Float>(formula: V, boxes1: &[[F; 4]], boxes2: &
 /// Runs `fill(start, part)` for every part of `out`, on several threads where that is worth it.
 ///
 /// The calling thread takes parts too and does not wait for the pool to wake up, which would cost as much as a part.
-fn in_parts<F: Float>(out: &mut [F], threads: usize, fill: impl Fn(usize, &mut [F]) + Sync) {
+fn in_parts<F: Float>(out: &mut [F], threads: usize, fill: &(dyn Fn(usize, &mut [F]) + Sync)) {
     if threads == 1 || out.len() < 2 * MIN_PART || !pool_is_alive() {
         fill(0, out);
         return;
@@ -305,15 +326,14 @@ fn in_parts<F: Float>(out: &mut [F], threads: usize, fill: impl Fn(usize, &mut [
     });
 }
 
-/// Squares of such coordinates overflow.
-pub(crate) fn is_huge<F: Float>(corners: &[F; 4]) -> bool {
-    corners.iter().any(|x| x.abs() > F::MAX_DIRECT)
+/// Whether a set has boxes whose squares overflow. Without an early end, so that it runs in vectors.
+pub(crate) fn any_huge<F: Float>(boxes: &[[F; 4]]) -> bool {
+    boxes.as_flattened().iter().fold(false, |huge, x| huge | (x.abs() > F::MAX_DIRECT))
 }
 
-#[cold]
-fn in_double<V: Formula, F: Float>(formula: V, a: &[F; 4], b: &[F; 4]) -> F {
-    let [a, b] = [a, b].map(|corners| Measured::new::<V>(corners.map(F::to_f64)));
-    F::from_f64(formula.value(&a, &b, formula::intersection(&a, &b)))
+/// Whether squares of the coordinates overflow.
+pub(crate) fn is_huge<F: Float>(corners: &[F; 4]) -> bool {
+    corners.iter().any(|x| x.abs() > F::MAX_DIRECT)
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
+use super::columns::Columns;
 use super::formula::{self, Formula, Measured};
-use super::kernel::{Columns, PairwisePart};
-use super::{Level, Run, Variant, elementwise, pairwise, simd};
+use super::kernel::TablePart;
+use super::{Run, Variant, elementwise, pairwise};
 use crate::float::Float;
+use crate::simd::{self, Level};
 
 /// Sizes around those of vectors and blocks.
 const SIZES: [usize; 12] = [0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 33, 70];
@@ -31,7 +33,7 @@ fn boxes<F: Float>(count: usize, seed: u64) -> Vec<[F; 4]> {
 /// One pair, by the formula alone: no blocks, no vectors.
 fn one<F: Float>(variant: Variant, a: [F; 4], b: [F; 4]) -> F {
     fn value<V: Formula, F: Float>(formula: V, a: [F; 4], b: [F; 4]) -> F {
-        let (a, b) = (Measured::new::<V>(a), Measured::new::<V>(b));
+        let (a, b) = (Measured::new(a, true), Measured::new(b, true));
         formula.value(&a, &b, formula::intersection(&a, &b))
     }
     with_formula!(variant, value(a, b))
@@ -78,17 +80,16 @@ fn every_level_gives_the_bits_of_the_formula_in_double() {
 #[test]
 fn streamed_results_are_the_same_wherever_a_part_begins() {
     let (a, b) = (boxes::<f32>(3, 1), boxes::<f32>(61, 2));
-    let columns = Columns::new::<formula::Iou>(&b);
+    let columns = Columns::new(&b, false);
     let mut expected = vec![0.0; 3 * 61];
     pairwise(Variant::Iou, &a, &b, 1, &mut expected, on(1, Level::Baseline));
     for level in Level::available() {
         for start in 0..61 {
             for end in start..3 * 61 {
                 let mut out = vec![-1.0; 3 * 61];
-                let part = PairwisePart {
-                    boxes1: &a,
+                let part = TablePart {
+                    rows: &a,
                     columns: &columns,
-                    width: 61,
                     start,
                     out: &mut out[start..end],
                     stream: true,

@@ -1,4 +1,4 @@
-"""A data set that needs no download: drawn scenes of shapes, with exact boxes and masks."""
+"""A data set that needs no download: drawn scenes of shapes with exact boxes and masks."""
 
 from ioukit.datasets.shapes.drawing import CLASSES, Scene, draw_scene
 from ioukit.datasets.shapes.writing import make_shapes

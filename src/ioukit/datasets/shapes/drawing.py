@@ -1,4 +1,4 @@
-"""Scenes of shapes over a textured background, of which every pixel is known."""
+"""Scenes of shapes over a textured background; for every pixel it is known which shape it shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["CLASSES", "Scene", "check_size", "draw_scene"]
 
 CLASSES = ("circle", "ellipse", "triangle", "square", "pentagon", "star", "digit")
-"""Names of the classes; a label is a position here."""
+"""Names of the classes; a label is a position in this tuple."""
 
 _OUTLINES = {
     "circle": disc(),
@@ -28,27 +28,27 @@ _OUTLINES = {
     "star": star(),
 }
 
-SIZES = (0.08, 0.5)  # of a shape's longer side, in parts of the image's shorter one
-ASPECTS = (0.3, 0.65)  # of an ellipse: a rounder one would be taken for a circle
+SIZES = (0.08, 0.5)  # the longer side of a shape, as a fraction of the shorter side of the image
+ASPECTS = (0.3, 0.65)  # of an ellipse: a rounder one looks like a circle
 MEAN_SHAPES, MOST_SHAPES = 4, 12
-STAYS_VISIBLE = 0.4  # the part of a shape that shapes in front leave in sight, at least
+STAYS_VISIBLE = 0.4  # the smallest fraction of a shape that shapes in front of it leave visible
 LEAST_PIXELS = 20
-ATTEMPTS = 20  # at placing a shape before the scene goes without it
-LEAST_CONTRAST = 70.0  # between a shape's colour and what it is drawn over, of 441 from black to white
+ATTEMPTS = 20  # to place a shape, on average; a scene that needs more gets fewer shapes
+LEAST_CONTRAST = 70.0  # between the colour of a shape and that below it; from black to white it is 441
 SMALLEST_IMAGE = 32
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A drawn image and what is in it, back to front.
+    """A drawn image and its N shapes, from the back to the front.
 
-    Every shape is there: at least two fifths of each can be seen. Masks and boxes are those of what can be seen.
+    At least two fifths of each shape are visible. Masks and boxes are those of the visible pixels.
 
     Attributes:
         pixels: (H, W, 3) RGB, uint8.
         labels: (N,) positions in `CLASSES`.
-        masks: (N, H, W) which pixels show the shape; no pixel shows two.
-        boxes: (N, 4) xyxy in pixels, the edges of those pixels: exact, and whole numbers.
+        masks: (N, H, W) whether a pixel shows the shape; no pixel shows two shapes.
+        boxes: (N, 4) xyxy in pixels: the edges of the visible pixels, exact whole numbers.
     """
 
     pixels: NDArray[np.uint8]
@@ -58,7 +58,7 @@ class Scene:
 
 
 def check_size(size: tuple[int, int]) -> None:
-    """Raises `ValueError` unless ``size`` is a (width, height) that shapes fit into."""
+    """Raises `ValueError` unless ``size`` is a (width, height) that is large enough for shapes."""
     if len(size) != 2 or min(size) < SMALLEST_IMAGE:
         raise ValueError(f"size must be (width, height) of at least {SMALLEST_IMAGE} pixels each, got {size}")
 
@@ -66,22 +66,23 @@ def check_size(size: tuple[int, int]) -> None:
 def draw_scene(
     index: int, *, seed: int = 1, size: tuple[int, int] = (416, 416), handwritten: bool | None = None
 ) -> Scene:
-    """One scene of a data set: the same for the same arguments, whatever other scenes are drawn.
+    """Draws one scene of a data set; it depends on the arguments only, not on other scenes.
 
-    Circles, ellipses, triangles, squares, pentagons, stars and digits, 1 to 12 of them, turned, textured, overlapping,
-    of 8 to 50 parts in a hundred of the shorter side of the image; they may reach over its edge. Colour tells nothing
-    of the class.
+    A scene has 1 to 12 circles, ellipses, triangles, squares, pentagons, stars and digits. They are turned, textured
+    and may overlap. Their longer side is 8 % to 50 % of the shorter side of the image, and they may reach over its
+    edge. The colour of a shape does not depend on its class.
 
     Args:
         index: The number of the scene, from 0 on.
-        seed: Of the data set.
+        seed: The seed of the data set.
         size: (width, height) in pixels, at least 32 each.
-        handwritten: Whether digits are scikit-learn's handwritten ones rather than a font's; by default if it is
-            installed, so name it where two machines must draw the same.
+        handwritten: Whether digits are scikit-learn's handwritten ones rather than those of a font; by default
+            handwritten if scikit-learn is installed. Set it where two machines must draw the same.
 
     Raises:
-        ValueError: If the size is too small, or a number negative.
-        ModuleNotFoundError: If a digit is to be drawn and neither scikit-learn nor Pillow is installed.
+        ValueError: If the size is too small, or a number is negative.
+        ModuleNotFoundError: If a digit is drawn and the package that it comes from is not installed: Pillow, or
+            scikit-learn with ``handwritten=True``.
     """
     check_size(size)
     rng = np.random.default_rng([seed, index])  # refuses negative numbers
@@ -113,13 +114,13 @@ def draw_scene(
 def _place(
     rng: np.random.Generator, label: int, width: int, height: int, handwritten: bool | None
 ) -> NDArray[np.bool_]:
-    """(H, W) which pixels a new shape covers: those whose centres it does."""
+    """(H, W) whether a new shape covers the centre of a pixel."""
     outline, (across, along) = _outline(rng, label, handwritten)
     low, high = SIZES
-    # Alike in the logarithm: as many shapes from 8 to 16 parts in a hundred as from 16 to 32.
+    # Uniform in the logarithm: as many shapes of 8 % to 16 % as of 16 % to 32 %.
     half = min(width, height) * np.exp(rng.uniform(np.log(low), np.log(high))) / 2
     x, y = rng.uniform(0, width), rng.uniform(0, height)
-    # Digits stand nearly upright, or nobody could read them.
+    # Digits stay nearly upright: turned further, a 6 could be a 9.
     turn = rng.uniform(-0.4, 0.4) if CLASSES[label] == "digit" else rng.uniform(0, 2 * np.pi)
     cos, sin = np.cos(turn), np.sin(turn)
     dx = np.arange(width)[None, :] + 0.5 - x
@@ -128,7 +129,7 @@ def _place(
 
 
 def _outline(rng: np.random.Generator, label: int, handwritten: bool | None) -> tuple[Outline, tuple[float, float]]:
-    """The shape of a class, and its half axes."""
+    """The outline of a class, and its half axes."""
     round_, both = (1.0, 1.0), rng.uniform(*ASPECTS)
     number = int(rng.integers(1 << 16))
     name = CLASSES[label]
@@ -140,7 +141,7 @@ def _outline(rng: np.random.Generator, label: int, handwritten: bool | None) -> 
 
 
 def _all_visible(owner: NDArray[np.int64], mask: NDArray[np.bool_], areas: list[int]) -> bool:
-    """Whether enough of each shape stays in sight behind a new one."""
+    """Whether enough of each shape stays visible behind a new one."""
     left = np.bincount(owner[~mask] + 1, minlength=len(areas) + 1)[1:]
     return all(seen >= max(STAYS_VISIBLE * area, LEAST_PIXELS) for seen, area in zip(left, areas, strict=True))
 
@@ -153,7 +154,7 @@ def _contrasting(rng: np.random.Generator, under: FloatArray) -> FloatArray:
 
 
 def _texture(rng: np.random.Generator, width: int, height: int, colour: FloatArray, contrast: float) -> FloatArray:
-    """(H, W, 3) a colour with clouds of three sizes and, sometimes, stripes."""
+    """(H, W, 3) a colour with noise of three scales and sometimes with stripes."""
     shade = contrast * sum((_clouds(rng, width, height, 3**k) / 2 ** (k - 1) for k in (1, 2, 3)), np.zeros(1))
     if rng.random() < 0.4:
         angle, waves = rng.uniform(0, np.pi), rng.uniform(4, 20)
@@ -165,7 +166,7 @@ def _texture(rng: np.random.Generator, width: int, height: int, colour: FloatArr
 
 
 def _clouds(rng: np.random.Generator, width: int, height: int, cells: int) -> FloatArray:
-    """(H, W) random numbers on a coarse grid, and what lies between them linearly."""
+    """(H, W) random numbers on a coarse grid, interpolated linearly."""
     grid = rng.uniform(-1, 1, (cells + 1, cells + 1))
     rows, columns = (_between(length, cells) for length in (height, width))
     field: FloatArray = rows @ grid @ columns.T
@@ -173,14 +174,14 @@ def _clouds(rng: np.random.Generator, width: int, height: int, cells: int) -> Fl
 
 
 def _between(length: int, cells: int) -> FloatArray:
-    """(length, cells + 1) the weights of the two grid lines beside each pixel."""
+    """(length, cells + 1) the weight of each grid line for each pixel, for linear interpolation."""
     place = (np.arange(length) + 0.5) / length * cells
     weights: FloatArray = np.maximum(0.0, 1 - np.abs(place[:, None] - np.arange(cells + 1)))
     return weights
 
 
 def _boxes(masks: NDArray[np.bool_]) -> FloatArray:
-    """(N, 4) the edges of the pixels of each mask, none of which is empty."""
+    """(N, 4) xyxy the edges of the pixels of each mask; no mask may be empty."""
     boxes = np.zeros((len(masks), 4))
     for box, mask in zip(boxes, masks, strict=True):
         columns, rows = np.flatnonzero(mask.any(axis=0)), np.flatnonzero(mask.any(axis=1))

@@ -1,4 +1,4 @@
-"""The shapes: which points of a square from -1 to 1 they cover."""
+"""The outlines of the shapes: functions that say which points of the square from -1 to 1 a shape covers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["digit", "disc", "has_handwritten", "regular_polygon", "star"]
 
 
 def disc() -> Outline:
-    """The unit disc: a circle, or an ellipse where the axes are scaled."""
+    """The unit disc: a circle, or an ellipse if the axes are scaled."""
     return lambda u, v: u * u + v * v <= 1
 
 
@@ -45,7 +45,7 @@ def regular_polygon(sides: int) -> Outline:
 def star(points: int = 5, inner: float = 0.45) -> Outline:
     """A star with its points on the unit circle and the notches between them at ``inner``."""
     half = np.pi / points
-    # The edge from a point, at angle 0, to the notch beside it: `normal @ (x, y) <= level` inside.
+    # The edge from a point, at angle 0, to the next notch: inside, `normal @ (x, y) <= level`.
     tip, notch = np.array([1.0, 0.0]), inner * np.array([np.cos(half), np.sin(half)])
     normal = np.array([notch[1] - tip[1], tip[0] - notch[0]])
     level = normal @ tip
@@ -60,11 +60,11 @@ def star(points: int = 5, inner: float = 0.45) -> Outline:
 
 
 def digit(number: int, *, handwritten: bool | None = None) -> Outline:
-    """One of the digits of a font or, by the thousand and each another, of scikit-learn's handwritten ones.
+    """A digit of a font, or one of scikit-learn's 1,797 handwritten digits.
 
     Args:
-        number: Which. Numbers beyond what there is begin again.
-        handwritten: Whether to take scikit-learn's; by default if it is installed.
+        number: The number of the digit, modulo how many there are.
+        handwritten: Whether to take a handwritten digit; by default if scikit-learn is installed.
     """
     glyphs = _handwritten() if (has_handwritten() if handwritten is None else handwritten) else _typeset()
     glyph = glyphs[number % len(glyphs)]  # (S, S) ink within [0, 1]
@@ -107,7 +107,7 @@ def _typeset() -> list[FloatArray]:
 
 
 def _framed(ink: FloatArray) -> FloatArray:
-    """The ink alone, in the middle of a square with an empty line around it."""
+    """The part of the image with ink, in the middle of a square with an empty margin of one pixel."""
     rows, columns = np.flatnonzero(ink.max(axis=1) > 0), np.flatnonzero(ink.max(axis=0) > 0)
     ink = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     side = max(ink.shape) + 2

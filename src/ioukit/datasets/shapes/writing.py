@@ -1,11 +1,9 @@
-"""A folder of drawn scenes, as COCO and as YOLO data."""
+"""A folder of drawn scenes, described in the formats of COCO and YOLO."""
 
 from __future__ import annotations
 
 import json
 import operator
-import os
-import shutil
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +12,17 @@ import numpy as np
 
 from ioukit._core import __version__
 from ioukit._optional import import_extra
+from ioukit._output import whole_folder
 from ioukit.datasets.shapes.drawing import CLASSES, Scene, check_size, draw_scene
 from ioukit.datasets.shapes.outlines import has_handwritten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import os
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["FORMATS", "make_shapes"]
+__all__ = ["FORMATS", "check_request", "make_shapes"]
 
 FORMATS = ("coco", "yolo")
 
@@ -43,84 +43,91 @@ def make_shapes(
 
         folder/images/train/000000.png ...  images/val/...
         folder/annotations/train.json, val.json      COCO, with masks as uncompressed RLE
-        folder/labels/train/000000.txt ...           YOLO: class cx cy w h, in parts of the image
+        folder/labels/train/000000.txt ...           YOLO: class cx cy w h, as fractions of the image
         folder/data.yaml                             YOLO: where the images are, and the names
 
-    The last images are those held out, so a larger data set of the same seed begins with the same training images. The
-    folder appears whole or not at all.
+    The held-out images are the last ones, so a larger data set of the same seed begins with the same training images.
+    The folder appears whole or not at all.
 
     Args:
-        folder: What to make. It must not exist, or be empty.
+        folder: The folder to make. It must not exist, or be empty.
         images: How many images, at least 1.
-        seed: What to draw: a number of at least 0.
+        seed: Seed of the drawing, at least 0.
         size: (width, height) in pixels, at least 32 each.
-        val: The part of the images that is held out, from 0 to below 1.
+        val: The fraction of the images that is held out, at least 0 and below 1.
         formats: ``"coco"``, ``"yolo"`` or both.
-        handwritten: Whether digits are scikit-learn's handwritten ones rather than a font's; by default if it is
-            installed. The COCO files say which.
+        handwritten: Whether digits are scikit-learn's handwritten ones rather than those of a font; by default
+            handwritten if scikit-learn is installed. The COCO files say which.
 
     Returns:
         How many images and objects there are: ``train``, ``train_objects``, ``val``, ``val_objects``.
 
     Raises:
         ValueError: If a number or a format is wrong.
-        FileExistsError: If there is something in the folder.
+        FileExistsError: If the folder is not empty, or is a file.
+        OSError: If a file cannot be written.
         ModuleNotFoundError: If Pillow is not installed: ``pip install 'ioukit[shapes]'``.
     """
-    count, held_out = _split(images, val)
+    check_request(folder, images=images, seed=seed, size=size, val=val, formats=formats)
+    count = operator.index(images)
+    held_out = min(round(count * val), count - 1)
+    splits = {"train": range(count - held_out), "val": range(count - held_out, count)}
+    draw = partial(draw_scene, seed=seed, size=size, handwritten=handwritten)
+    counts: dict[str, int] = {}
+    with whole_folder(folder) as unfinished:
+        for split, numbers in splits.items():
+            writers: list[_Coco | _Yolo] = []
+            if "coco" in formats:
+                writers.append(_Coco(unfinished, split, f"seed {seed}, {_digits(handwritten)} digits"))
+            if "yolo" in formats:
+                writers.append(_Yolo(unfinished, split))
+            counts[split] = len(numbers)
+            counts[f"{split}_objects"] = _draw_split(unfinished / "images" / split, numbers, draw, writers)
+    return counts
+
+
+def check_request(
+    folder: str | os.PathLike[str],
+    *,
+    images: int,
+    seed: int,
+    size: tuple[int, int],
+    val: float,
+    formats: Sequence[str],
+) -> None:
+    """Raises what `make_shapes` raises for wrong arguments, before anything is drawn."""
+    if operator.index(images) < 1:
+        raise ValueError(f"images must be at least 1, got {images}")
+    if not 0 <= val < 1:  # NaN is refused too
+        raise ValueError(f"val must be at least 0 and below 1, got {val}")
     check_size(size)
     unknown = [name for name in formats if name not in FORMATS]
     if unknown or not formats:
         raise ValueError(f"formats must be one or both of {', '.join(FORMATS)}, got {list(formats)}")
     if operator.index(seed) < 0:
         raise ValueError(f"seed must be at least 0, got {seed}")
-    image_module = import_extra("PIL.Image", extra="shapes", needed_by="make_shapes")
-
-    target = Path(os.path.abspath(folder))
+    import_extra("PIL.Image", extra="shapes", needed_by="make_shapes")
+    target = Path(folder)
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
         raise FileExistsError(f"{folder} is there already and not empty: name a new folder")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    beside.mkdir()
-    numbers = range(count)
-    splits = {"train": numbers[: count - held_out], "val": numbers[count - held_out :]}
-    draw = partial(draw_scene, seed=seed, size=size, handwritten=handwritten)
-    counts: dict[str, int] = {}
-    try:
-        for split, part in splits.items():
-            writers: list[_Coco | _Yolo] = []
-            if "coco" in formats:
-                writers.append(_Coco(beside, split, f"seed {seed}, {_digits(handwritten)} digits"))
-            if "yolo" in formats:
-                writers.append(_Yolo(beside, split))
-            counts |= {split: len(part), f"{split}_objects": 0}
-            images_folder = beside / "images" / split
-            images_folder.mkdir(parents=True)
-            for index in part:
-                scene, name = draw(index), f"{index:06d}"
-                image_module.fromarray(scene.pixels).save(images_folder / f"{name}.png")
-                for writer in writers:
-                    writer.add(name, scene)
-                counts[f"{split}_objects"] += len(scene.labels)
-            for writer in writers:
-                writer.finish()
-        if target.is_dir():
-            target.rmdir()
-        os.replace(beside, target)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
-    return counts
 
 
-def _split(images: int, val: float) -> tuple[int, int]:
-    """How many images there are, and how many of them are held out."""
-    count = operator.index(images)
-    if count < 1:
-        raise ValueError(f"images must be at least 1, got {images}")
-    if not 0 <= val < 1:  # also NaN
-        raise ValueError(f"val must be at least 0 and below 1, got {val}")
-    return count, min(round(count * val), count - 1)
+def _draw_split(
+    folder: Path, numbers: Iterable[int], draw: Callable[[int], Scene], writers: Sequence[_Coco | _Yolo]
+) -> int:
+    """Draws and describes the images of a split; gives the number of their objects."""
+    image = import_extra("PIL.Image", extra="shapes", needed_by="make_shapes")
+    folder.mkdir(parents=True)
+    objects = 0
+    for number in numbers:
+        scene, name = draw(number), f"{number:06d}"
+        image.fromarray(scene.pixels).save(folder / f"{name}.png")
+        for writer in writers:
+            writer.add(name, scene)
+        objects += len(scene.labels)
+    for writer in writers:
+        writer.finish()
+    return objects
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
@@ -128,7 +135,7 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 
 
 class _Yolo:
-    """A text file per image, and the file that names the classes."""
+    """Writes a text file per image, and the file that names the classes."""
 
     def __init__(self, folder: Path, split: str) -> None:
         self.folder, self.labels = folder, folder / "labels" / split
@@ -148,7 +155,7 @@ class _Yolo:
 
 
 class _Coco:
-    """One file per split."""
+    """Writes one annotation file per split."""
 
     def __init__(self, folder: Path, split: str, drawn: str) -> None:
         self.path = folder / "annotations" / f"{split}.json"
@@ -187,7 +194,7 @@ def _digits(handwritten: bool | None) -> str:
 
 
 def _run_lengths(mask: NDArray[np.bool_]) -> list[int]:
-    """COCO's runs: down the columns, beginning with pixels outside the mask."""
+    """The run lengths of a mask in COCO's order: down the columns, the first run outside the mask."""
     column_wise = mask.ravel(order="F")
     changes = np.flatnonzero(np.diff(column_wise, prepend=False))
     runs: list[int] = np.diff([0, *changes.tolist(), mask.size]).tolist()

@@ -1,22 +1,21 @@
-"""What is taken for what?"""
+"""Which class is taken for which? The confusion matrix."""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit._checks import check_choice, check_number
-from ioukit.datasets import Categories, Detections, GroundTruth
-from ioukit.evaluation._rows import frozen, quotient
-from ioukit.evaluation.analysis.outcomes import Outcome, outcomes
-from ioukit.evaluation.matching import match
-from ioukit.evaluation.protocols.protocol import AreaRange, Protocol
+from ioukit._columns import Frozen, record
+from ioukit.datasets import Categories
+from ioukit.evaluation.analysis._near import Rematched, match_again, near_pairs
+from ioukit.evaluation.analysis._quotient import quotient
+from ioukit.evaluation.protocols import AreaRange, Protocol
+from ioukit.evaluation.table import MatchTable, threshold_bits
 
 __all__ = ["ConfusionMatrix", "confusion_matrix"]
 
@@ -24,31 +23,31 @@ __all__ = ["ConfusionMatrix", "confusion_matrix"]
 _NO_CAP = 2**31 - 1
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ConfusionMatrix:
+@record(frozen=True, eq=False, repr=False)
+class ConfusionMatrix(Frozen):
     """The result of :func:`confusion_matrix`.
 
-    Rows are true classes, columns predicted ones; the last row and the last column stand for the background. ``P``
-    entries, one for each matched pair, each missed object and each detection of nothing, say what was counted.
+    Rows are true classes, columns predicted ones; the last row and the last column stand for the background. There are
+    ``P`` entries: one for each matched pair, each missed object and each detection that matches nothing.
     """
 
     categories: Categories
     """(K,) the classes, in the order of rows and columns."""
     counts: npt.NDArray[np.int64]
-    """(K + 1, K + 1) objects of the true class matched by detections of the predicted one. Last row: detections that
-    match nothing; last column: objects that nothing matches; where both meet: 0."""
+    """(K + 1, K + 1) objects of the true class that detections of the predicted class match. Last row: detections that
+    match nothing. Last column: objects that no detection matches. The corner where both meet is 0."""
     iou_threshold: float
-    """The IoU from which a detection can match an object."""
+    """The IoU that a match needs."""
     score_threshold: float
-    """The score from which detections count."""
-    image_ids: npt.NDArray[np.int64]
-    """(I,) ids of the images looked at, rising."""
+    """Detections with this score or a higher one count."""
+    image_ids: npt.NDArray[Any]
+    """(I,) ids of the images looked at, in ascending order."""
     image: npt.NDArray[np.int64]
     """(P,) position of the image in :attr:`image_ids`."""
-    ground_truth: npt.NDArray[np.int64]
-    """(P,) row of the annotation; -1 for a detection of nothing."""
+    object: npt.NDArray[np.int64]
+    """(P,) row of the object in the table; -1 for a detection that matches nothing."""
     detection: npt.NDArray[np.int64]
-    """(P,) row of the detection; -1 for a missed object."""
+    """(P,) row of the detection in the table; -1 for a missed object."""
     true: npt.NDArray[np.int64]
     """(P,) row of the matrix, K for the background."""
     predicted: npt.NDArray[np.int64]
@@ -59,7 +58,7 @@ class ConfusionMatrix:
         return (
             f"ConfusionMatrix({len(self.categories):,} classes, {int(inner.trace()):,} right, "
             f"{int(inner.sum() - inner.trace()):,} confused, {int(self.counts[:-1, -1].sum()):,} missed, "
-            f"{int(self.counts[-1, :-1].sum()):,} of nothing)"
+            f"{int(self.counts[-1, :-1].sum()):,} background)"
         )
 
     def cell(self, true: int, predicted: int) -> npt.NDArray[np.int64]:
@@ -96,45 +95,37 @@ class ConfusionMatrix:
 
 
 def confusion_matrix(
-    ground_truth: GroundTruth,
-    detections: Detections,
+    table: MatchTable,
     *,
     iou_threshold: float = 0.5,
     score_threshold: float = 0.25,
     max_dets: int | None = None,
-    categories: Sequence[int | str] | None = None,
-    images: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None,
     threads: int | None = None,
 ) -> ConfusionMatrix:
-    """Count which class is taken for which.
+    """How often each class is taken for each.
 
-    The matching rule: on each image the detections with ``score_threshold`` or more choose in the order of falling
-    scores, whatever their class. Each takes the free object of **any** class with the highest IoU at or above
-    ``iou_threshold``; of equal IoU the last in the file, as everywhere in COCO's matching. One that finds no free
-    object but lies on a crowd (of any class; intersection over its own area) is left out. So every object but the
-    crowds is counted once, in its row, and every detection that is not left out once, in its column.
+    The matching rule differs from that of AP. On each image the detections with at least ``score_threshold`` choose in
+    the order of their scores, whatever their class. Each takes the free object of **any** class with the highest IoU at
+    or above ``iou_threshold``; of objects with the same IoU the last in the file. A detection that finds no free object
+    and lies on a crowd of any class (intersection over its own area) is left out. So every object but the crowds counts
+    once, in its row, and every detection that is not left out counts once, in its column.
 
-    A detection next to two objects of different classes takes the better overlap, not the right class: this is what
-    distinguishes the matrix from AP, where classes are matched apart.
+    A detection next to two objects of different classes takes the one with the higher IoU, not the one of its class.
+    This is what distinguishes the matrix from AP, where each class is matched by itself.
 
     Args:
-        ground_truth: The objects.
-        detections: What is judged, of images and categories that the ground truth lists.
-        iou_threshold: IoU from which a detection can match, within (0, 1].
+        table: The matches, with near pairs.
+        iou_threshold: The IoU that a match needs, within (0, 1], and at least that of the near pairs.
         score_threshold: Detections with this score or a higher one count.
         max_dets: Cap on the detections of an image, all classes together, best first; none if ``None``.
-        categories: Ids or names of the categories to look at, objects and detections of others being left out; all if
-            ``None``.
-        images: Ids of the images to look at; all if ``None``.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
-        DatasetError: If a detection is of an image or category that the ground truth does not list.
-        ValueError: If a threshold or cap makes no sense, or if ``categories`` or ``images`` names one that is not
-            there.
+        ValueError: If a threshold or cap makes no sense, or the table does not list the near pairs that this needs.
 
     Examples:
         >>> from ioukit import Detections, GroundTruth
+        >>> from ioukit.evaluation import match
         >>> boxes = [[0, 0, 9, 9], [20, 0, 9, 9], [40, 0, 9, 9]]
         >>> ground_truth = GroundTruth.from_arrays(
         ...     image_ids=[1, 1, 1], category_ids=[1, 1, 2], boxes=boxes, categories={1: "cat", 2: "dog"}
@@ -142,7 +133,8 @@ def confusion_matrix(
         >>> detections = Detections.from_arrays(
         ...     image_ids=[1, 1, 1], category_ids=[1, 2, 2], boxes=[*boxes[:2], [60, 0, 9, 9]], scores=[0.9, 0.8, 0.7]
         ... )
-        >>> confusion_matrix(ground_truth, detections).counts  # a cat, a cat taken for a dog, a dog missed, one made up
+        >>> table = match(ground_truth, detections, near=0.5)
+        >>> confusion_matrix(table).counts  # a cat found, a cat taken for a dog, a dog missed, a dog where nothing is
         array([[1, 1, 0],
                [0, 0, 1],
                [0, 1, 0]])
@@ -156,31 +148,48 @@ def confusion_matrix(
         area_ranges=(AreaRange("all", 0.0, math.inf),),
         class_agnostic=True,
     )
-    table = match(ground_truth, detections, protocol, categories=categories, images=images, threads=threads)
-    became = outcomes(table, ground_truth, detections, iou=iou_threshold, score_threshold=score_threshold)
-
-    listed = ground_truth.categories
-    chosen = np.flatnonzero(np.isin(listed.ids, table.category_ids))
-    evaluated = Categories(listed.ids[chosen], tuple(listed.names[position] for position in chosen))
-    background = len(evaluated)
-    hits = np.isin(became.detections, (Outcome.TRUE_POSITIVE, Outcome.FALSE_POSITIVE))
-    dt_rows = table.detection[hits[table.detection]]  # by image, best first
-    missed = np.flatnonzero(became.ground_truth == Outcome.FALSE_NEGATIVE)
-    dt_image = table.image[hits[table.detection]].astype(np.int64)
-    image = np.concatenate([dt_image, np.searchsorted(table.image_ids, ground_truth.image_ids[missed])])
-    gt_of = np.concatenate([became.matched_ground_truth[dt_rows], missed])
-    dt_of = np.concatenate([dt_rows, np.full(len(missed), -1)])
+    near = near_pairs(table, iou_threshold)
+    chosen = np.flatnonzero(table.detections.score >= score_threshold)
+    dt_of, object_of = _matched(match_again(table, near, chosen, protocol, threads=threads), chosen)
+    found = np.zeros(len(table.objects), np.bool_)
+    found[object_of[object_of >= 0]] = True
+    missed = np.flatnonzero(~found & (table.objects.special & 1 == 0))
+    # By image: detections, best first, then missed objects in the order of the ground truth.
+    missed = missed[np.argsort(table.objects.row[missed], kind="stable")]
+    image = np.concatenate([table.detections.image[dt_of], table.objects.image[missed]]).astype(np.int64)
+    dt_of, object_of = np.append(dt_of, np.full(len(missed), -1)), np.append(object_of, missed)
     order = np.argsort(image, kind="stable")
-    image, gt_of, dt_of = image[order], gt_of[order], dt_of[order]
-    true, predicted = np.full(len(gt_of), background), np.full(len(dt_of), background)
-    true[gt_of >= 0] = np.searchsorted(evaluated.ids, ground_truth.category_ids[gt_of[gt_of >= 0]])
-    predicted[dt_of >= 0] = np.searchsorted(evaluated.ids, detections.category_ids[dt_of[dt_of >= 0]])
+    image, object_of, dt_of = image[order], object_of[order], dt_of[order]
+    background = len(table.categories)
+    true = _at(table.objects.category, object_of, background)
+    predicted = _at(table.detections.category, dt_of, background)
     size = background + 1
     counts = np.bincount(true * size + predicted, minlength=size * size).reshape(size, size)
     return ConfusionMatrix(
-        evaluated,
+        table.categories,
+        counts=counts,
         iou_threshold=float(iou_threshold),
         score_threshold=float(score_threshold),
         image_ids=table.image_ids,
-        **frozen(counts=counts, image=image, ground_truth=gt_of, detection=dt_of, true=true, predicted=predicted),
+        image=image,
+        object=object_of,
+        detection=dt_of,
+        true=true,
+        predicted=predicted,
     )
+
+
+def _matched(rematched: Rematched, chosen: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The rows of the detections that are not ignored, and of the object that each matches, -1 for none."""
+    object_of = np.full(len(rematched.detections["row"]), -1)
+    object_of[rematched.pairs["detection"]] = rematched.objects["row"][rematched.pairs["object"]]
+    object_of[~threshold_bits(rematched.detections["matched"][:, 0], 0)] = -1  # a match with a void object
+    counted = ~threshold_bits(rematched.detections["ignored"][:, 0], 0)
+    return chosen[rematched.detections["row"]][counted], object_of[counted]
+
+
+def _at(column: npt.NDArray[Any], rows: npt.NDArray[np.int64], other: int) -> npt.NDArray[np.int64]:
+    """The values at these rows; another one where a row is -1."""
+    values = np.full(len(rows), other)
+    values[rows >= 0] = column[rows[rows >= 0]]
+    return values

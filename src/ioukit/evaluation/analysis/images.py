@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.datasets import Detections, GroundTruth
-from ioukit.evaluation._rows import check_data, frozen, positions, quotient
+from ioukit._columns import Frozen, record
+from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.analysis.outcomes import Outcome, Outcomes
-from ioukit.evaluation.matching import MatchTable
+from ioukit.evaluation.table import MatchTable
 
 __all__ = ["ImageResults", "per_image"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ImageResults:
-    """The counts of each image, all classes pooled, and what follows from them.
+@record(frozen=True, eq=False, repr=False)
+class ImageResults(Frozen):
+    """The counts of each image, all classes together, and what follows from them.
 
     ``precision = TP / (TP + FP)``, ``recall = TP / (TP + FN)`` and ``F1 = 2 TP / (2 TP + FP + FN)``, each NaN where its
     denominator is 0: an image without objects has no recall, one without detections no precision, one without either
     no F1.
     """
 
-    image_ids: npt.NDArray[np.int64]
-    """(I,) ids of the images evaluated, rising."""
+    image_ids: npt.NDArray[Any]
+    """(I,) ids of the images evaluated, in ascending order."""
     num_ground_truth: npt.NDArray[np.int64]
     """(I,) objects to find: TP + FN."""
     num_detections: npt.NDArray[np.int64]
@@ -69,46 +68,39 @@ class ImageResults:
         return order[: min(n, int(np.count_nonzero(errors)))]
 
 
-def per_image(outcomes: Outcomes, table: MatchTable, ground_truth: GroundTruth, detections: Detections) -> ImageResults:
-    """Count the outcomes of each image.
+def per_image(table: MatchTable, outcomes: Outcomes) -> ImageResults:
+    """The counts of each image.
 
     Args:
-        outcomes: What became of every detection and object, which says at which IoU, area and score.
-        table: The matches that they came from.
-        ground_truth: The annotations that were matched.
-        detections: The detections that were matched.
+        table: The matches.
+        outcomes: What became of each of its detections and objects, at some IoU, area range and score.
 
     Raises:
-        ValueError: If the data is not what the table was made of.
+        ValueError: If the outcomes are those of another table.
     """
-    check_data(table, ground_truth, detections)
-    if (len(outcomes.ground_truth), len(outcomes.detections)) != table.sources:
+    if (len(outcomes.detections), len(outcomes.objects)) != (len(table.detections), len(table.objects)):
         raise ValueError("expected the outcomes of this table, got those of another")
     count = len(table.image_ids)
-    dt_image = np.zeros(len(detections), np.int64)
-    dt_image[table.detection] = table.image
-    gt_image = positions(table, ground_truth)[0]
 
-    def counted(image: npt.NDArray[np.int64], kinds: npt.NDArray[np.int8], kind: Outcome, **more: Any) -> Any:
-        rows = kinds == kind
-        weights = {name: column[rows] for name, column in more.items()}
-        return np.bincount(image[rows], minlength=count, **weights)
+    def counted(image: npt.NDArray[np.uint32], rows: npt.NDArray[Any], **more: Any) -> Any:
+        return np.bincount(image[rows], minlength=count, **more)
 
-    tp = counted(dt_image, outcomes.detections, Outcome.TRUE_POSITIVE)
-    fp = counted(dt_image, outcomes.detections, Outcome.FALSE_POSITIVE)
-    fn = counted(gt_image, outcomes.ground_truth, Outcome.FALSE_NEGATIVE)
-    total_iou = counted(dt_image, outcomes.detections, Outcome.TRUE_POSITIVE, weights=outcomes.match_iou)
+    hits = np.flatnonzero(outcomes.detections == Outcome.TRUE_POSITIVE)
+    # IoU add up in the order of the data, whatever the category.
+    hits = hits[np.argsort(table.detections.row[hits], kind="stable")]
+    tp = counted(table.detections.image, hits)
+    fp = counted(table.detections.image, outcomes.detections == Outcome.FALSE_POSITIVE)
+    fn = counted(table.objects.image, outcomes.objects == Outcome.FALSE_NEGATIVE)
+    total_iou = counted(table.detections.image, hits, weights=outcomes.match_iou[hits])
     return ImageResults(
         image_ids=table.image_ids,
-        **frozen(
-            num_ground_truth=tp + fn,
-            num_detections=tp + fp,
-            true_positives=tp,
-            false_positives=fp,
-            false_negatives=fn,
-            precision=quotient(tp, tp + fp),
-            recall=quotient(tp, tp + fn),
-            f1=quotient(2 * tp, 2 * tp + fp + fn),
-            mean_iou=quotient(total_iou, tp),
-        ),
+        num_ground_truth=tp + fn,
+        num_detections=tp + fp,
+        true_positives=tp,
+        false_positives=fp,
+        false_negatives=fn,
+        precision=quotient(tp, tp + fp),
+        recall=quotient(tp, tp + fn),
+        f1=quotient(2 * tp, 2 * tp + fp + fn),
+        mean_iou=quotient(total_iou, tp),
     )

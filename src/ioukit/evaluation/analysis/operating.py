@@ -1,4 +1,4 @@
-"""At which score does it work best? Precision, recall and F1 against the score from which detections are believed."""
+"""At which score threshold does a detector work best? Precision, recall and F1 over the threshold."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._checks import check_number
+from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
-from ioukit.evaluation._rows import frozen, quotient
-from ioukit.evaluation.matching import MatchTable
+from ioukit.evaluation.analysis._quotient import quotient
+from ioukit.evaluation.table import MatchTable
 
 __all__ = ["OperatingPoint", "ScoreCurve", "ScoreCurves", "score_curves"]
 
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """What a detector does if only detections from some score on are believed.
+    """What a detector does if only detections with at least some score count.
 
     With TP, FP and FN for true positives, false positives and false negatives::
 
@@ -29,30 +30,30 @@ class OperatingPoint:
     """
 
     score: float
-    """The score from which detections are believed, this one too; NaN for none."""
+    """The score threshold: detections with this score or a higher one count. NaN if no detection counts."""
     precision: float
-    """Share of the believed detections that are right."""
+    """Share of the detections that count which are true positives."""
     recall: float
     """Share of the objects that are found."""
     f1: float
     """Within [0, 1]."""
     true_positives: int
-    """Detections that found an object."""
+    """Detections that match an object."""
     false_positives: int
-    """Detections that found none."""
+    """Detections that match none."""
     false_negatives: int
-    """Objects that nobody found."""
+    """Objects that no detection matches."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ScoreCurve:
+@record(frozen=True, eq=False, repr=False)
+class ScoreCurve(Frozen):
     """Precision, recall and F1 at every score that a detection has, of one class or of several pooled.
 
     Detections that count neither for nor against (on crowds, of another size) are left out, and so are their scores.
     """
 
     scores: npt.NDArray[np.float64]
-    """(S,) scores, each once, falling."""
+    """(S,) scores, each once, in descending order."""
     precision: npt.NDArray[np.float64]
     """(S,) TP / (TP + FP) of the detections with this score or a higher one."""
     recall: npt.NDArray[np.float64]
@@ -60,18 +61,18 @@ class ScoreCurve:
     f1: npt.NDArray[np.float64]
     """(S,) 2 TP / (TP + FP + objects)."""
     true_positives: npt.NDArray[np.int64]
-    """(S,) TP, rising."""
+    """(S,) TP, in ascending order."""
     false_positives: npt.NDArray[np.int64]
-    """(S,) FP, rising."""
+    """(S,) FP, in ascending order."""
     num_ground_truth: int
     """Objects to find."""
 
     @property
     def best(self) -> OperatingPoint:
-        """The point of the highest F1; of equal ones that of the highest score.
+        """The point with the highest F1; of several the one with the highest score.
 
-        Where no detection finds anything, none is believed: the point has the score NaN, and F1 is 0, or NaN if there
-        is nothing to find either.
+        Where no detection is a true positive, none counts: the point has the score NaN, and F1 is 0, or NaN if there
+        are no objects either.
         """
         if not len(self.scores) or self.true_positives[-1] == 0:
             return self._point(math.nan, -1)
@@ -79,7 +80,7 @@ class ScoreCurve:
         return self._point(float(self.scores[row]), row)
 
     def at(self, score: float) -> OperatingPoint:
-        """The point at which detections with this score or a higher one are believed.
+        """The point at which detections with this score or a higher one count.
 
         Raises:
             ValueError: If the score is NaN.
@@ -112,9 +113,9 @@ class ScoreCurves:
 
     categories: Categories
     """(K,) the categories."""
-    iou: float
-    """The IoU from which a detection can match an object."""
-    area: str
+    iou_threshold: float
+    """The IoU that a match needs."""
+    area_range: str
     """Label of the area range."""
     overall: ScoreCurve
     """All classes pooled: every detection and every object weighs the same (micro average)."""
@@ -122,19 +123,24 @@ class ScoreCurves:
     """(K,) each class alone."""
 
     def __repr__(self) -> str:
-        return f"ScoreCurves({len(self.per_class):,} classes, IoU {self.iou:.4g}, area {self.area!r}, {self.overall!r})"
+        return (
+            f"ScoreCurves({len(self.per_class):,} classes, IoU {self.iou_threshold:.4g}, area {self.area_range!r}, "
+            f"{self.overall!r})"
+        )
 
 
-def score_curves(table: MatchTable, *, iou: float = 0.5, area: str = "all") -> ScoreCurves:
-    """Read precision, recall and F1 against score off a match table.
+def score_curves(
+    table: MatchTable, *, iou_threshold: float | None = None, area_range: str | None = None
+) -> ScoreCurves:
+    """Precision, recall and F1 at every score threshold, from a match table.
 
-    A score is an operating point: detections below it are thrown away. Since a detection is matched before all with a
-    lower score, throwing those away changes no match, and the table answers for every score at once.
+    Detections below a score threshold are left out. A detection is matched before all detections with a lower score, so
+    leaving those out changes no match, and one table has the answers for all thresholds.
 
     Args:
         table: The matches.
-        iou: IoU from which a detection can match, one of the protocol's.
-        area: Label of one of the protocol's area ranges.
+        iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.
+        area_range: Label of one of the protocol's area ranges; its main one if ``None``.
 
     Raises:
         ValueError: If the protocol has no such threshold or area range.
@@ -155,37 +161,39 @@ def score_curves(table: MatchTable, *, iou: float = 0.5, area: str = "all") -> S
         (0.9, 1)
     """
     protocol = table.protocol
-    iou = protocol.iou_thresholds[protocol.position_of_iou(iou)]
-    counted = np.flatnonzero(~table.is_ignored(iou, area))
-    category, score = table.category[counted], table.score[counted]
-    found = table.is_true_positive(iou, area)[counted]
-    to_find = table.num_ground_truth[:, protocol.position_of_area(area)].astype(np.int64)
+    area_range = protocol.main_area if area_range is None else area_range
+    iou_threshold = protocol.main_iou if iou_threshold is None else iou_threshold
+    iou_threshold = protocol.iou_thresholds[protocol.position_of_iou(iou_threshold)]
+    evaluated = table.evaluated
+    counted = np.flatnonzero(~table.is_ignored(iou_threshold, area_range))
+    category = table.evaluated_category(table.detections.category[counted])
+    score = table.detections.score[counted]
+    found = table.is_true_positive(iou_threshold, area_range)[counted]
+    to_find = table.num_objects[:, protocol.position_of_area(area_range)]
     pooled = np.argsort(-score, kind="stable")
-    if len(table.categories) <= np.iinfo(np.uint16).max:
+    if len(evaluated) <= np.iinfo(np.uint16).max:
         category = category.astype(np.uint16)  # which NumPy sorts digit by digit
     order = pooled[np.argsort(category[pooled], kind="stable")]
-    ends = np.cumsum([0, *np.bincount(category, minlength=len(table.categories))]).tolist()
+    ends = np.cumsum([0, *np.bincount(category, minlength=len(evaluated))]).tolist()
     per_class = []
     for k, objects in enumerate(to_find.tolist()):
         rows = order[ends[k] : ends[k + 1]]
         per_class.append(_curve(score[rows], found[rows], objects))
     overall = _curve(score[pooled], found[pooled], int(to_find.sum()))
-    return ScoreCurves(table.categories, iou, area, overall, tuple(per_class))
+    return ScoreCurves(evaluated, iou_threshold, area_range, overall, tuple(per_class))
 
 
 def _curve(score: npt.NDArray[np.float64], found: npt.NDArray[np.bool_], objects: int) -> ScoreCurve:
-    """The curve of detections in the order of falling score."""
+    """The curve of detections in descending order of score."""
     last = np.flatnonzero(np.append(score[1:] != score[:-1], np.ones(min(len(score), 1), np.bool_)))
     tp = np.cumsum(found, dtype=np.int64)[last]
     fp = last + 1 - tp
     return ScoreCurve(
-        **frozen(
-            scores=score[last],
-            precision=quotient(tp, tp + fp),
-            recall=quotient(tp, np.full(len(tp), objects)),
-            f1=quotient(2 * tp, tp + fp + objects),
-            true_positives=tp,
-            false_positives=fp,
-        ),
+        scores=score[last],
+        precision=quotient(tp, tp + fp),
+        recall=quotient(tp, np.full(len(tp), objects)),
+        f1=quotient(2 * tp, tp + fp + objects),
+        true_positives=tp,
+        false_positives=fp,
         num_ground_truth=objects,
     )

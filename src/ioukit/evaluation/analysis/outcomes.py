@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit._checks import check_number
-from ioukit.datasets import Detections, GroundTruth
-from ioukit.evaluation._rows import check_data, frozen, objects
-from ioukit.evaluation.matching import MatchTable
+from ioukit._columns import Frozen, record
+from ioukit.evaluation.table import MatchTable, threshold_bits
 
 __all__ = ["Outcome", "Outcomes", "outcomes"]
 
@@ -21,107 +19,100 @@ class Outcome(IntEnum):
     """What became of a detection or an object."""
 
     NOT_COUNTED = 0
-    """Below the score, beyond the cap on detections, or of an image or category that is not evaluated."""
+    """A detection below the score threshold, or beyond the cap on detections."""
     TRUE_POSITIVE = 1
-    """A detection that found an object; an object that was found."""
+    """A detection that matches an object; an object that a detection matches."""
     FALSE_POSITIVE = 2
-    """A detection that found nothing."""
+    """A detection that matches nothing."""
     FALSE_NEGATIVE = 3
-    """An object that nobody found."""
+    """An object that no detection matches."""
     IGNORED = 4
-    """It counts neither for nor against: a crowd, an object outside the area range, a detection matched to one of
-    these, or one that matches nothing and is itself outside the area range."""
+    """It counts neither for nor against: a crowd, an object outside the area range, a detection that matches one of
+    these, or a detection that matches nothing and is itself outside the area range."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Outcomes:
-    """The result of :func:`outcomes`. Rows are those of the data that was matched."""
+@record(frozen=True, eq=False, repr=False)
+class Outcomes(Frozen):
+    """The result of :func:`outcomes`. Rows are those of the match table.
 
-    iou: float
-    """The IoU from which a detection can match an object."""
-    area: str
+    ``table.detections.row`` and ``table.objects.row`` lead to the rows of the data that was matched.
+    """
+
+    iou_threshold: float
+    """The IoU that a match needs."""
+    area_range: str
     """Label of the area range."""
     score_threshold: float
-    """The score from which detections count."""
+    """Detections with this score or a higher one count."""
     detections: npt.NDArray[np.int8]
     """(N,) an :class:`Outcome` for each detection."""
-    ground_truth: npt.NDArray[np.int8]
-    """(G,) an :class:`Outcome` for each annotation."""
-    matched_ground_truth: npt.NDArray[np.int64]
-    """(N,) row of the annotation that each detection matches, an ignored one too; -1 for none."""
+    objects: npt.NDArray[np.int8]
+    """(G,) an :class:`Outcome` for each object."""
+    matched_object: npt.NDArray[np.int64]
+    """(N,) row of the object that each detection matches, ignored ones too; -1 for none."""
     matched_detection: npt.NDArray[np.int64]
-    """(G,) row of the detection that matches each annotation, the best one where several match a crowd; -1 for none."""
+    """(G,) row of the detection that matches each object, the best one where several match a crowd; -1 for none."""
     match_iou: npt.NDArray[np.float64]
     """(N,) IoU of each detection with its match, over the area of the detection where that is a crowd; NaN for none."""
 
     def __repr__(self) -> str:
         tp, fp = (int((self.detections == kind).sum()) for kind in (Outcome.TRUE_POSITIVE, Outcome.FALSE_POSITIVE))
-        fn = int((self.ground_truth == Outcome.FALSE_NEGATIVE).sum())
+        fn = int((self.objects == Outcome.FALSE_NEGATIVE).sum())
         return f"Outcomes({tp:,} true positives, {fp:,} false positives, {fn:,} false negatives)"
 
 
 def outcomes(
     table: MatchTable,
-    ground_truth: GroundTruth,
-    detections: Detections,
     *,
-    iou: float = 0.5,
-    area: str = "all",
+    iou_threshold: float | None = None,
+    area_range: str | None = None,
     score_threshold: float = -math.inf,
 ) -> Outcomes:
-    """Say of every detection and every annotation what became of it.
+    """What became of every detection and every object.
 
-    The true positives of detections and of objects are equally many, and with the false positives and false negatives
-    they are those that :meth:`ScoreCurve.at` counts at ``score_threshold``.
+    There are as many true positives among the detections as among the objects. With the false positives and the false
+    negatives they are those that :meth:`ScoreCurve.at` counts at ``score_threshold``.
 
     Args:
         table: The matches.
-        ground_truth: The annotations that were matched.
-        detections: The detections that were matched.
-        iou: IoU from which a detection can match, one of the protocol's.
-        area: Label of one of the protocol's area ranges.
+        iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.
+        area_range: Label of one of the protocol's area ranges; its main one if ``None``.
         score_threshold: Detections with this score or a higher one count; by default all do.
 
     Raises:
-        ValueError: If the protocol has no such threshold or area range, the data is not what the table was made of, or
-            the score threshold is NaN.
+        ValueError: If the protocol has no such threshold or area range, or the score threshold is NaN.
     """
-    check_data(table, ground_truth, detections)
     check_number(score_threshold=score_threshold)
-    iou = table.protocol.iou_thresholds[table.protocol.position_of_iou(iou)]
-    believed = table.score >= score_threshold
+    protocol = table.protocol
+    area = protocol.main_area if area_range is None else area_range
+    at = protocol.position_of_iou(protocol.main_iou if iou_threshold is None else iou_threshold)
+    iou = protocol.iou_thresholds[at]
+    counts = (table.detections.score >= score_threshold) & table.is_within_cap()
     found, ignored = table.is_true_positive(iou, area), table.is_ignored(iou, area)
     kind = np.where(found, Outcome.TRUE_POSITIVE, np.where(ignored, Outcome.IGNORED, Outcome.FALSE_POSITIVE))
-    dt_kind = np.zeros(len(detections), np.int8)
-    dt_kind[table.detection[believed]] = kind[believed]
+    detections = np.where(counts, kind, Outcome.NOT_COUNTED).astype(np.int8)
+    objects = np.where(table.ignores(area), Outcome.IGNORED, Outcome.FALSE_NEGATIVE).astype(np.int8)
 
-    to_find, category = objects(table, ground_truth, area)
-    gt_kind = np.where(to_find, Outcome.FALSE_NEGATIVE, Outcome.IGNORED).astype(np.int8)
-    gt_kind[category < 0] = Outcome.NOT_COUNTED
-
-    # The pairs at this threshold whose match counts (pycocotools' id 0 takes an annotation without one).
-    pairs = np.flatnonzero(table._bits(table.pair_matched, iou, area))
-    rows = table.pair_row[pairs]
-    pairs = pairs[believed[rows] & table._bits(table.matched, iou, area)[rows]]
-    rows, gt_rows = table.pair_row[pairs], table.pair_ground_truth[pairs]
-    dt_rows = table.detection[rows]
-    gt_kind[gt_rows[found[rows]]] = Outcome.TRUE_POSITIVE
-    matched_ground_truth = np.full(len(detections), -1)
-    matched_ground_truth[dt_rows] = gt_rows
-    match_iou = np.full(len(detections), np.nan)
-    match_iou[dt_rows] = table.pair_iou[pairs]
-    matched_detection = np.full(len(ground_truth), -1)
+    # The pairs at this threshold whose match counts; one with a void object does not.
+    pairs = table.matched_pairs(iou, area)
+    has_match = threshold_bits(table.detections.matched[:, protocol.position_of_area(area)], at)
+    pairs = pairs[(counts & has_match)[table.pairs.detection[pairs]]]
+    dt_rows, object_rows = table.pairs.detection[pairs], table.pairs.object[pairs]
+    objects[object_rows[found[dt_rows]]] = Outcome.TRUE_POSITIVE
+    matched_object = np.full(len(table), -1)
+    matched_object[dt_rows] = object_rows
+    match_iou = np.full(len(table), np.nan)
+    match_iou[dt_rows] = table.pairs.iou[pairs]
+    matched_detection = np.full(len(table.objects), -1)
     # Only a crowd has several, and they stand best first: the first is written last.
-    matched_detection[gt_rows[::-1]] = dt_rows[::-1]
+    matched_detection[object_rows[::-1]] = dt_rows[::-1]
     return Outcomes(
         iou,
         area,
         float(score_threshold),
-        **frozen(
-            detections=dt_kind,
-            ground_truth=gt_kind,
-            matched_ground_truth=matched_ground_truth,
-            matched_detection=matched_detection,
-            match_iou=match_iou,
-        ),
+        detections=detections,
+        objects=objects,
+        matched_object=matched_object,
+        matched_detection=matched_detection,
+        match_iou=match_iou,
     )

@@ -1,22 +1,38 @@
-"""The rules of an evaluation, as data."""
+"""What a protocol is: all the rules of an evaluation, as data."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-import numpy as np
+from ioukit._checks import check_choice, check_number
+from ioukit.evaluation.protocols.measures import Measure
 
-from ioukit._checks import check_number
-
-__all__ = ["COCO", "AreaRange", "Protocol"]
+__all__ = ["MEASURE_RULES", "AreaRange", "IgnoreRule", "Protocol", "register_measure_rule"]
 
 # COCO's thresholds are not all the doubles that people write.
 _SAME_THRESHOLD = 1e-9
+
+Choice: TypeAlias = Literal["best_free", "best_of_all"]
+Threshold: TypeAlias = Literal["at_least", "more_than"]
+Ties: TypeAlias = Literal["last", "first"]
+CapScope: TypeAlias = Literal["image_and_category", "image", "category"]
+Integral: TypeAlias = Literal["recalls", "area"]
+MeanOver: TypeAlias = Literal["with_objects", "all"]
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "choice": get_args(Choice),
+    "threshold": get_args(Threshold),
+    "ties": get_args(Ties),
+    "cap_scope": get_args(CapScope),
+    "integral": get_args(Integral),
+    "mean_over": get_args(MeanOver),
+}
 
 
 class AreaRange(NamedTuple):
@@ -27,9 +43,20 @@ class AreaRange(NamedTuple):
     high: float
 
 
+class IgnoreRule(NamedTuple):
+    """Objects that are ignored: finding one counts for nothing, and missing it too."""
+
+    flag: str
+    """The flag of the ground truth that these objects have, ``"crowd"`` for example."""
+    over_detection: bool = False
+    """Whether their overlap is the intersection over the area of the detection, instead of the IoU."""
+    repeated: bool = False
+    """Whether any number of detections may match one of them."""
+
+
 @dataclass(frozen=True)
 class Protocol:
-    """What counts as found, and what is counted.
+    """What counts as found, what is counted, and which numbers are made of it.
 
     Take one that is there and change it: ``COCO.replace(max_dets=[1, 10, 300])``. Values are checked and kept as
     tuples, so that a protocol never changes and can be a key.
@@ -38,61 +65,135 @@ class Protocol:
     name: str
     """What people call it."""
     iou_thresholds: tuple[float, ...]
-    """IoU from which a detection can match an object, rising within (0, 1]; IoU equal to the threshold matches."""
+    """Overlaps that a match needs, in rising order within (0, 1]."""
     recall_thresholds: tuple[float, ...]
-    """Recalls, rising, at which precision is read off; AP is the mean over them."""
+    """Recalls, in rising order, at which precision is read off."""
     max_dets: tuple[int, ...]
-    """Caps, rising: how many detections of one category count on one image."""
+    """Caps, in rising order: how many detections count within the scope of the cap."""
     area_ranges: tuple[AreaRange, ...]
-    """Sizes of objects to tell apart. AP and AR come from the one labelled ``all``."""
+    """Sizes of objects to tell apart. Most measures are taken from the one labelled ``all``."""
     class_agnostic: bool = False
     """Whether all categories count as one."""
+    choice: Choice = "best_free"
+    """Which object a detection takes; detections choose in the order of their scores. ``"best_free"``: the best object
+    that no better detection has taken, one that counts before one that is ignored. ``"best_of_all"``: the best object;
+    if a better detection has taken it, the detection matches nothing."""
+    threshold: Threshold = "at_least"
+    """Whether a match needs at least the IoU threshold, or more than that."""
+    ties: Ties = "last"
+    """Which of several objects with the same IoU is the best, in the order of the ground truth."""
+    cap_scope: CapScope = "image_and_category"
+    """What a cap counts: the detections of one category on one image, those of one image, or those of one category."""
+    ignored: tuple[IgnoreRule, ...] = (IgnoreRule("crowd", over_detection=True, repeated=True),)
+    """Which objects are ignored. Objects outside an area range are ignored in that range, too."""
+    integral: Integral = "recalls"
+    """What AP is: the mean of the precision at the recall thresholds, or the area under the curve. Precision at a
+    recall is the best precision at that recall or beyond."""
+    precision_epsilon: bool = True
+    """Whether precision is ``tp / (tp + fp + 2**-52)``, as pycocotools has it, instead of ``tp / (tp + fp)``."""
+    mean_over: MeanOver = "with_objects"
+    """Which categories a mean is over: those that have objects, or all, a category without objects counting 0."""
+    summary: str | tuple[Measure, ...] = "coco"
+    """The measures, or the name of the rule in :data:`MEASURE_RULES` that makes them from the other fields."""
+    reference: str = ""
+    """Where the rules come from."""
 
     def __post_init__(self) -> None:
         """Check and freeze every field."""
         set_field = object.__setattr__  # the dataclass is frozen, but not before it is made
         set_field(self, "iou_thresholds", _numbers(self.iou_thresholds, "iou_thresholds", above=0.0))
         set_field(self, "recall_thresholds", _numbers(self.recall_thresholds, "recall_thresholds"))
-        caps = tuple(sorted(_caps(self.max_dets)))
-        set_field(self, "max_dets", caps)
+        set_field(self, "max_dets", tuple(sorted(_caps(self.max_dets))))
         set_field(self, "area_ranges", _areas(self.area_ranges))
-        if not isinstance(self.class_agnostic, bool):
-            raise TypeError(f"class_agnostic must be True or False, got {self.class_agnostic!r}")
+        set_field(self, "ignored", tuple(IgnoreRule(*rule) for rule in self.ignored))
+        for name in ("class_agnostic", "precision_epsilon"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        for name, choices in _CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
+        if isinstance(self.summary, str):
+            check_choice("summary", self.summary, tuple(MEASURE_RULES))
+        else:
+            set_field(self, "summary", _measures(self.summary))
+
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """The numbers of the summary, in the order of its table. Some may be undefined, see :meth:`defines`."""
+        return MEASURE_RULES[self.summary](self) if isinstance(self.summary, str) else self.summary
+
+    def defines(self, measure: Measure) -> bool:
+        """Whether the protocol has the threshold, cap and area range that a measure needs."""
+        return (
+            (measure.iou_threshold is None or self.find_iou(measure.iou_threshold) is not None)
+            and (measure.max_dets is None or measure.max_dets in self.max_dets)
+            and (measure.area_range is None or measure.area_range in self.area_labels)
+        )
+
+    @property
+    def area_labels(self) -> list[str]:
+        """(A,) labels of the area ranges."""
+        return [area_range.label for area_range in self.area_ranges]
 
     @property
     def main_iou(self) -> float:
         """The IoU threshold to speak of where none is named: 0.5, or the lowest if it is not among them."""
-        return next((iou for iou in self.iou_thresholds if abs(iou - 0.5) <= _SAME_THRESHOLD), self.iou_thresholds[0])
+        at = self.find_iou(0.5)
+        return self.iou_thresholds[0 if at is None else at]
 
     @property
     def main_area(self) -> str:
         """The area range to speak of where none is named: ``all``, or the first if there is none."""
-        labels = [area_range.label for area_range in self.area_ranges]
+        labels = self.area_labels
         return "all" if "all" in labels else labels[0]
 
+    @property
+    def main_max_dets(self) -> int:
+        """The cap to speak of where none is named: 100, or the last if it is not among them."""
+        return 100 if 100 in self.max_dets else self.max_dets[-1]
+
+    @property
+    def main_measure(self) -> Measure:
+        """The number to speak of where none is named: the first one."""
+        return self.measures[0]
+
+    def find_iou(self, iou: float) -> int | None:
+        """The position of an IoU threshold, ``None`` if there is none: 0.9 finds COCO's 0.8999999999999999."""
+        apart = [abs(threshold - iou) for threshold in self.iou_thresholds]
+        nearest = apart.index(min(apart))
+        return nearest if apart[nearest] <= _SAME_THRESHOLD else None
+
     def position_of_iou(self, iou: float) -> int:
-        """Which of the IoU thresholds is meant: 0.9 finds COCO's 0.8999999999999999.
+        """The position of an IoU threshold.
 
         Raises:
             ValueError: If none is within 1e-9 of it.
         """
         check_number(iou=iou)
-        apart = [abs(threshold - iou) for threshold in self.iou_thresholds]
-        nearest = apart.index(min(apart))
-        if apart[nearest] > _SAME_THRESHOLD:
+        found = self.find_iou(iou)
+        if found is None:
             raise ValueError(f"no IoU threshold {iou}; there are {', '.join(map(str, self.iou_thresholds))}")
-        return nearest
+        return found
 
     def position_of_area(self, area: str) -> int:
-        """Which of the area ranges has that label.
+        """The position of the area range with a label.
 
         Raises:
-            ValueError: If none has.
+            ValueError: If none has it.
         """
-        labels = [area_range.label for area_range in self.area_ranges]
+        labels = self.area_labels
         if area not in labels:
             raise ValueError(f"no area range {area!r}; there are {', '.join(labels)}")
         return labels.index(area)
+
+    def position_of_max_dets(self, max_dets: int) -> int:
+        """The position of a cap.
+
+        Raises:
+            ValueError: If there is none.
+        """
+        if max_dets not in self.max_dets:
+            raise ValueError(f"no cap of {max_dets} detections; there are {', '.join(map(str, self.max_dets))}")
+        return self.max_dets.index(max_dets)
 
     def replace(self, **changes: Any) -> Protocol:
         """A protocol with some fields changed, all of them checked.
@@ -108,6 +209,47 @@ class Protocol:
         if unknown:
             raise TypeError(f"a protocol has no field {', '.join(sorted(unknown))}")
         return dataclasses.replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in plain Python values, as :meth:`from_dict` takes them."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields["area_ranges"] = [list(area_range) for area_range in self.area_ranges]
+        fields["ignored"] = [rule._asdict() for rule in self.ignored]
+        if not isinstance(self.summary, str):
+            fields["summary"] = [dataclasses.asdict(measure) for measure in self.summary]
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Protocol:
+        """The protocol that :meth:`to_dict` described.
+
+        Raises:
+            TypeError, ValueError: If a field does not exist, is missing, or a value makes no sense.
+        """
+        given = dict(fields)
+        known = {field.name for field in dataclasses.fields(cls)}
+        if unknown := given.keys() - known:
+            raise TypeError(f"a protocol has no field {', '.join(sorted(unknown))}")
+        if "ignored" in given:
+            given["ignored"] = tuple(IgnoreRule(**rule) for rule in given["ignored"])
+        if not isinstance(given.get("summary", ""), str):
+            given["summary"] = tuple(Measure(**measure) for measure in given["summary"])
+        return cls(**given)
+
+
+MEASURE_RULES: dict[str, Callable[[Protocol], tuple[Measure, ...]]] = {}
+"""Rules that make the measures of a protocol from its thresholds, caps and area ranges, by name."""
+
+
+def register_measure_rule(name: str, rule: Callable[[Protocol], tuple[Measure, ...]]) -> None:
+    """Add a rule, so that a protocol can name it as its ``summary``.
+
+    Raises:
+        ValueError: If there is a rule of that name.
+    """
+    if name in MEASURE_RULES:
+        raise ValueError(f"there is a rule of measures {name!r} already")
+    MEASURE_RULES[name] = rule
 
 
 def _numbers(values: Iterable[float], name: str, *, above: float | None = None) -> tuple[float, ...]:
@@ -150,18 +292,14 @@ def _areas(ranges: Mapping[str, tuple[float, float]] | Iterable[tuple[str, float
     return areas
 
 
-COCO = Protocol(
-    name="COCO",
-    # linspace, as the reference has it: .9 comes out as 0.8999999999999999, and a match at IoU 0.9 depends on it.
-    iou_thresholds=tuple(np.linspace(0.5, 0.95, 10).tolist()),
-    recall_thresholds=tuple(np.linspace(0.0, 1.0, 101).tolist()),
-    max_dets=(1, 10, 100),
-    area_ranges=(
-        AreaRange("all", 0.0, 1e5**2),
-        AreaRange("small", 0.0, 32.0**2),
-        AreaRange("medium", 32.0**2, 96.0**2),
-        AreaRange("large", 96.0**2, 1e5**2),
-    ),
-)
-"""Common Objects in Context (Lin et al., ECCV 2014, arXiv:1405.0312), as pycocotools 2.0.11 evaluates boxes: AP is the
-mean over ten IoU thresholds, 101 recalls and all categories that have an object."""
+def _measures(measures: Iterable[Measure]) -> tuple[Measure, ...]:
+    listed = tuple(measures)
+    for measure in listed:
+        if not isinstance(measure, Measure):
+            raise TypeError(f"summary must hold measures, got {measure!r}")
+    if not listed:
+        raise ValueError("summary must hold at least one measure")
+    keys = [measure.key for measure in listed]
+    if len(set(keys)) < len(keys):
+        raise ValueError(f"keys of measures must differ, got {keys}")
+    return listed

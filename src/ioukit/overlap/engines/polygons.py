@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-__all__ = ["elementwise", "pairs", "pairwise"]
+__all__ = ["check", "elementwise", "pairs", "pairwise"]
 
 _NAMES = ("boxes1[{}]", "boxes2[{}]")  # what messages call a row of each set
 _CROSSED = 1e-9  # a path may go around this part of its area twice, or the wrong way, because of rounding
@@ -56,6 +56,11 @@ def pairs(measure: str, first: Polygons, second: Polygons, rows: Rows, columns: 
     if len(at):
         values[at] = _simple(measure, a, b, rows[at], columns[at], threads)
     return values
+
+
+def check(polygons: Polygons, name: str) -> None:
+    """Raises `ValueError` for a polygon that crosses itself, as ``name`` with its position."""
+    _Side(polygons, f"{name}[{{}}]")
 
 
 class _Side:

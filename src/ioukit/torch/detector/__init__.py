@@ -1,1 +1,1 @@
-"""A YOLO to read and to train: see `model`, `train` and `predict`, in that order."""
+"""A small YOLO detector, written to be read and trained: begin with `model`, `train` and `predict`."""

@@ -1,7 +1,7 @@
-"""What the network sees: images of its size, changed at random, in batches.
+"""Batches for training: images brought to the network's size and changed at random.
 
-What is random in a sample depends on the seed, the epoch and its number alone, not on the worker that makes it:
-training with other workers, or resumed in the middle, sees the same images.
+What is random in a sample depends on the seed, the epoch and the number of its image only, and not on the process that
+makes it. So a training with more workers, or one that was resumed, sees the same images.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from ioukit.torch.detector.data import Data, Pixels, open_image
 
 __all__ = ["NO_AUGMENTATION", "Augmentation", "Batch", "Sample", "Samples", "collate", "loader"]
 
-GREY = 114  # of the bars beside an image that does not fill the square
-LEAST_VISIBLE = 0.1  # the part of a box that an augmentation leaves, or the box goes
-LEAST_SIDE = 1.0  # pixels
+GREY = 114  # of the pixels that no image covers
+LEAST_VISIBLE = 0.1  # the smallest fraction of a box that an augmentation may leave; below it the box is dropped
+LEAST_SIDE = 1.0  # of a box, in pixels
 
 
 @dataclass(frozen=True)
 class Augmentation:
-    """What training changes at random; all zero: nothing.
+    """What training changes at random in an image; with all values 0 nothing.
 
     Attributes:
-        mosaic: Chance that four images are laid together.
-        flip: Chance that left and right are swapped.
-        scale: The image is enlarged by up to ``1 + scale`` and shrunk by as much.
-        shift: It is moved by up to this part of its side.
-        hue: Turned by up to this part of the colour circle.
-        saturation: Multiplied by up to ``1 + saturation``, or divided.
-        brightness: Multiplied by up to ``1 + brightness``, or divided.
+        mosaic: Probability that four images are put together into one.
+        flip: Probability that left and right are swapped.
+        scale: The image is enlarged or reduced by a factor of up to ``1 + scale``.
+        shift: The image is moved by up to this fraction of the network's width and height.
+        hue: The hue is turned by up to this fraction of the colour circle.
+        saturation: The saturation is multiplied or divided by up to ``1 + saturation``.
+        brightness: The brightness is multiplied or divided by up to ``1 + brightness``.
     """
 
     mosaic: float = 0.5
@@ -52,7 +52,7 @@ NO_AUGMENTATION = Augmentation(0, 0, 0, 0, 0, 0, 0)
 
 
 class Sample(NamedTuple):
-    """An image of the network's size, and its objects in its pixels."""
+    """An image of the network's size, and its objects in pixels of it."""
 
     image: Pixels  # (H, W, 3)
     boxes: np.ndarray[Any, np.dtype[np.float32]]  # (N, 4) xyxy
@@ -60,13 +60,13 @@ class Sample(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What the network learns from at once.
+    """The images and objects of one training step.
 
     Attributes:
         images: (B, 3, H, W) uint8.
-        boxes: (M, 4) xyxy in pixels of all objects, by image.
-        labels: (M,) their classes.
-        image: (M,) which image of the batch each is in.
+        boxes: (M, 4) xyxy in pixels: the objects of all images, sorted by image.
+        labels: (M,) the class of each object.
+        image: (M,) the image of each object, as its position in the batch.
     """
 
     images: Tensor
@@ -76,7 +76,7 @@ class Batch(NamedTuple):
 
 
 class Samples(Dataset[Sample]):
-    """The images of a data set as the network sees them; items are asked for by (epoch, number)."""
+    """The images of a data set as the network sees them; the index of an item is (epoch, number)."""
 
     def __init__(self, data: Data, size: tuple[int, int], augmentation: Augmentation, seed: int) -> None:
         self.data, self.size, self.augmentation, self.seed = data, size, augmentation, seed
@@ -98,7 +98,7 @@ class Samples(Dataset[Sample]):
         return sample._replace(image=_coloured(sample.image, augmentation, rng))
 
     def _place(self, number: int, rng: np.random.Generator) -> Sample:
-        """One image in the middle of the square, or a little beside it."""
+        """One image in the middle of the network's image, or moved at random."""
         width, height = self.size
         canvas = np.full((height, width, 3), GREY, np.uint8)
         factor = _between(rng, self.augmentation.scale)
@@ -111,7 +111,7 @@ class Samples(Dataset[Sample]):
         return _visible(canvas, record.boxes * scale + np.tile(corner, 2), record.labels, (0, 0, width, height))
 
     def _mosaic(self, numbers: list[int], rng: np.random.Generator) -> Sample:
-        """Four images around a point, each cut at its quarter."""
+        """Four images around a random point, each cut at the edges of its quarter."""
         width, height = self.size
         canvas = np.full((height, width, 3), GREY, np.uint8)
         x, y = (rng.uniform(0.3, 0.7, 2) * self.size).astype(int)
@@ -133,14 +133,14 @@ class Samples(Dataset[Sample]):
 
 
 def _between(rng: np.random.Generator, most: float) -> float:
-    """Up to ``1 + most``, or its inverse, alike in the logarithm."""
+    """A random factor between ``1 / (1 + most)`` and ``1 + most``, uniform in its logarithm."""
     return float((1 + most) ** rng.uniform(-1, 1))
 
 
 def paste(
     canvas: np.ndarray[Any, Any], pixels: np.ndarray[Any, Any], scale: float, corner: np.ndarray[Any, Any]
 ) -> None:
-    """Draws an image, scaled, with its corner at a place that need not be whole, over what of the canvas it covers."""
+    """Draws a scaled image onto the canvas; its upper left corner may lie between pixels or outside."""
     image = import_extra("PIL.Image", extra="torch", needed_by="resizing images")
     height, width = canvas.shape[:2]
     low = np.maximum(np.rint(corner).astype(int), 0)
@@ -158,7 +158,7 @@ def paste(
 def _visible(
     canvas: np.ndarray[Any, Any], boxes: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], window: tuple[int, ...]
 ) -> Sample:
-    """The objects of which enough lies in a window, cut at its edges."""
+    """The objects that are visible enough in a window, cut at its edges."""
     left, top, right, bottom = window
     inside = boxes.clip([left, top, left, top], [right, bottom, right, bottom])
     sides, before = inside[:, 2:] - inside[:, :2], boxes[:, 2:] - boxes[:, :2]
@@ -173,7 +173,7 @@ def _flipped(sample: Sample) -> Sample:
 
 
 def _coloured(pixels: np.ndarray[Any, Any], augmentation: Augmentation, rng: np.random.Generator) -> Pixels:
-    """Hue turned, saturation and brightness multiplied, in HSV."""
+    """The image with random changes of hue, saturation and brightness."""
     hue = rng.uniform(-augmentation.hue, augmentation.hue)
     saturation, brightness = _between(rng, augmentation.saturation), _between(rng, augmentation.brightness)
     if (hue, saturation, brightness) == (0, 1, 1):
@@ -187,7 +187,7 @@ def _coloured(pixels: np.ndarray[Any, Any], augmentation: Augmentation, rng: np.
 
 
 def collate(samples: list[Sample]) -> Batch:
-    """Samples of one size as a batch."""
+    """Puts samples of one size into a batch."""
     images = torch.from_numpy(np.stack([sample.image for sample in samples])).permute(0, 3, 1, 2).contiguous()
     image = torch.repeat_interleave(torch.arange(len(samples)), torch.tensor([len(one.labels) for one in samples]))
     boxes = torch.from_numpy(np.concatenate([sample.boxes for sample in samples]))
@@ -195,7 +195,7 @@ def collate(samples: list[Sample]) -> Batch:
 
 
 class _Order(Sampler[list[tuple[int, int]]]):
-    """Batches of (epoch, number): all images of an epoch in a random order, each rank its share of every batch."""
+    """The batches of an epoch in a random order: lists of (epoch, number), the share of one process."""
 
     def __init__(self, count: int, batch: int, seed: int, *, epoch: int, start: int, rank: int, world: int) -> None:
         self.numbers = np.random.default_rng([seed, epoch]).permutation(count)
@@ -223,7 +223,7 @@ def loader(
     rank: int = 0,
     world: int = 1,
 ) -> DataLoader[Sample]:
-    """The batches of one epoch, from batch ``start`` on; the last, incomplete one is left out."""
+    """The batches of one epoch, from batch ``start`` on; an incomplete batch at the end is left out."""
     samples = Samples(data, size, augmentation or Augmentation(), seed)
     order = _Order(len(data), batch, seed, epoch=epoch, start=start, rank=rank, world=world)
     return DataLoader(samples, batch_sampler=order, collate_fn=collate, num_workers=workers)

@@ -1,7 +1,8 @@
-"""Networks on disk: weights as safetensors with the config beside them, and the state of a training."""
+"""Files that keep a network: safetensors with the weights and the config, and the state of a training."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import torch
 
 from ioukit._optional import import_extra
+from ioukit._output import whole_file, write_whole
+from ioukit.torch.detector.devices import choose_device
 from ioukit.torch.detector.model import YOLO, Config
 
 __all__ = ["load_model", "load_state", "save_model", "save_state"]
@@ -18,27 +21,28 @@ FORMAT = "ioukit-yolo-1"
 
 
 def save_model(model: YOLO, path: str | os.PathLike[str]) -> None:
-    """Writes the weights and the config; the file appears whole or not at all."""
+    """Writes the weights and the config as safetensors; the file appears whole or not at all.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
     safetensors = import_extra("safetensors.torch", extra="torch", needed_by="checkpoints")
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     metadata = {"format": FORMAT, "config": json.dumps(model.config.to_dict())}
     weights = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
-    safetensors.save_file(weights, beside, metadata)
-    os.replace(beside, target)
+    write_whole(path, safetensors.save(weights, metadata))
 
 
 def load_model(path: str | os.PathLike[str], device: str | torch.device | None = None) -> YOLO:
     """The network of a file that `save_model` wrote, ready to predict, by default on CUDA if there is one.
 
     Raises:
-        ValueError: If it is another kind of file.
-        OSError: If it cannot be read.
+        ValueError: If the file is of another kind, or the device cannot be used.
+        OSError: If the file cannot be read.
     """
     safetensors = import_extra("safetensors", extra="torch", needed_by="checkpoints")
-    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    device = choose_device(device)
     if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+        raise FileNotFoundError(errno.ENOENT, "there is no file", os.fspath(path))
     try:
         with safetensors.safe_open(path, framework="pt", device=str(device)) as file:
             metadata = file.metadata() or {}
@@ -54,10 +58,16 @@ def load_model(path: str | os.PathLike[str], device: str | torch.device | None =
 
 
 def save_state(state: dict[str, Any], path: Path) -> None:
-    """Writes what a training needs to go on; whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    torch.save(state, beside)
-    os.replace(beside, path)
+    """Writes what a training needs to resume; the file appears whole or not at all.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    with whole_file(path) as unfinished:
+        try:
+            torch.save(state, unfinished)
+        except RuntimeError as error:  # which is what PyTorch raises where the disk is full
+            raise OSError(f"{path} cannot be written: {error}") from None
 
 
 def load_state(path: Path, device: torch.device) -> dict[str, Any]:

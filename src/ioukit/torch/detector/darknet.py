@@ -1,8 +1,8 @@
-"""Networks of the original Darknet: its ``.cfg`` and ``.weights`` files, as of YOLOv3 and YOLOv3-tiny.
+"""Networks of the original Darknet, such as YOLOv3 and YOLOv3-tiny, from its ``.cfg`` and ``.weights`` files.
 
-A ``.cfg`` lists layers, each of which reads the one before it or those it names by number. A ``.weights`` file is a
-short header and float32 numbers in the order of the layers: for a convolution, its biases (or shifts, scales, means and
-variances of the batch normalisation) and then its kernel.
+A ``.cfg`` lists layers. Each reads the output of the layer before it, or of those that it names by number. A
+``.weights`` file is a short header and float32 numbers in the order of the layers: for a convolution its biases, or the
+shifts, scales, means and variances of its batch normalisation, and then its kernel.
 
 Reference: the files themselves, as https://pjreddie.com/darknet/yolo describes them; no code of Darknet was used.
 """
@@ -30,8 +30,8 @@ class Section:
     """One block of a ``.cfg``.
 
     Attributes:
-        kind: What stands in brackets.
-        line: Where, counted from 1.
+        kind: The name in brackets, such as ``"convolutional"``.
+        line: The number of its line, from 1 on.
         options: Names and values, as text.
     """
 
@@ -40,11 +40,11 @@ class Section:
     options: dict[str, str] = field(default_factory=dict)
 
     def integer(self, name: str, default: int | None = None) -> int:
-        """An option that is a whole number."""
+        """The value of an option that is a whole number."""
         return self.integers(name, None if default is None else [default])[0]
 
     def integers(self, name: str, default: list[int] | None = None) -> list[int]:
-        """An option that is a list of whole numbers."""
+        """The values of an option that is a list of whole numbers."""
         if name not in self.options:
             if default is None:
                 raise ValueError(f"line {self.line}: [{self.kind}] lacks {name}")
@@ -58,10 +58,10 @@ class Section:
 
 
 def read_cfg(path: str | os.PathLike[str]) -> list[Section]:
-    """The blocks of a ``.cfg``, ``[net]`` first.
+    """The blocks of a ``.cfg``, in the order of the file; the first is ``[net]``.
 
     Raises:
-        ValueError: If a line is neither a block, an option nor a comment, or the first block is not ``[net]``.
+        ValueError: If a line is not a block, an option or a comment, or the first block is not ``[net]``.
     """
     sections: list[Section] = []
     for number, text in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
@@ -83,14 +83,15 @@ def read_cfg(path: str | os.PathLike[str]) -> list[Section]:
 class DarknetNetwork(nn.Module):
     """The network that a ``.cfg`` describes.
 
-    Its ``[yolo]`` layers make the `AnchorMaps`, finest stride first, with `anchors` and `strides` beside them.
+    Its ``[yolo]`` layers give the `AnchorMaps`, the finest stride first. Attributes `anchors` and `strides` hold the
+    anchors and the stride of each map.
 
     Args:
-        sections: What `read_cfg` gave.
+        sections: The result of `read_cfg`.
 
     Raises:
-        ValueError: If a layer is of another kind than convolutional, shortcut, route, upsample, maxpool and yolo, or
-            asks for what these do not have; the message names its line.
+        ValueError: If a layer is not convolutional, shortcut, route, upsample, maxpool or yolo, or an option has a
+            value that is not supported; the message names the line.
     """
 
     def __init__(self, sections: list[Section]) -> None:
@@ -98,7 +99,7 @@ class DarknetNetwork(nn.Module):
         net, *layers = sections
         self.image_size = net.integer("width", 416), net.integer("height", 416)
         self.layers = nn.ModuleList()
-        self.sources: list[list[int]] = []  # of each layer, by number; empty: the one before
+        self.sources: list[list[int]] = []  # numbers of the layers that each layer reads; none if only the one before
         self.kinds = [layer.kind for layer in layers]
         heads: list[tuple[int, int, tuple[tuple[int, int], ...]]] = []  # stride, layer, anchors
         channels, strides = [net.integer("channels", 3)], [1]  # of the input, then of each layer
@@ -125,7 +126,7 @@ class DarknetNetwork(nn.Module):
         self.anchors = tuple(anchors for _, _, anchors in heads)
 
     def forward(self, image: Tensor) -> AnchorMaps:
-        """All guesses for (B, 3, H, W) RGB within [0, 1]."""
+        """All predictions for (B, 3, H, W) RGB images within [0, 1]."""
         outputs: list[Tensor] = []
         x = image
         for kind, layer, sources in zip(self.kinds, self.layers, self.sources, strict=True):
@@ -144,7 +145,7 @@ class DarknetNetwork(nn.Module):
 def _layer(
     layer: Section, number: int, channels: list[int], strides: list[int]
 ) -> tuple[nn.Module, int, int, list[int]]:
-    """A layer, its channels, its stride, and the layers that it reads beside the one before."""
+    """A layer, its channels, its stride, and the layers that it reads in addition to the one before."""
     before, stride = channels[-1], strides[-1]
     kind = layer.kind
     if kind == "convolutional":
@@ -189,7 +190,7 @@ def _activation(layer: Section) -> nn.Module:
 
 
 class _MaxPool(nn.Module):
-    """Darknet's: the missing pixels stand right and below, so that a stride of 1 keeps the size of the map."""
+    """Darknet's pooling: it pads so that a stride of 1 keeps the size of the map."""
 
     def __init__(self, size: int, step: int) -> None:
         super().__init__()
@@ -203,23 +204,23 @@ class _MaxPool(nn.Module):
 
 
 def load_weights(network: DarknetNetwork, path: str | os.PathLike[str]) -> None:
-    """Fills a network with a ``.weights`` file; nothing changes if the file does not fit.
+    """Fills a network with the numbers of a ``.weights`` file; after an error the network is as it was.
 
     Raises:
-        ValueError: If there are fewer or more numbers in it than the network has.
+        ValueError: If the file has fewer or more numbers than the network.
     """
     convolutions = [layer for kind, layer in zip(network.kinds, network.layers, strict=True) if kind == "convolutional"]
     _fill([(part[0], part[1] if isinstance(part[1], nn.BatchNorm2d) else None) for part in convolutions], path)
 
 
 def load_backbone_and_heads(model: YOLO, path: str | os.PathLike[str]) -> None:
-    """Fills a `YOLO` with the anchor head with YOLOv3's ``.weights``; or does nothing and raises.
+    """Fills a `YOLO` that has the anchor head with YOLOv3's ``.weights``; after an error the model is as it was.
 
-    Darknet writes its layers in the order in which they run: backbone, then each scale's five convolutions and head,
-    from the coarsest on.
+    Darknet writes its layers in the order in which they run: the backbone, then the five convolutions and the head of
+    each scale, the coarsest scale first.
 
     Raises:
-        ValueError: If the model's head is another, or the file has fewer or more numbers than the model.
+        ValueError: If the model has the anchor-free head, or the file has fewer or more numbers than the model.
     """
     if model.config.head != "anchor":
         raise ValueError("YOLOv3's weights are for the anchor head, and this model has the anchor-free one")
@@ -237,7 +238,7 @@ def load_backbone_and_heads(model: YOLO, path: str | os.PathLike[str]) -> None:
 
 
 def _fill(layers: list[tuple[nn.Module, nn.Module | None]], path: str | os.PathLike[str]) -> None:
-    """Convolutions, each with its normalisation if it has one, from the numbers of a file."""
+    """Fills convolutions, each with its normalisation if it has one, with the numbers of a file."""
     targets: list[Tensor] = []
     for convolution, norm in layers:
         if norm is None:
@@ -263,8 +264,8 @@ def _read_numbers(path: Path) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     if len(data) < 16:
         raise ValueError(f"{path} has {len(data)} bytes, expected a header of at least 16")
     major, minor, _ = np.frombuffer(data, "<i4", 3).tolist()
-    # The count of images seen grew to 64 bits with version 0.2.
+    # Since version 0.2 the number of images seen takes 64 bits.
     header = 20 if major * 10 + minor >= 2 else 16
     if (len(data) - header) % 4:
-        raise ValueError(f"{path} does not hold whole float32 numbers behind its header: it was cut off")
+        raise ValueError(f"{path} does not hold whole float32 numbers after its header: it was cut off")
     return np.frombuffer(data, "<f4", offset=header)

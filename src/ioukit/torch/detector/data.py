@@ -1,7 +1,7 @@
-"""Images and their boxes, as they stand in files.
+"""Images and their boxes, read from files and checked.
 
-Two forms of data set are read: YOLO's, a ``data.yaml`` that names folders of images, each image having a text file of
-``class cx cy w h`` in parts of the image; and COCO's, an annotation file with a folder of images.
+Two formats of data sets are read. YOLO: a ``data.yaml`` names folders of images, and each image has a text file with
+lines of ``class cx cy w h``, as fractions of the image. COCO: an annotation file with a folder of images.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from ioukit._optional import import_extra
 from ioukit.datasets import GroundTruth
 from ioukit.errors import DatasetError
 
-__all__ = ["Data", "Pixels", "Record", "open_image", "read_coco_data", "read_yolo_data"]
+__all__ = [
+    "Data", "OnInvalid", "Pixels", "Record", "check_on_invalid", "open_image", "read_coco_data", "read_yolo_data",
+]  # fmt: skip
 
 SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"}
-MOST_OUTSIDE = 1.0  # pixels of rounding that a box may reach out of its image
+MOST_OUTSIDE = 1.0  # pixels that a box may reach out of its image because of rounding
 
 OnInvalid: TypeAlias = Literal["error", "skip"]
 Pixels: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
@@ -30,14 +32,14 @@ Pixels: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
 
 @dataclass(frozen=True)
 class Record:
-    """One image and what is in it.
+    """One image and the objects in it.
 
     Attributes:
-        path: Of the image.
+        path: The file of the image.
         size: (width, height) in pixels.
         boxes: (N, 4) float32 xyxy in pixels.
         labels: (N,) int64, classes from 0 on.
-        image_id: Its id in the annotations; its number for YOLO folders.
+        image_id: The id of the image in a COCO file; the number of the image, from 0 on, in YOLO data.
     """
 
     path: Path
@@ -52,11 +54,11 @@ class Data:
     """A data set, or one split of it.
 
     Attributes:
-        records: By rising image id.
-        names: Of the classes.
-        problems: How often each kind of wrong input was met and skipped; ``background`` counts images without objects.
-        first: For each kind, the message about the first one.
-        ground_truth: The objects as evaluation takes them, crowds included.
+        records: The images, by ascending image id.
+        names: The names of the classes.
+        problems: How many problems of each kind were skipped; ``background`` counts images without objects.
+        first: The message about the first problem of each kind.
+        ground_truth: The objects for evaluation, crowds included.
     """
 
     records: tuple[Record, ...]
@@ -69,13 +71,22 @@ class Data:
         return len(self.records)
 
 
+def check_on_invalid(value: str) -> OnInvalid:
+    """The value itself.
+
+    Raises:
+        ValueError: If it is not ``"error"`` or ``"skip"``.
+    """
+    if value not in ("error", "skip"):
+        raise ValueError(f"unknown on_invalid {value!r}; choose from error, skip")
+    return value  # type: ignore[return-value]
+
+
 class _Problems:
-    """Stops at the first wrong input, or counts it and goes on."""
+    """Stops at the first problem, or counts problems by kind."""
 
     def __init__(self, on_invalid: OnInvalid) -> None:
-        if on_invalid not in ("error", "skip"):
-            raise ValueError(f"unknown on_invalid {on_invalid!r}; choose from error, skip")
-        self.stop = on_invalid == "error"
+        self.stop = check_on_invalid(on_invalid) == "error"
         self.counts: Counter[str] = Counter()
         self.first: dict[str, str] = {}
 
@@ -92,21 +103,21 @@ class _Problems:
 def read_yolo_data(
     path: str | os.PathLike[str], split: Literal["train", "val"], *, on_invalid: OnInvalid = "error"
 ) -> Data:
-    """A split of a YOLO data set.
+    """Reads one split of a YOLO data set.
 
-    An image without a text file, or with an empty one, shows nothing: that is legal, and counted as ``background``.
+    An image may have no text file, or an empty one: it then has no objects, and is counted as ``background``.
 
     Args:
-        path: ``data.yaml`` with ``train``, ``val``, ``names`` (a list, or a mapping from 0 on) and, if the folders are
-            not relative to the file, ``path``. A split is a folder of images, or a ``.txt`` file with the path of an
-            image a line, relative to that file.
-        split: Which.
-        on_invalid: ``"error"`` stops at the first wrong input, ``"skip"`` leaves it out and counts it: an image that is
-            missing (listed, or with labels of its own, but not there) or cannot be opened, a label out of range, a line
-            that is not five numbers, a box outside of the image.
+        path: A ``data.yaml`` with ``train``, ``val`` and ``names`` (a list, or a mapping from 0 on), and ``path`` if
+            the folders are not relative to the file. A split is a folder of images, or a ``.txt`` file with one path
+            per line, relative to that file.
+        split: The split to read.
+        on_invalid: ``"error"`` stops at the first problem; ``"skip"`` leaves out the image, line or box and counts the
+            problem. Problems are: an image that is listed or has labels but is missing, an image that cannot be
+            decoded, a line that is not five numbers, a class out of range, a box outside of its image.
 
     Raises:
-        DatasetError: If an input is wrong; names file and line, what was expected and what came.
+        DatasetError: If there is a problem; names file and line, what was expected and what came.
         OSError: If a file cannot be read.
     """
     yaml = import_extra("yaml", extra="torch", needed_by="data.yaml")
@@ -147,9 +158,9 @@ def read_yolo_data(
 
 def _labels_without_image(folder: Path, files: list[Path], problems: _Problems) -> None:
     labels = _label_file(folder / "any.png").parent
-    if labels == folder or not labels.is_dir():  # where images and texts lie together, a text may be anything
+    if labels == folder or not labels.is_dir():  # among images, a text file may be anything
         return
-    there = {file.stem for file in files} | {"classes"}  # the list of names that label tools leave there
+    there = {file.stem for file in files} | {"classes"}  # label tools write the names of the classes to classes.txt
     for text in sorted(labels.glob("*.txt")):
         if text.stem not in there:
             problems.meet("missing image", f"{text} has labels, but there is no image {text.stem} in {folder}")
@@ -164,7 +175,7 @@ def _names(path: Path, names: object) -> tuple[str, ...]:
 
 
 def _label_file(image: Path) -> Path:
-    """``images`` becomes ``labels``, the last time it stands in the path."""
+    """The text file of an image: the last ``images`` in the path becomes ``labels``."""
     parts = list(image.with_suffix(".txt").parts)
     if "images" in parts[:-1]:
         parts[len(parts) - 1 - parts[::-1].index("images")] = "labels"
@@ -193,7 +204,7 @@ def _yolo_labels(
         else:
             cx, cy, w, h = values[1:]
             corners = [cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2]
-            # A file of six digits rounds, so a box at the edge may stick out by a little.
+            # Numbers of six digits are rounded, so a box at the edge may reach out by a little.
             if not (w > 0 and h > 0 and min(corners) > -0.001 and max(corners) < 1.001):
                 problems.meet("box outside", f"{where}box {words[1:]} has no area or reaches out of the image")
                 continue
@@ -208,17 +219,17 @@ def _yolo_labels(
 def read_coco_data(
     annotations: str | os.PathLike[str], images: str | os.PathLike[str], *, on_invalid: OnInvalid = "error"
 ) -> Data:
-    """A COCO annotation file and the folder of its images.
+    """Reads a COCO annotation file and the sizes of its images.
 
-    Crowds are no objects to learn, but count in the evaluation as COCO has it.
+    Crowds are not learnt, but take part in the evaluation by COCO's rules.
 
     Args:
         annotations: ``instances_*.json``, or ``.json.gz``.
-        images: The folder that the file names are relative to; they may not lead out of it.
-        on_invalid: As for `read_yolo_data`; a record that breaks COCO's format stops either way.
+        images: The folder that the file names are relative to. No name may lead out of it.
+        on_invalid: See `read_yolo_data`. A record that breaks COCO's format is always an error.
 
     Raises:
-        DatasetError: If an input is wrong.
+        DatasetError: If there is a problem; names the record, what was expected and what came.
         OSError: If a file cannot be read.
     """
     folder = Path(images)
@@ -263,9 +274,9 @@ def read_coco_data(
 
 
 def _sizes(paths: list[Path], problems: _Problems) -> list[tuple[int, int] | None]:
-    """(width, height) of each image, or None where it is missing or no image.
+    """(width, height) of each image, or None if it is missing or not an image.
 
-    Each is decoded once: a file that is cut off in its middle is met here, not in the night of the third epoch.
+    Each image is decoded to its end, so that a damaged file is found before the training and not in its third epoch.
     """
     with ThreadPoolExecutor() as pool:
         found = list(pool.map(_size, paths))
@@ -280,7 +291,7 @@ def _sizes(paths: list[Path], problems: _Problems) -> list[tuple[int, int] | Non
 
 
 def _size(path: Path) -> tuple[int, int] | tuple[str, str]:
-    """(width, height), or the kind of problem and the message."""
+    """(width, height) of an image, or the kind of the problem and its message."""
     try:
         height, width, _ = open_image(path).shape
     except FileNotFoundError:
@@ -291,10 +302,11 @@ def _size(path: Path) -> tuple[int, int] | tuple[str, str]:
 
 
 def open_image(path: str | os.PathLike[str]) -> Pixels:
-    """(H, W, 3) RGB, turned as the camera says.
+    """(H, W, 3) RGB, turned as its Exif orientation says.
 
     Raises:
-        DatasetError: If it cannot be read.
+        DatasetError: If the file cannot be read as an image.
+        FileNotFoundError: If there is no such file.
     """
     image, ops = (
         import_extra(f"PIL.{name}", extra="torch", needed_by="reading images") for name in ("Image", "ImageOps")

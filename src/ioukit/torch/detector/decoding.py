@@ -1,4 +1,4 @@
-"""From what the heads say to boxes in pixels and scores."""
+"""From the numbers of the heads to boxes in pixels and scores."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ioukit.anchors import anchor_boxes, decode_ltrb, decode_yolov3, expected_di
 from ioukit.torch.detector.model import STRIDES, AnchorMaps, Config, FreeMaps
 from ioukit.typing import FloatArray
 
-__all__ = ["Guesses", "Priors", "decode", "decode_anchor_boxes", "decode_free_boxes", "priors"]
+__all__ = ["Predictions", "Priors", "decode", "decode_anchor_boxes", "decode_free_boxes", "priors"]
 
-# exp of more than this is no size of anything: 8,000 times the anchor.
+# exp(9) is 8,000 times the anchor, larger than any object; a larger exponent could overflow.
 LARGEST_LOG_SIZE = 9.0
 
 
 @dataclass(frozen=True)
 class Priors:
-    """What is known of the P guesses before the network has said anything, in the order of the maps.
+    """What is known of the P predictions before the network runs, in the order of the maps.
 
     Attributes:
-        cells: (P, 2) corner of the cell, in cells.
-        strides: (P, 1) pixels a cell.
-        anchors: (P, 4) xyxy the anchor around the centre of its cell, in pixels; for the anchor-free head a square of
-            eight strides.
-        levels: How many guesses each stride has.
+        cells: (P, 2) column and row of the cell.
+        strides: (P, 1) pixels per cell.
+        anchors: (P, 4) xyxy the anchor around the centre of its cell, in pixels; for the anchor-free head a square
+            with a side of eight strides.
+        levels: How many predictions each stride has.
     """
 
     cells: Tensor
@@ -44,13 +44,13 @@ class Priors:
 
 
 @dataclass(frozen=True)
-class Guesses:
-    """All guesses of a batch.
+class Predictions:
+    """All P predictions for each of the B images of a batch.
 
     Attributes:
         boxes: (B, P, 4) xyxy in pixels of the network's image.
         scores: (B, P, K) within [0, 1].
-        needs_nms: Whether several guesses may be of one object.
+        needs_nms: Whether several predictions may be of one object, so that NMS must choose.
     """
 
     boxes: Tensor
@@ -59,8 +59,8 @@ class Guesses:
 
 
 def priors(config: Config, device: Any = "cpu") -> Priors:
-    """The guesses of an image of the config's size."""
-    # Arrays are kept, not tensors: one made while a program is traced is none outside of it.
+    """The priors of a network, which depend on its config alone."""
+    # The cache keeps arrays: a tensor that is made while PyTorch traces a program cannot be used outside of it.
     cells, strides, boxes, levels = _priors(config)
     cell, stride, box = (torch.from_numpy(array).to(device) for array in (cells, strides, boxes))
     return Priors(cell, stride, box, levels)
@@ -75,7 +75,10 @@ def _priors(config: Config) -> tuple[FloatArray, FloatArray, FloatArray, tuple[i
 
 
 def decode_anchor_boxes(raw: Tensor, known: Priors) -> Tensor:
-    """(B, P, 4) xyxy in pixels of (B, P, 4): ``(sigmoid(t_xy) + cell) * stride`` and ``exp(t_wh) * anchor``."""
+    """(B, P, 4) xyxy in pixels from (B, P, 4) raw numbers, with YOLOv3's formulas.
+
+    The centre is ``(sigmoid(t_xy) + cell) * stride``, the size ``exp(t_wh) * anchor``.
+    """
     limited = torch.cat([raw[..., :2], raw[..., 2:].clamp(max=LARGEST_LOG_SIZE)], dim=-1)
     anchors = known.anchors[:, 2:] - known.anchors[:, :2]
     boxes: Tensor = decode_yolov3(limited, known.cells, anchors, known.strides)  # cxcywh
@@ -84,18 +87,21 @@ def decode_anchor_boxes(raw: Tensor, known: Priors) -> Tensor:
 
 
 def decode_free_boxes(distances: Tensor, known: Priors) -> Tensor:
-    """(B, P, 4) xyxy in pixels of (B, P, 4, bins): the mean of each distribution, in strides from the cell's centre."""
+    """(B, P, 4) xyxy in pixels from (B, P, 4, bins) distributions of the distances to the four sides.
+
+    The mean of each distribution is the distance of a side from the centre of the cell, in strides.
+    """
     boxes: Tensor = decode_ltrb(expected_distances(distances), known.points, known.strides)
     return boxes
 
 
-def decode(outputs: AnchorMaps | tuple[FreeMaps, FreeMaps], config: Config) -> Guesses:
-    """Boxes and scores of what a network said in inference; of two branches the one that needs no NMS."""
+def decode(outputs: AnchorMaps | tuple[FreeMaps, FreeMaps], config: Config) -> Predictions:
+    """Boxes and scores from the outputs of a network; of the anchor-free head, those of the branch without NMS."""
     if isinstance(outputs, AnchorMaps):
         raw = outputs.flat().float()
         known = priors(config, raw.device)
         scores = raw[..., 4:5].sigmoid() * raw[..., 5:].sigmoid()
-        return Guesses(decode_anchor_boxes(raw[..., :4], known), scores, needs_nms=True)
+        return Predictions(decode_anchor_boxes(raw[..., :4], known), scores, needs_nms=True)
     distances, classes = outputs[1].distances.float(), outputs[1].classes.float()
     known = priors(config, distances.device)
-    return Guesses(decode_free_boxes(distances, known), classes.sigmoid(), needs_nms=False)
+    return Predictions(decode_free_boxes(distances, known), classes.sigmoid(), needs_nms=False)

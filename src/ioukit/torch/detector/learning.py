@@ -1,12 +1,13 @@
-"""What the network learns: which guess is taught which object, and how much it costs to be wrong.
+"""What the network learns: which prediction learns which object, and the loss of each.
 
 ::
 
-    guesses  --assigner-->  pairs (object, guess)  --losses-->  one number to make smaller
+    predictions  --assigner-->  pairs (object, prediction)  --losses-->  one number to minimise
 
-The anchor head is taught as YOLOv3: boxes and classes of the assigned guesses, objectness of all that are not ignored.
-The anchor-free head is taught as its family is: classes of all guesses towards the scores the assigner gives, boxes and
-the distributions of their sides for the assigned ones; each of its two branches has an assignment, and losses add up.
+The anchor head learns as YOLOv3 does: boxes and classes of the assigned predictions, and the objectness of all
+predictions that are not ignored. The anchor-free head learns the classes of all predictions that are not ignored, with
+the scores of the assigner as targets, and the boxes and distances of the assigned ones. Each of its two branches has an
+assignment of its own, and their losses are added.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ from ioukit.torch.detector.batches import Batch
 from ioukit.torch.detector.decoding import Priors, decode_anchor_boxes, decode_free_boxes, priors
 from ioukit.torch.detector.model import STRIDES, AnchorMaps, Config, FreeMaps
 
-__all__ = ["ASSIGNERS", "BOX_LOSSES", "Guessed", "Learning", "Objects"]
+__all__ = ["ASSIGNERS", "BOX_LOSSES", "ImagePredictions", "Learning", "Objects", "all_finite"]
 
 
-class Guessed(NamedTuple):
-    """What an assigner may look at: the guesses of one image, without gradients.
+class ImagePredictions(NamedTuple):
+    """The P predictions for one image, without gradients: what an assigner chooses from.
 
     Attributes:
         boxes: (P, 4) xyxy in pixels.
         scores: (P, K) within [0, 1], without objectness.
         objectness: (P,) within [0, 1], or None for the anchor-free head.
-        priors: What was known before.
-        config: Of the network.
+        priors: What was known before the network ran.
+        config: The config of the network.
     """
 
     boxes: Tensor
@@ -54,51 +55,58 @@ class Objects(NamedTuple):
     labels: Tensor
 
 
-def _yolov3(guessed: Guessed, objects: Objects) -> assign.Assignment:
+def _yolov3(predicted: ImagePredictions, objects: Objects) -> assign.Assignment:
     return assign.assign_yolov3(
-        objects.boxes, anchors=guessed.config.anchors, strides=STRIDES, image_size=guessed.config.image_size,
-        predictions=guessed.boxes, check=False,
+        objects.boxes, anchors=predicted.config.anchors, strides=STRIDES, image_size=predicted.config.image_size,
+        predictions=predicted.boxes, check=False,
     )  # fmt: skip
 
 
-def _yolov5(guessed: Guessed, objects: Objects) -> assign.Assignment:
-    # The rule gives an object to neighbours of its cell, whose centres YOLOv3's sigmoid cannot quite reach.
+def _yolov5(predicted: ImagePredictions, objects: Objects) -> assign.Assignment:
+    # The rule also assigns an object to neighbours of its cell, although a box whose centre is limited to its cell, as
+    # in YOLOv3's decoding, can hardly reach the object from there.
     return assign.assign_yolov5(
-        objects.boxes, anchors=guessed.config.anchors, strides=STRIDES, image_size=guessed.config.image_size,
+        objects.boxes, anchors=predicted.config.anchors, strides=STRIDES, image_size=predicted.config.image_size,
         duplicates=False, check=False,
     )  # fmt: skip
 
 
-def _max_iou(guessed: Guessed, objects: Objects) -> assign.Assignment:
-    return assign.assign_max_iou(guessed.priors.anchors, objects.boxes, low_quality="detectron2", check=False)
+def _max_iou(predicted: ImagePredictions, objects: Objects) -> assign.Assignment:
+    return assign.assign_max_iou(predicted.priors.anchors, objects.boxes, low_quality="detectron2", check=False)
 
 
-def _atss(guessed: Guessed, objects: Objects) -> assign.Assignment:
-    return assign.assign_atss(guessed.priors.anchors, objects.boxes, levels=guessed.priors.levels, check=False)
+def _atss(predicted: ImagePredictions, objects: Objects) -> assign.Assignment:
+    return assign.assign_atss(predicted.priors.anchors, objects.boxes, levels=predicted.priors.levels, check=False)
 
 
-def _simota(guessed: Guessed, objects: Objects) -> assign.Assignment:
+def _simota(predicted: ImagePredictions, objects: Objects) -> assign.Assignment:
     return assign.assign_simota(
-        guessed.boxes, guessed.scores, objects.boxes, objects.labels, points=guessed.priors.points,
-        strides=guessed.priors.strides[:, 0], rule="yolox", objectness=guessed.objectness, check=False,
+        predicted.boxes, predicted.scores, objects.boxes, objects.labels, points=predicted.priors.points,
+        strides=predicted.priors.strides[:, 0], rule="yolox", objectness=predicted.objectness, check=False,
     )  # fmt: skip
 
 
-def _task_aligned(guessed: Guessed, objects: Objects) -> assign.Assignment:
-    scores = guessed.scores if guessed.objectness is None else guessed.scores * guessed.objectness[:, None]
+def _task_aligned(predicted: ImagePredictions, objects: Objects) -> assign.Assignment:
+    scores = predicted.scores if predicted.objectness is None else predicted.scores * predicted.objectness[:, None]
     return assign.assign_task_aligned(
-        guessed.boxes, scores, objects.boxes, objects.labels, points=guessed.priors.points, strides=STRIDES, check=False
+        predicted.boxes,
+        scores,
+        objects.boxes,
+        objects.labels,
+        points=predicted.priors.points,
+        strides=STRIDES,
+        check=False,
     )
 
 
-def _one_to_one(guessed: Guessed, objects: Objects) -> assign.Assignment:
+def _one_to_one(predicted: ImagePredictions, objects: Objects) -> assign.Assignment:
     return assign.assign_task_aligned(
-        guessed.boxes, guessed.scores, objects.boxes, objects.labels, points=guessed.priors.points, strides=STRIDES,
-        top_k=7, second_top_k=1, check=False,
+        predicted.boxes, predicted.scores, objects.boxes, objects.labels, points=predicted.priors.points,
+        strides=STRIDES, top_k=7, second_top_k=1, check=False,
     )  # fmt: skip
 
 
-ASSIGNERS: dict[str, Callable[[Guessed, Objects], assign.Assignment]] = {
+ASSIGNERS: dict[str, Callable[[ImagePredictions, Objects], assign.Assignment]] = {
     "atss": _atss,
     "max_iou": _max_iou,
     "simota": _simota,
@@ -106,7 +114,7 @@ ASSIGNERS: dict[str, Callable[[Guessed, Objects], assign.Assignment]] = {
     "yolov3": _yolov3,
     "yolov5": _yolov5,
 }
-"""By name. The YOLO rules are for the anchor head."""
+"""The assigners by name. ``yolov3`` and ``yolov5`` are for the anchor head only."""
 
 BOX_LOSSES: dict[str, type[losses.LossModule]] = {
     "iou": losses.IoULoss,
@@ -120,28 +128,40 @@ BOX_LOSSES: dict[str, type[losses.LossModule]] = {
     "wiou": losses.WIoULoss,
     "nwd": losses.NWDLoss,
 }
-"""By name: what makes the loss of a pair of boxes."""
+"""The losses of a pair of boxes by name."""
 
-BOX, OBJECTNESS, CLASSES, DISTANCES = 5.0, 1.0, 1.0, 1.5  # the shares of the parts in the whole
+BOX, OBJECTNESS, CLASSES, DISTANCES = 5.0, 1.0, 1.0, 1.5  # the weights of the parts in the total loss
 
 
-class _Found(NamedTuple):
-    """The pairs of a batch: (M,) image, guess, object (a row of the batch's boxes), score; (B, P) what is ignored."""
+class _Assigned(NamedTuple):
+    """The M pairs of a batch, and what is ignored.
+
+    Attributes:
+        image: (M,) the image in the batch.
+        prediction: (M,) the prediction of that image.
+        object: (M,) a row of the batch's boxes.
+        score: (M,) the target score of the prediction.
+        ignore: (B, P) predictions that learn neither an object nor background.
+    """
 
     image: Tensor
-    guess: Tensor
+    prediction: Tensor
     object: Tensor
     score: Tensor
     ignore: Tensor
 
 
 class Learning(nn.Module):
-    """From what the network said of a batch to losses by name, ``total`` among them.
+    """The losses of a batch by name, from the outputs of the network.
 
     Args:
-        config: Of the network.
+        config: The config of the network.
         loss: A name of `BOX_LOSSES`.
-        assigner: A name of `ASSIGNERS`; by default that of the head.
+        assigner: A name of `ASSIGNERS`; by default ``"yolov3"`` for the anchor head and ``"task_aligned"`` for the
+            anchor-free head.
+
+    Raises:
+        ValueError: If a name is unknown, or the assigner needs anchors and the head has none.
     """
 
     def __init__(self, config: Config, *, loss: str = "ciou", assigner: str | None = None) -> None:
@@ -157,7 +177,7 @@ class Learning(nn.Module):
         self.box_loss = BOX_LOSSES[loss](reduction="none")
 
     def forward(self, outputs: AnchorMaps | tuple[FreeMaps, FreeMaps], batch: Batch) -> dict[str, Tensor]:
-        """Losses by name, each a scalar."""
+        """The losses by name, each a scalar; ``total`` is their sum."""
         if isinstance(outputs, AnchorMaps):
             parts = self._anchor(outputs.flat().float(), batch)
         else:
@@ -171,12 +191,12 @@ class Learning(nn.Module):
         boxes = decode_anchor_boxes(raw[..., :4], known)  # (B, P, 4)
         objectness, classes = raw[..., 4], raw[..., 5:]
         found = self._assign(boxes, classes.sigmoid(), objectness.sigmoid(), batch, self.assigner)
-        pred, target = boxes[found.image, found.guess], batch.boxes[found.object]  # (M, 4)
+        pred, target = boxes[found.image, found.prediction], batch.boxes[found.object]  # (M, 4)
         overlap = torch.zeros_like(objectness)
         with torch.no_grad():
-            # A guess that learns several objects is as sure as the best of them lets it be.
+            # A prediction that learns several objects gets the largest IoU with one of them as its target.
             values = elementwise_iou(pred.detach(), target, check=False)
-            flat = found.image * objectness.shape[1] + found.guess
+            flat = found.image * objectness.shape[1] + found.prediction
             overlap.view(-1).scatter_reduce_(0, flat, values, reduce="amax")
         wanted = functional.one_hot(batch.labels[found.object], self.config.num_classes).to(raw.dtype)
         entropy = functional.binary_cross_entropy_with_logits
@@ -186,27 +206,27 @@ class Learning(nn.Module):
             "objectness": OBJECTNESS
             * losses.objectness_loss(objectness, overlap, reduction="sum", weight=(~found.ignore).to(raw.dtype))
             / count,
-            "classes": CLASSES * entropy(classes[found.image, found.guess], wanted, reduction="sum") / count,
+            "classes": CLASSES * entropy(classes[found.image, found.prediction], wanted, reduction="sum") / count,
         }
 
     def _free(
-        self, maps: FreeMaps, batch: Batch, assigner: Callable[[Guessed, Objects], assign.Assignment]
+        self, maps: FreeMaps, batch: Batch, assigner: Callable[[ImagePredictions, Objects], assign.Assignment]
     ) -> dict[str, Tensor]:
         distances, classes = maps.distances.float(), maps.classes.float()
         known = priors(self.config, classes.device)
         boxes = decode_free_boxes(distances, known)
         found = self._assign(boxes, classes.sigmoid(), None, batch, assigner)
         wanted = torch.zeros_like(classes)
-        wanted[found.image, found.guess, batch.labels[found.object]] = found.score
+        wanted[found.image, found.prediction, batch.labels[found.object]] = found.score
         total = _of_all_processes(found.score.sum())
-        pred, target = boxes[found.image, found.guess], batch.boxes[found.object]
-        sides = encode_ltrb(target, known.points[found.guess], known.strides[found.guess])  # in strides
+        pred, target = boxes[found.image, found.prediction], batch.boxes[found.object]
+        sides = encode_ltrb(target, known.points[found.prediction], known.strides[found.prediction])  # in strides
         entropy = functional.binary_cross_entropy_with_logits(classes, wanted, reduction="none")
         unsure = (~found.ignore).to(classes.dtype)[..., None]
         return {
             "box": BOX * (self.box_loss(pred, target) * found.score).sum() / total,
             "distances": DISTANCES
-            * losses.dfl_loss(distances[found.image, found.guess], sides, reduction="sum", weight=found.score)
+            * losses.dfl_loss(distances[found.image, found.prediction], sides, reduction="sum", weight=found.score)
             / total,
             "classes": CLASSES * (entropy * unsure).sum() / total,
         }
@@ -218,9 +238,9 @@ class Learning(nn.Module):
         scores: Tensor,
         objectness: Tensor | None,
         batch: Batch,
-        assigner: Callable[[Guessed, Objects], assign.Assignment],
-    ) -> _Found:
-        """Image by image, the pairs of the whole batch."""
+        assigner: Callable[[ImagePredictions, Objects], assign.Assignment],
+    ) -> _Assigned:
+        """The pairs of the whole batch, assigned image by image."""
         known = priors(self.config, boxes.device)
         ignore = torch.zeros(boxes.shape[:2], dtype=torch.bool, device=boxes.device)
         parts: list[tuple[Tensor, Tensor, Tensor, Tensor]] = []
@@ -228,30 +248,38 @@ class Learning(nn.Module):
             rows = torch.nonzero(batch.image == number).flatten()
             if not len(rows):
                 continue
-            guessed = Guessed(
+            predicted = ImagePredictions(
                 boxes[number].detach(), scores[number].detach(),
                 None if objectness is None else objectness[number].detach(), known, self.config,
             )  # fmt: skip
-            assignment = assigner(guessed, Objects(batch.boxes[rows], batch.labels[rows]))
-            objects, guess = assignment.pairs.to(boxes.device).unbind(dim=1)
+            assignment = assigner(predicted, Objects(batch.boxes[rows], batch.labels[rows]))
+            objects, prediction = assignment.pairs.to(boxes.device).unbind(dim=1)
             ignore[number] = assignment.ignore
             score = (
-                torch.ones(len(guess), device=boxes.device)
+                torch.ones(len(prediction), device=boxes.device)
                 if assignment.scores is None
-                else assignment.scores.to(boxes.device).float()[guess]
+                else assignment.scores.to(boxes.device).float()[prediction]
             )
-            parts.append((torch.full_like(guess, number), guess, rows[objects], score))
+            parts.append((torch.full_like(prediction, number), prediction, rows[objects], score))
         if not parts:
             none = torch.zeros(0, dtype=torch.int64, device=boxes.device)
-            return _Found(none, none, none, none.float(), ignore)
-        image, guess, owner, score = (torch.cat(column) for column in zip(*parts, strict=True))
-        return _Found(image, guess, owner, score, ignore)
+            return _Assigned(none, none, none, none.float(), ignore)
+        image, prediction, owner, score = (torch.cat(column) for column in zip(*parts, strict=True))
+        return _Assigned(image, prediction, owner, score, ignore)
+
+
+def all_finite(outputs: AnchorMaps | tuple[FreeMaps, FreeMaps]) -> bool:
+    """Whether the outputs of a network hold neither infinity nor NaN."""
+    if isinstance(outputs, AnchorMaps):
+        return all(bool(torch.isfinite(one).all()) for one in outputs.maps)
+    return all(bool(torch.isfinite(one).all()) for maps in outputs for one in (maps.distances, maps.classes))
 
 
 def _of_all_processes(count: Tensor) -> Tensor:
-    """What the losses of this process are divided by: the count of all, at least 1, over the number of processes.
+    """The divisor of the losses of this process: the count over all processes, at least 1, by their number.
 
-    Processes train on the mean of their gradients, so with this each object weighs what it would in one process.
+    The processes train on the mean of their gradients, so with this divisor each object has the weight that it has in
+    a single process.
     """
     distributed = torch.distributed
     if not (distributed.is_available() and distributed.is_initialized()):

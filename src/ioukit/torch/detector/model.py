@@ -1,20 +1,20 @@
-"""The network: an image goes in, one guess per place and anchor comes out.
+"""The network: it takes an image and gives one prediction per place and anchor.
 
 ::
 
     image (B, 3, H, W)
       |  Darknet53    what is there?         strides 8, 16, 32
     c3, c4, c5
-      |  FPN          what is around it?     the deep maps tell the fine ones
+      |  FPN          what is around it?     coarse maps are added to fine ones
     p3, p4, p5
       |  a head       which boxes?           AnchorHead (YOLOv3) or FreeHead (anchor-free, two branches)
     one map per stride
 
-At 416 x 416 the maps are 52 x 52, 26 x 26 and 13 x 13 cells. Shapes stand at each line: B images, C channels, K
+At 416 x 416 the maps are 52 x 52, 26 x 26 and 13 x 13 cells. Comments give the shapes: B images, C channels, K
 classes.
 
-Reference: Redmon and Farhadi, YOLOv3: An Incremental Improvement, 2018, arXiv:1804.02767; the second head's two
-branches are those of Wang et al., YOLOv10, NeurIPS 2024, arXiv:2405.14458.
+Reference: Redmon and Farhadi, YOLOv3: An Incremental Improvement, 2018, arXiv:1804.02767. The two branches of the
+anchor-free head are those of Wang et al., YOLOv10, NeurIPS 2024, arXiv:2405.14458.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["FPN", "STRIDES", "YOLO", "AnchorHead", "AnchorMaps", "Config", "Dark
 
 STRIDES = (8, 16, 32)
 
-# YOLOv3's nine on COCO, in pixels of a 416 x 416 image: three per stride, from the finest map on.
+# The nine anchors of YOLOv3 for COCO, in pixels of a 416 x 416 image: three per stride, the finest map first.
 COCO_ANCHORS = (
     ((10, 13), (16, 30), (33, 23)),
     ((30, 61), (62, 45), (59, 119)),
@@ -39,18 +39,22 @@ COCO_ANCHORS = (
 
 @dataclass(frozen=True)
 class Config:
-    """All that decides the shape of the network.
+    """Everything that decides the shape of the network.
 
     Attributes:
-        num_classes: K.
-        head: ``"anchor"``: boxes relative to anchors, objectness, classes, and NMS at the end. ``"free"``: distances
-            to the four sides, no objectness, and a second branch that needs no NMS.
-        image_size: (width, height) that images are brought to, multiples of 32.
-        width: Channels, in parts of Darknet-53's.
-        depth: Residual blocks a stage, in parts of Darknet-53's.
+        num_classes: K, the number of classes.
+        head: ``"anchor"`` predicts boxes relative to anchors, objectness and classes, and needs NMS. ``"free"``
+            predicts distances to the four sides and classes, and has a second branch that needs no NMS.
+        image_size: (width, height) of the images that the network takes, multiples of 32.
+        width: The number of channels, as a fraction of Darknet-53's.
+        depth: The number of residual blocks per stage, as a fraction of Darknet-53's.
         anchors: Three lists of (width, height) in pixels, one per stride.
-        bins: Of a distance's distribution, in the anchor-free head: distances reach ``bins - 1`` strides.
-        names: Of the classes, or none.
+        bins: The number of bins of a distance's distribution in the anchor-free head; the largest distance is
+            ``bins - 1`` strides.
+        names: The names of the classes, or none.
+
+    Raises:
+        ValueError: If a value is out of its range, or there are not as many names as classes.
     """
 
     num_classes: int = 80
@@ -70,17 +74,17 @@ class Config:
         if any(side < 32 or side % 32 for side in self.image_size):
             raise ValueError(f"image_size must be multiples of 32, got {self.image_size}")
         if self.names and len(self.names) != self.num_classes:
-            raise ValueError(f"names must be one a class, got {len(self.names)} for {self.num_classes}")
+            raise ValueError(f"names must be one per class, got {len(self.names)} for {self.num_classes}")
         if len(self.anchors) != len(STRIDES) or len({len(scale) for scale in self.anchors}) != 1:
             raise ValueError(f"anchors must be {len(STRIDES)} lists of one length, got {self.anchors}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """The config as plain values for JSON."""
         return asdict(self)
 
     @staticmethod
     def from_dict(values: dict[str, Any]) -> Config:
-        """What `to_dict` made, also after JSON has made lists of its tuples."""
+        """The config that `to_dict` was called on; lists are taken for tuples, because JSON has no tuples."""
         tuples = {name: _tuples(value) for name, value in values.items()}
         return Config(**tuples)
 
@@ -90,7 +94,7 @@ def _tuples(value: Any) -> Any:
 
 
 def conv(channels: int, out: int, kernel: int, stride: int = 1) -> nn.Sequential:
-    """Convolution, batch normalisation, leaky ReLU: the only brick of the house."""
+    """Convolution, batch normalisation and leaky ReLU: nearly the whole network consists of these."""
     return nn.Sequential(
         nn.Conv2d(channels, out, kernel, stride, padding=kernel // 2, bias=False),
         nn.BatchNorm2d(out),
@@ -99,7 +103,7 @@ def conv(channels: int, out: int, kernel: int, stride: int = 1) -> nn.Sequential
 
 
 class Residual(nn.Module):
-    """A bottleneck of half the channels, added to what it was given."""
+    """A bottleneck with half the channels, whose output is added to its input."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -110,9 +114,9 @@ class Residual(nn.Module):
 
 
 class Darknet53(nn.Module):
-    """The backbone: 52 convolutions (the 53rd was the classifier), five halvings of the image.
+    """The backbone: 52 convolutions, which halve the image five times.
 
-    At ``width=1, depth=1`` it has 40,584,928 parameters, as published.
+    The 53rd convolution was the classifier. With ``width=1, depth=1`` there are 40,584,928 parameters, as published.
     """
 
     BLOCKS = (1, 2, 8, 8, 4)
@@ -140,7 +144,7 @@ class Darknet53(nn.Module):
 
 
 def five(channels: int, out: int) -> nn.Sequential:
-    """Five convolutions that end with ``out`` channels, the wide ones having twice as many."""
+    """Five convolutions with ``out`` and ``2 * out`` channels in turn, ``out`` at the end."""
     return nn.Sequential(
         conv(channels, out, 1), conv(out, 2 * out, 3), conv(2 * out, out, 1), conv(out, 2 * out, 3),
         conv(2 * out, out, 1),
@@ -148,7 +152,7 @@ def five(channels: int, out: int) -> nn.Sequential:
 
 
 class FPN(nn.Module):
-    """The neck: from the coarsest map down, each is enlarged twofold and laid beside the next finer one."""
+    """The neck: each map, from the coarsest on, is enlarged twofold and joined to the next finer one."""
 
     def __init__(self, channels: tuple[int, ...]) -> None:
         super().__init__()
@@ -170,21 +174,22 @@ class FPN(nn.Module):
 
 @dataclass(frozen=True)
 class AnchorMaps:
-    """What the anchor head says, per stride: a guess for each anchor of each cell.
+    """The output of the anchor head: a prediction for each anchor of each cell.
 
     Attributes:
-        maps: (B, A, H/stride, W/stride, 5 + K) each: t_x, t_y, t_w, t_h, objectness, classes; the last ones as logits.
+        maps: One per stride, each (B, A, H/stride, W/stride, 5 + K): t_x, t_y, t_w, t_h, and the logits of objectness
+            and classes.
     """
 
     maps: list[Tensor]
 
     def flat(self) -> Tensor:
-        """(B, P, 5 + K) all guesses, by stride, anchor, row and column; P is 10,647 for an image of 416 x 416."""
+        """(B, P, 5 + K) all predictions, by stride, anchor, row and column; P is 10,647 for an image of 416 x 416."""
         return torch.cat([one.flatten(1, 3) for one in self.maps], dim=1)
 
 
 class AnchorHead(nn.Module):
-    """YOLOv3's: two convolutions a scale, 3 * (5 + K) channels; 255 for the 80 classes of COCO."""
+    """The head of YOLOv3: two convolutions per scale, 3 * (5 + K) channels, which is 255 for COCO's 80 classes."""
 
     def __init__(self, channels: tuple[int, ...], num_classes: int, anchors: int = 3) -> None:
         super().__init__()
@@ -193,7 +198,7 @@ class AnchorHead(nn.Module):
             nn.Sequential(conv(c, 2 * c, 3), nn.Conv2d(2 * c, anchors * self.values, 1)) for c in channels
         )
         for scale in self.scales:
-            # Nearly all places show nothing. Begin there, or the first steps only unlearn a thousand false alarms.
+            # Nearly all places show no object. Without this bias, the first steps only lower thousands of wrong scores.
             bias = scale[-1].bias.detach().view(anchors, self.values)
             bias[:, 4:] = -4.6  # sigmoid(-4.6) = 0.01
 
@@ -209,11 +214,12 @@ class AnchorHead(nn.Module):
 
 @dataclass(frozen=True)
 class FreeMaps:
-    """What one branch of the anchor-free head says of each cell's centre, by stride, row and column.
+    """The output of one branch of the anchor-free head: a prediction for each cell, by stride, row and column.
 
     Attributes:
-        distances: (B, P, 4, bins) logits over the distances to the left, upper, right and lower side, in strides.
-        classes: (B, P, K) logits. There is no objectness: what is no class is nothing.
+        distances: (B, P, 4, bins) logits over the distances from the centre of the cell to the left, upper, right and
+            lower side, in strides.
+        classes: (B, P, K) logits. There is no objectness: where there is no object, all classes have a low score.
     """
 
     distances: Tensor
@@ -223,8 +229,9 @@ class FreeMaps:
 class FreeHead(nn.Module):
     """An anchor-free head with two branches of one shape.
 
-    In training, the first may give many guesses an object (a rich signal), the second one (so that inference needs no
-    NMS). The second learns from features it cannot change: they belong to the first.
+    In training, the first branch learns many predictions per object, which is a strong signal. The second learns one
+    per object, so that inference, which uses this branch, needs no NMS. The gradients of the second branch do not reach
+    the features, which are learnt through the first.
     """
 
     def __init__(self, channels: tuple[int, ...], num_classes: int, bins: int) -> None:
@@ -251,7 +258,7 @@ class FreeHead(nn.Module):
 
 
 class YOLO(nn.Module):
-    """Backbone, neck and head."""
+    """The whole network: backbone, neck and head."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__()

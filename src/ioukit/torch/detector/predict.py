@@ -1,34 +1,32 @@
-"""From images to boxes: files, folders and arrays go in, results in the pixels of each image come out."""
+"""From images to boxes: takes files, folders and arrays, gives results in the pixels of each image."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from ioukit._optional import import_extra
 from ioukit.anchors import Letterbox
 from ioukit.datasets import Detections
 from ioukit.errors import DatasetError
 from ioukit.postprocess import filter_detections
-from ioukit.torch.detector.data import SUFFIXES, Data, OnInvalid, open_image
-from ioukit.torch.detector.decoding import Guesses, decode
-from ioukit.torch.detector.model import STRIDES, YOLO
+from ioukit.torch.detector.data import SUFFIXES, Data, OnInvalid, Pixels, check_on_invalid, open_image
+from ioukit.torch.detector.decoding import decode
+from ioukit.torch.detector.model import YOLO
 
-__all__ = ["FoundBoxes", "Result", "detections_of", "draw", "export_onnx", "images_in", "predict", "to_coco"]
-
-Pixels: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
+__all__ = ["FoundBoxes", "Result", "detections_of", "images_in", "predict", "to_coco"]
 
 
 @dataclass(frozen=True, eq=False)
 class FoundBoxes:
-    """N boxes found in an image, the best first."""
+    """The N boxes found in an image, by descending score."""
 
     xyxy: np.ndarray[Any, np.dtype[np.float32]]
     """(N, 4) corners in pixels of the image."""
@@ -42,7 +40,7 @@ class FoundBoxes:
 
     @property
     def xywh(self) -> np.ndarray[Any, np.dtype[np.float32]]:
-        """(N, 4) the corner of least x and y, and the size, as COCO has it (other tools mean the centre)."""
+        """(N, 4) the upper left corner and the size, as in COCO's files; in other tools `xywh` has the centre."""
         return np.concatenate([self.xyxy[:, :2], self.xyxy[:, 2:] - self.xyxy[:, :2]], axis=1)
 
     @property
@@ -54,7 +52,7 @@ class FoundBoxes:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What was found in one image."""
+    """The boxes found in one image."""
 
     image: str | Pixels
     """The path, or the array that was given."""
@@ -62,7 +60,7 @@ class Result:
     """(width, height) in pixels."""
     boxes: FoundBoxes
     names: tuple[str, ...]
-    """Of the classes; empty if the network does not know them."""
+    """Names of the classes; empty if the network has none."""
 
 
 def predict(
@@ -75,27 +73,25 @@ def predict(
     batch: int = 8,
     on_invalid: OnInvalid = "error",
 ) -> Iterator[Result]:
-    """Finds the objects of images, one result after the other.
-
-    A network with the anchor-free head answers by its second branch, which needs no NMS; ``iou_threshold`` is for the
-    other.
+    """Gives the boxes found in images, one result after the other, in the order of the images.
 
     Args:
-        model: As `load_model` gives it.
-        images: A file, a folder, an (H, W, 3) uint8 RGB array, or several files and arrays.
-        score_threshold: Boxes of lower scores are left out.
-        iou_threshold: Of two boxes of a class with an IoU above it, the better stays.
-        max_detections: The best of an image, at most.
-        batch: Images at once.
+        model: The network, as `load_model` gives it.
+        images: A file, a folder, an (H, W, 3) uint8 RGB array, or a list of files, folders and arrays.
+        score_threshold: Boxes with a lower score are left out.
+        iou_threshold: NMS removes the worse of two boxes of a class with an IoU above this. It has no effect on a
+            network with the anchor-free head, whose predictions need no NMS.
+        max_detections: The largest number of boxes per image; the best are kept.
+        batch: How many images the network takes at once.
         on_invalid: ``"error"`` stops at a file that cannot be read, ``"skip"`` gives no result for it.
 
     Raises:
-        DatasetError: If an image cannot be read and is not to be skipped.
-        FileNotFoundError: If there is no such file.
-        ValueError: If an array is no RGB image.
+        DatasetError: If a file cannot be read as an image and ``on_invalid`` is ``"error"``.
+        FileNotFoundError: If there is no such file, or no image in a folder.
+        ValueError: If an array is not an RGB image.
+        FloatingPointError: If the network answers with numbers that are not finite.
     """
-    if on_invalid not in ("error", "skip"):
-        raise ValueError(f"unknown on_invalid {on_invalid!r}; choose from error, skip")
+    check_on_invalid(on_invalid)
     for part, pixels in _opened(_batches(_sources(images), batch), skip=on_invalid == "skip"):
         boxed = [Letterbox((one.shape[1], one.shape[0]), model.config.image_size) for one in pixels]
         placed = [letterbox.apply(one) for letterbox, one in zip(boxed, pixels, strict=True)]
@@ -113,7 +109,7 @@ def predict(
 
 
 def detections_of(model: YOLO, data: Data, *, batch: int = 8) -> Detections:
-    """What a network finds in a data set, with all scores from 0.001 on, as evaluation takes it."""
+    """The detections of a network on a data set, for evaluation: those with a score of at least 0.001."""
     columns: dict[str, list[Any]] = {"image_ids": [], "category_ids": [], "boxes": [], "scores": []}
     categories = data.ground_truth.categories.ids
     results = predict(
@@ -124,12 +120,12 @@ def detections_of(model: YOLO, data: Data, *, batch: int = 8) -> Detections:
         columns["category_ids"].append(categories[result.boxes.cls])
         columns["boxes"].append(result.boxes.xywh.astype(np.float64))
         columns["scores"].append(result.boxes.conf.astype(np.float64))
-    joined = {name: np.concatenate(parts) if parts else np.zeros(0) for name, parts in columns.items()}
+    joined: dict[str, Any] = {name: np.concatenate(parts) if parts else np.zeros(0) for name, parts in columns.items()}
     return Detections.from_arrays(**joined)
 
 
 def images_in(path: str | os.PathLike[str]) -> list[Path]:
-    """The file itself, or the images of a folder by name.
+    """The path itself if it is a file, or the images of the folder, sorted by name.
 
     Raises:
         FileNotFoundError: If there is no such file, or no image in the folder.
@@ -140,8 +136,8 @@ def images_in(path: str | os.PathLike[str]) -> list[Path]:
         if not found:
             raise FileNotFoundError(f"there is no image in {path}: expected one of {', '.join(sorted(SUFFIXES))}")
         return found
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+    if not path.exists():
+        raise FileNotFoundError(errno.ENOENT, "there is no file", str(path))
     return [path]
 
 
@@ -171,7 +167,7 @@ def _batches(items: list[Any], size: int) -> Iterator[list[Any]]:
 
 
 def _opened(parts: Iterable[list[Path | Pixels]], *, skip: bool) -> Iterator[tuple[list[Path | Pixels], list[Pixels]]]:
-    """Batches, and the pixels of their images; with ``skip`` of those that can be read."""
+    """The batches with their pixels; with ``skip`` without the images that cannot be read."""
     for part in parts:
         there, pixels = [], []
         for image in part:
@@ -188,28 +184,30 @@ def _opened(parts: Iterable[list[Path | Pixels]], *, skip: bool) -> Iterator[tup
 
 @torch.no_grad()
 def _answer(model: YOLO, images: Tensor, *, score_threshold: float, iou_threshold: float, max_detections: int) -> Any:
-    """The boxes of a batch in the network's pixels."""
+    """The boxes of a batch in pixels of the network's image."""
     device = next(model.parameters()).device
     was_training = model.training
     model.eval()
-    guesses = decode(model(images.to(device).float() / 255), model.config)
+    predictions = decode(model(images.to(device).float() / 255), model.config)
     model.train(was_training)
+    if not (torch.isfinite(predictions.boxes).all() and torch.isfinite(predictions.scores).all()):
+        raise FloatingPointError("the network answers with numbers that are not finite: did its training diverge?")
     return filter_detections(
-        guesses.boxes.cpu().numpy(),
-        guesses.scores.cpu().numpy(),
+        predictions.boxes.cpu().numpy(),
+        predictions.scores.cpu().numpy(),
         score_threshold=score_threshold,
-        iou_threshold=iou_threshold if guesses.needs_nms else 1.0,
+        iou_threshold=iou_threshold if predictions.needs_nms else 1.0,
         max_detections=max_detections,
         check=False,
     )
 
 
 def to_coco(results: Iterable[Result], image_ids: Iterable[int], category_ids: Sequence[int]) -> list[dict[str, Any]]:
-    """Results as COCO has them: ``image_id``, ``category_id``, ``bbox`` and ``score``.
+    """Results as records of a COCO results file: ``image_id``, ``category_id``, ``bbox`` and ``score``.
 
     Args:
-        results: Of some images.
-        image_ids: Theirs, in the same order.
+        results: The results of some images.
+        image_ids: The id of each of these images, in the same order.
         category_ids: (K,) the id of each class.
     """
     return [
@@ -222,60 +220,3 @@ def to_coco(results: Iterable[Result], image_ids: Iterable[int], category_ids: S
         for image_id, result in zip(image_ids, results, strict=True)
         for box, score, label in zip(result.boxes.xywh, result.boxes.conf, result.boxes.cls, strict=True)
     ]
-
-
-# Okabe and Ito's colours, which all eyes tell apart.
-COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233), (0, 0, 0))
-
-
-def draw(result: Result) -> Pixels:
-    """(H, W, 3) the image with its boxes, classes and scores."""
-    image, image_draw, font = (
-        import_extra(f"PIL.{name}", extra="torch", needed_by="drawing") for name in ("Image", "ImageDraw", "ImageFont")
-    )
-    pixels = result.image if isinstance(result.image, np.ndarray) else open_image(result.image)
-    canvas = image.fromarray(pixels)
-    pen = image_draw.Draw(canvas)
-    line = max(2, round(min(result.size) / 200))
-    letters = font.load_default(max(11, round(min(result.size) / 32)))
-    for box, score, label in zip(
-        result.boxes.xyxy[::-1].tolist(), result.boxes.conf[::-1].tolist(), result.boxes.cls[::-1].tolist(), strict=True
-    ):
-        colour = COLOURS[label % len(COLOURS)]
-        text = f"{result.names[label] if result.names else label} {score:.2f}"
-        pen.rectangle(box, outline=colour, width=line)
-        _, _, wide, high = pen.textbbox((0, 0), text, font=letters)
-        # Over the box, or inside where the image ends; never beyond its right edge.
-        x, y = max(line, min(box[0], result.size[0] - wide - line)), max(line, box[1] - high - line)
-        pen.rectangle((x - line, y - line, x + wide + line, y + high + line), fill=colour)
-        pen.text((x, y), text, fill=(255, 255, 255), font=letters)
-    return np.asarray(canvas)
-
-
-class _Exported(nn.Module):
-    """Images within [0, 1] to boxes and scores, without the choice among them."""
-
-    def __init__(self, model: YOLO) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:  # (B, 3, H, W) -> (B, P, 4), (B, P, K)
-        guesses: Guesses = decode(self.model(images), self.model.config)
-        return guesses.boxes, guesses.scores
-
-
-def export_onnx(model: YOLO, path: str | os.PathLike[str]) -> None:
-    """Writes the network and its decoding as ONNX: ``images`` (B, 3, H, W) within [0, 1] to ``boxes`` and ``scores``.
-
-    Boxes are (B, P, 4) xyxy in pixels of the network's image, scores (B, P, K); B may be any. Of the anchor-free head
-    it is the second branch, whose best guesses are the answer; that of the anchor head needs NMS.
-    """
-    import_extra("onnx", extra="onnx", needed_by="export_onnx")
-    width, height = model.config.image_size
-    example = torch.zeros(2, 3, height, width)
-    assert height % max(STRIDES) == 0
-    batch = torch.export.Dim("batch", min=1)
-    torch.onnx.export(
-        _Exported(model).eval(), (example,), str(path), input_names=["images"], output_names=["boxes", "scores"],
-        dynamic_shapes={"images": {0: batch}}, dynamo=True, external_data=False, verbose=False,
-    )  # fmt: skip

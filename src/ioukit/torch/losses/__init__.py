@@ -1,7 +1,7 @@
-"""Losses of box regression in PyTorch: functions, and modules of the same.
+"""Losses of box regression in PyTorch, as functions and as modules.
 
-The functions are those of `ioukit.losses`. Importing this package lets them use native code for tensors on the CPU,
-which computes the gradient with the value.
+The functions are those of `ioukit.losses`. After this package is imported, they use native code for tensors on the CPU,
+which computes the gradient together with the value.
 """
 
 from ioukit.losses import (
@@ -23,7 +23,7 @@ from ioukit.losses import (
     siou_loss,
     wiou_loss,
 )
-from ioukit.torch.losses import fused  # noqa: F401 - registers itself
+from ioukit.torch.losses import fused  # noqa: F401 - the import registers the native code
 from ioukit.torch.losses.modules import (
     AlphaIoULoss,
     CIoULoss,

@@ -1,7 +1,7 @@
-"""Value and gradient of a loss in one pass of native code, for tensors on the CPU.
+"""The value and the gradient of a loss in one pass of native code, for tensors on the CPU.
 
-PyTorch runs some sixty operations for CIoU and keeps what each of them made; here it keeps the gradient, four numbers a
-pair. Importing this file registers it with `ioukit.losses`, whose functions then use it by themselves.
+For CIoU, PyTorch runs about sixty operations and keeps the result of each for the gradient. Here it keeps only the
+gradient, four numbers per pair. Importing this file registers it with `ioukit.losses`, whose functions then use it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ from ioukit.overlap._agnostic import FORMULAS
 
 __all__ = ["fused_loss"]
 
-_PLAIN = (
-    Tensor,
-    torch.nn.Parameter,
-)  # a subclass may stand for something without memory, or want to see each operation
+# Other subclasses of tensors may have no memory of their own, or intercept each operation.
+_PLAIN = (Tensor, torch.nn.Parameter)
 
 
 def fused_loss(name: str, pred: Tensor, target: Tensor) -> Tensor | None:
-    """The losses of pairs; None where the formulas in PyTorch must do it.
+    """The losses of pairs, or None if only the formulas in PyTorch can compute them.
 
-    That is on a device, in a program that is compiled or transformed (``torch.compile``, ``torch.func``, forward-mode
-    derivatives), and for subclasses of tensors.
+    These cases are tensors on another device, a program that is compiled or transformed (``torch.compile``,
+    ``torch.func``, forward-mode derivatives), and subclasses of tensors.
     """
     if torch.compiler.is_compiling() or type(pred) not in _PLAIN or type(target) not in _PLAIN:
         return None
@@ -51,11 +49,11 @@ class _Fused(torch.autograd.Function):
         (factors,) = upstream
         pred, target, slope = ctx.saved_tensors
         _, by_pred, by_target = ctx.needs_input_grad
-        if torch.is_grad_enabled():  # create_graph=True: the gradient itself will have one
+        if torch.is_grad_enabled():  # create_graph=True: the gradient needs a gradient itself
             return None, *_differentiable(ctx.name, pred, target, factors, by_pred, by_target)
         factors = factors.unsqueeze(-1)
         first = factors * slope if by_pred else None
-        # Every one of these losses is symmetric: the slope in the target is that of the swapped pair.
+        # All these losses are symmetric: the gradient in the target is that of the swapped pair.
         second = factors * _value_and_slope(ctx.name, target, pred)[1] if by_target else None
         return None, first, second
 

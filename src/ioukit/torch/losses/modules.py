@@ -1,53 +1,34 @@
-"""The losses as modules: the options once, then ``loss(pred, target, weight=None)``."""
+"""The losses as modules. A module is made with the options and called as ``loss(pred, target, weight=None)``.
+
+The public names are listed in the package, `ioukit.torch.losses`.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
 from ioukit import losses
+from ioukit._checks import check_choice
 from ioukit.losses._pairs import Reduction
 from ioukit.torch.losses import yolo
 from ioukit.typing import BoxFormat
 
-__all__ = [
-    "AlphaIoULoss",
-    "CIoULoss",
-    "DFLLoss",
-    "DIoULoss",
-    "EIoULoss",
-    "FocalEIoULoss",
-    "FocalerIoULoss",
-    "GIoULoss",
-    "InnerIoULoss",
-    "IoULoss",
-    "KFIoULoss",
-    "LossModule",
-    "MPDIoULoss",
-    "NWDLoss",
-    "ObjectnessLoss",
-    "ProbIoULoss",
-    "RotatedIoULoss",
-    "SIoULoss",
-    "ShapeIoULoss",
-    "WIoULoss",
-    "YOLOBoxLoss",
-]
-
 
 class LossModule(nn.Module):
-    """A loss function with its options.
+    """A loss function together with its options.
 
     Args:
         reduction: ``"mean"`` (the default), ``"sum"`` or ``"none"``.
-        options: The other keywords of the function, but for the weight.
+        options: The other keywords of the function, except ``weight``.
 
     Raises:
-        TypeError: If the function has no such option, or one that it needs is missing.
+        ValueError: If the reduction is not known.
+        TypeError: If the function has no such option, or needs one that is missing.
     """
 
     function: ClassVar[Callable[..., Any]]
@@ -67,12 +48,11 @@ class LossModule(nn.Module):
         if wrong:
             problem = "has no option" if options.keys() - known else "needs the option"
             raise TypeError(f"{type(self).__name__} {problem} {', '.join(wrong)}; there are {', '.join(sorted(known))}")
-        if reduction not in ("none", "mean", "sum"):
-            raise ValueError(f"unknown reduction {reduction!r}; choose from none, mean, sum")
+        check_choice("reduction", reduction, get_args(Reduction))
         self.options = {"reduction": reduction, **options}
 
     def forward(self, pred: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
-        """The reduced losses."""
+        """The reduced loss."""
         result: Tensor = self.function(pred, target, weight=weight, **self.options)
         return result
 
@@ -81,7 +61,7 @@ class LossModule(nn.Module):
         return ", ".join(f"{name}={value!r}" for name, value in self.options.items())
 
 
-class IoULoss(LossModule, of=losses.iou_loss): ...  # noqa: D101 - from the function, here and below
+class IoULoss(LossModule, of=losses.iou_loss): ...  # noqa: D101 - the docstring comes from the function
 
 
 class GIoULoss(LossModule, of=losses.giou_loss): ...  # noqa: D101
@@ -137,29 +117,30 @@ class DFLLoss(LossModule, of=yolo.dfl_loss): ...  # noqa: D101
 
 class YOLOBoxLoss(LossModule, of=yolo.yolo_box_loss):  # noqa: D101
     def forward(self, pred: Tensor, target: Tensor, assigned: Tensor) -> Tensor:  # type: ignore[override]
-        """The loss of the boxes in assigned cells, reduced."""
+        """The reduced loss of the boxes in assigned cells."""
         result: Tensor = self.function(pred, target, assigned, **self.options)
         return result
 
 
 class WIoULoss(nn.Module):
-    """Wise-IoU with its running mean of ``1 - IoU``, which `wiou_loss` describes.
+    """Wise-IoU with its running mean of ``1 - IoU``. `ioukit.losses.wiou_loss` describes the loss.
 
-    The mean starts at 1 and moves by ``momentum`` towards that of each batch before the batch is weighted, in training
-    alone; of several processes (``torch.distributed``) it is the mean over all their boxes, so that it stays the same
-    in all. It is a buffer: it is saved with the model, in float64. A batch without boxes does not move it.
+    The mean starts at 1. In training, each batch moves it by ``momentum`` towards the mean of the batch, before the
+    loss of the batch is computed. A batch without boxes does not move it. With several processes
+    (``torch.distributed``) the mean of a batch is over the boxes of all of them, so all have the same running mean. The
+    running mean is a buffer in float64, which is saved with the model.
 
     Args:
-        version: 1, which needs no mean, 2 or 3.
+        version: 1 (without a mean), 2 or 3.
         momentum: How far one batch moves the mean, within [0, 1].
         gamma: The power of version 2.
         alpha: The base of version 3.
-        delta: The oddness to which version 3 gives the weight 1.
-        format: The format of the boxes.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        delta: The outlier degree to which version 3 gives the weight 1.
+        format: The format of the boxes: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``.
+        reduction: ``"mean"`` (the default), ``"sum"`` or ``"none"``.
 
     Raises:
-        ValueError: If the version is not known or the momentum not within [0, 1].
+        ValueError: If the version is not known, or the momentum is not within [0, 1].
 
     Reference: Tong et al., Wise-IoU, 2023, arXiv:2301.10051.
     """
@@ -194,7 +175,7 @@ class WIoULoss(nn.Module):
         self.register_buffer("running_mean", torch.ones((), dtype=torch.float64))
 
     def forward(self, pred: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
-        """The reduced losses; in training, the mean moves first."""
+        """The reduced loss. In training, the running mean moves first."""
         if self.training and self.options["version"] > 1:
             self._move(pred, target)
         result: Tensor = losses.wiou_loss(pred, target, weight=weight, mean=self.running_mean, **self.options)

@@ -1,4 +1,4 @@
-"""What the YOLO family learns from beside the overlap: boxes of assigned cells, objectness, distributions of sides."""
+"""The other losses of the YOLO family: boxes of assigned cells, objectness, distributions of distances."""
 
 from __future__ import annotations
 
@@ -23,15 +23,19 @@ def yolo_box_loss(
     format: BoxFormat = "xyxy",
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """``lambda_coord (1 - CIoU)`` of the cells that a ground truth was assigned to; the others teach no box.
+    """``lambda_coord (1 - CIoU)`` of the cells with an assigned object. Other cells have no box loss.
 
     Args:
-        pred: (..., 4), a box for every cell.
-        target: (..., 4); what stands in cells without a ground truth has no influence, whatever it is.
-        assigned: (...), bool.
+        pred: (..., 4) the predicted box of every cell, xyxy by default.
+        target: (..., 4) the box to predict. Its values in other cells are ignored; they may be NaN.
+        assigned: (...), bool, true for the cells with an assigned object.
         lambda_coord: The factor; 5 in the first YOLO.
-        format: Of both.
-        reduction: ``"mean"`` over the assigned cells, 0 if there are none; ``"sum"``; ``"none"``: (...), 0 elsewhere.
+        format: The format of both: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``.
+        reduction: ``"mean"`` (the default) over the assigned cells, 0 if there are none; ``"sum"``; or ``"none"``:
+            (...), 0 in other cells.
+
+    Returns:
+        The loss.
 
     Raises:
         ValueError: If shapes do not fit.
@@ -42,7 +46,7 @@ def yolo_box_loss(
         raise ValueError(
             f"assigned must be bool of shape {tuple(pred.shape[:-1])}, got {assigned.dtype} of {tuple(assigned.shape)}"
         )
-    # Not a selection of rows, whose number a compiled program does not know.
+    # Not a selection of rows: a compiled program does not know their number.
     of_cells = assigned.unsqueeze(-1)
     boxes = [torch.where(of_cells, one, torch.zeros((), dtype=one.dtype, device=one.device)) for one in (pred, target)]
     losses: Tensor = ciou_loss(*boxes, format=format, reduction=reduction, weight=assigned)
@@ -52,13 +56,17 @@ def yolo_box_loss(
 def objectness_loss(
     pred: Tensor, iou_targets: Tensor, *, reduction: Reduction = "mean", weight: Tensor | None = None
 ) -> Tensor:
-    """Binary cross entropy of the objectness with the overlap that each box has with its ground truth.
+    """Binary cross entropy of the objectness with the overlap of each predicted box and its object.
 
     Args:
         pred: (...), logits.
-        iou_targets: (...), from 0 where nothing is assigned; below 0 (GIoU, CIoU) counts as 0. It gets no gradient.
-        reduction: ``"none"``, ``"sum"`` or ``"mean"``, which divides by the sum of the weights.
-        weight: A factor per logit, or what broadcasts to that.
+        iou_targets: (...), the overlap, and 0 without an assigned object. Negative values (GIoU, CIoU) count as 0. They
+            get no gradient.
+        reduction: ``"mean"`` (the default), which divides by the sum of the weights; ``"sum"``; or ``"none"``.
+        weight: A factor per logit, or an array that broadcasts to that.
+
+    Returns:
+        The loss; float32 for half precision.
 
     Raises:
         ValueError: If the shapes differ.
@@ -73,14 +81,17 @@ def objectness_loss(
 
 
 def dfl_loss(pred: Tensor, target: Tensor, *, reduction: Reduction = "mean", weight: Tensor | None = None) -> Tensor:
-    """Distribution focal loss: the cross entropy with the two bins around each distance, weighted by their nearness.
+    """Distribution focal loss: the cross entropy with the two bins around each distance, the nearer one weighted more.
 
     Args:
-        pred: (..., 4, bins), logits of the distances to left, top, right and bottom, in steps of the grid.
-        target: (..., 4), continuous, within [0, bins - 1]; beyond, they count as the nearer end.
-        reduction: ``"none"``: (...), the mean of the four sides of each box; ``"sum"``; or ``"mean"``, which divides by
-            the sum of the weights.
-        weight: A factor per box, (...) or what broadcasts to that.
+        pred: (..., 4, bins), logits of the distances to the left, top, right and bottom edges, in cells of the grid.
+        target: (..., 4) the distances, clamped to [0, bins - 1].
+        reduction: ``"mean"`` (the default), which divides by the sum of the weights; ``"sum"``; or ``"none"``: (...),
+            the mean of the four sides of each box.
+        weight: A factor per box: (...), or an array that broadcasts to it.
+
+    Returns:
+        The loss; float32 for half precision.
 
     Raises:
         ValueError: If shapes do not fit.

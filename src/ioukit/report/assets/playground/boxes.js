@@ -1,4 +1,4 @@
-// The two boxes and everything that is said of them.
+// The two boxes, and everything that the page shows about them.
 
 const byName = Object.fromEntries(DATA.variants.map((variant) => [variant.name, variant]));
 const state = {
@@ -6,7 +6,7 @@ const state = {
   detection: [...DATA.presets[0].detection],
   chosen: "iou",
   snap: true,
-  // The defaults of the library, and values for what has none; the picture counts as the image.
+  // The defaults of the library, and values for options without a default; the picture is the image.
   options: { of: "second", alpha: 3, ratio: 0.75, constant: 12.8, image_size: DATA.image_size },
 };
 const SIDE_NAMES = ["x1", "y1", "x2", "y2"];
@@ -46,7 +46,7 @@ function choose(name) {
   update();
 }
 
-// What the table of ioukit says of the chosen measure, and its options.
+// The row of ioukit's table about the chosen measure, and its options.
 function showDetail() {
   const variant = byName[state.chosen];
   show("detail-title", variant.title);
@@ -73,7 +73,7 @@ function showDetail() {
   const texts = { Range: variant.range, "Without area": variant.degenerate, Gradient: variant.gradient, Reference: variant.reference };
   byId("detail-text").replaceChildren(
     ...Object.entries(texts).flatMap(([term, text]) => [element("dt", {}, term), element("dd", {}, text)]),
-    element("dt", {}, "Slopes of the loss"), element("dd", { id: "detail-gradient" }),
+    element("dt", {}, "Gradient here"), element("dd", { id: "detail-gradient" }),
   );
 }
 
@@ -83,7 +83,7 @@ inputs.forEach((fields, b) => fields.forEach((field, k) => {
   field.addEventListener("input", () => {
     const box = fields.map((one) => one.valueAsNumber), opposite = (k + 2) % 4;
     const wrong = fields.some((one) => !one.validity.valid) || box[0] > box[2] || box[1] > box[3];
-    // The field that is being written says what is wrong, and nothing moves until it is right.
+    // The field that is being edited shows the error, and nothing moves until its value is valid.
     const fits = k < 2 ? box[k] <= box[opposite] : box[k] >= box[opposite];
     fields.forEach((one, j) => one.setAttribute("aria-invalid", String(!one.validity.valid || (j === k && !fits))));
     if (!wrong) change(BOXES[b], box, true);
@@ -125,13 +125,13 @@ function update(announce = false) {
   byId("chosen").value = chosen;
   show("detail-worked", `= ${worked(chosen, object, detection, options)}`);
   const slopes = state.gradient?.map((slope, k) => element("span", {}, `${SIDE_NAMES[k]} ${fixed(slope, 4)}`));
-  byId("detail-gradient").replaceChildren(...(slopes ?? ["It is no loss by itself, so there are no arrows."]));
+  byId("detail-gradient").replaceChildren(...(slopes ?? ["This measure is not used as a loss, so there are no arrows."]));
   for (const id of ["descend", "run"]) byId(id).disabled = !variant.has_loss;
 
   const box = (sides) => `[${sides.map((x) => Number(x.toFixed(6))).join(", ")}]`;
   show("program", programFor(chosen, box(object), box(detection), options));
   inputs.forEach((fields, b) => fields.forEach((field, k) => {
-    if (document.activeElement === field) return; // not while somebody writes into it
+    if (document.activeElement === field) return; // not while somebody edits it
     field.value = Number(state[BOXES[b]][k].toFixed(6));
     field.setAttribute("aria-invalid", "false");
   }));
@@ -153,7 +153,7 @@ function programFor(name, object, detection, options) {
     `elementwise_${name}(object, detection${given})`;
 }
 
-// Down the loss: a step along the slopes that moves the quickest side by 0.2, or by less where that overshoots.
+// One step against the gradient, which moves the fastest side by 0.2, or by less where 0.2 is too far.
 function descended() {
   const { chosen, object, detection, gradient, options } = state;
   const steepest = Math.max(...gradient.map(Math.abs)), before = measure(chosen, object, detection, options);
@@ -171,7 +171,7 @@ function descended() {
 function descend(announce) {
   const box = byName[state.chosen].has_loss ? descended() : undefined;
   if (box) change("detection", box, announce);
-  else show("announcement", "There is no way down: the loss has no slope here, or the boxes agree.");
+  else show("announcement", "There is no next step: the gradient is zero here, or the boxes are equal.");
   return box !== undefined;
 }
 
@@ -188,7 +188,7 @@ byId("run").addEventListener("click", () => {
   running = setInterval(() => descend(false) || stop(), 40);
   return undefined;
 });
-// Whoever takes hold of something ends the run.
+// A run ends when somebody takes hold of a box.
 document.addEventListener("pointerdown", (event) => event.target !== byId("run") && running && stop());
 document.addEventListener("keydown", (event) => event.target !== byId("run") && running && stop());
 

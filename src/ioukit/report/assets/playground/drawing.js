@@ -1,4 +1,4 @@
-// What the pictures share, and buttons of which one may be pressed.
+// What both pictures need, and groups of buttons with one pressed.
 
 function show(id, text, value) {
   const target = byId(id);
@@ -6,7 +6,7 @@ function show(id, text, value) {
   if (value !== undefined) target.setAttribute("value", value);
 }
 
-// Buttons of which one may be pressed.
+// A group of buttons, one of which is pressed.
 function chips(parent, titles, choose) {
   const made = titles.map((title, k) => {
     const button = element("button", { type: "button", class: "chip", "aria-pressed": "false" }, title);
@@ -17,7 +17,7 @@ function chips(parent, titles, choose) {
   return (pressed) => made.forEach((button, k) => button.setAttribute("aria-pressed", String(k === pressed)));
 }
 
-// A picture of DATA.image_size units, as wide as its place; `draw` gets the pixels of a unit.
+// A picture of DATA.image_size units, as wide as its place; `draw` gets the pixels per unit.
 function picture(svg, draw) {
   const [width, height] = DATA.image_size;
   const fit = () => {

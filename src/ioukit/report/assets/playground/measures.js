@@ -1,13 +1,13 @@
-// What the overlaps are: the formulas of ioukit, each written once, over numbers that know their slopes.
+// The measures: the formulas of ioukit, each written once, over numbers that carry their derivatives.
 
-// A number and its slopes in x1, y1, x2, y2 of the detection. Slopes at kinks are those that ioukit documents: a tie of
-// min and max is split in halves, and what is not above 0 has none.
+// A number and its derivatives by x1, y1, x2, y2 of the detection. At kinks they are those that ioukit documents: a tie
+// of min or max is split into halves, and a number that is cut off at 0 has the derivative 0.
 class Num {
   constructor(value, slopes = [0, 0, 0, 0]) {
     this.value = value;
     this.slopes = slopes;
   }
-  // What a function of two numbers makes of the slopes, `p` and `q` being its own.
+  // The chain rule for a function of two numbers whose own derivatives are `p` and `q`.
   with(other, value, p, q) {
     return new Num(value, this.slopes.map((slope, k) => p * slope + q * other.slopes[k]));
   }
@@ -17,7 +17,7 @@ class Num {
   plus(x) { const other = num(x); return this.with(other, this.value + other.value, 1, 1); }
   minus(x) { const other = num(x); return this.with(other, this.value - other.value, 1, -1); }
   times(x) { const other = num(x); return this.with(other, this.value * other.value, other.value, this.value); }
-  // this / whole, and this, which is 0 then, where there is no whole.
+  // this / whole; where whole is 0, this is 0 too and is the result.
   over(x) {
     const whole = num(x), part = this.value / whole.value;
     return whole.value > 0 ? this.with(whole, part, 1 / whole.value, -part / whole.value) : this;
@@ -41,7 +41,7 @@ function least(a, b) {
 
 function largest(a, b) { return least(a.negative(), b.negative()).negative(); }
 
-// atan2(width, height), of a point 0.
+// atan2(width, height); 0 for a point.
 function angle(width, height) {
   const square = width.value ** 2 + height.value ** 2;
   if (width.value === 0 && height.value === 0) return num(0);
@@ -57,7 +57,7 @@ class Side {
 
 // Two boxes, and the quantities that several formulas share.
 class Pair {
-  // The object is a constant; slopes are taken in the detection.
+  // The object is a constant; derivatives are by the detection.
   constructor(object, detection) {
     const unit = (k) => [0, 1, 2, 3].map((j) => Number(j === k));
     this.a = new Side(object.map((x) => num(x)));
@@ -75,7 +75,7 @@ class Pair {
     const { a, b } = this;
     return [largest(a.x2, b.x2).minus(least(a.x1, b.x1)), largest(a.y2, b.y2).minus(least(a.y1, b.y1))];
   }
-  // What lies between the centres along x and y.
+  // The distance of the centres along x and y.
   apart() {
     const { a, b } = this;
     return [["x1", "x2"], ["y1", "y2"]].map(([low, high]) =>
@@ -94,7 +94,7 @@ class Pair {
     const [x1, y1, x2, y2] = ["x1", "y1", "x2", "y2"].map((name) => a[name].minus(b[name]).squared());
     return x1.plus(y1).plus(x2.plus(y2));
   }
-  // SIoU's distance and shape.
+  // The distance and shape terms of SIoU.
   toward() {
     const [width, height] = this.hull(), [dx, dy] = this.apart();
     const x = dx.squared(), y = dy.squared();
@@ -158,18 +158,18 @@ const FORMULAS = {
   jaccard_distance: (pair) => num(1).minus(pair.iou()),
 };
 
-// The value of an overlap of two boxes [x1, y1, x2, y2].
+// The value of a measure of two boxes [x1, y1, x2, y2].
 function measure(name, object, detection, options = {}) {
   return FORMULAS[name](new Pair(object, detection), options).value;
 }
 
-// The slopes of the loss, 1 less the overlap, in x1, y1, x2, y2 of the detection.
+// The gradient of the loss, 1 minus the measure, by x1, y1, x2, y2 of the detection.
 function lossGradient(name, object, detection, options = {}) {
   return FORMULAS[name](new Pair(object, detection), options).slopes.map((slope) => 0 - slope);
 }
 
-// What became of each box: greedy suppression, one step for each box that is kept. Of equal scores the first box is the
-// better one; an overlap above the threshold removes.
+// Greedy NMS with one step per box that is kept. Of equal scores the first box is the better one; an IoU above the
+// threshold removes a box.
 function nms(boxes, scores, threshold) {
   const order = boxes.map((_, k) => k).sort((j, k) => scores[k] - scores[j] || j - k);
   const suppressedBy = boxes.map(() => -1), overlap = boxes.map(() => NaN), keep = [], steps = [];

@@ -1,4 +1,4 @@
-// Suppression, step by step.
+// NMS, step by step.
 
 const suppression = { scene: 0, threshold: 0.5, step: 0, result: undefined };
 const letter = (k) => String.fromCharCode(65 + k);
@@ -21,7 +21,7 @@ function decide() {
   showStep();
 }
 
-// What is known of each box after so many steps: waiting, kept, or removed by another.
+// The state of each box after so many steps: waiting, kept, or removed by another.
 function known() {
   const { result, step } = suppression, done = result.steps.slice(0, step);
   const state = result.suppressedBy.map(() => ({ state: "waiting" }));
@@ -37,15 +37,15 @@ function known() {
 
 function words() {
   const { result, step, threshold } = suppression;
-  if (step === 0) return `${result.order.length} boxes wait, the best score first. Take a step.`;
+  if (step === 0) return `${result.order.length} boxes, the best score first. Take a step.`;
   const { best, compared } = result.steps[step - 1], removed = compared.filter((pair) => pair.removed);
   const names = removed.map(({ box }) => letter(box)).join(" and ");
-  const kept = `${letter(best)} has the best score that is left, ${score(best)}: it stays`;
+  const kept = `${letter(best)} has the best score that is left, ${score(best)}: it is kept`;
   const effect = removed.length
-    ? ` and removes ${names}, which overlap${removed.length === 1 ? "s" : ""} it above ${fixed(threshold, 2)}.`
-    : compared.length ? ". No other box overlaps it enough to go." : ".";
+    ? ` and removes ${names}, with an IoU above ${fixed(threshold, 2)}.`
+    : compared.length ? ". No other box overlaps it enough to be removed." : ".";
   const survivors = result.keep.map(letter).join(", ");
-  return kept + effect + (step === result.steps.length ? ` That was the last one: ${survivors} survive.` : "");
+  return kept + effect + (step === result.steps.length ? ` No box is left: ${survivors} survive.` : "");
 }
 
 let nmsUnit = 1;
@@ -70,7 +70,7 @@ function showStep() {
   drawBoxes(DATA.scenes[scene].boxes, states);
 }
 
-// Where a name may stand in a box: its corners, then beside the first of them.
+// Where a name may stand in a box: at its corners, then next to the first of them.
 function corners([x1, y1, x2, y2], unit) {
   const [left, top, right, bottom] = [x1 * unit + 13, y1 * unit + 13, x2 * unit - 13, y2 * unit - 13];
   return [[left, top], [left, bottom], [right, top], [right, bottom], [left + 25, top]];
@@ -84,7 +84,7 @@ function drawBoxes(boxes, states) {
     const { state, now } = states[k];
     made.push(shape("rect", { ...rectangle(boxes[k], unit), class: `candidate ${state}${now ? " now" : ""}` }));
   }
-  // Two boxes may begin at one corner: a name goes to the first of its corners that is free.
+  // Two boxes may share a corner: a name goes to the first corner of its box that is free.
   const taken = [];
   for (const k of boxes.keys()) {
     const free = ([x, y]) => taken.every(([u, v]) => Math.abs(u - x) >= 23 || Math.abs(v - y) >= 23);
@@ -103,7 +103,7 @@ byId("nms-reset").addEventListener("click", () => move(-suppression.step));
 function move(by) {
   suppression.step += by;
   showStep();
-  // A button that went out of use keeps no focus: the next one takes it.
+  // A button that is disabled loses the focus: the next button takes it.
   const active = document.activeElement;
   if (active instanceof HTMLButtonElement && active.disabled) byId(by > 0 ? "nms-back" : "nms-step").focus();
 }

@@ -1,9 +1,9 @@
-// The picture of the two boxes, and how they are moved: by mouse, by touch, by keyboard.
+// The picture of the two boxes, and how they are moved: by mouse, touch and keyboard.
 
 const BOXES = ["object", "detection"];
-// Which coordinates move with a grip: those of a corner, a side, or the inside.
+// The coordinates that a grip moves: those of a corner, a side, or the whole box.
 const CORNERS = { "top left": [0, 1], "top right": [2, 1], "bottom right": [2, 3], "bottom left": [0, 3] };
-// The measures that look at centres.
+// The measures that use the centres.
 const CENTRES = ["diou", "ciou", "eiou", "siou", "nwd", "centre_distance"];
 const SIDES = [[0], [1], [2], [3]];
 const ALL = [0, 1, 2, 3];
@@ -31,14 +31,14 @@ function moved(box, coordinates, dx, dy, step) {
   return result;
 }
 
-// Where in `boxes` a pointer takes hold, `reach` being how far from a line it may be; undefined where nowhere.
+// The grip under a pointer, at most `reach` away from a line; undefined if there is none.
 function gripAt(boxes, [x, y], reach) {
   const near = (a, b) => Math.abs(a - b) <= reach;
   const candidates = [];
   for (const name of [...BOXES].reverse()) {
     const box = boxes[name], [x1, y1, x2, y2] = box, area = (x2 - x1) * (y2 - y1);
     const within = x >= x1 && x <= x2 && y >= y1 && y <= y2;
-    // Of a small box the inside stays free: a grip reaches into it by a third.
+    // The inside of a small box stays free: a grip takes at most a third of it.
     const inner = (side) => !within || Math.min(reach, side / 3);
     const hold = (coordinates, rank, distance) => candidates.push({ name, coordinates, rank, distance, area });
     for (const corner of Object.values(CORNERS)) {
@@ -54,12 +54,12 @@ function gripAt(boxes, [x, y], reach) {
     }
     if (within) hold(ALL, 2, 0);
   }
-  // A corner before a side before the inside; of two insides that of the smaller box, then the detection.
+  // A corner comes before a side, a side before the inside; of two insides, that of the smaller box, then the detection's.
   const better = (a, b) => a.rank - b.rank || (a.rank === 2 ? a.area - b.area : a.distance - b.distance);
   return candidates.sort(better)[0];
 }
 
-// Draws `state` into the picture and calls `change(name, box)` where somebody moves a box.
+// Draws `state` into the picture and calls `change(name, box)` when somebody moves a box.
 function makeStage(svg, state, change) {
   const layers = {};
   const add = (name, tag, attributes) => {
@@ -76,7 +76,7 @@ function makeStage(svg, state, change) {
   const grips = [];
   for (const name of BOXES) {
     for (const [corner, coordinates] of [[null, ALL], ...Object.entries(CORNERS)]) {
-      // Paths, since a rectangle without width is not drawn at all.
+      // Paths, because a rectangle without width is not drawn.
       const area = shape(corner ? "circle" : "path", { class: "reach" });
       const knob = shape(corner ? "circle" : "path", { class: `knob ${name}` });
       const grip = shape("g", { class: corner ? "grip corner" : "grip", tabindex: 0, role: "application" }, area, knob);
@@ -113,8 +113,8 @@ function makeStage(svg, state, change) {
     svg.setPointerCapture(event.pointerId);
     byId(`${grip.name}-box`).focus({ preventScroll: true, focusVisible: false });
   });
-  // A finger that holds a box does not scroll the page; beside the boxes it does. Chromium knows no touch-action of the
-  // parts of a picture.
+  // A finger that holds a box must not scroll the page; elsewhere it must. Chromium ignores touch-action on the parts of
+  // a picture.
   svg.addEventListener("touchstart", (event) => held && event.preventDefault(), { passive: false });
   svg.addEventListener("pointermove", (event) => {
     const [x, y, reach] = place(event);
@@ -172,12 +172,12 @@ function intersectionOf(a, b) {
 
 function areaOf([x1, y1, x2, y2]) { return (x2 - x1) * (y2 - y1); }
 
-// The names of regions, where there is room for them, and of the boxes.
+// The names of the boxes, and of the regions where there is room.
 function labels({ object, detection, chosen }, inner, unit) {
   const made = [], [width, height] = DATA.image_size, small = unit < 22;
   const room = [(small ? 26 : 54) / unit, (small ? 16 : 20) / unit];
   const write = (text, x, y, attributes) => made.push(shape("text", { x: x * unit, y: y * unit, ...attributes }, text));
-  // The largest of some rectangles, if a name fits into it.
+  // The largest of these rectangles, if a name fits into it.
   const roomiest = (rectangles) => {
     const fit = ([x1, y1, x2, y2]) => Math.min((x2 - x1) / room[0], (y2 - y1) / room[1]);
     const best = rectangles.reduce((one, other) => (fit(other) > fit(one) ? other : one));
@@ -190,7 +190,7 @@ function labels({ object, detection, chosen }, inner, unit) {
     write(small ? name : `${name} ${plain(area, 2)}`, ...at, { class: "area", "dominant-baseline": "central", "text-anchor": "middle" });
   };
   const both = inner ? areaOf(inner) : 0;
-  // Arrows start in the middle of sides, and some lines run through centres: names keep away from both.
+  // Arrows start in the middle of sides, and some lines run through centres: names avoid both.
   if (inner) region("TP", both, roomiest([inner]), CENTRES.includes(chosen) ? [-1, 1] : [0, 0]);
   for (const [name, box, end] of [["FN", object, -1], ["FP", detection, 1]]) {
     const [x1, y1, x2, y2] = box, h = inner;
@@ -201,7 +201,7 @@ function labels({ object, detection, chosen }, inner, unit) {
   write(`TN ${plain(width * height - areaOf(object) - areaOf(detection) + both, 2)}`, width - 8 / unit, height - 9 / unit,
     { class: "rest", "text-anchor": "end" });
   for (const [name, box, other] of [["object", object, detection], ["detection", detection, object]]) {
-    // Outside of the box, at the corner that lies away from the other; inside where the picture ends.
+    // Outside the box, at the corner away from the other box; inside where the picture ends.
     const right = name === "detection" ? box[2] >= other[2] : box[0] > other[0], room = 22 / unit;
     const below = box[1] + box[3] > other[1] + other[3], fits = below ? box[3] < height - room : box[1] > room;
     const x = right ? box[2] - (fits ? 0 : 9 / unit) : box[0] + (fits ? 0 : 9 / unit);
@@ -211,7 +211,7 @@ function labels({ object, detection, chosen }, inner, unit) {
   return made;
 }
 
-// What the chosen measure looks at beside the regions.
+// What the chosen measure uses in addition to the regions.
 function aids({ object: a, detection: b, chosen, options }, unit) {
   const made = [], middle = ([x1, y1, x2, y2]) => [(x1 + x2) / 2, (y1 + y2) / 2];
   const line = (from, to, kind = "distance") =>
@@ -238,7 +238,7 @@ function aids({ object: a, detection: b, chosen, options }, unit) {
   return made;
 }
 
-// From each side of the detection where a step down the loss moves it: the longer, the steeper.
+// From each side of the detection, how a step against the gradient moves it: a longer arrow is a steeper slope.
 function arrows({ detection, gradient }, unit) {
   if (!gradient) return [];
   const [x1, y1, x2, y2] = detection, made = [];

@@ -1,18 +1,18 @@
 // Numbers and sentences.
 
-// At most so many digits behind the point, without trailing zeros, with a true minus.
+// A number with at most so many digits after the point, without trailing zeros, with a minus sign instead of a hyphen.
 function plain(value, digits = 3) {
   const text = value.toFixed(digits).replace(/\.?0+$/, "");
   return (Number(text) === 0 ? "0" : text).replace("-", "\u2212");
 }
 
-// Exactly so many.
+// A number with exactly so many digits after the point.
 function fixed(value, digits = 3) {
   const text = value.toFixed(digits);
   return (Number(text) === 0 ? (0).toFixed(digits) : text).replace("-", "\u2212");
 }
 
-// The formula of an overlap with the numbers of two boxes in it.
+// The formula of a measure with the numbers of two boxes in it.
 function worked(name, object, detection, options) {
   const pair = new Pair(object, detection), { a, b } = pair, value = fixed(FORMULAS[name](pair, options).value);
   const p = (x) => plain(x.value), iou = fixed(pair.iou().value), diou = fixed(pair.diou().value);
@@ -51,25 +51,25 @@ function worked(name, object, detection, options) {
   return `${middle} = ${value}`;
 }
 
-// What there is to see in the way the boxes lie.
+// A sentence about how the two boxes lie.
 function situation(object, detection) {
   const [a, b] = [object, detection], iou = measure("iou", a, b), giou = measure("giou", a, b);
   const empty = ([x1, y1, x2, y2]) => x2 === x1 || y2 === y1;
   const inside = (one, other) => one[0] >= other[0] && one[1] >= other[1] && one[2] <= other[2] && one[3] <= other[3];
   if (empty(a) || empty(b)) {
-    return "A box without width or height covers no area, so IoU is 0, even of two equal ones.";
+    return "A box without width or height has no area, so IoU is 0, even of two equal boxes.";
   }
-  if (a.every((x, k) => x === b[k])) return "The boxes are equal: IoU is 1, and no loss has anywhere to go.";
+  if (a.every((x, k) => x === b[k])) return "The boxes are equal: IoU is 1, and every loss is at its minimum.";
   if (measure("intersection", a, b) === 0) {
     const apart = Math.max(a[0] - b[2], b[0] - a[2], a[1] - b[3], b[1] - a[3]) > 0;
     return apart
-      ? `The boxes lie apart. IoU is 0, near or far, and has no arrows; GIoU, ${fixed(giou)}, still knows the way.`
-      : "The boxes touch. An edge has no area: they share nothing.";
+      ? `The boxes do not overlap. IoU is 0 at any distance and has no gradient; GIoU, ${fixed(giou)}, still has one.`
+      : "The boxes touch. An edge has no area, so they do not overlap.";
   }
   if (inside(b, a)) {
-    return "The detection lies inside the object. GIoU is IoU then; distances of centres tell more.";
+    return "The detection lies inside the object. GIoU equals IoU here; DIoU also measures the distance of the centres.";
   }
-  if (inside(a, b)) return "The object lies inside the detection: all of it is found, with much around it.";
-  if (iou >= 0.5) return `COCO asks for an IoU of 0.5 to 0.95: this one is enough up to ${fixed(Math.floor(iou * 20) / 20, 2)}.`;
-  return "Less than 0.5: most evaluations count this object as missed.";
+  if (inside(a, b)) return "The object lies inside the detection: all of it is covered, and some background too.";
+  if (iou >= 0.5) return `COCO uses IoU thresholds from 0.5 to 0.95: this pair is a match up to ${fixed(Math.floor(iou * 20) / 20, 2)}.`;
+  return "IoU is below 0.5: most evaluations count this object as missed.";
 }

@@ -1,0 +1,76 @@
+//! What a file is that is not what was expected: guessed from its first bytes, for the message.
+
+use crate::json::{Cursor, Source};
+
+/// As much of a file as a guess looks at.
+const HEAD: u64 = 1 << 14;
+
+/// The words for an object where an array of detections is expected.
+pub(super) fn object(source: &Source) -> String {
+    let head = source.head(HEAD).unwrap_or_default();
+    let keys = first_keys(&head, b'{');
+    let has = |names: &[&str]| keys.iter().any(|key| names.iter().any(|name| key == name));
+    if is_lines(&head) {
+        "one object per line (JSON Lines: put a comma between the lines and brackets around all)".into()
+    } else if keys.is_empty() {
+        "an empty object".into()
+    } else if has(&["images", "categories", "annotations", "info", "licenses"]) {
+        "an object with images or annotations (a ground truth: are the two files swapped? Detections are a plain array \
+         of objects with image_id, category_id, bbox and score)"
+            .into()
+    } else {
+        format!("an object with the key {:?}", keys[0])
+    }
+}
+
+/// The words for an array where an object with images, categories and annotations is expected.
+pub(super) fn array(source: &Source) -> &'static str {
+    let head = source.head(HEAD).unwrap_or_default();
+    let mut cursor = Cursor::new(&head, 0, 0);
+    let record = cursor.open(b'[', b']').ok().and_then(|more| more.then(|| cursor.at())).unwrap_or(head.len());
+    if first_keys(&head[record..], b'{').iter().any(|key| key == "score") {
+        "an array of objects with scores (detections: are the two files swapped?)"
+    } else {
+        "an array"
+    }
+}
+
+/// The keys of the object with which some text begins, as far as it goes.
+fn first_keys(text: &[u8], open: u8) -> Vec<String> {
+    let mut cursor = Cursor::new(text, 0, 0);
+    let mut keys = Vec::new();
+    let mut more = cursor.open(open, b'}').unwrap_or(false);
+    while more && let Ok(key) = cursor.key() {
+        keys.push(String::from_utf8_lossy(&key).into_owned());
+        more = cursor.skip().and_then(|()| cursor.more(b'}')).unwrap_or(false);
+    }
+    keys
+}
+
+/// Whether one object ends and another begins without a comma.
+fn is_lines(text: &[u8]) -> bool {
+    let mut cursor = Cursor::new(text, 0, 0);
+    cursor.skip().is_ok() && cursor.peek() == Some(b'{')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_what_a_file_is_instead() {
+        let memory = |text: &str| Source::Memory(text.as_bytes().to_vec());
+        for (text, says) in [
+            ("{}", "an empty object"),
+            ("{\"score\": 1}\n{\"score\": 2}\n", "JSON Lines"),
+            ("{\"info\": {}, \"images\": [", "swapped"),
+            ("{\"boxes\": [[1, 2]]}", "the key \"boxes\""),
+        ] {
+            assert!(object(&memory(text)).contains(says), "{text}: {}", object(&memory(text)));
+        }
+        assert!(array(&memory("[{\"image_id\": 1, \"score\": 0.5}, ")).contains("swapped"));
+        assert_eq!(array(&memory("[{\"image_id\": 1}]")), "an array");
+        assert_eq!(array(&memory("[]")), "an array");
+        assert_eq!(array(&memory("[3]")), "an array");
+    }
+}

@@ -1,0 +1,282 @@
+//! The masks of a COCO file, read when they are needed: polygons, and RLE in both of its forms.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::open::open;
+use super::{Problem, ReadError};
+use crate::json::{Cursor, Scalar, Source, SyntaxError};
+use crate::rle::{self, MaskList, Size, polygon, string};
+use crate::threads::with_threads;
+
+const FIELD: &str = "segmentation";
+const EXPECTED: &str = "polygons, or an object with size and counts";
+
+/// Records whose values are read from the file at once.
+const ROWS_AT_ONCE: usize = 256;
+/// So many bytes that nobody asked for are read, rather than the file once more.
+const GAP: u64 = 1 << 16;
+
+/// Where the masks of some records are.
+#[derive(Clone, Copy)]
+pub struct Segmentations<'a> {
+    /// The array of the file that holds the records, `annotations` for example.
+    pub array: &'static str,
+    /// The position of each record in that array, for messages.
+    pub records: &'a [i64],
+    /// First byte and byte behind the value of each, the same twice where there is none.
+    pub spans: &'a [[u64; 2]],
+    /// Width and height of the image of each, NaN where they are not known. Polygons need them.
+    pub image_sizes: &'a [[f64; 2]],
+}
+
+/// Reads masks by `threads` threads (0: all cores), in the order of the records.
+pub fn read_masks(path: &Path, segmentations: Segmentations<'_>, threads: usize) -> Result<MaskList, ReadError> {
+    let source = open(path)?;
+    let count = segmentations.spans.len();
+    let part = |start: usize| {
+        let rows = start..count.min(start + ROWS_AT_ONCE);
+        let texts = Texts::read(&source, &segmentations.spans[rows.clone()])?;
+        let mut masks = MaskList::default();
+        let mut counts = Vec::new();
+        for (position, row) in rows.enumerate() {
+            let text = texts.get(segmentations.spans[row], position);
+            let size = mask(text, segmentations.image_sizes[row], &mut counts, &mut masks.runs).map_err(|problem| {
+                let record = segmentations.records[row] as usize;
+                let (expected, found) = problem;
+                ReadError::from(Problem { array: segmentations.array, record, field: FIELD, expected, found })
+            })?;
+            masks.close(size);
+        }
+        Ok::<_, ReadError>(masks)
+    };
+    let parts: Vec<_> =
+        with_threads(threads, || (0..count).into_par_iter().step_by(ROWS_AT_ONCE).map(part).collect());
+    let mut all = MaskList::default();
+    for part in parts {
+        all.append(part?);
+    }
+    Ok(all)
+}
+
+/// The text of some values: in one piece where they stand close together.
+enum Texts {
+    Together(u64, Vec<u8>),
+    Apart(Vec<Vec<u8>>),
+}
+
+impl Texts {
+    fn read(source: &Source, spans: &[[u64; 2]]) -> Result<Self, ReadError> {
+        let there = || spans.iter().filter(|[start, end]| start < end);
+        let (first, last) = (there().map(|span| span[0]).min(), there().map(|span| span[1]).max());
+        let (Some(first), Some(last)) = (first, last) else { return Ok(Self::Together(0, Vec::new())) };
+        let wanted: u64 = there().map(|[start, end]| end - start).sum();
+        if last - first <= 2 * wanted + spans.len() as u64 * 512 + GAP {
+            return Ok(Self::Together(first, source.part(first, last)?));
+        }
+        let texts: Result<_, std::io::Error> = spans.iter().map(|&[start, end]| source.part(start, end)).collect();
+        Ok(Self::Apart(texts?))
+    }
+
+    fn get(&self, [start, end]: [u64; 2], position: usize) -> &[u8] {
+        match self {
+            Self::Together(first, text) if start < end => {
+                text.get((start - first) as usize..(end - first) as usize).unwrap_or_default()
+            }
+            Self::Together(..) => &[],
+            Self::Apart(texts) => &texts[position],
+        }
+    }
+}
+
+/// What is expected, and what was found.
+type Lack = (&'static str, String);
+
+/// Appends the settled runs of a mask to `runs`; its size.
+fn mask(text: &[u8], image: [f64; 2], counts: &mut Vec<u32>, runs: &mut Vec<u32>) -> Result<Size, Lack> {
+    let mut cursor = Cursor::new(text, 0, 0);
+    let changed = |_: Box<SyntaxError>| (EXPECTED, "other text than before: the file has changed".to_string());
+    match cursor.peek() {
+        Some(b'{') => {
+            let size = record(&mut cursor, counts).map_err(changed)??;
+            rle::settle(counts, size, runs).map_err(|problem| ("counts that fit the size", problem.to_string()))?;
+            Ok(size)
+        }
+        Some(b'[') => {
+            let (numbers, ends) = rings(&mut cursor).map_err(changed)??;
+            let size = image_size(image)?;
+            let mut start = 0;
+            let rings = ends.iter().map(|&end| &numbers[std::mem::replace(&mut start, end)..end]);
+            let drawn = polygon::mask(rings, size)
+                .map_err(|(part, problem)| ("polygons of numbers", format!("polygon {part}: {problem}")))?;
+            runs.extend_from_slice(&drawn);
+            Ok(size)
+        }
+        Some(b'n') | None => Err((EXPECTED, "none".into())),
+        Some(_) => Err((EXPECTED, "another value".into())),
+    }
+}
+
+fn image_size([width, height]: [f64; 2]) -> Result<Size, Lack> {
+    const WHY: &str = "polygons of an image whose width and height are known";
+    if width.is_nan() || height.is_nan() {
+        return Err((WHY, "an image without them".into()));
+    }
+    if width.fract() != 0.0 || height.fract() != 0.0 {
+        return Err((WHY, format!("an image of {width} x {height} pixels")));
+    }
+    Size::new(height as i64, width as i64).map_err(|problem| (WHY, problem.to_string()))
+}
+
+type Parsed<T> = Result<Result<T, Lack>, Box<SyntaxError>>;
+
+/// The size of a record, and its counts in `counts`.
+fn record(cursor: &mut Cursor<'_>, counts: &mut Vec<u32>) -> Parsed<Size> {
+    const SIZE: &str = "a size of two integers, height and width";
+    let (mut size, mut has_counts) = (Err((SIZE, "no such key".to_string())), Err(("counts", "no such key".into())));
+    counts.clear();
+    let mut more = cursor.open(b'{', b'}')?;
+    while more {
+        match cursor.key()?.as_ref() {
+            b"size" => {
+                let mut sides = Vec::new();
+                let whole = integers(cursor, &mut sides)?;
+                size = match sides.as_slice() {
+                    &[height, width] if whole => {
+                        Size::new(height, width).map_err(|problem| (SIZE, problem.to_string()))
+                    }
+                    _ => Err((SIZE, format!("{} numbers", sides.len()))),
+                };
+            }
+            b"counts" => has_counts = self::counts(cursor, counts)?,
+            _ => cursor.skip()?,
+        }
+        more = cursor.more(b'}')?;
+    }
+    Ok(has_counts.and(size))
+}
+
+fn counts(cursor: &mut Cursor<'_>, counts: &mut Vec<u32>) -> Parsed<()> {
+    const COUNTS: &str = "counts: a string of compressed runs, or an array of integers from 0 to 2**32 - 1";
+    counts.clear();
+    if cursor.peek() == Some(b'[') {
+        let mut lengths = Vec::new();
+        if !integers(cursor, &mut lengths)? {
+            return Ok(Err((COUNTS, "another array".into())));
+        }
+        for (position, value) in lengths.into_iter().enumerate() {
+            match u32::try_from(value) {
+                Ok(value) => counts.push(value),
+                Err(_) => return Ok(Err((COUNTS, rle::Problem::Count { position, value }.to_string()))),
+            }
+        }
+        return Ok(Ok(()));
+    }
+    match cursor.scalar()? {
+        Scalar::Text(text) => {
+            Ok(string::decode(&text.decode(), counts).map_err(|problem| (COUNTS, problem.to_string())))
+        }
+        _ => Ok(Err((COUNTS, "another value".into()))),
+    }
+}
+
+/// Appends the elements of an array; false if some value is no array of integers.
+fn integers(cursor: &mut Cursor<'_>, out: &mut Vec<i64>) -> Result<bool, Box<SyntaxError>> {
+    if cursor.peek() != Some(b'[') {
+        cursor.skip()?;
+        return Ok(false);
+    }
+    let (mut all, mut more) = (true, cursor.open(b'[', b']')?);
+    while more {
+        match cursor.scalar()? {
+            Scalar::Number { integer: Some(value), .. } => out.push(value),
+            Scalar::Number { value, .. } if value.fract() == 0.0 && value.abs() < 2f64.powi(53) => {
+                out.push(value as i64);
+            }
+            _ => all = false,
+        }
+        more = cursor.more(b']')?;
+    }
+    Ok(all)
+}
+
+/// The numbers of all polygons, and where those of each end.
+fn rings(cursor: &mut Cursor<'_>) -> Parsed<(Vec<f64>, Vec<usize>)> {
+    const RINGS: &str = "polygons: arrays of x and y in turn, of at least 3 points each";
+    let (mut numbers, mut ends) = (Vec::new(), Vec::new());
+    let mut problem = None;
+    let mut more = cursor.open(b'[', b']')?;
+    while more {
+        let start = numbers.len();
+        if cursor.peek() == Some(b'[') {
+            let mut inner = cursor.open(b'[', b']')?;
+            while inner {
+                match cursor.try_number()? {
+                    Some(value) => numbers.push(value),
+                    None => {
+                        cursor.skip()?;
+                        problem.get_or_insert(format!("another value in polygon {}", ends.len()));
+                    }
+                }
+                inner = cursor.more(b']')?;
+            }
+            let count = numbers.len() - start;
+            if count < 6 || count % 2 == 1 {
+                problem.get_or_insert(format!("{count} numbers in polygon {}", ends.len()));
+            }
+        } else {
+            cursor.skip()?;
+            problem.get_or_insert(format!("another value in the place of polygon {}", ends.len()));
+        }
+        ends.push(numbers.len());
+        more = cursor.more(b']')?;
+    }
+    Ok(match problem {
+        Some(found) => Err((RINGS, found)),
+        None => Ok((numbers, ends)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, image: [f64; 2]) -> Result<(Size, Vec<u32>), Lack> {
+        let (mut counts, mut runs) = (vec![9], Vec::new());
+        mask(text.as_bytes(), image, &mut counts, &mut runs).map(|size| (size, runs))
+    }
+
+    #[test]
+    fn reads_each_spelling() {
+        let size = Size { height: 3, width: 4 };
+        let unknown = [f64::NAN; 2];
+        assert_eq!(read(r#"{"size": [3, 4], "counts": [4, 2, 6]}"#, unknown), Ok((size, vec![4, 2, 6])));
+        assert_eq!(read(r#"{"counts": "426", "other": {}, "size": [3, 4.0]}"#, unknown), Ok((size, vec![4, 2, 6])));
+        assert_eq!(read("[[1, 1, 1, 3, 3, 3, 3, 1]]", [4.0, 3.0]), Ok((size, vec![4, 2, 1, 2, 3])));
+        assert_eq!(read("[]", [4.0, 3.0]), Ok((size, vec![12])));
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        for (text, says) in [
+            (r#"{"size": [3, 4]}"#, "no such key"),
+            (r#"{"counts": [12]}"#, "no such key"),
+            (r#"{"size": [3, 4], "counts": [11]}"#, "the counts sum to 11"),
+            (r#"{"size": [3, 4], "counts": [-1, 13]}"#, "counts[0] is -1"),
+            (r#"{"size": [3, 4], "counts": 12}"#, "another value"),
+            (r#"{"size": [3, 4, 1], "counts": [12]}"#, "3 numbers"),
+            ("[[1, 1, 1, 3, 3]]", "5 numbers in polygon 0"),
+            ("[[1, 1, 1, 3, 3, 3], 7]", "another value in the place of polygon 1"),
+            ("[[1, 1, 1, 3, 3, null]]", "another value in polygon 0"),
+            ("null", "none"),
+            ("", "none"),
+            ("7", "another value"),
+        ] {
+            let (_, found) = read(text, [4.0, 3.0]).unwrap_err();
+            assert!(found.contains(says), "{text}: {found}");
+        }
+        let (expected, found) = read("[[1, 1, 1, 3, 3, 3]]", [f64::NAN; 2]).unwrap_err();
+        assert!(expected.contains("known") && found.contains("without them"));
+    }
+}

@@ -1,0 +1,94 @@
+//! Masks, with the IoU of pycocotools.
+
+use rayon::prelude::*;
+
+use super::Regions;
+use crate::rle::{self, overlap::common_runs};
+
+/// Masks as settled runs. Those of one image must have one size.
+pub struct Masks<'a> {
+    objects: Side<'a>,
+    detections: Side<'a>,
+}
+
+/// The masks of the objects, or of the detections.
+struct Side<'a> {
+    masks: rle::Masks<'a>,
+    extents: Vec<Extent>,
+}
+
+/// Where a mask lies, and how many pixels it has.
+#[derive(Clone, Copy)]
+struct Extent {
+    left: u32,
+    top: u32,
+    right: u32,
+    bottom: u32,
+    area: u32,
+}
+
+impl<'a> Side<'a> {
+    fn new(masks: rle::Masks<'a>) -> Self {
+        let extent = |index| {
+            let mask = masks.get(index);
+            let [x, y, width, height] = mask.bounds();
+            Extent { left: x, top: y, right: x + width, bottom: y + height, area: mask.area() }
+        };
+        Self { masks, extents: (0..masks.len()).into_par_iter().map(extent).collect() }
+    }
+}
+
+impl Extent {
+    /// No pixel is common to both if this is 0.
+    #[inline(always)]
+    fn common_box(&self, other: &Self) -> u64 {
+        let width = self.right.min(other.right).saturating_sub(self.left.max(other.left));
+        let height = self.bottom.min(other.bottom).saturating_sub(self.top.max(other.top));
+        u64::from(width) * u64::from(height)
+    }
+}
+
+impl<'a> Masks<'a> {
+    /// The masks of all objects and all detections of a scene, in its order.
+    pub fn new(objects: rle::Masks<'a>, detections: rle::Masks<'a>) -> Self {
+        let (objects, detections) = rayon::join(|| Side::new(objects), || Side::new(detections));
+        Self { objects, detections }
+    }
+}
+
+impl Regions for Masks<'_> {
+    type Scratch = ();
+
+    fn overlaps(
+        &self,
+        detections: &[u32],
+        objects: &[u32],
+        over_detection: impl Fn(u32) -> bool,
+        least: f64,
+        _scratch: &mut Self::Scratch,
+        mut found: impl FnMut(usize, usize, f64),
+    ) {
+        // Lower by far more than the rounding of a product.
+        let almost_least = least * (1.0 - 1e-9);
+        for (position, &row) in detections.iter().enumerate() {
+            let detection = &self.detections.extents[row as usize];
+            let runs = self.detections.masks.get(row as usize).runs;
+            for (place, &object_row) in objects.iter().enumerate() {
+                let object = &self.objects.extents[object_row as usize];
+                let over_detection = over_detection(object_row);
+                let most = detection.common_box(object).min(u64::from(detection.area.min(object.area)));
+                let least_union = if over_detection { detection.area } else { detection.area.max(object.area) };
+                if most as f64 <= almost_least * f64::from(least_union) {
+                    continue;
+                }
+                let common = common_runs(runs, self.objects.masks.get(object_row as usize).runs);
+                if common > 0 {
+                    // Sums of whole numbers below 2^32: the order does not matter.
+                    let (common, area) = (f64::from(common), f64::from(detection.area));
+                    let union = if over_detection { area } else { area + f64::from(object.area) - common };
+                    found(position, place, common / union);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The rules of matching, as data.
+
+/// Which object a detection takes. Detections always choose in the order of their scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The best object that is free, one that counts before one that is ignored (COCO).
+    BestFree,
+    /// The best object of all. If another detection has it, the detection matches nothing (PASCAL VOC).
+    BestOfAll,
+}
+
+/// What a cap on detections counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CapScope {
+    /// The detections of one category on one image.
+    ImageAndCategory,
+    /// The detections of one image, whatever their category.
+    Image,
+    /// The detections of one category on all images. Matching takes all of them; accumulation applies the cap.
+    Category,
+}
+
+/// What matching needs to know of a protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules<'a> {
+    /// The overlaps that a match needs, in rising order.
+    pub thresholds: &'a [f64],
+    /// Whether a match needs more than the threshold, instead of at least the threshold.
+    pub more_than: bool,
+    /// Lowest and highest area of each range, both within.
+    pub areas: &'a [[f64; 2]],
+    /// How many detections count within the scope of the cap.
+    pub max_detections: usize,
+    /// What the cap counts.
+    pub cap_scope: CapScope,
+    /// Whether all categories count as one.
+    pub class_agnostic: bool,
+    /// Which object a detection takes.
+    pub choice: Choice,
+    /// Whether the last of several objects with the same overlap is taken, instead of the first.
+    pub last_of_equal: bool,
+    /// The overlap from which near pairs are listed, of all categories; `None` for no list.
+    ///
+    /// With a list, the detections beyond the cap are rows of the table too, ignored everywhere.
+    pub near: Option<f64>,
+}
+
+/// No threshold asks for more than this, where a match needs at least the threshold (cocoeval 277).
+const NEARLY_ONE: f64 = 1.0 - 1e-10;
+
+impl Rules<'_> {
+    /// How many thresholds an overlap meets.
+    #[inline]
+    pub fn level(&self, overlap: f64) -> usize {
+        if self.more_than {
+            return self.thresholds.iter().take_while(|&&threshold| overlap > threshold).count();
+        }
+        self.thresholds.iter().take_while(|&&threshold| overlap >= threshold.min(NEARLY_ONE)).count()
+    }
+
+    /// The least overlap that may meet a threshold.
+    pub fn least(&self) -> f64 {
+        self.thresholds.iter().copied().fold(NEARLY_ONE, f64::min)
+    }
+
+    /// Bytes of a set of thresholds.
+    pub fn bytes(&self) -> usize {
+        self.thresholds.len().div_ceil(8)
+    }
+
+    /// Bytes of a set of area ranges.
+    pub fn range_bytes(&self) -> usize {
+        self.areas.len().div_ceil(8)
+    }
+}
+
+/// Whether an area lies outside a range; both ends belong to it (cocoeval 251, 300).
+#[inline]
+pub fn outside(area: f64, range: [f64; 2]) -> bool {
+    area < range[0] || area > range[1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_counts_the_thresholds_that_are_met() {
+        let mut rules = Rules {
+            thresholds: &[0.25, 0.5, 1.0],
+            more_than: false,
+            areas: &[],
+            max_detections: 1,
+            cap_scope: CapScope::Image,
+            class_agnostic: false,
+            choice: Choice::BestFree,
+            last_of_equal: true,
+            near: None,
+        };
+        let levels = |rules: &Rules<'_>| [0.2, 0.25, 0.5, 0.99, 1.0 - 1e-11, 1.0].map(|overlap| rules.level(overlap));
+        assert_eq!(levels(&rules), [0, 1, 2, 2, 3, 3]);
+        rules.more_than = true;
+        assert_eq!(levels(&rules), [0, 0, 1, 2, 2, 2]);
+        assert_eq!(rules.least(), 0.25);
+        assert_eq!((rules.bytes(), rules.range_bytes()), (1, 0));
+    }
+}

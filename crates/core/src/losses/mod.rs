@@ -1,0 +1,189 @@
+//! Losses of box regression, 1 - overlap, and their gradients in the same pass.
+//!
+//! A loss depends on a few quantities of the pair: the intersection, the areas, the sides of the box around both, the
+//! distance of the centres, and the sides. Each [`Overlap`] gives its value and its slope in each quantity ([`slopes`]).
+//! One chain rule turns these slopes into those in the coordinates ([`pair`]).
+//!
+//! The conventions are those of the formulas in Python, in `losses/_pairs.py`. The gradient of a tie is split in halves.
+//! The intersection of boxes that touch has no gradient. CIoU's weight is a constant. An inverted side is a negative
+//! extent.
+
+mod pair;
+mod slopes;
+
+use std::sync::Mutex;
+
+use crate::float::Float;
+use crate::overlap::{any_huge, is_huge};
+use crate::simd::{self, InstructionSet, Kernel, Level, MAX_LANES, Vector};
+use crate::threads::pool_is_alive;
+use pair::{Overlap, single};
+use slopes::{Ciou, Diou, Eiou, Giou, Iou};
+
+/// A loss that this module knows: 1 - the overlap of this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Intersection over union.
+    Iou,
+    /// Generalized IoU.
+    Giou,
+    /// Distance IoU.
+    Diou,
+    /// Complete IoU.
+    Ciou,
+    /// Efficient IoU.
+    Eiou,
+}
+
+impl Loss {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Iou, Self::Giou, Self::Diou, Self::Ciou, Self::Eiou];
+
+    /// The name Python uses.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Iou => "iou",
+            Self::Giou => "giou",
+            Self::Diou => "diou",
+            Self::Ciou => "ciou",
+            Self::Eiou => "eiou",
+        }
+    }
+
+    /// The loss of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|loss| loss.name() == name)
+    }
+}
+
+/// The loss of every pair, and its gradient in the coordinates of `pred`.
+///
+/// All losses are symmetric: the gradient in `target` is that of the same loss with the sets swapped. The result does not
+/// depend on `threads` (0: all cores) or `level`.
+///
+/// # Panics
+///
+/// If the lengths do not fit together.
+pub fn value_and_gradient<F: Float>(
+    loss: Loss,
+    pred: &[[F; 4]],
+    target: &[[F; 4]],
+    values: &mut [F],
+    gradient: &mut [[F; 4]],
+    threads: usize,
+    level: Level,
+) {
+    let count = pred.len();
+    assert!([target.len(), values.len(), gradient.len()] == [count; 3], "one value and one gradient per pair");
+    let fill = |start: usize, values: &mut [F], gradient: &mut [[F; 4]]| {
+        let [pred, target] = [pred, target].map(|boxes| &boxes[start..][..values.len()]);
+        fill_part(loss, level, pred, target, values, gradient);
+        if any_huge(pred) || any_huge(target) {
+            redo_huge(loss, pred, target, values, gradient);
+        }
+    };
+    if threads == 1 || count < 2 * PART || !pool_is_alive() {
+        fill(0, values, gradient);
+        return;
+    }
+    let available = rayon::current_num_threads();
+    let threads = if threads == 0 { available } else { threads.min(available) };
+    let helpers = threads.min(count.div_ceil(PART)) - 1;
+    let parts = Mutex::new(values.chunks_mut(PART).zip(gradient.chunks_mut(PART)).enumerate());
+    let next = || parts.lock().expect("nothing panics under the lock").next();
+    let work = || {
+        while let Some((number, (values, gradient))) = next() {
+            fill(number * PART, values, gradient);
+        }
+    };
+    rayon::in_place_scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
+}
+
+/// The pairs a thread takes at a time: about 50 microseconds of work, many times what it costs to wake a thread.
+const PART: usize = 1 << 13;
+
+/// Calls a generic function with the overlap of a loss, before its other arguments.
+macro_rules! with_overlap {
+    ($loss:expr, $function:ident($($argument:expr),*)) => {
+        match $loss {
+            Loss::Iou => $function(Iou, $($argument),*),
+            Loss::Giou => $function(Giou, $($argument),*),
+            Loss::Diou => $function(Diou, $($argument),*),
+            Loss::Ciou => $function(Ciou, $($argument),*),
+            Loss::Eiou => $function(Eiou, $($argument),*),
+        }
+    };
+}
+
+/// Computes a run of pairs by the overlap of a loss.
+fn fill_part<F: Float>(
+    loss: Loss,
+    level: Level,
+    pred: &[[F; 4]],
+    target: &[[F; 4]],
+    values: &mut [F],
+    gradient: &mut [[F; 4]],
+) {
+    fn with<O: Overlap, F: Float>(overlap: O, level: Level, part: Part<'_, (), F>) {
+        let Part { overlap: (), pred, target, values, gradient } = part;
+        simd::run(level, Part { overlap, pred, target, values, gradient });
+    }
+    with_overlap!(loss, with(level, Part { overlap: (), pred, target, values, gradient }));
+}
+
+/// Computes the pairs again whose squares may have overflowed.
+#[cold]
+fn redo_huge<F: Float>(loss: Loss, pred: &[[F; 4]], target: &[[F; 4]], values: &mut [F], gradient: &mut [[F; 4]]) {
+    for (k, (a, b)) in pred.iter().zip(target).enumerate() {
+        if is_huge(a) || is_huge(b) {
+            let (value, slope) = with_overlap!(loss, single(&a.map(F::to_f64), &b.map(F::to_f64)));
+            (values[k], gradient[k]) = (F::from_f64(value), slope.map(F::from_f64));
+        }
+    }
+}
+
+/// A run of pairs.
+struct Part<'a, O, F> {
+    overlap: O,
+    pred: &'a [[F; 4]],
+    target: &'a [[F; 4]],
+    values: &'a mut [F],
+    gradient: &'a mut [[F; 4]],
+}
+
+impl<O: Overlap, F: Float> Kernel for Part<'_, O, F> {
+    #[inline(always)]
+    fn run<I: InstructionSet>(self) {
+        let lanes = F::Vector::<I>::LANES;
+        let (mut a, mut b) = ([[F::ZERO; 4]; MAX_LANES], [[F::ZERO; 4]; MAX_LANES]);
+        let (mut short_values, mut short_gradient) = ([F::ZERO; MAX_LANES], [[F::ZERO; 4]; MAX_LANES]);
+        let boxes = self.pred.chunks(lanes).zip(self.target.chunks(lanes));
+        let out = self.values.chunks_mut(lanes).zip(self.gradient.chunks_mut(lanes));
+        for ((mut pred, mut target), (values, gradient)) in boxes.zip(out) {
+            let is_short = pred.len() < lanes;
+            if is_short {
+                a[..pred.len()].copy_from_slice(pred);
+                b[..target.len()].copy_from_slice(target);
+                (pred, target) = (&a, &b);
+            }
+            let (value, slope) = single(self.overlap, &F::Vector::<I>::columns(pred), &F::Vector::<I>::columns(target));
+            if is_short {
+                value.in_order().store(&mut short_values);
+                Vector::rows(slope, &mut short_gradient);
+                values.copy_from_slice(&short_values[..values.len()]);
+                gradient.copy_from_slice(&short_gradient[..gradient.len()]);
+            } else {
+                value.in_order().store(values);
+                Vector::rows(slope, gradient);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,7 @@
+//! Kinds of regions, one file each.
+
+pub mod boxes3d;
+pub mod concave;
+pub mod convex;
+pub mod masks;
+pub mod rotated;

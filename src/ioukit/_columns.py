@@ -1,0 +1,180 @@
+"""Tables of frozen columns: data sets and match tables are made of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+__all__ = ["Columns", "Frozen", "concat_columns", "frozen", "record", "take_rows"]
+
+T = TypeVar("T", bound=np.generic)
+
+
+def frozen(array: NDArray[T]) -> NDArray[T]:
+    """The array, read-only, and with it the arrays whose memory it shares."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base.flags.writeable = False
+        base = base.base
+    return array
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as record
+else:
+
+    def record(**_: bool) -> Any:
+        """Like ``dataclass(frozen=True, eq=False, repr=False)``, for subclasses of :class:`Frozen`.
+
+        ``dataclass`` writes and compiles methods for every class, which costs a third of a millisecond: a tenth of the
+        time in which small data sets are evaluated, for all classes that take part. These classes share the methods of
+        :class:`Frozen` instead. Type checkers see ``dataclass``.
+        """
+        return dataclasses.dataclass(init=False, eq=False, repr=False)
+
+
+class Frozen:
+    """A base of records: every array in a field is read-only, also in a copy and in what was pickled."""
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            """Take the values of the fields, in order or by name."""
+            fields = dataclasses.fields(self)
+            if len(args) > len(fields):
+                raise TypeError(f"{type(self).__name__} takes {len(fields)} values, got {len(args)}")
+            given = dict(zip((field.name for field in fields), args, strict=False))
+            if twice := given.keys() & kwargs.keys():
+                raise TypeError(f"{type(self).__name__} got {', '.join(sorted(twice))} twice")
+            given |= kwargs
+            for field in fields:
+                if field.name not in given:
+                    if field.default_factory is not dataclasses.MISSING:
+                        given[field.name] = field.default_factory()
+                    elif field.default is not dataclasses.MISSING:
+                        given[field.name] = field.default
+                    else:
+                        raise TypeError(f"{type(self).__name__} needs {field.name}")
+            if unknown := given.keys() - {field.name for field in fields}:
+                raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
+            vars(self).update({field.name: given[field.name] for field in fields})
+            self._freeze()
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+        def __delattr__(self, name: str) -> None:
+            raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def _freeze(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = vars(self)[field.name]
+            if isinstance(value, np.ndarray):
+                frozen(value)
+            elif isinstance(value, Mapping):
+                for column in value.values():
+                    if isinstance(column, np.ndarray):
+                        frozen(column)
+                if not isinstance(value, MappingProxyType):
+                    vars(self)[field.name] = MappingProxyType(dict(value))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What to pickle: the fields, not what was computed from them."""
+        state = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {name: dict(value) if isinstance(value, MappingProxyType) else value for name, value in state.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the fields, and freeze them again: a pickled array forgets that it is read-only."""
+        vars(self).update(state)
+        self._freeze()
+
+
+class Columns(Frozen):
+    """A base of dataclasses whose fields, but for those in :attr:`SHARED`, are columns of one length.
+
+    A column is an array, a list, a mapping of columns by name, a set of regions, or anything else that has a length and
+    a method ``take``. A column that is ``None`` is not there.
+    """
+
+    SHARED: ClassVar[frozenset[str]] = frozenset()
+    """Names of the fields that belong to the whole table, not to its rows."""
+
+    @classmethod
+    def column_names(cls) -> list[str]:
+        """The names of the columns."""
+        fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+        return [field.name for field in fields if field.name not in cls.SHARED]
+
+    def take(self, rows: slice | NDArray[Any] | Sequence[int]) -> Self:
+        """Choose rows: by a slice, by positions in the order wanted, or by an array of bools, one per row.
+
+        Raises:
+            TypeError: If ``rows`` is none of these.
+            IndexError: If a position is out of range, or there are not as many bools as rows.
+        """
+        chosen = _rows(rows, len(self))  # type: ignore[arg-type]
+        taken = {name: take_rows(getattr(self, name), chosen) for name in self.column_names()}
+        return dataclasses.replace(self, **taken)  # type: ignore[type-var]
+
+
+def _rows(rows: Any, count: int) -> Any:
+    if isinstance(rows, slice):
+        return rows
+    positions = np.asarray(rows)
+    if positions.size == 0 and positions.ndim == 1:
+        positions = positions.astype(np.intp) if positions.dtype.kind != "b" else positions
+    if positions.ndim != 1 or positions.dtype.kind not in "iub":
+        raise TypeError(f"rows are chosen by a slice, positions or bools, got {rows!r}")
+    if positions.dtype.kind == "b":
+        if len(positions) != count:
+            raise IndexError(f"expected {count:,} bools, one per row, got {len(positions):,}")
+        return np.flatnonzero(positions)
+    if positions.size and not (-count <= positions.min() and positions.max() < count):
+        wrong = positions[(positions < -count) | (positions >= count)][0]
+        raise IndexError(f"row {wrong} is out of range: there are {count:,}")
+    return positions.astype(np.intp)
+
+
+def take_rows(column: Any, rows: Any) -> Any:
+    """The chosen rows of a column, see :class:`Columns`; ``rows`` is a slice or positions."""
+    if column is None:
+        return None
+    if isinstance(column, np.ndarray):
+        return column[rows].copy() if isinstance(rows, slice) else column[rows]
+    if isinstance(column, Mapping):
+        return {name: take_rows(one, rows) for name, one in column.items()}
+    if hasattr(column, "take"):
+        return column.take(rows)
+    if isinstance(column, list | tuple):
+        chosen = column[rows] if isinstance(rows, slice) else [column[row] for row in rows.tolist()]
+        return type(column)(chosen)
+    return column[rows]
+
+
+def concat_columns(columns: Sequence[Any], name: str) -> Any:
+    """One column of all rows, in order; all must be of one kind.
+
+    Raises:
+        ValueError: If a column is there in some tables and not in others.
+    """
+    if all(column is None for column in columns):
+        return None
+    if any(column is None for column in columns):
+        raise ValueError(f"some of the parts have {name}, others have none")
+    first = columns[0]
+    if isinstance(first, np.ndarray):
+        return np.concatenate(columns)
+    if isinstance(first, Mapping):
+        names = list(dict.fromkeys(key for column in columns for key in column))
+        return {key: concat_columns([column.get(key) for column in columns], f"{name}[{key!r}]") for key in names}
+    if hasattr(first, "concat"):
+        return type(first).concat(columns)
+    return type(first)(row for column in columns for row in column)

@@ -1,0 +1,100 @@
+"""``--json [FILE]``: an option that goes without a value, or takes the file to write.
+
+A command takes it in three places::
+
+    def val(..., json: Annotated[JsonOutput | None, json_option("Print one JSON object.")] = None): ...
+    app.command("val", cls=JsonCommand)(val)
+    json.check(inputs)  # before the work; json.write(text, talk) after it
+
+Typer has no option whose value may be missing, so `JsonCommand` completes ``--json`` before the words are parsed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand
+
+from ioukit.cli._output import check_output, print_result, printable, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ioukit.cli._talk import Talk
+
+__all__ = ["JsonCommand", "JsonOutput", "json_option"]
+
+_OPTION = "--json"
+_STDOUT = "-"
+
+
+@dataclass(frozen=True)
+class JsonOutput:
+    """Where ``--json`` writes: a file, or standard output if ``path`` is ``None``."""
+
+    path: Path | None
+
+    @classmethod
+    def parse(cls, text: str) -> JsonOutput:
+        """The meaning of the option's value."""
+        if not text:
+            raise typer.BadParameter("expected a file, or - for standard output", param_hint=_OPTION)
+        return cls(None if text == _STDOUT else Path(text))
+
+    def check(self, inputs: Iterable[Path]) -> None:
+        """Raises `ValueError` if the file is one of the inputs or cannot be written: before the work."""
+        if self.path is not None:
+            check_output(self.path, inputs)
+
+    def write(self, text: str, talk: Talk) -> None:
+        """Writes a JSON text and a line break; a file appears whole or not at all."""
+        if self.path is None:
+            print_result(text)
+        else:
+            write_whole(self.path, f"{text}\n")
+            talk.say(f"wrote {printable(str(self.path))}")
+
+
+def json_option(help: str) -> Any:
+    """The option of a command with ``cls=JsonCommand``; the type of its parameter is ``JsonOutput | None``."""
+    return typer.Option(_OPTION, metavar="[FILE]", parser=JsonOutput.parse, help=help)
+
+
+class JsonCommand(TyperCommand):
+    """A command whose ``--json`` may go without a value.
+
+    - ``--json=FILE`` writes the file, ``--json=-`` and ``--json`` alone write to standard output.
+    - ``--json FILE`` writes the file if all required arguments stand before it. Elsewhere the next word is an
+      argument, so that ``ioukit eval --json gt.json dt.json`` never writes over ``gt.json``.
+    """
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        words: list[str] = []
+        left = list(args)
+        while left:
+            word = left.pop(0)
+            if word == "--":
+                words += [word, *left]
+                break
+            if word == _OPTION:
+                takes_next = left and _is_value(left[0]) and self._has_arguments(ctx, words)
+                word = f"{_OPTION}={left.pop(0) if takes_next else _STDOUT}"
+            words.append(word)
+        return super().parse_args(ctx, words)
+
+    def _has_arguments(self, ctx: typer.Context, words: list[str]) -> bool:
+        """Whether the words give every required argument a value."""
+        resilient, ctx.resilient_parsing = ctx.resilient_parsing, True  # the words may lack anything
+        try:
+            values, _, _ = self.make_parser(ctx).parse_args(list(words))
+        finally:
+            ctx.resilient_parsing = resilient
+        arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
+        return all(values.get(param.name or "") is not None for param in arguments if param.required)
+
+
+def _is_value(word: str) -> bool:
+    return word == _STDOUT or not word.startswith("-")

@@ -1,0 +1,67 @@
+"""What `ioukit train` shows while it trains: a bar on a terminal, lines everywhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ioukit.cli._talk import Talk
+    from ioukit.torch.detector.log import Epoch
+
+__all__ = ["progress"]
+
+_PATIENCE = 60.0  # seconds without a line after which a log file gets one
+
+
+class _Progress:
+    """A line per epoch, with the losses and AP. Within an epoch a bar on a terminal, else a line every minute."""
+
+    def __init__(self, talk: Talk, epochs: int, bar: Any) -> None:
+        self.talk, self.epochs, self.bar, self.task, self.shown = talk, epochs, bar, None, 0
+        self.spoke = time.monotonic()
+
+    def step(self, epoch: int, step: int, steps: int, losses: dict[str, float]) -> None:
+        """Shows a step; the arguments are those of `on_step` of `ioukit.torch.detector.train.train`."""
+        text = f"epoch {epoch}/{self.epochs}  loss {losses['total']:.3f}"
+        if self.bar is None:
+            if time.monotonic() - self.spoke >= _PATIENCE:
+                self._say(f"{text}  step {step}/{steps}")
+        elif self.task is None:
+            self.task = self.bar.add_task(text, total=steps, completed=step)
+        elif epoch != self.shown:
+            self.bar.reset(self.task, description=text, total=steps, completed=step)
+        else:
+            self.bar.update(self.task, description=text, completed=step)
+        self.shown = epoch
+
+    def epoch(self, epoch: Epoch) -> None:
+        """Shows an epoch that has ended."""
+        losses = "  ".join(f"{name} {value:.3f}" for name, value in epoch.losses.items())
+        judged = "  ".join(f"{name} {epoch.summary[name]:.3f}" for name in ("AP", "AP50", "AP75") if epoch.summary)
+        line = f"epoch {epoch.epoch}/{self.epochs}  {losses}  {judged}  {epoch.seconds:.0f} s"
+        if self.bar is None:
+            self._say(line)
+        else:  # printed by the bar's own console, above the bar; another line would tear the bar
+            self.bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def _say(self, line: str) -> None:
+        self.talk.say(line)
+        self.spoke = time.monotonic()
+
+
+@contextlib.contextmanager
+def progress(talk: Talk, epochs: int) -> Iterator[_Progress]:
+    """Shows the steps and epochs of a training that it is told of."""
+    if not talk.on_terminal:
+        yield _Progress(talk, epochs, None)
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield _Progress(talk, epochs, bar)

@@ -1,0 +1,130 @@
+"""Which records does `ioukit nms` write: those that survive, as they are in the file, or new ones that are fused."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+import ioukit
+from ioukit import _core
+from ioukit.cli._records import record_texts, with_score
+from ioukit.postprocess._groups import best_of_images, groups
+from ioukit.postprocess._options import SymmetricMetric
+from ioukit.postprocess.fusion import Confidence
+from ioukit.postprocess.soft import SoftMethod
+
+__all__ = ["Suppressing", "fused_records", "surviving_records", "surviving_rows"]
+
+_SOFT_THRESHOLD = 0.001  # the default of soft_nms
+
+
+class Suppressing(NamedTuple):
+    """How boxes are removed, or their scores lowered."""
+
+    iou_threshold: float | None
+    """None for the default of the method."""
+    metric: SymmetricMetric
+    soft: SoftMethod | None
+    """How scores are lowered; None removes boxes."""
+    sigma: float
+    score_threshold: float | None
+    """None for the default of the method."""
+    max_dets: int | None
+    """The largest number of boxes per image."""
+
+
+def surviving_rows(
+    detections: ioukit.Detections, how: Suppressing, *, class_agnostic: bool, threads: int | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64] | None]:
+    """The rows that survive, in the order of the file, and their scores if these were lowered."""
+    boxes, image_ids = detections.boxes, detections.image_ids
+    labels = None if class_agnostic else detections.category_ids
+    if how.soft is None:
+        keep = ioukit.nms(
+            boxes,
+            detections.scores,
+            0.5 if how.iou_threshold is None else how.iou_threshold,
+            labels=labels,
+            batch=image_ids,
+            metric=how.metric,
+            score_threshold=how.score_threshold,
+            max_keep=how.max_dets,
+            format="xywh",
+            threads=threads,
+        )
+        return np.sort(keep), None
+    keep, scores = ioukit.soft_nms(
+        boxes,
+        detections.scores,
+        0.3 if how.iou_threshold is None else how.iou_threshold,
+        method=how.soft,
+        sigma=how.sigma,
+        score_threshold=_SOFT_THRESHOLD if how.score_threshold is None else how.score_threshold,
+        labels=groups(labels, image_ids),
+        metric=how.metric,
+        format="xywh",
+        threads=threads,
+    )
+    best = best_of_images(image_ids[keep], scores, len(keep) if how.max_dets is None else how.max_dets)
+    best = best[np.argsort(keep[best])]
+    return keep[best], scores[best]
+
+
+def surviving_records(path: Path, rows: npt.NDArray[np.int64], scores: npt.NDArray[np.float64] | None) -> list[str]:
+    """The text of the records at these rows, ascending, as it is in the file except for lowered scores."""
+    text = _core.read_text(str(path)).decode("utf-8", "surrogatepass")
+    wanted = iter(rows.tolist())
+    row = next(wanted, None)
+    lines: list[str] = []
+    for number, record in enumerate(record_texts(text)):
+        if number == row:
+            lines.append(record if scores is None else with_score(record, float(scores[len(lines)])))
+            row = next(wanted, None)
+    return lines
+
+
+def fused_records(
+    sets: list[ioukit.Detections],
+    *,
+    iou_threshold: float,
+    score_threshold: float,
+    weights: list[float] | None,
+    confidence: Confidence,
+    max_dets: int | None,
+    threads: int | None,
+) -> list[str]:
+    """New records: by image, in the order of the files, and then by descending score."""
+    image_ids = np.concatenate([detections.image_ids for detections in sets])
+    category_ids = np.concatenate([detections.category_ids for detections in sets])
+    codes = groups(category_ids, image_ids)
+    assert codes is not None
+    ends = np.cumsum([len(detections) for detections in sets])[:-1]
+    fused = ioukit.weighted_boxes_fusion(
+        [detections.boxes for detections in sets],
+        [detections.scores for detections in sets],
+        np.split(codes, ends),
+        weights=weights,
+        iou_threshold=iou_threshold,
+        skip_box_threshold=score_threshold,
+        confidence=confidence,
+        format="xywh",
+        threads=threads,
+    )
+    known, first = np.unique(codes, return_index=True)
+    source = first[np.searchsorted(known, fused.labels)]
+    _, appears, image = np.unique(image_ids, return_index=True, return_inverse=True)
+    place = appears[image][source]
+    best = best_of_images(place, fused.scores, len(place) if max_dets is None else max_dets)
+    return [
+        json.dumps(
+            {
+                "image_id": int(image_ids[source[row]]),
+                "category_id": int(category_ids[source[row]]),
+                "bbox": fused.boxes[row].tolist(),
+                "score": float(fused.scores[row]),
+            }
+        )
+        for row in best
+    ]

@@ -1,0 +1,21 @@
+"""How do I read it? Ground truth and detections as columns, from files, Python records or arrays."""
+
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.images import Categories, Images
+from ioukit.datasets.formats.coco import read_coco
+from ioukit.datasets.formats.registry import FORMATS, Format, find_format, read, read_detections, register_format
+
+__all__ = [
+    "FORMATS",
+    "Categories",
+    "Detections",
+    "Format",
+    "GroundTruth",
+    "Images",
+    "find_format",
+    "read",
+    "read_coco",
+    "read_detections",
+    "register_format",
+]

@@ -1,0 +1,1 @@
+"""The one form in which data sets are held: ground truth and detections as columns."""

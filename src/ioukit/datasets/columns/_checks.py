@@ -1,0 +1,165 @@
+"""What every column of a data set is checked for, whoever brings it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit.errors import DatasetError
+from ioukit.regions import Boxes, BoxesLike
+
+__all__ = [
+    "OnInvalid",
+    "bools",
+    "check_boxes",
+    "check_on_invalid",
+    "check_values",
+    "existing_file",
+    "floats",
+    "image_labels",
+    "integers",
+    "named_columns",
+    "pixel_boxes",
+]
+
+OnInvalid = Literal["error", "drop", "pycocotools"]
+"""What to do with a record that the format does not allow: refuse the data set; leave the record out and count it; do
+what pycocotools does where it gives a number, and refuse where it raises."""
+
+AnyArray = npt.NDArray[Any]
+
+
+def check_on_invalid(on_invalid: str) -> None:
+    """Refuse a policy that does not exist."""
+    if on_invalid not in get_args(OnInvalid):
+        raise ValueError(f"unknown on_invalid {on_invalid!r}; choose from {', '.join(get_args(OnInvalid))}")
+
+
+def existing_file(path: str | os.PathLike[str]) -> str:
+    """The path, if it is not that of a folder; a missing file is left to the reader, whose error names it."""
+    path = os.fspath(path)
+    if os.path.isdir(path):
+        raise DatasetError(f"{path}: expected a file, found a folder")
+    return path
+
+
+def integers(values: npt.ArrayLike, *, name: str, length: int | None = None) -> npt.NDArray[np.int64]:
+    """A new column of ids: (N,) integers, or floats that are integers."""
+    array = np.asarray(values)
+    _check_shape(array, name, length)
+    if array.size == 0:
+        return np.zeros(0, np.int64)
+    if array.dtype.kind == "f" and not (array == np.trunc(array)).all():
+        row = int(np.flatnonzero(array != np.trunc(array))[0])
+        raise ValueError(f"{name} must be integers, got {array[row]} in row {row}")
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be integers, got dtype {array.dtype}")
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} must fit 64 signed bits, got {array.max()}")
+    return array.astype(np.int64)
+
+
+def floats(values: npt.ArrayLike, *, name: str, length: int) -> npt.NDArray[np.float64]:
+    """A new column of numbers: (N,)."""
+    array: npt.NDArray[np.float64] = np.array(values, np.float64)
+    _check_shape(array, name, length)
+    return array
+
+
+def bools(values: npt.ArrayLike, *, name: str, length: int) -> npt.NDArray[np.bool_]:
+    """A new column of flags: (N,) bools, or numbers that stand for them."""
+    array: npt.NDArray[np.bool_] = np.array(values, np.bool_)
+    _check_shape(array, name, length)
+    return array
+
+
+def _check_shape(array: AnyArray, name: str, length: int | None) -> None:
+    if array.ndim != 1 or (length is not None and len(array) != length):
+        wanted = "(N,)" if length is None else f"({length},)"
+        raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
+
+
+def image_labels(values: npt.ArrayLike, *, name: str) -> npt.NDArray[np.int64] | npt.NDArray[np.str_]:
+    """A new column of image ids: (N,) integers or strings."""
+    array = np.asarray(values)
+    if array.dtype.kind == "O" and array.size and all(isinstance(value, str) for value in array.flat):
+        array = array.astype(np.str_)
+    if array.dtype.kind != "U":
+        return integers(values, name=name)
+    _check_shape(array, name, None)
+    return np.array(array)
+
+
+def named_columns(
+    columns: Mapping[str, npt.ArrayLike] | None, *, name: str, length: int
+) -> dict[str, npt.NDArray[Any]]:
+    """New arrays of N rows by name, of any dtype."""
+    made = {}
+    for key, values in (columns or {}).items():
+        array = np.array(values)
+        if array.ndim == 0 or len(array) != length:
+            raise ValueError(f"{name}[{key!r}] must have {length:,} rows, got shape {array.shape}")
+        if array.dtype.kind == "O":
+            array = np.array([str(value) for value in array])
+        made[str(key)] = array
+    return made
+
+
+def pixel_boxes(boxes: BoxesLike, count: int) -> npt.NDArray[np.float64]:
+    """(N, 4) ``[x, y, width, height]`` in a float64 array of their own."""
+    if isinstance(boxes, Boxes):
+        if boxes.normalized:
+            raise ValueError("boxes are normalized, expected pixels: denormalize(width, height) them first")
+        boxes = boxes.convert("xywh").numpy()
+    array = np.array(boxes, np.float64, order="C")
+    if array.size == 0:
+        array = array.reshape(0, 4)
+    if array.shape != (count, 4):
+        raise ValueError(f"boxes must have shape ({count}, 4), got {array.shape}")
+    return array
+
+
+def check_boxes(boxes: npt.NDArray[np.float64], source: str, array: str, on_invalid: OnInvalid) -> AnyArray | None:
+    """The rows that are boxes, ``None`` for all; the first other one is an error, unless they are dropped.
+
+    pycocotools computes with whatever it is given; what is not finite is refused all the same, since no number comes
+    out of it that means anything.
+    """
+    if on_invalid == "pycocotools":
+        return check_values(boxes, "bbox", source, array, on_invalid)
+    good = None
+    start = 0
+    while (problem := _core.box_problem(boxes[start:])) is not None:
+        row, expected, found = problem
+        if on_invalid == "error":
+            raise DatasetError(f"{source}: {array}[{start + row}].bbox: expected {expected}, found {found}")
+        good = np.ones(len(boxes), np.bool_) if good is None else good
+        good[start + row] = False
+        start += row + 1
+    return good
+
+
+def check_values(
+    values: npt.NDArray[np.float64],
+    field: str,
+    source: str,
+    array: str,
+    on_invalid: OnInvalid,
+    *,
+    lowest: float | None = None,
+) -> AnyArray | None:
+    """The rows that are finite (and not below ``lowest``), ``None`` for all; otherwise as :func:`check_boxes`."""
+    fine = np.isfinite(values) if lowest is None else np.isfinite(values) & (values >= lowest)
+    good: AnyArray = np.all(fine, axis=tuple(range(1, values.ndim)))
+    if good.all():
+        return None
+    if on_invalid != "drop":
+        row = int(np.flatnonzero(~good)[0])
+        expected = "a finite number" if lowest is None else f"a finite number of at least {lowest:g}"
+        raise DatasetError(f"{source}: {array}[{row}].{field}: expected {expected}, found {values[row].tolist()}")
+    return good

@@ -1,0 +1,180 @@
+"""COCO's files, and what ``json.load`` makes of them, as columns that are not yet settled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit._checks import check_threads
+from ioukit.datasets.columns._checks import AnyArray, OnInvalid, existing_file, integers
+from ioukit.datasets.columns._records import BOX_OR_MASK, FLAG, FOUR, INTEGER, NUMBER, columns
+from ioukit.datasets.columns.images import Categories, Images
+from ioukit.datasets.columns.lazy import Names, Segmentations
+from ioukit.errors import DatasetError
+
+__all__ = ["Raw", "detection_columns", "ground_truth_columns"]
+
+
+class Raw(NamedTuple):
+    """Columns of a source, by the names of the fields that they become."""
+
+    source: str
+    columns: dict[str, Any]
+    dropped: int
+    """Records left out because they were invalid."""
+    unchecked: bool
+    """Whether values of boxes, areas and scores have not been looked at."""
+    without_box: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+    """Rows of detections that have a mask and no box."""
+
+
+def ground_truth_columns(
+    source: str | os.PathLike[str] | Mapping[str, Any], on_invalid: OnInvalid, threads: int | None
+) -> Raw:
+    """The columns of an annotation file, or of the mapping in one."""
+    if isinstance(source, Mapping):
+        return _ground_truth_records(source, on_invalid)
+    if not isinstance(source, str | os.PathLike):
+        kind = "list" if isinstance(source, list | tuple | np.ndarray) else type(source).__name__
+        hint = "; are the two swapped?" if kind == "list" else ""
+        raise TypeError(
+            f"expected the path of a COCO file, or a mapping with images, categories and annotations, got {kind}{hint}"
+        )
+    path = existing_file(source)
+    raw = _core.read_coco_ground_truth(path, on_invalid, check_threads(threads))
+    images, categories, annotations = raw["images"], raw["categories"], raw["annotations"]
+    rows = {
+        "images": Images(images["ids"], images["sizes"], Names(*images["names"])),
+        "categories": Categories(categories["ids"], Names(*categories["names"])[:]),
+        **{name: annotations[name] for name in ("ids", "image_ids", "category_ids", "boxes", "areas")},
+        "flags": {"crowd": annotations["crowd"]},
+        "regions": {"segmentations": Segmentations(path, annotations["segmentations"])},
+    }
+    return Raw(path, rows, raw["dropped"], unchecked=False)
+
+
+def detection_columns(
+    source: str | os.PathLike[str] | Sequence[Mapping[str, Any]] | npt.NDArray[Any],
+    on_invalid: OnInvalid,
+    threads: int | None,
+) -> Raw:
+    """The columns of a results file, of the list in one, or of an (N, 7) array."""
+    if isinstance(source, str | os.PathLike):
+        path = existing_file(source)
+        raw = _core.read_coco_detections(path, on_invalid, check_threads(threads))
+        spans, dropped, without_box = (raw.pop(name) for name in ("segmentations", "dropped", "without_box"))
+        raw["regions"] = {"segmentations": Segmentations(path, spans)} if len(spans) else {}
+        return Raw(path, raw, dropped, unchecked=False, without_box=without_box)
+    if isinstance(source, np.ndarray):
+        return _detection_array(source)
+    if isinstance(source, Mapping):
+        raise DatasetError(
+            "detections: expected a list of detections, found a mapping (a ground truth? are the two swapped?)"
+        )
+    if not isinstance(source, list | tuple):
+        raise TypeError(
+            "expected the path of a COCO results file, a list of mappings or an (N, 7) array, got "
+            f"{type(source).__name__}"
+        )
+    return _detection_records(source, on_invalid)
+
+
+def _detection_array(array: npt.NDArray[Any]) -> Raw:
+    if array.ndim != 2 or array.shape[1] != 7:
+        raise ValueError(
+            f"an array of detections must have shape (N, 7) [image id, x, y, width, height, score, category id], "
+            f"got {array.shape}"
+        )
+    # pycocotools truncates ids here; an id that is no integer is refused instead.
+    rows = {
+        "image_ids": integers(array[:, 0], name="image ids (column 0)"),
+        "category_ids": integers(array[:, 6], name="category ids (column 6)"),
+        "boxes": np.array(array[:, 1:5], np.float64, order="C"),
+        "scores": np.array(array[:, 5], np.float64),
+    }
+    return Raw("detections", rows, 0, unchecked=True)
+
+
+def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvalid) -> Raw:
+    # As pycocotools has it, the first record decides whether the file holds boxes, or masks alone.
+    first = source[0] if len(source) else {}
+    masks_alone = isinstance(first, Mapping) and not _has_box(first) and first.get("segmentation") is not None
+    fields = {"image_id": INTEGER, "category_id": INTEGER, "score": NUMBER}
+    fields["bbox"] = BOX_OR_MASK if masks_alone else FOUR
+    raw, kept = columns(source, fields, source="detections", array="detections", on_invalid=on_invalid)
+    records = source if kept is None else [source[row] for row in kept]
+    rows: dict[str, Any] = {
+        "image_ids": raw["image_id"].astype(np.int64),
+        "category_ids": raw["category_id"].astype(np.int64),
+        "boxes": np.ascontiguousarray(raw["bbox"], np.float64),
+        "scores": np.ascontiguousarray(raw["score"], np.float64),
+        "regions": _segmentations(records),
+    }
+    lacking = [row for row, record in enumerate(records) if masks_alone and not _has_box(record)]
+    return Raw("detections", rows, len(source) - len(records), unchecked=True, without_box=np.array(lacking, np.int64))
+
+
+def _has_box(record: Mapping[str, Any]) -> bool:
+    box = record.get("bbox")
+    return box is not None and (not hasattr(box, "__len__") or len(box) > 0)
+
+
+def _segmentations(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    values = [record.get("segmentation") for record in records]
+    return {"segmentations": values} if any(value is not None for value in values) else {}
+
+
+def _ground_truth_records(source: Mapping[str, Any], on_invalid: OnInvalid) -> Raw:
+    name = "ground truth"
+    for key in ("images", "categories", "annotations"):
+        if key not in source or isinstance(source[key], str | Mapping) or not hasattr(source[key], "__len__"):
+            found = f"{type(source[key]).__name__}" if key in source else "no such key"
+            raise DatasetError(f"{name}: {key}: expected an array, found {found}")
+    images, dropped_images = _image_records(source["images"], name, on_invalid)
+    categories, dropped_categories = _category_records(source["categories"], name, on_invalid)
+    records = source["annotations"]
+    fields = {"id": INTEGER, "image_id": INTEGER, "category_id": INTEGER, "bbox": FOUR, "area": NUMBER, "iscrowd": FLAG}
+    raw, kept = columns(records, fields, source=name, array="annotations", on_invalid=on_invalid)
+    dropped = len(records) - len(raw["id"])
+    records = records if kept is None else [records[row] for row in kept]
+    rows = {
+        "images": images,
+        "categories": categories,
+        "ids": raw["id"].astype(np.int64),
+        "image_ids": raw["image_id"].astype(np.int64),
+        "category_ids": raw["category_id"].astype(np.int64),
+        "boxes": np.ascontiguousarray(raw["bbox"], np.float64),
+        "areas": np.ascontiguousarray(raw["area"], np.float64),
+        "flags": {"crowd": raw["iscrowd"].astype(np.bool_)},
+        "regions": _segmentations(records),
+    }
+    return Raw(name, rows, dropped + dropped_images + dropped_categories, unchecked=True)
+
+
+def _image_records(records: Any, name: str, on_invalid: OnInvalid) -> tuple[Images, int]:
+    raw, kept = columns(records, {"id": INTEGER}, source=name, array="images", on_invalid=on_invalid)
+    dropped = len(records) - len(raw["id"])
+    records = records if kept is None else [records[row] for row in kept]
+    sizes = [[_number(record.get("width")), _number(record.get("height"))] for record in records]
+    files = [record.get("file_name") for record in records]
+    names = Names.of([file if isinstance(file, str) else "" for file in files])
+    return Images(raw["id"].astype(np.int64), np.array(sizes, np.float64).reshape(-1, 2), names), dropped
+
+
+def _category_records(records: Any, name: str, on_invalid: OnInvalid) -> tuple[Categories, int]:
+    raw, kept = columns(records, {"id": INTEGER}, source=name, array="categories", on_invalid=on_invalid)
+    dropped = len(records) - len(raw["id"])
+    records = records if kept is None else [records[row] for row in kept]
+    labels = [record.get("name") for record in records]
+    ids: AnyArray = raw["id"].astype(np.int64)
+    names = [label if isinstance(label, str) else str(number) for label, number in zip(labels, ids, strict=True)]
+    return Categories(ids, tuple(names)), dropped
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float | np.number) else np.nan

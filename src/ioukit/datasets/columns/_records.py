@@ -1,0 +1,167 @@
+"""Columns out of Python records: lists of dictionaries as COCO's files hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from ioukit.datasets.columns._checks import AnyArray, OnInvalid
+from ioukit.errors import DatasetError
+
+__all__ = ["BOX_OR_MASK", "FLAG", "FOUR", "INTEGER", "NUMBER", "Field", "columns"]
+
+
+class Field:
+    """A kind of member: how many of them become a column, and what is wrong with a single one."""
+
+    def __init__(
+        self,
+        expected: str,
+        good: Callable[[Any], bool],
+        kinds: str,
+        *,
+        shape: tuple[int, ...] = (),
+        all_good: Callable[[AnyArray], bool] = lambda array: True,  # noqa: ARG005 - a test that asks nothing
+    ) -> None:
+        """Take what is expected and a test of one value; the dtypes, shape and test of a good column."""
+        self.expected = expected
+        self.good = good
+        self.kinds = kinds
+        self.shape = shape
+        self.all_good = all_good
+
+    def value_in(self, record: Mapping[str, Any], name: str) -> Any:
+        """The member of a record.
+
+        Raises:
+            KeyError: If the record has none.
+        """
+        return record[name]
+
+    def column(self, values: list[Any]) -> AnyArray | None:
+        """The column, or ``None`` if some value does not belong there."""
+        if not values:
+            return np.zeros((0, *self.shape), np.float64)
+        try:
+            array = np.asarray(values)
+        except (ValueError, TypeError, OverflowError):
+            return None
+        fits = array.dtype.kind in self.kinds and array.shape[1:] == self.shape and self.all_good(array)
+        # NumPy makes a number of a bool that stands among numbers.
+        numbers = chain.from_iterable(values) if self.shape else values
+        return array if fits and ("b" in self.kinds or bool not in set(map(type, numbers))) else None
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real | np.number) and not isinstance(value, bool | np.bool_)
+
+
+def _is_integer(value: Any) -> bool:
+    # numpy has no integer for more; a float that is one is taken, since some tools write ids so.
+    if isinstance(value, Integral | np.integer) and not isinstance(value, bool | np.bool_):
+        return -(2**63) <= int(value) < 2**63
+    return _is_real(value) and float(value).is_integer() and abs(float(value)) < 2**53
+
+
+def _is_four(value: Any) -> bool:
+    return (
+        not isinstance(value, str | Mapping)
+        and hasattr(value, "__len__")
+        and len(value) == 4
+        and all(map(_is_real, value))
+    )
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_) or (_is_real(value) and value in (0, 1))
+
+
+INTEGER = Field("an integer", _is_integer, "iu", all_good=lambda array: array.dtype != np.uint64)
+NUMBER = Field("a number", _is_real, "iuf")
+FOUR = Field("4 numbers [x, y, width, height]", _is_four, "iuf", shape=(4,))
+FLAG = Field("0 or 1", _is_flag, "iufb", all_good=lambda array: bool(np.isin(array, (0, 1)).all()))
+
+
+_NO_BOX = (float("nan"),) * 4
+
+
+class _BoxOrMask(Field):
+    """A box where a record has one; four NaN for a record with a mask alone, whose box is that of the mask."""
+
+    def value_in(self, record: Mapping[str, Any], name: str) -> Any:
+        box = record.get(name)
+        has_box = box is not None and (not hasattr(box, "__len__") or len(box) > 0)
+        if not has_box and record.get("segmentation") is not None:
+            return _NO_BOX
+        return record[name]
+
+
+BOX_OR_MASK = _BoxOrMask("4 numbers [x, y, width, height]", _is_four, "iuf", shape=(4,))
+
+
+def columns(
+    records: Sequence[Mapping[str, Any]],
+    fields: Mapping[str, Field],
+    *,
+    source: str,
+    array: str,
+    on_invalid: OnInvalid,
+) -> tuple[dict[str, AnyArray], AnyArray | None]:
+    """One column a field, and the positions of the records they came from (``None`` for all).
+
+    Raises:
+        DatasetError: If a record lacks a field or has something else in its place, and records are not dropped.
+    """
+    try:
+        found = {
+            name: field.column([field.value_in(record, name) for record in records]) for name, field in fields.items()
+        }
+    except (KeyError, TypeError, IndexError, AttributeError):
+        found = dict.fromkeys(fields)
+    if all(column is not None for column in found.values()):
+        return {name: column for name, column in found.items() if column is not None}, None
+    # Something is wrong, or unusual: look at the records one by one.
+    rows = []
+    for row, record in enumerate(records):
+        problem = _problem(record, fields)
+        if problem is None:
+            rows.append(row)
+        elif on_invalid != "drop":
+            field, expected, came = problem
+            raise DatasetError(f"{source}: {array}[{row}]{field}: expected {expected}, found {came}")
+    exact = {
+        name: np.array([_plain(field.value_in(records[row], name)) for row in rows], np.float64).reshape(
+            -1, *field.shape
+        )
+        if field is not INTEGER
+        else np.array([int(field.value_in(records[row], name)) for row in rows], np.int64)
+        for name, field in fields.items()
+    }
+    return exact, np.array(rows, np.intp)
+
+
+def _plain(value: Any) -> Any:
+    return [float(number) for number in value] if hasattr(value, "__len__") else float(value)
+
+
+def _problem(record: Any, fields: Mapping[str, Field]) -> tuple[str, str, str] | None:
+    """What the first bad member is, what is expected there and what came."""
+    if not isinstance(record, Mapping):
+        return "", "an object", _show(record)
+    for name, field in fields.items():
+        try:
+            value = field.value_in(record, name)
+        except KeyError:
+            return f".{name}", field.expected, "no such key"
+        if not field.good(value):
+            return f".{name}", field.expected, _show(value)
+    return None
+
+
+def _show(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

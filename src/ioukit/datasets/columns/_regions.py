@@ -1,0 +1,59 @@
+"""The regions of a data set beside its boxes: one column per kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.errors import DatasetError
+from ioukit.regions.boxes import Boxes
+from ioukit.regions.regions import Regions
+
+__all__ = ["KEYPOINTS", "SEGMENTATIONS", "bounding_boxes", "region_columns"]
+
+SEGMENTATIONS = "segmentations"
+"""The column of masks as a file spells them: polygons or RLE."""
+KEYPOINTS = "keypoints"
+"""The column of keypoints: (N, P, 3) of x, y and visibility or score."""
+
+
+def region_columns(
+    regions: Regions | Sequence[Regions] | None,
+    segmentations: Sequence[Any] | None,
+    keypoints: npt.ArrayLike | None,
+    length: int,
+) -> dict[str, Any]:
+    """Columns by kind, each checked for its length; a set of regions is named by its type, ``"Masks"`` for example."""
+    columns: dict[str, Any] = {}
+    given = [] if regions is None else [regions] if isinstance(regions, Regions) else list(regions)
+    for one in given:
+        if not isinstance(one, Regions):
+            raise TypeError(f"regions must be sets of regions such as Masks or RotatedBoxes, got {type(one).__name__}")
+        columns[type(one).__name__] = one
+    if segmentations is not None:
+        columns[SEGMENTATIONS] = list(segmentations)
+    if keypoints is not None:
+        points: npt.NDArray[np.float64] = np.array(keypoints, np.float64)
+        if points.ndim != 3 or points.shape[2] != 3:
+            raise ValueError(f"keypoints must have shape (N, P, 3), got {points.shape}")
+        columns[KEYPOINTS] = points
+    for name, column in columns.items():
+        if len(column) != length:
+            raise ValueError(f"{name} must have {length:,} rows, got {len(column):,}")
+    return columns
+
+
+def bounding_boxes(columns: Mapping[str, Any], source: str) -> npt.NDArray[np.float64]:
+    """(N, 4) ``[x, y, width, height]`` around the regions of the first column that is a set of regions.
+
+    Raises:
+        DatasetError: If there is none.
+    """
+    for column in columns.values():
+        if isinstance(column, Regions):
+            around: Boxes = column if isinstance(column, Boxes) else column.to_boxes()  # type: ignore[attr-defined]
+            return np.ascontiguousarray(around.convert("xywh").numpy(), np.float64)
+    raise DatasetError(f"{source}: expected boxes, or a set of regions to take them from")

@@ -1,0 +1,318 @@
+"""The objects that a detector reports, as columns."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit._columns import Columns, concat_columns, record
+from ioukit.datasets.columns import _coco
+from ioukit.datasets.columns._checks import (
+    OnInvalid,
+    check_boxes,
+    check_on_invalid,
+    check_values,
+    floats,
+    image_labels,
+    integers,
+    named_columns,
+    pixel_boxes,
+)
+from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.images import Images
+from ioukit.errors import DatasetError
+from ioukit.regions import BoxesLike, Regions
+
+__all__ = ["Detections"]
+
+_NAME = "detections"
+
+
+@record(frozen=True, eq=False, repr=False)
+class Detections(Columns):
+    """Detected objects as columns, one row per detection in the order of the source.
+
+    Build one with :meth:`from_coco`, :meth:`from_arrays` or :func:`ioukit.datasets.read_detections`: they check what
+    the columns hold. The arrays are read-only. ``detections[detections.scores > 0.5]`` chooses rows, by a slice, by
+    positions or by bools.
+    """
+
+    SHARED: ClassVar[frozenset[str]] = frozenset({"image_keys", "source", "dropped", "notes"})
+
+    image_ids: npt.NDArray[np.int64]
+    """(N,) the image of each; where images are called by strings, a position in :attr:`image_keys`."""
+    category_ids: npt.NDArray[np.int64]
+    """(N,) the category of each."""
+    boxes: npt.NDArray[np.float64]
+    """(N, 4) ``[x, y, width, height]`` in pixels, to the last bit as the source has them."""
+    scores: npt.NDArray[np.float64]
+    """(N,) confidences; only their order matters."""
+    areas: npt.NDArray[np.float64] | None = None
+    """(N,) areas in square pixels, where they are not those of the boxes; else ``None``."""
+    regions: Mapping[str, Any] = field(default_factory=dict)
+    """(N,) the regions of each by kind, see :attr:`GroundTruth.regions`."""
+    attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    """Further columns by name, each (N, ...)."""
+    image_keys: npt.NDArray[np.str_] | None = None
+    """(J,) what the data set calls its images, rising, where these are strings; else ``None``."""
+    source: str = _NAME
+    """Where the data came from, for messages."""
+    dropped: int = 0
+    """Records left out because they were invalid."""
+    notes: tuple[str, ...] = ()
+    """What a user should know about the data."""
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __getitem__(self, rows: slice | npt.NDArray[Any] | Sequence[int]) -> Detections:
+        return self.take(rows)
+
+    def __repr__(self) -> str:
+        return f"Detections({len(self):,})"
+
+    @property
+    def segmentations(self) -> Sequence[Any] | None:
+        """(N,) masks as the source has them (RLE), read when looked at; ``None`` if there are none."""
+        return self.regions.get(SEGMENTATIONS)
+
+    @classmethod
+    def from_coco(
+        cls,
+        source: str | os.PathLike[str] | Sequence[Mapping[str, Any]] | npt.NDArray[Any],
+        *,
+        on_invalid: OnInvalid = "error",
+        threads: int | None = None,
+    ) -> Detections:
+        """Read a COCO results file, or take what ``json.load`` made of one.
+
+        Args:
+            source: Path of a ``.json`` or ``.json.gz`` file; a list of mappings, each with ``image_id``,
+                ``category_id``, ``bbox`` as ``[x, y, width, height]`` and ``score`` (other keys are ignored); or an
+                (N, 7) array of image id, x, y, width, height, score and category id. If the first record has a
+                ``segmentation`` and no ``bbox``, boxes and areas are those of the masks, as in pycocotools.
+            on_invalid: As for :meth:`GroundTruth.from_coco`. A width or height of 0 is valid: it finds nothing.
+            threads: How many threads read a file; all cores if ``None``.
+
+        Raises:
+            DatasetError: If the data is invalid; names file, record and field, what was expected and what came.
+            OSError: If the file cannot be read.
+        """
+        check_on_invalid(on_invalid)
+        raw = _coco.detection_columns(source, on_invalid, threads)
+        dt = cls(**raw.columns, source=raw.source, dropped=raw.dropped)
+        if len(raw.without_box):
+            dt = _with_boxes_of_masks(dt, raw.without_box, threads)
+        return _settled(dt, on_invalid, check=raw.unchecked)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        image_ids: npt.ArrayLike,
+        category_ids: npt.ArrayLike,
+        scores: npt.ArrayLike,
+        boxes: BoxesLike | None = None,
+        areas: npt.ArrayLike | None = None,
+        regions: Regions | Sequence[Regions] | None = None,
+        segmentations: Sequence[Any] | None = None,
+        keypoints: npt.ArrayLike | None = None,
+        attributes: Mapping[str, npt.ArrayLike] | None = None,
+        source: str = _NAME,
+    ) -> Detections:
+        """Take columns.
+
+        Args:
+            image_ids: (N,) integers or strings.
+            category_ids: (N,) integers.
+            scores: (N,) numbers.
+            boxes: :class:`~ioukit.Boxes` in pixels, or (N, 4) ``[x, y, width, height]``; the boxes around ``regions``
+                if ``None``.
+            areas: (N,) square pixels; those of ``regions`` if there are regions and no boxes, else those of the boxes.
+            regions: A set of N regions, or several sets of different kinds, see :meth:`GroundTruth.from_arrays`.
+            segmentations: (N,) masks as COCO's files spell them: lists of polygons, RLE, or ``None``.
+            keypoints: (N, P, 3) x, y and score.
+            attributes: (N, ...) further columns by name.
+            source: Where the data came from, for messages.
+
+        Raises:
+            ValueError: If shapes do not fit; :class:`~ioukit.DatasetError` if values are invalid.
+        """
+        labels = image_labels(image_ids, name="image_ids")
+        count = len(labels)
+        columns = region_columns(regions, segmentations, keypoints, count)
+        sets = [column for column in columns.values() if isinstance(column, Regions)]
+        if areas is None and boxes is None and sets:
+            areas = sets[0].area
+        keys = None
+        if labels.dtype.kind == "U":
+            names, labels = np.unique(labels, return_inverse=True)
+            keys = names.astype(np.str_)
+        dt = cls(
+            image_ids=labels.astype(np.int64),
+            category_ids=integers(category_ids, name="category_ids", length=count),
+            boxes=bounding_boxes(columns, source) if boxes is None else pixel_boxes(boxes, count),
+            scores=floats(scores, name="scores", length=count),
+            areas=None if areas is None else floats(areas, name="areas", length=count),
+            regions=columns,
+            attributes=named_columns(attributes, name="attributes", length=count),
+            image_keys=keys,
+            source=source,
+        )
+        return _settled(dt, "error", check=True)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Detections]) -> Detections:
+        """The rows of several sets of detections, in order.
+
+        Raises:
+            ValueError: If there is none, or columns that some have are not in all.
+        """
+        parts = list(parts)
+        if not parts:
+            raise ValueError("concat needs at least one set of detections")
+        if len({part.image_keys is None for part in parts}) > 1:
+            raise ValueError("image ids of some parts are strings, those of others are integers")
+        rows = {
+            name: concat_columns([getattr(part, name) for part in parts], name)
+            for name in cls.column_names()
+            if name != "areas"
+        }
+        # Where a part has no areas of its own, those of its boxes.
+        if any(part.areas is not None for part in parts):
+            rows["areas"] = np.concatenate([part.areas_or_those_of_boxes() for part in parts])
+        keys = None
+        if parts[0].image_keys is not None:
+            labels = np.concatenate([part.image_labels() for part in parts])
+            keys, rows["image_ids"] = np.unique(labels, return_inverse=True)
+        sources = list(dict.fromkeys(part.source for part in parts))
+        return cls(
+            **rows,
+            image_keys=keys,
+            source=sources[0] if len(sources) == 1 else f"{sources[0]} and {len(sources) - 1:,} more",
+            dropped=sum(part.dropped for part in parts),
+            notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        )
+
+    def image_labels(self) -> npt.NDArray[Any]:
+        """(N,) the image of each as the data set calls it: an integer or a string."""
+        return self.image_ids if self.image_keys is None else self.image_keys[self.image_ids]
+
+    def areas_or_those_of_boxes(self) -> npt.NDArray[np.float64]:
+        """(N,) :attr:`areas`; width times height where these are not given."""
+        return self.boxes[:, 2] * self.boxes[:, 3] if self.areas is None else self.areas
+
+    def filter(
+        self,
+        *,
+        images: Sequence[int | str] | npt.NDArray[Any] | None = None,
+        categories: Sequence[int] | None = None,
+    ) -> Detections:
+        """The detections of some images and categories.
+
+        Args:
+            images: Ids of images; all if ``None``.
+            categories: Ids of categories; all if ``None``.
+        """
+        kept = np.ones(len(self), np.bool_)
+        if images is not None:
+            kept &= np.isin(self.image_labels(), np.asarray(images))
+        if categories is not None:
+            kept &= np.isin(self.category_ids, integers(categories, name="categories"))
+        return self.take(kept)
+
+    def image_ids_in(self, images: Images) -> npt.NDArray[np.int64]:
+        """(N,) the image of each by its id in a list of images, for detections that call their images by strings too.
+
+        Ids that are integers are not looked up.
+
+        Raises:
+            DatasetError: If the image of a detection, called by a string, is not listed.
+            TypeError: If one side calls images by strings and the other by integers.
+        """
+        if self.image_keys is None and (images.keys is None or not len(self)):
+            return self.image_ids
+        if (self.image_keys is None) != (images.keys is None):
+            ours, theirs = ("integers", "strings") if self.image_keys is None else ("strings", "integers")
+            raise TypeError(f"{self.source}: image ids are {ours}, those of the ground truth are {theirs}")
+        places = self._places(images)
+        row = np.flatnonzero(places < 0)
+        if len(row):
+            raise DatasetError(
+                f"{self.source}: detections[{row[0]}].image_id: expected the id of an image of the ground truth, "
+                f"found {str(self.image_labels()[row[0]])!r}"
+            )
+        return images.ids[places]
+
+    def _places(self, images: Images) -> npt.NDArray[np.intp]:
+        """(N,) positions in a list of images that are called by strings; -1 where an image is not there."""
+        assert self.image_keys is not None
+        assert images.keys is not None
+        if not len(images):
+            return np.full(len(self), -1)
+        places = np.minimum(np.searchsorted(images.keys, self.image_keys), len(images) - 1)
+        places[images.keys[places] != self.image_keys] = -1
+        return places[self.image_ids]
+
+    def known_to(self, ground_truth: GroundTruth, *, on_invalid: OnInvalid = "error") -> Detections:
+        """The detections of images and categories that the ground truth lists.
+
+        Args:
+            ground_truth: What they will be compared with.
+            on_invalid: ``"error"`` refuses others, ``"drop"`` leaves them out and counts them, ``"pycocotools"`` leaves
+                out those of an unknown category and refuses those of an unknown image.
+
+        Raises:
+            DatasetError: If a detection is refused; names it.
+        """
+        check_on_invalid(on_invalid)
+        dt = self
+        if on_invalid == "drop" and self.image_keys is not None and ground_truth.images.keys is not None:
+            dt = self.take(self._places(ground_truth.images) >= 0)
+        known = (ground_truth.images.ids, ground_truth.categories.ids)
+        rows = _core.known_detections(
+            self.source, (dt.image_ids_in(ground_truth.images), dt.category_ids), known, on_invalid
+        )
+        dt = dt if rows is None else dt.take(rows)
+        if len(dt) == len(self):
+            return self
+        dropped = self.dropped + len(self) - len(dt)
+        return _settled(dataclasses.replace(dt, dropped=dropped), on_invalid, check=False)
+
+
+def _with_boxes_of_masks(dt: Detections, rows: npt.NDArray[np.int64], threads: int | None) -> Detections:
+    """Detections of a file that holds masks: areas of all, and boxes of the rows that have none."""
+    from ioukit.datasets.columns.masks import boxes_of_masks  # noqa: PLC0415 - who reads boxes waits for no mask
+
+    assert dt.segmentations is not None
+    bounds, areas = boxes_of_masks(dt.segmentations, dt.source, threads)
+    boxes = np.array(dt.boxes)
+    boxes[rows] = bounds[rows]
+    return dataclasses.replace(dt, boxes=boxes, areas=areas)
+
+
+def _settled(dt: Detections, on_invalid: OnInvalid, *, check: bool) -> Detections:
+    """Check values, where the reader has not, and say what a user should know."""
+    total, source = len(dt), dt.source
+    if check:
+        dt = _kept(dt, check_boxes(dt.boxes, source, "detections", on_invalid))
+        dt = _kept(dt, check_values(dt.scores, "score", source, "detections", on_invalid))
+    dropped = dt.dropped + total - len(dt)
+    notes = []
+    if dropped:
+        notes.append(f"{source}: {dropped:,} invalid record{'s' if dropped > 1 else ''} left out")
+    if len(dt) == 0:
+        notes.append(f"{source}: no detections: AP and AR are 0 wherever there is something to find")
+    return dataclasses.replace(dt, dropped=dropped, notes=tuple(notes))
+
+
+def _kept(dt: Detections, rows: npt.NDArray[Any] | None) -> Detections:
+    return dt if rows is None else dt.take(rows)

@@ -1,0 +1,409 @@
+"""The objects that are there: images, categories and annotations as columns."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit._columns import Columns, concat_columns, record
+from ioukit.datasets.columns import _coco
+from ioukit.datasets.columns._checks import (
+    OnInvalid,
+    bools,
+    check_boxes,
+    check_on_invalid,
+    check_values,
+    floats,
+    image_labels,
+    integers,
+    named_columns,
+    pixel_boxes,
+)
+from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns
+from ioukit.datasets.columns.images import Categories, Images
+from ioukit.datasets.columns.lazy import Names
+from ioukit.errors import DatasetError
+from ioukit.regions import BoxesLike, Regions
+
+__all__ = ["GroundTruth"]
+
+_NAME = "ground truth"
+
+
+@record(frozen=True, eq=False, repr=False)
+class GroundTruth(Columns):
+    """Annotated objects as columns, one row per annotation in the order of the source.
+
+    Build one with :meth:`from_coco`, :meth:`from_arrays` or :func:`ioukit.datasets.read`: they check what the columns
+    hold. The arrays are read-only. ``ground_truth[rows]`` chooses rows by a slice, by positions or by bools.
+    """
+
+    SHARED: ClassVar[frozenset[str]] = frozenset({"images", "categories", "source", "dropped", "notes"})
+
+    images: Images
+    """Every image, those without an object too."""
+    categories: Categories
+    """Every category, those without an object too."""
+    ids: npt.NDArray[np.int64]
+    """(N,) annotation ids."""
+    image_ids: npt.NDArray[np.int64]
+    """(N,) the image of each, an id of :attr:`images`."""
+    category_ids: npt.NDArray[np.int64]
+    """(N,) the category of each."""
+    boxes: npt.NDArray[np.float64]
+    """(N, 4) ``[x, y, width, height]`` in pixels, to the last bit as the source has them."""
+    areas: npt.NDArray[np.float64]
+    """(N,) areas in square pixels; COCO's are those of the masks, and decide between small, medium and large."""
+    flags: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    """(N,) what is special about each, by name: ``crowd``, ``difficult``, ``group_of``, ``truncated`` and so on. A flag
+    that is not there is false for all; see :meth:`flag`."""
+    regions: Mapping[str, Any] = field(default_factory=dict)
+    """(N,) the regions of each by kind: ``segmentations`` as a file spells them, ``keypoints`` (N, P, 3), and sets of
+    regions by their type, such as ``Masks`` or ``RotatedBoxes``."""
+    attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    """Further columns by name, each (N, ...)."""
+    source: str = _NAME
+    """Where the data came from, for messages."""
+    dropped: int = 0
+    """Records left out because they were invalid."""
+    notes: tuple[str, ...] = ()
+    """What a user should know about the data."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, rows: slice | npt.NDArray[Any] | Sequence[int]) -> GroundTruth:
+        return self.take(rows)
+
+    def __repr__(self) -> str:
+        return (
+            f"GroundTruth({len(self):,} annotations, {len(self.images):,} images, {len(self.categories):,} categories)"
+        )
+
+    @property
+    def crowd(self) -> npt.NDArray[np.bool_]:
+        """(N,) whether the annotation marks a crowd: it may be found many times, and counts for nothing."""
+        return self.flag("crowd")
+
+    @property
+    def segmentations(self) -> Sequence[Any] | None:
+        """(N,) masks as the source has them (polygons or RLE), read when looked at; ``None`` if there are none."""
+        return self.regions.get(SEGMENTATIONS)
+
+    def flag(self, name: str) -> npt.NDArray[np.bool_]:
+        """(N,) whether each annotation has the flag; false for all if no annotation of the data set has it."""
+        column = self.flags.get(name)
+        return np.zeros(len(self), np.bool_) if column is None else column
+
+    @classmethod
+    def from_coco(
+        cls,
+        source: str | os.PathLike[str] | Mapping[str, Any],
+        *,
+        on_invalid: OnInvalid = "error",
+        threads: int | None = None,
+    ) -> GroundTruth:
+        """Read a COCO annotation file, or take what ``json.load`` made of one.
+
+        Args:
+            source: Path of a ``.json`` or ``.json.gz`` file, or a mapping with ``images``, ``categories`` and
+                ``annotations``. An annotation needs ``id``, ``image_id``, ``category_id``, ``bbox`` as
+                ``[x, y, width, height]``, ``area`` and ``iscrowd``; other keys are ignored.
+            on_invalid: ``"error"`` refuses a data set with an invalid record: a repeated id, an image or category that
+                is not listed, a missing key, a value of the wrong kind, a number that is not finite, a negative width,
+                height or area, a coordinate beyond 2**53. ``"drop"`` leaves such records out and counts them; of those
+                with the same id the first stays. ``"pycocotools"`` gives the numbers that pycocotools gives, defects
+                included, and refuses where it raises: an object with id 0 never matches (it gets the flag ``void``),
+                the last of several annotations with one id stands in the place of each (with a selection of images or
+                categories, which of them counts may differ), and what nobody lists is left out.
+            threads: How many threads read a file; all cores if ``None``.
+
+        Raises:
+            DatasetError: If the data is invalid; names file, record and field, what was expected and what came.
+            OSError: If the file cannot be read.
+        """
+        check_on_invalid(on_invalid)
+        raw = _coco.ground_truth_columns(source, on_invalid, threads)
+        return _settled(cls(**raw.columns, source=raw.source, dropped=raw.dropped), on_invalid, check=raw.unchecked)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        image_ids: npt.ArrayLike,
+        category_ids: npt.ArrayLike,
+        boxes: BoxesLike | None = None,
+        areas: npt.ArrayLike | None = None,
+        crowd: npt.ArrayLike | None = None,
+        ids: npt.ArrayLike | None = None,
+        images: npt.ArrayLike | None = None,
+        categories: Mapping[int, str] | npt.ArrayLike | None = None,
+        sizes: npt.ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        flags: Mapping[str, npt.ArrayLike] | None = None,
+        regions: Regions | Sequence[Regions] | None = None,
+        segmentations: Sequence[Any] | None = None,
+        keypoints: npt.ArrayLike | None = None,
+        attributes: Mapping[str, npt.ArrayLike] | None = None,
+        image_attributes: Mapping[str, npt.ArrayLike] | None = None,
+        category_attributes: Mapping[str, npt.ArrayLike] | None = None,
+        source: str = _NAME,
+    ) -> GroundTruth:
+        """Take columns.
+
+        Args:
+            image_ids: (N,) integers or strings.
+            category_ids: (N,) integers.
+            boxes: :class:`~ioukit.Boxes` in pixels, or (N, 4) ``[x, y, width, height]``; the boxes around ``regions``
+                if ``None``.
+            areas: (N,) square pixels; those of ``regions`` if ``None``, else width times height.
+            crowd: (N,) booleans; none is a crowd if ``None``. The same as ``flags={"crowd": ...}``.
+            ids: (N,) integers, each once; 1 to N if ``None``.
+            images: (I,) ids of all images, those without an object too; the images of ``image_ids`` if ``None``.
+            categories: Names by id, or (K,) ids; the categories of ``category_ids`` if ``None``.
+            sizes: (I, 2) width and height in pixels, in the order of ``images``.
+            names: (I,) file names, in the order of ``images``.
+            flags: (N,) booleans by name, such as ``difficult``, ``group_of`` or ``truncated``.
+            regions: A set of N regions, or several sets of different kinds: :class:`~ioukit.Masks`,
+                :class:`~ioukit.RotatedBoxes`, :class:`~ioukit.Polygons`, :class:`~ioukit.Boxes3D` or your own kind.
+            segmentations: (N,) masks as COCO's files spell them: lists of polygons, RLE, or ``None``.
+            keypoints: (N, P, 3) x, y and visibility (0: not labelled, 1: hidden, 2: visible).
+            attributes: (N, ...) further columns by name.
+            image_attributes: (I, ...) further columns of the images, in the order of ``images``.
+            category_attributes: (K, ...) further columns of the categories, in the order of ``categories``.
+            source: Where the data came from, for messages.
+
+        Raises:
+            ValueError: If shapes do not fit, or ``sizes``, ``names`` or ``image_attributes`` come without ``images``;
+                :class:`~ioukit.DatasetError` if values are invalid.
+        """
+        labels = image_labels(image_ids, name="image_ids")
+        count = len(labels)
+        columns = region_columns(regions, segmentations, keypoints, count)
+        box_array = bounding_boxes(columns, source) if boxes is None else pixel_boxes(boxes, count)
+        if areas is None:
+            sets = [column for column in columns.values() if isinstance(column, Regions)]
+            areas = sets[0].area if sets else box_array[:, 2] * box_array[:, 3]
+        of_rows = {name: bools(column, name=name, length=count) for name, column in (flags or {}).items()}
+        if crowd is not None:
+            of_rows["crowd"] = bools(crowd, name="crowd", length=count)
+        listed = _listed_images(labels, images, sizes, names, image_attributes)
+        category_rows = integers(category_ids, name="category_ids", length=count)
+        gt = cls(
+            images=listed,
+            categories=_listed_categories(category_rows, categories, category_attributes),
+            ids=np.arange(1, count + 1) if ids is None else integers(ids, name="ids", length=count),
+            image_ids=_numbered(labels, listed, source),
+            category_ids=category_rows,
+            boxes=box_array,
+            areas=floats(areas, name="areas", length=count),
+            flags=of_rows,
+            regions=columns,
+            attributes=named_columns(attributes, name="attributes", length=count),
+            source=source,
+        )
+        return _settled(gt, "error", check=True)
+
+    @classmethod
+    def concat(cls, parts: Sequence[GroundTruth], *, renumber: bool = False) -> GroundTruth:
+        """The rows of several data sets, in order: of different images, and of the same categories.
+
+        Args:
+            parts: The data sets.
+            renumber: Whether annotations get the ids 1 to N, in order, in the place of theirs.
+
+        Raises:
+            ValueError: If there is none, an image is in two of them, or they list different categories, or columns
+                that some have are not in all.
+            DatasetError: If two annotations have one id, and ids are not numbered anew.
+        """
+        parts = list(parts)
+        if not parts:
+            raise ValueError("concat needs at least one data set")
+        first = parts[0]
+        for part in parts[1:]:
+            if (part.images.keys is None) != (first.images.keys is None):
+                raise ValueError("image ids of some parts are strings, those of others are integers")
+            if (part.categories.ids.tolist(), part.categories.names) != (
+                first.categories.ids.tolist(),
+                first.categories.names,
+            ):
+                raise ValueError(f"{first.source} and {part.source} list different categories")
+        images = {
+            name: concat_columns([getattr(part.images, name) for part in parts], f"images.{name}")
+            for name in Images.column_names()
+        }
+        labels = images["ids"] if images["keys"] is None else images["keys"]
+        unique, counts = np.unique(labels, return_counts=True)
+        if (counts > 1).any():
+            raise ValueError(f"image {unique[counts > 1][0]} is in two of the data sets")
+        rows = {
+            name: concat_columns([getattr(part, name) for part in parts], name)
+            for name in cls.column_names()
+            if name != "flags"
+        }
+        flag_names = dict.fromkeys(name for part in parts for name in part.flags)
+        if renumber:
+            rows["ids"] = np.arange(1, len(rows["ids"]) + 1)
+        rows["flags"] = {name: np.concatenate([part.flag(name) for part in parts]) for name in flag_names}
+        listed = _by_id(Images(**images))
+        if images["keys"] is not None:  # numbered anew, by the order of the strings
+            old = [part.images.labels[np.searchsorted(part.images.ids, part.image_ids)] for part in parts]
+            listed = dataclasses.replace(listed, ids=np.arange(1, len(listed) + 1))
+            rows["image_ids"] = listed.ids[listed.positions(np.concatenate(old))]
+        sources = list(dict.fromkeys(part.source for part in parts))
+        gt = cls(
+            images=listed,
+            categories=first.categories,
+            **rows,
+            source=sources[0] if len(sources) == 1 else f"{sources[0]} and {len(sources) - 1:,} more",
+            dropped=sum(part.dropped for part in parts),
+        )
+        settled = _settled(gt, "error", check=False)
+        return dataclasses.replace(settled, notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)))
+
+    def filter(
+        self,
+        *,
+        images: Sequence[int | str] | npt.NDArray[Any] | None = None,
+        categories: Sequence[int | str] | None = None,
+    ) -> GroundTruth:
+        """The part of the data set with some images and categories alone; others are no longer listed.
+
+        Args:
+            images: Ids of images; all if ``None``.
+            categories: Ids or names of categories; all if ``None``.
+
+        Raises:
+            ValueError: If there is no such image or category.
+        """
+        kept, keep_images, keep_categories = np.ones(len(self), np.bool_), self.images, self.categories
+        if images is not None:
+            keep_images = self.images.take(np.unique(self.images.positions(images)))
+            kept &= np.isin(self.image_ids, keep_images.ids)
+        if categories is not None:
+            keep_categories = self.categories.take(np.unique(self.categories.positions(categories)))
+            kept &= np.isin(self.category_ids, keep_categories.ids)
+        return dataclasses.replace(self.take(kept), images=keep_images, categories=keep_categories)
+
+
+def _listed_images(
+    labels: npt.NDArray[Any],
+    images: npt.ArrayLike | None,
+    sizes: npt.ArrayLike | None,
+    names: Sequence[str] | None,
+    attributes: Mapping[str, npt.ArrayLike] | None,
+) -> Images:
+    if images is None:
+        for name, given in (("sizes", sizes), ("names", names), ("image_attributes", attributes)):
+            if given is not None:
+                raise ValueError(f"{name} needs images, whose order it has")
+        listed: npt.NDArray[Any] = np.unique(labels)
+    else:
+        listed = image_labels(images, name="images")
+    if len(listed) and len(labels) and listed.dtype.kind != labels.dtype.kind:
+        raise TypeError(f"images and image_ids must both be integers or both strings, got {listed[0]!r}, {labels[0]!r}")
+    count = len(listed)
+    size_array = np.full((count, 2), np.nan) if sizes is None else np.array(sizes, np.float64).reshape(-1, 2)
+    if len(size_array) != count:
+        raise ValueError(f"sizes must have shape ({count}, 2), got {size_array.shape}")
+    name_list = [""] * count if names is None else list(names)
+    if len(name_list) != count:
+        raise ValueError(f"names must have {count} strings, got {len(name_list)}")
+    keys = ids = None
+    if listed.dtype.kind == "U":
+        keys = listed
+        unique, counts = np.unique(keys, return_counts=True)
+        if len(unique) < count:
+            raise DatasetError(f"images: expected ids that differ, found {str(unique[counts > 1][0])!r} twice")
+        ids = np.empty(count, np.int64)
+        ids[np.argsort(keys, kind="stable")] = np.arange(1, count + 1)
+    else:
+        ids = listed
+    further = named_columns(attributes, name="image_attributes", length=count)
+    return Images(ids, size_array, Names.of(name_list), keys, further)
+
+
+def _listed_categories(
+    category_ids: npt.NDArray[np.int64],
+    categories: Mapping[int, str] | npt.ArrayLike | None,
+    attributes: Mapping[str, npt.ArrayLike] | None,
+) -> Categories:
+    if isinstance(categories, Mapping):
+        listed, names = integers(list(categories), name="categories"), tuple(map(str, categories.values()))
+    else:
+        listed = np.unique(category_ids) if categories is None else integers(categories, name="categories")
+        names = tuple(map(str, listed.tolist()))
+    return Categories(listed, names, named_columns(attributes, name="category_attributes", length=len(listed)))
+
+
+def _numbered(labels: npt.NDArray[Any], images: Images, source: str) -> npt.NDArray[np.int64]:
+    """The ids of images in the place of the strings that a data set calls them.
+
+    Raises:
+        DatasetError: If no image has such a string; integers are checked later.
+    """
+    if images.keys is None:
+        return labels.astype(np.int64)
+    try:
+        return _by_id(images).ids[_by_id(images).positions(labels)]
+    except ValueError:
+        row = int(np.flatnonzero(~np.isin(labels, images.keys))[0])
+        expected = "the id of an image of the ground truth"
+        raise DatasetError(
+            f"{source}: annotations[{row}].image_id: expected {expected}, found {str(labels[row])!r}"
+        ) from None
+
+
+def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool) -> GroundTruth:
+    """Check ids (and values, where the reader has not), and order images and categories by id."""
+    total, source = len(gt), gt.source
+    if check:
+        gt = _kept(gt, check_boxes(gt.boxes, source, "annotations", on_invalid))
+        lowest = None if on_invalid == "pycocotools" else 0.0
+        gt = _kept(gt, check_values(gt.areas, "area", source, "annotations", on_invalid, lowest=lowest))
+    listed = len(gt.images) + len(gt.categories)
+    unique = _core.unique_rows(source, "images", gt.images.ids, on_invalid)
+    images = _by_id(gt.images if unique is None else gt.images.take(unique))
+    unique = _core.unique_rows(source, "categories", gt.categories.ids, on_invalid)
+    categories = gt.categories if unique is None else gt.categories.take(unique)
+    categories = categories.take(np.argsort(categories.ids))
+    known = (images.ids, categories.ids)
+    gt = _kept(gt, _core.settle_annotations(source, (gt.ids, gt.image_ids, gt.category_ids), known, on_invalid))
+    dropped = gt.dropped
+    if on_invalid == "drop":
+        dropped += total - len(gt) + listed - len(images) - len(categories)
+    flags = dict(gt.flags)
+    has_zero = bool((gt.ids == 0).any())
+    if on_invalid == "pycocotools" and has_zero:
+        flags["void"] = gt.ids == 0
+    notes = []
+    if dropped:
+        notes.append(f"{source}: {dropped:,} invalid record{'s' if dropped > 1 else ''} left out")
+    if len(gt) == 0:
+        notes.append(f"{source}: no annotations: there is nothing to find, and every number is undefined")
+    if has_zero and on_invalid != "pycocotools":
+        notes.append(
+            f"{source}: an annotation has the id 0, which pycocotools takes for 'no match': its numbers are too low "
+            "(on_invalid='pycocotools' gives those)"
+        )
+    return dataclasses.replace(
+        gt, images=images, categories=categories, flags=flags, dropped=dropped, notes=tuple(notes)
+    )
+
+
+def _kept(gt: GroundTruth, rows: npt.NDArray[Any] | None) -> GroundTruth:
+    return gt if rows is None else gt.take(rows)
+
+
+def _by_id(images: Images) -> Images:
+    if images.keys is not None:
+        return images.take(np.argsort(images.keys, kind="stable"))
+    return images.take(np.argsort(images.ids))

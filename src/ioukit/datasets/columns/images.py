@@ -1,0 +1,109 @@
+"""The images and the categories that a data set lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._columns import Columns, record
+from ioukit.datasets.columns.lazy import Names
+
+__all__ = ["Categories", "Images"]
+
+
+@record(frozen=True, eq=False, repr=False)
+class Images(Columns):
+    """The images of a data set, by rising id."""
+
+    ids: npt.NDArray[np.int64]
+    """(I,) ids, each once. They are made up where the data set calls its images by strings, see :attr:`keys`."""
+    sizes: npt.NDArray[np.float64]
+    """(I, 2) width and height in pixels, NaN where the data set does not say."""
+    names: Names
+    """(I,) file names, empty where the data set does not say."""
+    keys: npt.NDArray[np.str_] | None = None
+    """(I,) what the data set calls its images, rising, where these are strings; else ``None``."""
+    attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    """Further columns by name, each (I, ...)."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def labels(self) -> npt.NDArray[Any]:
+        """(I,) what the data set calls its images: :attr:`keys` where these are strings, else :attr:`ids`."""
+        return self.ids if self.keys is None else self.keys
+
+    def positions(self, wanted: Sequence[int | str] | npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+        """Find images by what the data set calls them.
+
+        Args:
+            wanted: Ids, or strings where the data set has strings.
+
+        Returns:
+            (W,) positions.
+
+        Raises:
+            TypeError: If the wanted are strings and the data set has integers, or the other way round.
+            ValueError: If there is no such image.
+        """
+        given = np.asarray(wanted)
+        if not given.size:
+            return np.zeros(0, np.intp)
+        if (given.dtype.kind == "U") != (self.keys is not None):
+            kinds = "integers" if self.keys is None else "strings"
+            raise TypeError(f"image ids of this data set are {kinds}, got {given.reshape(-1)[0]!r}")
+        known = self.labels
+        places = np.minimum(np.searchsorted(known, given), max(len(known) - 1, 0))
+        unknown = np.ones(len(given), np.bool_) if not len(known) else known[places] != given
+        if unknown.any():
+            raise ValueError(f"no image has the id {given[unknown][0]}")
+        return places.astype(np.intp)
+
+
+@record(frozen=True, eq=False, repr=False)
+class Categories(Columns):
+    """The categories of a data set, by rising id."""
+
+    ids: npt.NDArray[np.int64]
+    """(K,) ids, each once."""
+    names: tuple[str, ...]
+    """(K,) names; the id in digits where the data set does not say."""
+    attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    """Further columns by name, each (K, ...)."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def positions(self, wanted: Sequence[int | str]) -> list[int]:
+        """Find categories by id or name.
+
+        Raises:
+            TypeError: If it is one name, not a list.
+            ValueError: If there is no such category, or more than one of that name; similar names are listed.
+        """
+        if isinstance(wanted, str):
+            raise TypeError(f"expected a list of category ids or names, got {wanted!r}; write [{wanted!r}]")
+        by_id = {number: position for position, number in enumerate(self.ids.tolist())}
+        return [self._position(key, by_id) for key in wanted]
+
+    def _position(self, key: int | str, by_id: Mapping[int, int]) -> int:
+        if not isinstance(key, str):
+            if int(key) not in by_id:
+                raise ValueError(f"no category has the id {key}")
+            return by_id[int(key)]
+        found = [position for position, name in enumerate(self.names) if name == key]
+        if len(found) > 1:
+            raise ValueError(f"{len(found)} categories have the name {key!r}; choose by id: {self.ids[found].tolist()}")
+        if not found:
+            import difflib  # noqa: PLC0415 - only for the message
+
+            close = difflib.get_close_matches(key, self.names, n=3)
+            others = ", ".join(map(repr, self.names[:5])) + (", ..." if len(self) > 5 else "")
+            hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else f"; there are {others}"
+            raise ValueError(f"no category has the name {key!r}{hint}")
+        return found[0]

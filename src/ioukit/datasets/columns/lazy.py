@@ -1,0 +1,124 @@
+"""Columns that stay as the file has them until somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit._columns import frozen
+
+__all__ = ["Names", "Segmentations"]
+
+
+class Names(Sequence[str]):
+    """Strings in one piece of UTF-8, decoded one at a time."""
+
+    def __init__(self, text: bytes, ends: npt.NDArray[np.uint64]) -> None:
+        """Take the bytes of all strings and the position behind each."""
+        self._text = text
+        self._starts = np.concatenate([np.zeros(1, np.uint64), ends[:-1]]) if len(ends) else ends
+        self._ends = ends
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> Names:
+        """Pack strings."""
+        parts = [name.encode("utf-8", "surrogatepass") for name in names]
+        return cls(b"".join(parts), np.cumsum([len(part) for part in parts], dtype=np.uint64))
+
+    @classmethod
+    def concat(cls, parts: Sequence[Names]) -> Names:
+        """All strings of several, in order."""
+        return cls.of([name for part in parts for name in part])
+
+    def take(self, rows: slice | npt.NDArray[np.intp]) -> Names:
+        """Choose and order strings by position."""
+        chosen = Names(self._text, self._ends)
+        chosen._starts, chosen._ends = self._starts[rows], self._ends[rows]
+        return chosen
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(self[row] for row in range(*index.indices(len(self))))
+        # A lone surrogate, which JSON can spell and UTF-8 cannot, comes in the three bytes that surrogatepass reads.
+        return self._text[int(self._starts[index]) : int(self._ends[index])].decode("utf-8", "surrogatepass")
+
+    def __repr__(self) -> str:
+        return f"Names({', '.join(map(repr, self[:3]))}{', ...' if len(self) > 3 else ''})"
+
+
+class Segmentations(Sequence[Any]):
+    """The value of ``segmentation`` of every row as JSON has it (polygons or RLE), ``None`` where there is none.
+
+    It is parsed on access; only positions in files are kept. A file that changes in between is an error where that
+    shows (:class:`OSError`, :class:`ValueError`), so keep it as it is while these are in use.
+    """
+
+    def __init__(self, path: str, spans: npt.NDArray[np.uint64]) -> None:
+        """Take the file and, for each row, the first byte and the byte behind the value: (N, 2)."""
+        self._paths: tuple[str, ...] = (path,)
+        self._which = np.zeros(len(spans), np.uint32)
+        self._spans = frozen(spans)
+        self._texts: dict[str, bytes] = {}
+
+    @classmethod
+    def concat(cls, parts: Sequence[Segmentations]) -> Segmentations:
+        """All values of several, in order."""
+        paths = list(dict.fromkeys(path for part in parts for path in part._paths))
+        which = [np.array([paths.index(path) for path in part._paths], np.uint32)[part._which] for part in parts]
+        return cls._of(tuple(paths), np.concatenate(which), np.concatenate([part._spans for part in parts]))
+
+    @classmethod
+    def _of(cls, paths: tuple[str, ...], which: npt.NDArray[np.uint32], spans: npt.NDArray[np.uint64]) -> Segmentations:
+        made = cls("", spans)
+        made._paths, made._which = paths, which
+        return made
+
+    def take(self, rows: slice | npt.NDArray[np.intp]) -> Segmentations:
+        """Choose and order values by row."""
+        return self._of(self._paths, self._which[rows], self._spans[rows])
+
+    def files(self) -> list[tuple[str, npt.NDArray[np.intp], npt.NDArray[np.uint64]]]:
+        """For each file its path, the rows whose values are there, and where: (n, 2) bytes."""
+        if len(self._paths) == 1:
+            return [(self._paths[0], np.arange(len(self)), self._spans)]
+        rows = [np.flatnonzero(self._which == number) for number in range(len(self._paths))]
+        return [(path, of_file, self._spans[of_file]) for path, of_file in zip(self._paths, rows, strict=True)]
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return [self[row] for row in range(*index.indices(len(self)))]
+        start, end = (int(position) for position in self._spans[index])
+        import json  # noqa: PLC0415 - rarely needed, and import ioukit is to be quick
+
+        return json.loads(self._read(self._paths[self._which[index]], start, end)) if end > start else None
+
+    def _read(self, path: str, start: int, end: int) -> bytes:
+        if path.lower().endswith(".gz"):
+            if path not in self._texts:
+                self._texts[path] = _core.read_text(path)
+            return self._texts[path][start:end]
+        with open(path, "rb") as file:
+            file.seek(start)
+            return file.read(end - start)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What to pickle: no text of a file."""
+        return {**vars(self), "_texts": {}}

@@ -1,0 +1,86 @@
+"""Masks of a data set: from the polygons and runs that its files spell to `Masks`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit._checks import check_threads
+from ioukit.datasets.columns.lazy import Segmentations
+from ioukit.errors import DatasetError
+from ioukit.regions.masks import Masks
+
+__all__ = ["boxes_of_masks", "decode"]
+
+
+def decode(
+    segmentations: Sequence[Any],
+    image_sizes: npt.NDArray[np.float64],
+    *,
+    source: str,
+    array: str,
+    threads: int | None = None,
+) -> Masks:
+    """The masks of a column of segmentations.
+
+    Args:
+        segmentations: (N,) polygons or RLE.
+        image_sizes: (N, 2) width and height of the image of each, NaN where they are not known; polygons need them.
+        source: What messages call the data set.
+        array: What messages call the records: ``annotations`` or ``detections``.
+        threads: How many threads; all cores if ``None``.
+
+    Raises:
+        DatasetError: If a row has no mask, or one that cannot be read.
+    """
+    if not isinstance(segmentations, Segmentations):
+        return _of_records(segmentations, image_sizes, f"{source}: {array}", threads)
+    parts, order = [], []
+    for path, rows, spans in segmentations.files():
+        sizes = np.ascontiguousarray(image_sizes[rows])
+        parts.append(
+            Masks._trusted(
+                *_core.read_coco_masks(
+                    path, array, rows.astype(np.int64), np.ascontiguousarray(spans), sizes, check_threads(threads)
+                )
+            )
+        )
+        order.append(rows)
+    if len(parts) == 1:
+        return parts[0]
+    return Masks.concat(parts)[np.argsort(np.concatenate(order), kind="stable")]
+
+
+def _of_records(
+    segmentations: Sequence[Any], image_sizes: npt.NDArray[np.float64], where: str, threads: int | None
+) -> Masks:
+    for row, value in enumerate(segmentations):
+        if value is None:
+            raise DatasetError(f"{where}[{row}].segmentation: expected polygons, or an object with size and counts")
+        if isinstance(value, list | tuple) and np.isnan(image_sizes[row]).any():
+            raise DatasetError(
+                f"{where}[{row}].segmentation: expected polygons of an image whose width and height are known"
+            )
+    sizes = np.where(np.isnan(image_sizes), 0, image_sizes).astype(np.int64)
+    try:
+        return Masks.from_coco(list(segmentations), height=sizes[:, 1], width=sizes[:, 0], threads=threads)
+    except (ValueError, TypeError, KeyError) as error:
+        message = str(error.args[0])
+        digits, found, rest = message.removeprefix("segmentations[").partition("]")
+        place = f"[{digits}].segmentation" if found and digits.isdigit() else ""
+        raise DatasetError(f"{where}{place}{rest if place else f': {message}'}") from None
+
+
+def boxes_of_masks(
+    segmentations: Sequence[Any], source: str, threads: int | None
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """(N, 4) boxes ``[x, y, width, height]`` around the masks of detections, and (N,) their areas, as pycocotools."""
+    masks = decode(
+        segmentations, np.full((len(segmentations), 2), np.nan), source=source, array="detections", threads=threads
+    )
+    boxes = np.ascontiguousarray(masks.to_boxes().convert("xywh").numpy(), np.float64)
+    return boxes, masks.area.astype(np.float64)

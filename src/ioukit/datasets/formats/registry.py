@@ -1,0 +1,107 @@
+"""Which formats can be read, and how is the format of a file found?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats import coco
+from ioukit.errors import DatasetError
+
+__all__ = ["FORMATS", "Format", "find_format", "read", "read_detections", "register_format"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file, or of folder, that a data set can be read from."""
+
+    name: str
+    """What ``format=`` calls it."""
+    title: str
+    """One line about it, for lists of formats."""
+    recognises: Callable[[Path], bool]
+    """Whether a path looks like this format. It may look at the name and at the first bytes, and must not raise."""
+    read: Callable[..., GroundTruth] | None = None
+    """Reads ground truth: ``read(path, on_invalid=..., threads=...)``; ``None`` if the format holds none."""
+    read_detections: Callable[..., Detections] | None = None
+    """Reads detections in the same way; ``None`` if the format holds none."""
+
+
+FORMATS: dict[str, Format] = {}
+"""The formats by name, in the order in which a path is compared with them."""
+
+
+def register_format(added: Format) -> None:
+    """Add a format, so that :func:`read`, :func:`read_detections` and the commands know it.
+
+    Raises:
+        ValueError: If there is a format of that name, or it reads nothing.
+    """
+    if added.name in FORMATS:
+        raise ValueError(f"there is a format {added.name!r} already: {FORMATS[added.name].title}")
+    if added.read is None and added.read_detections is None:
+        raise ValueError(f"format {added.name!r} reads neither ground truth nor detections")
+    FORMATS[added.name] = added
+
+
+def find_format(path: str | os.PathLike[str], format: str | None = None) -> Format:
+    """The format of a path: the one named, or else the first that recognises it.
+
+    Raises:
+        ValueError: If no format has the name.
+        FileNotFoundError: If there is nothing at the path, and no format was named.
+        DatasetError: If no format recognises the path.
+    """
+    if format is not None:
+        if format not in FORMATS:
+            raise ValueError(f"unknown format {format!r}; choose from {', '.join(FORMATS)}")
+        return FORMATS[format]
+    place = Path(path)
+    for known in FORMATS.values():
+        if known.recognises(place):
+            return known
+    place.stat()  # a missing file is the more likely mistake
+    titles = "; ".join(f"{known.name}: {known.title}" for known in FORMATS.values())
+    raise DatasetError(f"{path}: not a format that can be read; there are {titles}")
+
+
+def read(path: str | os.PathLike[str], format: str | None = None, **options: Any) -> GroundTruth:
+    """Read ground truth from a file or a folder.
+
+    Args:
+        path: What to read.
+        format: The name of a format, see :data:`FORMATS`; found by looking at the path if ``None``.
+        **options: ``on_invalid``, ``threads``, and what else the format's own reader takes.
+
+    Raises:
+        DatasetError: If the data is invalid, or of no known format.
+        OSError: If it cannot be read.
+    """
+    found = find_format(path, format)
+    if found.read is None:
+        raise DatasetError(f"{path}: the format {found.name} ({found.title}) holds no ground truth")
+    return found.read(path, **options)
+
+
+def read_detections(path: str | os.PathLike[str], format: str | None = None, **options: Any) -> Detections:
+    """Read detections from a file or a folder; see :func:`read`."""
+    found = find_format(path, format)
+    if found.read_detections is None:
+        raise DatasetError(f"{path}: the format {found.name} ({found.title}) holds no detections")
+    return found.read_detections(path, **options)
+
+
+register_format(
+    Format(
+        name="coco",
+        title="COCO's .json or .json.gz: annotations, or results",
+        recognises=coco.recognises,
+        read=GroundTruth.from_coco,
+        read_detections=Detections.from_coco,
+    )
+)

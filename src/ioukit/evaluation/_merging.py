@@ -1,0 +1,161 @@
+"""The sum of match tables: rows brought together by image, in time proportional to the rows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["merged_fields"]
+
+Positions = npt.NDArray[np.int64]
+
+
+def merged_fields(tables: Sequence[Any], *, keep_first: bool) -> dict[str, Any]:
+    """The fields of the sum of match tables that fit each other.
+
+    Args:
+        tables: At least two tables.
+        keep_first: Whether an image that several tables have is taken from the first of them, instead of refused.
+
+    Raises:
+        ValueError: If an image is in two tables and is refused, or some tables call images by strings and others by
+            integers.
+    """
+    images = _images([table.image_ids for table in tables])
+    again = np.flatnonzero(~images.kept)
+    if len(again) and not keep_first:
+        raise ValueError(
+            f"image {images.ids[images.place[again[0]]]} is in two tables; match each image once, or keep the first "
+            "with duplicates='first'"
+        )
+    first = tables[0]
+    detections = _RowOrder(images, [table.detections.image for table in tables])
+    objects = _RowOrder(images, [table.objects.image for table in tables])
+    counts = np.zeros(len(images.ids), np.int64)
+    counts[images.place[images.kept]] = np.concatenate([table.image_detections for table in tables])[images.kept]
+
+    def pairs(name: str) -> Any:
+        parts = [getattr(table, name) for table in tables]
+        image = [table.detections.image[part.detection] for table, part in zip(tables, parts, strict=True)]
+        order = _RowOrder(images, image)
+        columns = {column: [getattr(part, column) for part in parts] for column in parts[0].column_names()}
+        columns["detection"] = detections.new_rows(columns["detection"])
+        columns["object"] = objects.new_rows(columns["object"])
+        return dataclasses.replace(parts[0], **{column: order.column(each) for column, each in columns.items()})
+
+    return {
+        "protocol": first.protocol,
+        "iou_type": first.iou_type,
+        "categories": first.categories,
+        "image_ids": images.ids,
+        "image_detections": counts,
+        "detections": _rows([table.detections for table in tables], detections, [t.sources[1] for t in tables]),
+        "objects": _rows([table.objects for table in tables], objects, [t.sources[0] for t in tables]),
+        "pairs": pairs("pairs"),
+        "near": None if first.near is None else pairs("near"),
+        "sources": (sum(table.sources[0] for table in tables), sum(table.sources[1] for table in tables)),
+        "repeated_images": sum(table.repeated_images for table in tables) + len(again),
+    }
+
+
+def _rows(parts: Sequence[Any], order: _RowOrder, sources: Sequence[int]) -> Any:
+    """The detections or the objects of a sum; ``sources`` are the numbers of rows in the data of each table."""
+    shifts = np.cumsum([0, *sources[:-1]]).tolist()
+    columns = {name: order.column([getattr(part, name) for part in parts]) for name in parts[0].column_names()}
+    columns["row"] = order.column([part.row + shift for part, shift in zip(parts, shifts, strict=True)])
+    columns["image"] = order.image[order.order].astype(np.uint32)
+    return dataclasses.replace(parts[0], **columns)
+
+
+class _Images(NamedTuple):
+    """The images of several tables."""
+
+    ids: npt.NDArray[Any]
+    """(I,) ids, each once, rising."""
+    place: Positions
+    """(J,) position in ``ids`` of every image of every table, one table after the other."""
+    kept: npt.NDArray[np.bool_]
+    """(J,) whether it is the first with its id."""
+    starts: Positions
+    """(tables + 1,) where the images of each table begin among the J, and where the last ones end."""
+
+
+def _images(ids: Sequence[npt.NDArray[Any]]) -> _Images:
+    """The images of several tables, given the ids of each.
+
+    Raises:
+        ValueError: If some tables call images by strings and others by integers.
+    """
+    if len({each.dtype.kind for each in ids if len(each)}) > 1:
+        raise ValueError("image ids of some tables are strings, those of others are integers")
+    starts = _starts(ids)
+    every = np.concatenate([each for each in ids if len(each)] or ids[:1])
+    unique, first, place = np.unique(every, return_index=True, return_inverse=True)
+    kept = np.zeros(len(every), np.bool_)
+    kept[first] = True
+    return _Images(unique, place.astype(np.int64), kept, starts)
+
+
+class _RowOrder:
+    """Where the rows of several tables go in their sum: by image, and in the order of the table within an image.
+
+    The rows of each table are sorted by image.
+    """
+
+    def __init__(self, images: _Images, image: Sequence[npt.NDArray[Any]]) -> None:
+        """Take the images, and for each table the position of the image of each row."""
+        self.starts = _starts(image)
+        """(tables + 1,) where the rows of each table begin among those of all."""
+        counts = np.diff(self.starts)
+        of_all = np.concatenate([each.astype(np.int64) for each in image]) + np.repeat(images.starts[:-1], counts)
+        place = images.place[of_all]
+        kept = images.kept[of_all]
+        self.kept: Positions | None = None if kept.all() else np.flatnonzero(kept)
+        """(N,) the rows that stay, among those of all; ``None`` for all of them."""
+        self.image = place if self.kept is None else place[self.kept]
+        """(N,) position of the image of each row that stays, in the old order."""
+        self.order = _by_image(self.image, len(images.ids))
+        """(N,) for each row of the sum, which of the rows that stay it is."""
+        new = np.empty_like(self.order)
+        new[self.order] = np.arange(len(self.order))
+        self._new = new
+        if self.kept is not None:
+            self._new = np.full(len(of_all), -1)
+            self._new[self.kept] = new
+
+    def column(self, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """A column of the sum, from that of each table."""
+        every: npt.NDArray[Any] = np.concatenate(parts)
+        if self.kept is not None:
+            every = every[self.kept]
+        column: npt.NDArray[Any] = every[self.order]
+        return column
+
+    def new_rows(self, parts: Sequence[npt.NDArray[np.int64]]) -> list[Positions]:
+        """Rows of each table as rows of the sum; -1 for those that do not stay."""
+        shifts = self.starts[:-1].tolist()
+        return [self._new[part + shift] for part, shift in zip(parts, shifts, strict=True)]
+
+
+def _starts(parts: Sequence[npt.NDArray[Any]]) -> Positions:
+    return np.cumsum([0, *map(len, parts)], dtype=np.int64)
+
+
+def _by_image(image: Positions, count: int) -> Positions:
+    """The order that brings rows together by image; the rows of an image stand in one block already."""
+    if not len(image):
+        return np.zeros(0, np.int64)
+    first = np.flatnonzero(np.append(True, image[1:] != image[:-1]))
+    sizes = np.diff(np.append(first, len(image)))
+    start = np.zeros(count, np.int64)
+    size = np.zeros(count, np.int64)
+    start[image[first]] = first
+    size[image[first]] = sizes
+    ends = np.cumsum(size)
+    # Position k of the sum is as far from the begin of its image as its source is.
+    order: Positions = np.arange(len(image)) + np.repeat(start - (ends - size), size)
+    return order

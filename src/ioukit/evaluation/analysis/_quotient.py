@@ -1,0 +1,17 @@
+"""Ratios of counts, which may be of nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["quotient"]
+
+
+def quotient(numerator: npt.NDArray[Any], denominator: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Their quotient, NaN where the denominator is 0."""
+    out: npt.NDArray[np.float64] = np.full(np.broadcast(numerator, denominator).shape, np.nan)
+    np.divide(numerator, denominator, out=out, where=denominator != 0)
+    return out

@@ -1,0 +1,82 @@
+"""COCO: Common Objects in Context."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit.evaluation.protocols.measures import Measure
+from ioukit.evaluation.protocols.protocol import AreaRange, Protocol, register_measure_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["COCO", "coco_measures"]
+
+_SIZES = {"small": "s", "medium": "m", "large": "l"}
+"""The suffixes that COCO's area ranges have in AP and AR."""
+
+_WORDS = {
+    "AP": "Average precision, the mean over {classes} and {thresholds}. 1 is perfect.",
+    "AP50": "AP at IoU 0.50: are objects found at all, even if their boxes are loose?",
+    "AP75": "AP at IoU 0.75: are their boxes tight?",
+}
+
+
+def coco_measures(protocol: Protocol) -> tuple[Measure, ...]:
+    """The numbers of COCO's table, in its order.
+
+    The twelve of COCO are always among them, whether or not the protocol has what they need. Every other cap adds an
+    ``AR<cap>``, every other area range ``AP<label>`` and ``AR<label>``. All but the ``AR<cap>`` are at one cap: 100
+    detections where 100 is a cap, else the last.
+    """
+    return tuple(_measures(protocol))
+
+
+def _measures(protocol: Protocol) -> Iterator[Measure]:
+    area, cap = protocol.main_area, protocol.main_max_dets
+
+    def measure(key: str, quantity: str, iou: float | None, area: str, cap: int, *, headline: bool) -> Measure:
+        first, last = protocol.iou_thresholds[0], protocol.iou_thresholds[-1]
+        span = f"{first:0.2f}:{last:0.2f}" if iou is None else f"{iou:0.2f}"
+        title = "Average Precision" if quantity == "AP" else "Average Recall"
+        line = f" {title:<18} ({quantity}) @[ IoU={span:<9} | area={area:>6s} | maxDets={cap:>3d} ] = {{value}}"
+        words = _WORDS.get(key, "")
+        if quantity == "AR" and headline:
+            within = "detection" if cap == 1 else "detections"
+            words = f"Average recall with {cap:,} {within} per class and image: how much could be found?"
+        return Measure(key, quantity, iou, area, cap, line=line, headline=headline, words=words)  # type: ignore[arg-type]
+
+    yield measure("AP", "AP", None, area, cap, headline=True)
+    yield measure("AP50", "AP", 0.5, area, cap, headline=True)
+    yield measure("AP75", "AP", 0.75, area, cap, headline=True)
+    labels = list(dict.fromkeys([*_SIZES, *protocol.area_labels]))
+    labels = [label for label in labels if label != area]
+    for label in labels:
+        yield measure(f"AP{_SIZES.get(label, label)}", "AP", None, label, cap, headline=False)
+    for one in sorted({1, 10, 100, *protocol.max_dets}):
+        yield measure(f"AR{one}", "AR", None, area, one, headline=one == protocol.max_dets[-1])
+    for label in labels:
+        yield measure(f"AR{_SIZES.get(label, label)}", "AR", None, label, cap, headline=False)
+
+
+register_measure_rule("coco", coco_measures)
+
+COCO = Protocol(
+    name="COCO",
+    # linspace, as the reference has it: .9 comes out as 0.8999999999999999, and a match at IoU 0.9 depends on it.
+    iou_thresholds=tuple(np.linspace(0.5, 0.95, 10).tolist()),
+    recall_thresholds=tuple(np.linspace(0.0, 1.0, 101).tolist()),
+    max_dets=(1, 10, 100),
+    area_ranges=(
+        AreaRange("all", 0.0, 1e5**2),
+        AreaRange("small", 0.0, 32.0**2),
+        AreaRange("medium", 32.0**2, 96.0**2),
+        AreaRange("large", 96.0**2, 1e5**2),
+    ),
+    summary="coco",
+    reference="Lin et al., ECCV 2014, arXiv:1405.0312; pycocotools 2.0.11",
+)
+"""Common Objects in Context (Lin et al., ECCV 2014, arXiv:1405.0312), as pycocotools 2.0.11 evaluates: AP is the mean
+over ten IoU thresholds, 101 recalls and all categories that have an object."""

@@ -1,0 +1,44 @@
+"""A number of a summary: what it is a mean of, what it is called, and how tables and pages show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = ["Measure"]
+
+Quantity: TypeAlias = Literal["AP", "AR"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of the summary: a mean over a part of the curves."""
+
+    key: str
+    """Its name in the summary, in JSON and in tables per class."""
+    quantity: Quantity = "AP"
+    """``"AP"``, from precision, or ``"AR"``, the recall after the last detection."""
+    iou_threshold: float | None = None
+    """The IoU threshold; ``None`` for the mean over all."""
+    area_range: str | None = None
+    """Label of the area range; ``None`` for the protocol's main one."""
+    max_dets: int | None = None
+    """Cap on the detections; ``None`` for the protocol's main one."""
+    line: str = ""
+    """Its line in the table, with ``{value}`` for the number; the key and the number if empty."""
+    headline: bool = False
+    """Whether short summaries, and tables per class on the terminal, show it."""
+    words: str = ""
+    """What it says, in one or two sentences. ``{classes}`` and ``{thresholds}`` stand for what the mean is over."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be looked up."""
+        if not self.key:
+            raise ValueError("a measure must have a key")
+        if self.quantity not in ("AP", "AR"):
+            raise ValueError(f"unknown quantity {self.quantity!r}; choose from AP, AR")
+
+    def text(self, value: float) -> str:
+        """The line of the table; an undefined number is -1, as COCO's tools print it."""
+        shown = f"{-1.0 if value != value else value:0.3f}"  # noqa: PLR0124 - NaN
+        return self.line.replace("{value}", shown) if self.line else f"{self.key:<8} {shown}"

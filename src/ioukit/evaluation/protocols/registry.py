@@ -1,0 +1,34 @@
+"""The protocols by name, for commands and files."""
+
+from __future__ import annotations
+
+from ioukit.evaluation.protocols.coco import COCO
+from ioukit.evaluation.protocols.protocol import Protocol
+
+__all__ = ["PROTOCOLS", "find_protocol", "register_protocol"]
+
+PROTOCOLS: dict[str, Protocol] = {"coco": COCO}
+"""The protocols by name, in lower case."""
+
+
+def register_protocol(name: str, protocol: Protocol) -> None:
+    """Add a protocol, so that commands know it by name.
+
+    Raises:
+        ValueError: If there is a protocol of that name.
+    """
+    key = name.lower()
+    if key in PROTOCOLS:
+        raise ValueError(f"there is a protocol {key!r} already")
+    PROTOCOLS[key] = protocol
+
+
+def find_protocol(name: str) -> Protocol:
+    """The protocol of a name, in whatever case.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    if name.lower() not in PROTOCOLS:
+        raise ValueError(f"unknown protocol {name!r}; choose from {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[name.lower()]

@@ -1,0 +1,267 @@
+"""The match table: which detection matches which object. It is all that the rest of an evaluation reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._checks import check_choice
+from ioukit._columns import Columns, Frozen, record
+from ioukit.datasets.columns.images import Categories
+from ioukit.evaluation.protocols import Protocol
+
+__all__ = ["DetectionRows", "MatchTable", "NearPairs", "ObjectRows", "PairRows", "threshold_bits"]
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@record(frozen=True, eq=False, repr=False)
+class DetectionRows(Columns):
+    """One row per detection, sorted by image, category and descending score.
+
+    A set of IoU thresholds is (A, B) bytes: for each area range, threshold ``t`` in bit ``t % 8`` of byte ``t // 8``.
+    """
+
+    category: npt.NDArray[np.uint32]
+    """(N,) position in :attr:`MatchTable.categories`."""
+    image: npt.NDArray[np.uint32]
+    """(N,) position in :attr:`MatchTable.image_ids`."""
+    rank: npt.NDArray[np.uint32]
+    """(N,) place within the scope of the protocol's cap, best first."""
+    score: npt.NDArray[np.float64]
+    """(N,) scores."""
+    row: npt.NDArray[np.int64]
+    """(N,) row in the detections that were matched; in a sum of tables these count on from table to table."""
+    matched: npt.NDArray[np.uint8]
+    """(N, A, B) thresholds at which the detection has a match."""
+    ignored: npt.NDArray[np.uint8]
+    """(N, A, B) thresholds at which it counts neither for nor against: matched to an ignored object, unmatched and
+    itself of another size, or beyond the cap."""
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+
+@record(frozen=True, eq=False, repr=False)
+class ObjectRows(Columns):
+    """One row per object, sorted by image and category, then in the order of the ground truth."""
+
+    category: npt.NDArray[np.uint32]
+    """(G,) position in :attr:`MatchTable.categories`."""
+    image: npt.NDArray[np.uint32]
+    """(G,) position in :attr:`MatchTable.image_ids`."""
+    id: npt.NDArray[np.int64]
+    """(G,) annotation id."""
+    row: npt.NDArray[np.int64]
+    """(G,) row in the ground truth that was matched; in a sum of tables these count on from table to table."""
+    special: npt.NDArray[np.uint8]
+    """(G,) bits of what is special about an object: 1 it is ignored everywhere, 2 its overlap is the intersection over
+    the area of the detection, 4 any number of detections may match it, 8 its matches do not count."""
+    ignored: npt.NDArray[np.uint8]
+    """(G, C) area ranges that ignore it: range ``a`` in bit ``a % 8`` of byte ``a // 8``."""
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+
+@record(frozen=True, eq=False, repr=False)
+class PairRows(Columns):
+    """One row per detection and object that match at some threshold in some area range, sorted by detection."""
+
+    detection: npt.NDArray[np.int64]
+    """(P,) row in :attr:`MatchTable.detections`."""
+    object: npt.NDArray[np.int64]
+    """(P,) row in :attr:`MatchTable.objects`."""
+    iou: npt.NDArray[np.float64]
+    """(P,) their IoU; the intersection over the area of the detection if the protocol says so for the object."""
+    matched: npt.NDArray[np.uint8]
+    """(P, A, B) thresholds at which they match."""
+
+    def __len__(self) -> int:
+        return len(self.iou)
+
+
+@record(frozen=True, eq=False, repr=False)
+class NearPairs(Columns):
+    """One row per detection and object of one image with some IoU, of whatever categories, sorted by detection."""
+
+    SHARED: ClassVar[frozenset[str]] = frozenset({"least"})
+
+    detection: npt.NDArray[np.int64]
+    """(Q,) row in :attr:`MatchTable.detections`."""
+    object: npt.NDArray[np.int64]
+    """(Q,) row in :attr:`MatchTable.objects`; of one detection these rise."""
+    iou: npt.NDArray[np.float64]
+    """(Q,) their IoU, as in :attr:`PairRows.iou`."""
+    least: float
+    """Pairs with this IoU or a higher one are listed."""
+
+    def __len__(self) -> int:
+        return len(self.iou)
+
+
+@record(frozen=True, eq=False, repr=False)
+class MatchTable(Frozen):
+    """What matching found: detections, objects, and the pairs of both.
+
+    Every analysis is a function of a table. Tables of different images add up: whatever the split, the order and the
+    machine, the sum has the same rows as the table of all images, and everything computed from it the same bits. Only
+    the columns ``row`` refer to the data that was matched.
+    """
+
+    protocol: Protocol
+    """The rules."""
+    iou_type: str
+    """The kind of region that was compared, ``"bbox"`` for example."""
+    categories: Categories
+    """(K,) categories that take part, by rising id."""
+    image_ids: npt.NDArray[Any]
+    """(I,) ids of the images that take part, rising: integers or strings. Equal scores are ordered by them."""
+    image_detections: npt.NDArray[np.int64]
+    """(I,) detections of each image, of the categories that take part, those beyond the cap too."""
+    detections: DetectionRows
+    """(N,) the detections within the cap; with near pairs, all of them."""
+    objects: ObjectRows
+    """(G,) the objects."""
+    pairs: PairRows
+    """(P,) the matches."""
+    near: NearPairs | None
+    """(Q,) pairs below the thresholds and across categories, for analyses; ``None`` if they were not asked for."""
+    sources: tuple[int, int]
+    """How many rows the ground truth and the detections had that were matched."""
+    repeated_images: int = 0
+    """Images that were left out of a sum because an earlier table had them."""
+
+    def __len__(self) -> int:
+        return len(self.detections)
+
+    def __repr__(self) -> str:
+        return (
+            f"MatchTable({len(self):,} detections, {int(self.num_objects[:, 0].sum()):,} objects, "
+            f"{len(self.image_ids):,} images, {len(self.categories):,} categories)"
+        )
+
+    @property
+    def evaluated(self) -> Categories:
+        """(E,) what curves and numbers are for: the categories, or one that stands for all if they count as one."""
+        if self.protocol.class_agnostic:
+            return Categories(np.array([-1]), ("all categories",))
+        return self.categories
+
+    @cached_property
+    def num_objects(self) -> npt.NDArray[np.int64]:
+        """(E, A) objects to find: those that an area range does not ignore."""
+        category = self.evaluated_category(self.objects.category)
+        size = len(self.evaluated)
+        counts = [np.bincount(category[~self.ignores(label)], minlength=size) for label in self.protocol.area_labels]
+        return np.stack(counts, axis=1).astype(np.int64)
+
+    def evaluated_category(self, category: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+        """Positions in :attr:`evaluated` for positions in :attr:`categories`."""
+        return np.zeros_like(category) if self.protocol.class_agnostic else category
+
+    def ignores(self, area_range: str) -> BoolArray:
+        """(G,) whether an area range ignores each object."""
+        at = self.protocol.position_of_area(area_range)
+        return (self.objects.ignored[:, at // 8] >> (at % 8) & 1).astype(np.bool_)
+
+    def is_true_positive(self, iou_threshold: float | None = None, area_range: str | None = None) -> BoolArray:
+        """(N,) whether each detection matches an object that counts."""
+        return self._bits(self.detections.matched, iou_threshold, area_range) & ~self.is_ignored(
+            iou_threshold, area_range
+        )
+
+    def is_ignored(self, iou_threshold: float | None = None, area_range: str | None = None) -> BoolArray:
+        """(N,) whether each detection counts neither for nor against."""
+        return self._bits(self.detections.ignored, iou_threshold, area_range)
+
+    def is_within_cap(self) -> BoolArray:
+        """(N,) whether each detection is within the last cap; without near pairs all are."""
+        if self.near is None or self.protocol.cap_scope == "category":
+            return np.ones(len(self), np.bool_)
+        return self.detections.rank < self.protocol.max_dets[-1]
+
+    def matched_pairs(self, iou_threshold: float | None = None, area_range: str | None = None) -> npt.NDArray[np.intp]:
+        """(M,) rows of :attr:`pairs` that match at a threshold in an area range."""
+        return np.flatnonzero(self._bits(self.pairs.matched, iou_threshold, area_range))
+
+    def matched_object(
+        self, iou_threshold: float | None = None, area_range: str | None = None
+    ) -> npt.NDArray[np.int64]:
+        """(N,) row in :attr:`objects` of the object that each detection matches, ignored ones too; -1 for none."""
+        found = np.full(len(self), -1)
+        pairs = self.matched_pairs(iou_threshold, area_range)
+        found[self.pairs.detection[pairs]] = self.pairs.object[pairs]
+        return found
+
+    def matched_iou(self, iou_threshold: float | None = None, area_range: str | None = None) -> npt.NDArray[np.float64]:
+        """(N,) IoU of each detection with its :meth:`matched_object`; NaN for none."""
+        found = np.full(len(self), np.nan)
+        pairs = self.matched_pairs(iou_threshold, area_range)
+        found[self.pairs.detection[pairs]] = self.pairs.iou[pairs]
+        return found
+
+    def _bits(self, sets: npt.NDArray[np.uint8], iou_threshold: float | None, area_range: str | None) -> BoolArray:
+        """(...) whether sets (..., A, B) hold a threshold in an area range; ``None`` is the protocol's main one."""
+        protocol = self.protocol
+        at = protocol.position_of_area(protocol.main_area if area_range is None else area_range)
+        threshold = protocol.position_of_iou(protocol.main_iou if iou_threshold is None else iou_threshold)
+        return threshold_bits(sets[:, at], threshold)
+
+    def __add__(self, other: MatchTable) -> MatchTable:
+        if not isinstance(other, MatchTable):
+            return NotImplemented
+        return MatchTable.merge([self, other])
+
+    @classmethod
+    def merge(cls, tables: Iterable[MatchTable], *, duplicates: str = "error") -> MatchTable:
+        """The sum of tables. The time it takes is in proportion to their rows.
+
+        Args:
+            tables: Tables of the same protocol, kind of region and categories.
+            duplicates: What to do with an image that an earlier table has, too: ``"error"`` refuses it; ``"first"``
+                leaves out the later one and counts it in :attr:`repeated_images`. A sampler that pads its last batch
+                repeats images.
+
+        Raises:
+            ValueError: If there is no table, if they follow different protocols or have different categories, if some
+                have near pairs and others do not, or if two of them hold the same image.
+        """
+        check_choice("duplicates", duplicates, ("error", "first"))
+        tables = list(tables)
+        if not tables:
+            raise ValueError("merge needs at least one table")
+        _check_alike(tables)
+        first = tables[0]
+        if len(tables) == 1:
+            return first
+        from ioukit.evaluation._merging import merged_fields  # noqa: PLC0415 - for those who merge
+
+        return cls(**merged_fields(tables, keep_first=duplicates == "first"))
+
+
+def _check_alike(tables: Sequence[MatchTable]) -> None:
+    first = tables[0]
+    for table in tables[1:]:
+        if table.protocol is not first.protocol and table.protocol != first.protocol:
+            raise ValueError(f"tables of different protocols do not add up: {first.protocol}, {table.protocol}")
+        if table.iou_type != first.iou_type:
+            raise ValueError(f"tables of different regions do not add up: {first.iou_type}, {table.iou_type}")
+        if table.categories is not first.categories and (
+            table.categories.names != first.categories.names
+            or table.categories.ids.tolist() != first.categories.ids.tolist()
+        ):
+            raise ValueError("tables of different categories do not add up: match all of them with the same categories")
+        least = [None if each.near is None else each.near.least for each in (first, table)]
+        if least[0] != least[1]:
+            raise ValueError(f"tables with different near pairs do not add up: near={least[0]}, near={least[1]}")
+
+
+def threshold_bits(sets: npt.NDArray[np.uint8], threshold: int) -> BoolArray:
+    """(...) whether sets (..., B) of thresholds hold the threshold at a position."""
+    byte, bit = divmod(threshold, 8)
+    return (sets[..., byte] >> bit & 1).astype(np.bool_)

@@ -1,0 +1,265 @@
+"""Losses of upright boxes that weight, raise, stretch or combine overlaps.
+
+Each function has its full signature, with the arguments that all losses share. Editors and the reference of the API
+read signatures without running the code.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from ioukit._arrays import constant
+from ioukit._checks import check_choice, check_positive
+from ioukit.losses._help import documented
+from ioukit.losses._pairs import PairLoss, Reduction, TrainingPairs, box_loss, overlap_of
+from ioukit.overlap import _measure
+from ioukit.overlap._agnostic import FORMULAS
+from ioukit.overlap._measure import Measure
+
+if TYPE_CHECKING:
+    from ioukit.regions import BoxesLike
+    from ioukit.typing import Array, BoxFormat
+
+__all__ = [
+    "alpha_iou_loss",
+    "focal_eiou_loss",
+    "focaler_iou_loss",
+    "inner_iou_loss",
+    "shape_iou_loss",
+    "wiou_loss",
+]
+
+
+@documented
+def focal_eiou_loss(
+    pred: BoxesLike,
+    target: BoxesLike,
+    *,
+    gamma: float = 0.5,
+    format: BoxFormat = "xyxy",
+    reduction: Reduction = "none",
+    weight: Array | None = None,
+    check: bool = False,
+) -> Array:
+    """``IoU^gamma (1 - EIoU)``. Good predictions count more, and predictions without an intersection do not count.
+
+    The gradient treats the weight ``IoU^gamma`` as a constant. Otherwise it could lower the loss by lowering IoU.
+
+    Options:
+        gamma: The power, positive.
+
+    Reference: Zhang et al., Focal and Efficient IOU Loss, Neurocomputing 2022, arXiv:2101.08158.
+    """
+    check_positive(gamma=gamma)
+
+    def formula(pairs: TrainingPairs) -> Array:
+        return constant(pairs.power(pairs.iou(), gamma)) * (1 - FORMULAS["eiou"](pairs))
+
+    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, check)
+
+
+@documented
+def alpha_iou_loss(
+    pred: BoxesLike,
+    target: BoxesLike,
+    *,
+    alpha: float = 3.0,
+    base: Literal["iou", "giou", "diou", "ciou"] = "iou",
+    format: BoxFormat = "xyxy",
+    reduction: Reduction = "none",
+    weight: Array | None = None,
+    check: bool = False,
+) -> Array:
+    """``1 - IoU^alpha + penalty^alpha``: the power of each term of a loss.
+
+    Options:
+        alpha: The power, positive. Below 1 the slope grows without bound towards 0; at 0 it counts as 0.
+        base: The overlap whose penalty is added: ``"iou"`` has none, ``"giou"`` has ``(|C| - |A or B|) / |C|``,
+            ``"diou"`` has ``d^2 / c^2``, and ``"ciou"`` has that of DIoU and ``weight * v``.
+
+    Reference: He et al., Alpha-IoU, NeurIPS 2021, arXiv:2110.13675.
+    """
+    check_positive(alpha=alpha)
+    check_choice("base", base, ("iou", "giou", "diou", "ciou"))
+
+    def formula(pairs: TrainingPairs) -> Array:
+        loss = 1 - pairs.power(pairs.iou(), alpha)
+        if base == "giou":
+            width, height = pairs.hull()
+            hull = width * height
+            union = (pairs.a.area + pairs.b.area) - pairs.intersection()
+            loss = loss + pairs.power(pairs.ratio(hull - union, hull), alpha)
+        if base in ("diou", "ciou"):
+            loss = loss + pairs.power(pairs.centre_penalty(), alpha)
+        if base == "ciou":
+            aspect = _aspect(pairs)
+            share = constant(pairs.ratio(aspect, (1 - pairs.iou()) + aspect))
+            loss = loss + pairs.power(share * aspect, alpha)
+        return loss
+
+    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, check)
+
+
+@documented
+def inner_iou_loss(
+    pred: BoxesLike,
+    target: BoxesLike,
+    *,
+    ratio: float,
+    base: Literal["iou", "giou", "diou", "ciou", "eiou", "siou"] = "iou",
+    format: BoxFormat = "xyxy",
+    reduction: Reduction = "none",
+    weight: Array | None = None,
+    check: bool = False,
+) -> Array:
+    """``L + IoU - IoU'``, with ``IoU'`` the IoU of both boxes scaled about their centres. The penalties of L stay.
+
+    Options:
+        ratio: The scale, above 0 and at most 4. Above 1 also boxes apart have a gradient; below 1 it is steeper.
+        base: The overlap of the loss ``L = 1 - overlap``.
+
+    Reference: Zhang et al., Inner-IoU, 2023, arXiv:2311.02877.
+    """
+    check_choice("base", base, ("iou", "giou", "diou", "ciou", "eiou", "siou"))
+    inner, outer = overlap_of(_measure.inner_iou(ratio)), overlap_of(Measure(base))
+
+    def formula(pairs: TrainingPairs) -> Array:
+        return (1 - outer(pairs)) + (pairs.iou() - inner(pairs))
+
+    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, check)
+
+
+@documented
+def focaler_iou_loss(
+    pred: BoxesLike,
+    target: BoxesLike,
+    *,
+    low: float = 0.0,
+    high: float = 0.95,
+    format: BoxFormat = "xyxy",
+    reduction: Reduction = "none",
+    weight: Array | None = None,
+    check: bool = False,
+) -> Array:
+    """1 minus IoU stretched from [low, high] to [0, 1]. Outside this interval there is no gradient.
+
+    Options:
+        low: The IoU that becomes 0.
+        high: The IoU that becomes 1, above ``low``.
+
+    Reference: Zhang and Zhang, Focaler-IoU, 2024, arXiv:2401.10525.
+    """
+    if not 0 <= low < high <= 1:
+        raise ValueError(f"low and high must satisfy 0 <= low < high <= 1, got {low} and {high}")
+
+    def formula(pairs: TrainingPairs) -> Array:
+        iou = pairs.iou()
+        stretched = pairs.positive((iou - low) / (high - low))
+        return pairs.positive(1 - stretched)
+
+    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, check)
+
+
+@documented
+def shape_iou_loss(
+    pred: BoxesLike,
+    target: BoxesLike,
+    *,
+    scale: float = 0.0,
+    format: BoxFormat = "xyxy",
+    reduction: Reduction = "none",
+    weight: Array | None = None,
+    check: bool = False,
+) -> Array:
+    """``1 - IoU`` plus the distances of centres and sides, weighted by the shape of the target.
+
+    The term of the centres is ``(hh dx^2 + ww dy^2) / c^2``. The term of the sides is half the sum of
+    ``(1 - exp(-hh |dw| / max w))^4`` and ``(1 - exp(-ww |dh| / max h))^4``. The weights follow from the width w and the
+    height h of the target and the scale s: ``ww = 2 w^s / (w^s + h^s)`` and ``hh = 2 - ww``. So a shift across a long
+    target costs more than a shift along it.
+
+    Options:
+        scale: How much the shape counts, at least 0; 0 ignores the shape. The paper chooses it by the sizes of the
+            objects in a data set.
+
+    Reference: Zhang and Zhang, Shape-IoU, 2023, arXiv:2312.17663.
+    """
+    if not (math.isfinite(scale) and scale >= 0):
+        raise ValueError(f"scale must be finite and at least 0, got {scale}")
+
+    def formula(pairs: TrainingPairs) -> Array:
+        xp, (width, height), (dx, dy), (dw, dh) = pairs.xp, pairs.hull(), pairs.apart(), pairs.unlike()
+        w, h = pairs.positive(pairs.b.width), pairs.positive(pairs.b.height)
+        # Relative to the larger side, because powers of the sides themselves overflow.
+        larger = xp.maximum(w, h)
+        w, h = (pairs.power(pairs.ratio(side, larger), scale) if scale else xp.ones_like(side) for side in (w, h))
+        across = 2 * pairs.ratio(w, w + h)
+        along = 2 * pairs.ratio(h, w + h)
+        distance = pairs.ratio(along * (dx * dx) + across * (dy * dy), width * width + height * height)
+        wide = along * pairs.ratio(pairs.magnitude(dw), xp.maximum(pairs.a.width, pairs.b.width))
+        high = across * pairs.ratio(pairs.magnitude(dh), xp.maximum(pairs.a.height, pairs.b.height))
+        shape = (1 - xp.exp(-wide)) ** 4 + (1 - xp.exp(-high)) ** 4
+        return (1 - pairs.iou()) + (distance + 0.5 * shape)
+
+    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, check)
+
+
+@documented
+def wiou_loss(
+    pred: BoxesLike,
+    target: BoxesLike,
+    *,
+    version: Literal[1, 2, 3] = 1,
+    mean: float | Array | None = None,
+    gamma: float = 0.5,
+    alpha: float = 1.7,
+    delta: float = 2.7,
+    format: BoxFormat = "xyxy",
+    reduction: Reduction = "none",
+    weight: Array | None = None,
+    check: bool = False,
+) -> Array:
+    """Wise-IoU: ``1 - IoU`` times a weight that follows from the distance, and in versions 2 and 3 from the loss.
+
+    Version 1 is ``exp(d^2 / c^2) (1 - IoU)``. Versions 2 and 3 multiply it by a weight of the outlier degree
+    ``b = (1 - IoU) / mean``. In version 2 the weight is ``b^gamma``. In version 3 it is
+    ``b / (delta alpha^(b - delta))``, which is largest for a medium b, so neither easy boxes nor outliers count much.
+    The gradient treats c and b as constants. `ioukit.torch.losses.WIoULoss` keeps the mean.
+
+    Options:
+        version: 1, 2 or 3.
+        mean: The running mean of ``1 - IoU``, for versions 2 and 3: a number or an array without dimensions.
+        gamma: The power of version 2.
+        alpha: The base of version 3, above 1.
+        delta: The outlier degree to which version 3 gives the weight 1.
+
+    Reference: Tong et al., Wise-IoU, 2023, arXiv:2301.10051.
+    """
+    if version not in (1, 2, 3):
+        raise ValueError(f"unknown version {version!r}; choose from 1, 2, 3")
+    if version > 1 and mean is None:
+        raise ValueError(
+            f"version {version} needs mean, the running mean of 1 - IoU; WIoULoss of ioukit.torch keeps it"
+        )
+    check_positive(gamma=gamma, alpha=alpha, delta=delta)
+
+    def formula(pairs: TrainingPairs) -> Array:
+        (width, height), (dx, dy) = pairs.hull(), pairs.apart()
+        away = pairs.ratio(dx * dx + dy * dy, constant(width * width + height * height))
+        loss = 1 - pairs.iou()
+        near = pairs.xp.exp(away) * loss
+        if version == 1:
+            return near
+        outlier_degree = constant(pairs.ratio(loss, mean + pairs.xp.zeros_like(loss)))
+        if version == 2:
+            return pairs.power(outlier_degree, gamma) * near
+        return outlier_degree * pairs.xp.exp((delta - outlier_degree) * math.log(alpha)) / delta * near
+
+    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, check)
+
+
+def _aspect(pairs: TrainingPairs) -> Array:
+    """The aspect term v of CIoU."""
+    turn = pairs.a.angle - pairs.b.angle
+    return 4 / math.pi**2 * (turn * turn)

@@ -1,0 +1,152 @@
+"""The pipeline of `nms` for arrays that stay where they are, by the functions of the array API.
+
+These are tensors on a device, and arrays of a program that is traced, whose result has a fixed size. The overlaps are
+those of `ioukit.overlap` in the caller's library, and they are compared as the library compares an array with a number.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit._arrays import as_numpy, library_of
+from ioukit.overlap import _agnostic
+from ioukit.postprocess._groups import limited
+
+if TYPE_CHECKING:
+    from ioukit.postprocess._inputs import DeviceSet
+    from ioukit.postprocess._options import Limits
+    from ioukit.postprocess._rule import Rule
+    from ioukit.typing import Array
+
+__all__ = ["padded_survivors", "survivors"]
+
+_BLOCK = 1024
+"""The number of boxes whose overlaps with each other are computed as one table."""
+
+_PIECE = 1 << 15
+"""The number of boxes after a block that are compared with its survivors at a time."""
+
+
+def survivors(given: DeviceSet, rule: Rule, limits: Limits) -> Array:
+    """(K,) the positions of the boxes that survive, by descending score, on the device of the boxes.
+
+    The boxes go in blocks, the best first. A block decides among itself which of its boxes survive, and these remove
+    boxes after it. The host waits for the device a few times per block.
+    """
+    xp = given.xp
+    order, boxes, scores, codes = _sorted(given)
+    count = boxes.shape[0]
+    if limits.score_threshold is not None:
+        count = int(xp.sum(xp.astype(scores >= limits.score_threshold, xp.int64)))  # scores descend
+    waiting = xp.arange(count, device=boxes.device)
+    kept = [waiting[:0]]
+    while waiting.shape[0]:
+        block, waiting = waiting[:_BLOCK], waiting[_BLOCK:]
+        kept.append(block[_settled(xp, _removes(xp, boxes, codes, rule, block, block))])
+        pieces = [
+            piece[~xp.any(_removes(xp, boxes, codes, rule, kept[-1], piece), axis=0)]
+            for piece in (waiting[k : k + _PIECE] for k in range(0, waiting.shape[0], _PIECE))
+        ]
+        waiting = xp.concat(pieces) if pieces else waiting
+    keep = xp.take(order, xp.concat(kept), axis=0)
+    if keep.shape[0] <= limits.max_keep:
+        return keep
+    if given.batch is None:
+        return keep[: limits.max_keep]
+    on_host, images = as_numpy(keep), as_numpy(given.batch)
+    assert on_host is not None
+    assert images is not None
+    return xp.asarray(limited(on_host, images.astype(np.int64), limits.max_keep), device=boxes.device)
+
+
+def padded_survivors(given: DeviceSet, rule: Rule, limits: Limits) -> Array:
+    """(max_keep,) the positions of the boxes that survive, then -1. A loop picks the best box that is left."""
+    xp, size = given.xp, limits.max_keep
+    order, boxes, scores, codes = _sorted(given)
+    count = boxes.shape[0]
+    in_jax = library_of(boxes) == "jax"
+    positions = xp.arange(count, device=None if in_jax else getattr(boxes, "device", None))
+    alive = positions >= 0 if limits.score_threshold is None else scores >= limits.score_threshold
+
+    def pick(alive: Array) -> tuple[Array, Array]:
+        """The best box that is left, -1 if there is none; and which boxes are left after it."""
+        first = xp.min(xp.where(alive, positions, count))
+        row = xp.reshape(xp.where(first < count, first, 0), (1,))
+        values = _agnostic.elementwise(rule.measure, xp.take(boxes, row, axis=0), boxes, None, False)
+        removed = _compared(values, rule)
+        for code in codes:
+            removed = removed & (code == xp.take(code, row, axis=0))
+        box = xp.where(first < count, xp.take(order, row, axis=0)[0], -1)
+        return box, alive & ~removed & (positions != first)
+
+    if count == 0:
+        return xp.full((size,), -1, dtype=order.dtype)
+    if in_jax:
+        return _loop_of_jax(order.dtype, alive, pick, size)
+    keep = []
+    for _ in range(size):
+        box, alive = pick(alive)
+        keep.append(box)
+    return xp.stack(keep)
+
+
+def _sorted(given: DeviceSet) -> tuple[Array, Array, Array, tuple[Array, ...]]:
+    """The order of descending scores, in which equal scores stay in their order; and boxes, scores and codes in it.
+
+    Codes are the labels and the image numbers, as far as there are any.
+    """
+    xp = given.xp
+    order = xp.argsort(given.scores, descending=True, stable=True)
+    codes = [column for column in (given.labels, given.batch) if column is not None]
+    boxes, scores, *codes = (xp.take(array, order, axis=0) for array in (given.boxes, given.scores, *codes))
+    return order, boxes, scores, tuple(codes)
+
+
+def _compared(values: Array, rule: Rule) -> Array:
+    return values > rule.threshold if rule.strict else values >= rule.threshold
+
+
+def _removes(xp: Any, boxes: Array, codes: tuple[Array, ...], rule: Rule, rows: Array, columns: Array) -> Array:
+    """(R, C) whether the box of a row, if it is kept, removes the box of a column."""
+
+    def of(array: Array, positions: Array) -> Array:
+        return xp.take(array, positions, axis=0)
+
+    first, second = of(boxes, rows), of(boxes, columns)
+    removes = _compared(_agnostic.pairwise(rule.measure, first, second, None, False, _agnostic.MAX_BYTES), rule)
+    for code in codes:
+        removes = removes & (of(code, rows)[:, None] == of(code, columns)[None, :])
+    return removes
+
+
+def _settled(xp: Any, removes: Array) -> Array:
+    """(R,) which boxes of a block survive: those that no survivor removes, found by rounds until nothing changes.
+
+    After k rounds the first k boxes are right. Most blocks need few rounds.
+    """
+    removes = xp.triu(xp.astype(removes, xp.uint8), k=1) != 0
+    alive = xp.ones(removes.shape[0], dtype=xp.bool, device=removes.device)
+    while True:
+        after = ~xp.any(removes & alive[:, None], axis=0)
+        if bool(xp.all(after == alive)):
+            return alive
+        alive = after
+
+
+def _loop_of_jax(dtype: Any, alive: Array, pick: Any, size: int) -> Array:
+    jax = sys.modules["jax"]
+
+    def more(state: tuple[Array, Array, Array]) -> Array:
+        k, alive, _ = state
+        return (k < size) & alive.any()
+
+    def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        k, alive, keep = state
+        box, alive = pick(alive)
+        return k + 1, alive, keep.at[k].set(box)
+
+    keep = jax.numpy.full((size,), -1, dtype)
+    return jax.lax.while_loop(more, step, (jax.numpy.asarray(0), alive, keep))[2]

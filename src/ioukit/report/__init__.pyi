@@ -1,0 +1,6 @@
+"""What can I open? Pages to look at: one self-contained HTML file each."""
+
+from ioukit.report.playground import playground_page
+from ioukit.report.writer import write_report
+
+__all__ = ["playground_page", "write_report"]

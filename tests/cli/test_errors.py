@@ -1,0 +1,106 @@
+"""Which errors of a command are one line, and which keep their traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+
+import ioukit
+from ioukit.cli._errors import bad_input, bad_use
+from ioukit.cli._near_names import did_you_mean, near_files
+from support.command import run_here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def ended(context: Callable[[], Any], error: Exception) -> str:
+    """The line that a command ends with if its block raises this."""
+    err = io.StringIO()
+    with contextlib.redirect_stderr(err), pytest.raises(typer.Exit) as stop, context():
+        raise error
+    assert stop.value.exit_code == 2
+    return err.getvalue()
+
+
+def test_checks_take_a_wrong_value_for_wrong_use() -> None:
+    assert ended(bad_use, ValueError("size must be even")) == "Error: size must be even\n"
+    for error in (ioukit.DatasetError("x.json: no"), OSError("no room"), ModuleNotFoundError("it needs y", name="y")):
+        assert ended(bad_use, error) == f"Error: {error}\n"
+
+
+def test_work_takes_errors_about_files_alone() -> None:
+    for error in (ioukit.DatasetError("x.json: no"), OSError("no room"), ModuleNotFoundError("it needs y", name="y")):
+        assert ended(bad_input, error) == f"Error: {error}\n"
+    assert ended(lambda: bad_input(KeyError), KeyError("x")) == "Error: 'x'\n"
+    for defect in (ValueError("shapes do not match"), KeyError("x")):
+        with pytest.raises(type(defect)), bad_input():
+            raise defect
+
+
+def test_a_missing_module_of_ioukit_is_a_defect() -> None:
+    with pytest.raises(ModuleNotFoundError), bad_use():
+        importlib.import_module("ioukit.none")
+
+
+def test_a_message_is_one_line_that_steers_no_terminal() -> None:
+    assert ended(bad_use, ValueError("a\nb\x1b[31m")) == "Error: a\\nb\\x1b[31m\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "annotations").mkdir()
+    for name in ("instances_val2017.json", "instances_train2017.json", "a.txt"):
+        (tmp_path / "annotations" / name).touch()
+    return tmp_path
+
+
+def test_near_names(folder: Path) -> None:
+    there = folder / "annotations"
+    assert near_files(there / "instances_val2016.json")[0] == str(there / "instances_val2017.json")
+    assert near_files(folder / "anotations" / "a.txt") == [str(there / "a.txt")]
+    assert near_files(folder / "anotations" / "none.txt") == []
+    assert near_files(there / "A.TXT") == [str(there / "a.txt")]
+    assert near_files(there / "something else") == []
+    assert near_files(folder / "a" / "b" / "c" / "d") == []
+    assert near_files("") == near_files("/") == []
+    assert did_you_mean([]) == ""
+    assert did_you_mean(["a", "b"]) == "; did you mean 'a' or 'b'?"
+
+
+@pytest.mark.parametrize("command", ["eval", "nms"])
+def test_a_missing_file_offers_near_names(command: str, folder: Path) -> None:
+    there = folder / "annotations"
+    done = run_here(command, there / "instance_val2017.json", *{"eval": ["dt.json"], "nms": ["-o", "o"]}[command])
+    assert done.code == 2
+    assert f"; did you mean '{there / 'instances_val2017.json'}'" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_defect_while_drawing_keeps_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("PIL", reason="shapes need Pillow: pip install 'ioukit[shapes]'")
+
+    def defect(*_: object, **__: object) -> None:
+        raise ValueError("operands could not be broadcast together")
+
+    monkeypatch.setattr("ioukit.datasets.shapes.writing.draw_scene", defect)
+    with pytest.raises(ValueError, match="broadcast"):
+        run_here("make-shapes", tmp_path / "out", "--images", "2")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_defect_of_the_playground_keeps_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def defect() -> str:
+        raise ValueError("operands could not be broadcast together")
+
+    monkeypatch.setattr("ioukit.report.playground.playground_page", defect)
+    monkeypatch.setattr("ioukit.report.playground_page", defect, raising=False)
+    with pytest.raises(ValueError, match="broadcast"):
+        run_here("playground", "-o", tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []

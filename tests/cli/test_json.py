@@ -1,0 +1,124 @@
+"""`--json [FILE]`: where its value may stand, and what it means."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+
+from ioukit.cli._json import JsonCommand, JsonOutput, json_option
+from ioukit.cli._standard_input import input_files
+from ioukit.cli._talk import Talk
+
+OPTION = json_option("Print JSON.")
+
+
+def parsed(command: str, *words: str) -> dict[str, object]:
+    """What a command is called with."""
+    seen: dict[str, object] = {}
+    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+
+    @app.command("two", cls=JsonCommand)
+    def two(
+        gt: Path,
+        dt: Path,
+        other: Annotated[str | None, typer.Option("--other", "-o")] = None,
+        json: Annotated[JsonOutput | None, OPTION] = None,
+    ) -> None:
+        seen.update(gt=str(gt), dt=str(dt), other=other, json=json)
+
+    @app.command("many", cls=JsonCommand)
+    def many(network: Path, images: list[Path], json: Annotated[JsonOutput | None, OPTION] = None) -> None:
+        seen.update(network=str(network), images=[*map(str, images)], json=json)
+
+    @app.command("none", cls=JsonCommand)
+    def none(json: Annotated[JsonOutput | None, OPTION] = None) -> None:
+        seen.update(json=json)
+
+    err = io.StringIO()
+    with contextlib.redirect_stderr(err), contextlib.suppress(SystemExit):
+        app([command, *words])
+    return seen or {"error": err.getvalue().strip().splitlines()[-1]}
+
+
+TWO = {"gt": "g", "dt": "d", "other": None}
+STDOUT = JsonOutput(None)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("g d", {**TWO, "json": None}),
+        ("g d --json", {**TWO, "json": STDOUT}),
+        ("--json g d", {**TWO, "json": STDOUT}),
+        ("g --json d", {**TWO, "json": STDOUT}),
+        ("g d --json -o x", {**TWO, "json": STDOUT, "other": "x"}),
+        ("g d --json out", {**TWO, "json": JsonOutput(Path("out"))}),
+        ("g d --json out -o x", {**TWO, "json": JsonOutput(Path("out")), "other": "x"}),
+        ("g -o x d --json out", {**TWO, "json": JsonOutput(Path("out")), "other": "x"}),
+        ("g d --json -", {**TWO, "json": STDOUT}),
+        ("--json=out g d", {**TWO, "json": JsonOutput(Path("out"))}),
+        ("g --json=out d", {**TWO, "json": JsonOutput(Path("out"))}),
+        ("g d --json=-", {**TWO, "json": STDOUT}),
+        ("--json - d", {"gt": "-", "dt": "d", "other": None, "json": STDOUT}),
+        ("--json -- g d", {**TWO, "json": STDOUT}),
+        ("-- g --json", {"gt": "g", "dt": "--json", "other": None, "json": None}),
+        ("g d --json --json out", {**TWO, "json": JsonOutput(Path("out"))}),
+    ],
+)
+def test_what_a_word_means(words: str, expected: dict[str, object]) -> None:
+    assert parsed("two", *words.split()) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--json out g d", "Error: Got unexpected extra argument(s) (d)"),
+        ("g d --json=", "Error: Invalid value for --json: expected a file, or - for standard output"),
+        ("g --json", "Error: Missing argument 'dt'."),
+    ],
+)
+def test_bad_use(words: str, message: str) -> None:
+    assert parsed("two", *words.split()) == {"error": message}
+
+
+def test_many_arguments() -> None:
+    assert parsed("many", "n", "a", "b", "--json") == {"network": "n", "images": ["a", "b"], "json": STDOUT}
+    file = JsonOutput(Path("out"))
+    assert parsed("many", "n", "a", "b", "--json", "out") == {"network": "n", "images": ["a", "b"], "json": file}
+    assert parsed("many", "n", "--json", "a", "b") == {"network": "n", "images": ["a", "b"], "json": STDOUT}
+    assert parsed("many", "n", "--json=out", "a", "b") == {"network": "n", "images": ["a", "b"], "json": file}
+
+
+def test_no_arguments() -> None:
+    assert parsed("none", "--json") == {"json": STDOUT}
+    assert parsed("none", "--json", "out") == {"json": JsonOutput(Path("out"))}
+
+
+def test_it_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "out.json"
+    JsonOutput(target).write("[1]", Talk(quiet=False))
+    JsonOutput(None).write("[2]", Talk(quiet=False))
+    assert target.read_text() == "[1]\n"
+    assert capsys.readouterr() == ("[2]\n", f"wrote {target}\n")
+    with pytest.raises(ValueError, match=r"out\.json is an input and would be overwritten"):
+        JsonOutput(target).check([target])
+    with pytest.raises(ValueError, match="is a folder, expected a file to write"):
+        JsonOutput(tmp_path).check([])
+    JsonOutput(None).check([target])
+
+
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert input_files(Path("a"), Path("b")) == [Path("a"), Path("b")]
+    assert input_files() == []
+    if Path("/dev/stdin").exists():
+        assert input_files(Path("a"), Path("-")) == [Path("a"), Path("/dev/stdin")]
+    with pytest.raises(typer.BadParameter, match=r"- \(standard input\) stands for one file, got it twice"):
+        input_files(Path("-"), Path("-"))
+    monkeypatch.setattr("os.path.exists", lambda _: False)
+    with pytest.raises(typer.BadParameter, match="cannot be read on this system: name a file"):
+        input_files(Path("-"))

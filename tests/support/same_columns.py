@@ -1,0 +1,66 @@
+"""Equality of results, field by field and bit by bit."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["arrays_of", "assert_same_columns"]
+
+
+def assert_same_columns(ours: Any, expected: Any, *, but: Sequence[str] = (), where: str = "") -> None:
+    """Compares dataclasses, mappings, sequences and arrays; names the first field that differs.
+
+    Arrays must have the same type, shape and bytes, so that -0.0 and 0.0 differ and NaN equals NaN.
+
+    Args:
+        ours: What there is.
+        expected: What there should be.
+        but: Names of fields that may differ.
+        where: What messages call the value.
+    """
+    if isinstance(expected, np.ndarray):
+        assert isinstance(ours, np.ndarray), where
+        assert (ours.dtype.kind, ours.shape) == (expected.dtype.kind, expected.shape), where
+        if expected.dtype.kind == "U":
+            assert ours.tolist() == expected.tolist(), where
+        else:
+            assert ours.dtype == expected.dtype, where
+            np.testing.assert_array_equal(ours, expected, err_msg=where)
+            assert ours.tobytes() == expected.tobytes(), f"{where} differs in its bits"
+    elif dataclasses.is_dataclass(expected):
+        assert type(ours) is type(expected), where
+        for field in dataclasses.fields(expected):
+            if field.name not in but:
+                mine, its = getattr(ours, field.name), getattr(expected, field.name)
+                assert_same_columns(mine, its, but=but, where=f"{where}.{field.name}".lstrip("."))
+    elif isinstance(expected, Mapping):
+        assert list(ours) == list(expected), where
+        for key in expected:
+            assert_same_columns(ours[key], expected[key], but=but, where=f"{where}[{key!r}]")
+    elif isinstance(expected, tuple | list):
+        assert len(ours) == len(expected), where
+        for at, (mine, its) in enumerate(zip(ours, expected, strict=True)):
+            assert_same_columns(mine, its, but=but, where=f"{where}[{at}]")
+    elif isinstance(expected, float):
+        assert_same_columns(np.array(ours), np.array(expected), where=where)
+    else:
+        assert ours == expected, f"{where}: {ours!r}, expected {expected!r}"
+
+
+def arrays_of(value: Any, where: str = "") -> list[tuple[str, np.ndarray[Any, Any]]]:
+    """Every array in a result, with the name of its field."""
+    if isinstance(value, np.ndarray):
+        return [(where, value)]
+    if dataclasses.is_dataclass(value):
+        parts: Any = [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
+    elif isinstance(value, Mapping):
+        parts = value.items()
+    elif isinstance(value, tuple | list):
+        parts = enumerate(value)
+    else:
+        return []
+    return [found for name, part in parts for found in arrays_of(part, f"{where}.{name}".lstrip("."))]

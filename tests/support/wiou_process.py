@@ -1,0 +1,36 @@
+"""A process of a distributed training that moves the running mean of Wise-IoU.
+
+A spawned process imports the module of the function that it runs. It finds `support`, because the folder of the tests
+is on the path that it inherits; it does not find the test files, which pytest imports under names of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ioukit.torch.losses import WIoULoss
+
+if TYPE_CHECKING:
+    from ioukit.typing import FloatArray
+
+__all__ = ["move_mean"]
+
+
+def move_mean(rank: int, processes: int, store: str, pred: FloatArray, target: FloatArray, results: Any) -> None:
+    """Moves the mean by this process's part of the boxes and puts ``(rank, mean)`` into ``results``.
+
+    Args:
+        rank: The number of this process.
+        processes: How many there are.
+        store: A file that does not exist yet, through which they find each other.
+        pred: (N, 4) predicted boxes of this process.
+        target: (N, 4).
+        results: A queue.
+    """
+    torch.distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=processes)
+    loss = WIoULoss(momentum=0.5)
+    loss(torch.from_numpy(pred), torch.from_numpy(target))
+    results.put((rank, loss.running_mean.item()))
+    torch.distributed.destroy_process_group()
