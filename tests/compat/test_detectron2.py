@@ -1,4 +1,4 @@
-"""The structures of detectron2: values that it asserts, and what its documentation says."""
+"""The structures of Detectron2: values from its tests, and what its documentation states."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def torch() -> Any:
 
 
 def anything(value: Any) -> Any:
-    """In a list, of a type that nobody checks."""
+    """As a list, whose type is not checked."""
     return [value]
 
 
@@ -156,7 +156,7 @@ def test_inside_box() -> None:
 
 
 def test_overlaps(torch: Any) -> None:
-    """The pairs of detectron2's test: one box of side 1 beside its halves, quarters, and a box one half away."""
+    """The pairs of Detectron2's test: a unit box with its halves, its quarters, and a box shifted by a half."""
     one = d2.Boxes([[0.0, 0, 1, 1], [0, 0, 1, 1]])
     others = d2.Boxes(
         [[0.0, 0, 1, 1], [0, 0, 0.5, 1], [0, 0, 1, 0.5], [0, 0, 0.5, 0.5], [0.5, 0.5, 1, 1], [0.5, 0.5, 1.5, 1.5]]
@@ -271,7 +271,7 @@ def test_values_of_rotated_overlaps(case: dict[str, Any], torch: Any) -> None:
     assert overlap.item() == pytest.approx(case["upstream_iou"], abs=case["upstream_atol"])
     as_float32 = d2.pairwise_iou_rotated(a.tensor, b.tensor)
     assert as_float32.item() == overlap.item() <= 1
-    # Corners in float32 differ from those of the file by the last bit.
+    # Corners in float32 differ in the last bit from those of the file.
     assert overlap.item() == pytest.approx(case["shapely_iou"], abs=1e-5)
 
 

@@ -1,4 +1,4 @@
-"""Box, Boxes, BoxMode and the overlaps of DocsaidKit: upstream's values, and what is mended."""
+"""Box, Boxes, BoxMode and the overlaps of DocsaidKit: upstream's values, and the differences."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_codes_of_modes(code: Any, mode: str) -> None:
 
 @given(grid_boxes(), grid_boxes(), st.sampled_from(MODES), st.sampled_from(MODES))
 def test_modes_do_not_change_overlaps(first: Any, second: Any, mode1: str, mode2: str) -> None:
-    """Whatever the modes, the overlaps are ioukit's, since a grid of eighths is exact in all of them."""
+    """The overlaps equal ioukit's in all modes, because eighths are exact in all of them."""
     boxes1, boxes2 = (D.Boxes(rows).drop_empty().convert(mode) for rows, mode in ((first, mode1), (second, mode2)))
     corners = boxes1.convert("XYXY").numpy(), boxes2.convert("XYXY").numpy()
     assert_array_equal(D.pairwise_iou(boxes1, boxes2), ioukit.pairwise_iou(*corners))

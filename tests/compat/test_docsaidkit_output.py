@@ -1,4 +1,4 @@
-"""Drawing, preparing and JSON, of DocsaidKit."""
+"""Drawing, the functions `prepare_...`, and JSON, of DocsaidKit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RED = (0, 0, 255)
 
 
 def painted(image: Any) -> list[list[int]]:
-    """Rows and columns of what is not black."""
+    """Rows and columns of the pixels that are not black."""
     found: list[list[int]] = np.argwhere(image.any(axis=2)).tolist()
     return found
 
@@ -96,7 +96,7 @@ def test_detections_have_labels() -> None:
     first = D.draw_detection(canvas, boxes[0], "cat", 0.75)
     assert_array_equal(each, D.draw_detection(first, boxes[1], "dog", 0.5))
     assert D.draw_detection(np.zeros((5, 5), np.uint8), [0, 0, 4, 4], "a long label").any()
-    with pytest.raises(ValueError, match="labels must be as many as boxes, got 1 for 2"):
+    with pytest.raises(ValueError, match="labels must have one entry per box, got 1 for 2"):
         D.draw_detections(canvas, boxes, ["cat"])
 
 

@@ -1,4 +1,4 @@
-"""Polygon, Polygons, Keypoints and the functions on them, of DocsaidKit: upstream's values, and what is mended."""
+"""Polygon, Polygons, Keypoints and their functions, of DocsaidKit: upstream's values, and the differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/compat.md names everything in compat, and what it names exists; importing compat is cheap."""
+"""docs/compat.md has all names of compat, and all its names exist; importing compat is cheap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every function beside pycocotools: the same values to the last bit, and an error where pycocotools is undefined."""
+"""All functions compared with pycocotools: equal to the last bit, and an error where it is undefined."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_polygons(data: st.DataObject) -> None:
 
 
 def test_many_polygons() -> None:
-    """On fifths and tenths of a pixel, where a rounding more or less would show."""
+    """Coordinates on fifths and tenths of a pixel, where every rounding shows."""
     rng = np.random.default_rng(11)
     for _ in range(800):
         height, width = rng.integers(1, 50, 2).tolist()
@@ -161,7 +161,7 @@ def test_real_segmentations(folder: str) -> None:
 
 
 class TestDifferences:
-    """Where pycocotools 2.0.11 reads foreign memory or goes on with nonsense, it is not run here, but for some."""
+    """Cases in which pycocotools 2.0.11 reads foreign memory or returns nonsense; it runs in few of them."""
 
     square: Any = staticmethod(lambda: {"size": [2, 2], "counts": b"04"})
     other: Any = staticmethod(lambda: {"size": [1, 4], "counts": b"04"})
@@ -248,7 +248,7 @@ class TestErrors:
     def test_encode(self, pixels: Any, error: type[Exception], says: str) -> None:
         with pytest.raises(error, match=says):
             ours.encode(pixels)
-        if isinstance(pixels, np.ndarray) and pixels.ndim == 2:  # of the kind that pycocotools raises
+        if isinstance(pixels, np.ndarray) and pixels.ndim == 2:  # the type that pycocotools raises
             with pytest.raises(error):
                 theirs.encode(pixels)
 

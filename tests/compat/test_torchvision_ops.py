@@ -1,4 +1,4 @@
-"""The names of torchvision.ops: on NumPy arrays everywhere, beside torchvision itself where it is installed."""
+"""The names of torchvision.ops, on NumPy arrays, and compared with torchvision if it is installed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_conversion_is_a_copy() -> None:
 
 
 def test_values_to_check_in_the_head() -> None:
-    """A quarter of either box, 1 of 4 + 4 - 1; and two boxes apart, in a hull of 5 by 5."""
+    """Boxes that share a quarter, 1 of 4 + 4 - 1; and boxes that lie apart in a hull of 5 by 5."""
     boxes1, boxes2 = np.array([[0.0, 0, 2, 2], [5, 5, 6, 6]]), np.array([[1.0, 1, 3, 3]])
     assert_allclose(ours.box_iou(boxes1, boxes2), [[1 / 7], [0.0]])
     assert_allclose(ours.generalized_box_iou(boxes1, boxes2), [[1 / 7 - 2 / 9], [-(25 - 5) / 25]])
@@ -79,7 +79,7 @@ def test_clip_and_small_boxes() -> None:
 
 
 def test_suppression_of_arrays() -> None:
-    """A box above the threshold goes, one on it stays; of other classes none goes."""
+    """IoU above the threshold removes a box, IoU at the threshold does not, nor does another class."""
     boxes = np.array([[0.0, 0, 4, 4], [0, 0, 4, 3], [0, 0, 4, 2], [9, 9, 10, 10]])
     scores = np.array([0.5, 0.9, 0.8, 0.1])
     assert ours.nms(boxes, scores, 0.75).tolist() == [1, 2, 0, 3]
@@ -97,7 +97,7 @@ def test_losses_of_arrays() -> None:
 
 
 def test_rotated_boxes_of_arrays() -> None:
-    """A square and itself turned by 45 degrees: an octagon, 2 / (1 + sqrt 2) of it."""
+    """A square and the same square turned by 45 degrees share an octagon, 2 / (1 + sqrt 2) of it."""
     boxes = np.array([[5.0, 5, 2, 2, 0], [5, 5, 2, 2, 45]])
     iou = (2 / (1 + 2**0.5)) / (2 - 2 / (1 + 2**0.5))
     for fmt in ROTATED:
@@ -178,7 +178,7 @@ def test_signatures_are_torchvisions(theirs: Any) -> None:
 def test_overlaps(name: str, dtype: str, torch: Any, theirs: Any) -> None:
     kind = getattr(torch, dtype)
     boxes1, boxes2 = (torch.from_numpy(random_boxes(20, seed=seed)).clamp(0, 120).round() for seed in (1, 2))
-    boxes1[:, 2:], boxes2[:, 2:] = boxes1[:, 2:] + 1, boxes2[:, 2:] + 1  # none without area
+    boxes1[:, 2:], boxes2[:, 2:] = boxes1[:, 2:] + 1, boxes2[:, 2:] + 1  # so that all have an area
     boxes1, boxes2 = boxes1.to(kind), boxes2.to(kind)
     wraps = dtype == "uint8"  # torchvision subtracts in uint8
     expected = getattr(theirs, name)(*((boxes.int() if wraps else boxes) for boxes in (boxes1, boxes2)))
@@ -307,7 +307,7 @@ def test_suppression(threshold: float, torch: Any, theirs: Any) -> None:
 
 
 def test_classes_do_not_move_the_boxes(torch: Any, theirs: Any) -> None:
-    """torchvision moves boxes by their class: by 1e7, where float32 has no quarters, and by too little below 0."""
+    """torchvision shifts boxes by class: by 1e7, where float32 has no quarters, and by too little below 0."""
     boxes = torch.tensor([[0.0, 0, 0.25, 1]] * 4) + 1000
     scores, classes = torch.tensor([0.9, 0.8, 0.7, 0.6]), torch.tensor([0, 0, 9999, 9999])
     assert ours.batched_nms(boxes, scores, classes, 0.5).tolist() == [0, 2]
@@ -325,7 +325,7 @@ def test_an_iou_is_compared_with_the_threshold_as_float32(torch: Any, theirs: An
 
 
 def test_thin_rotated_boxes_are_measured_in_float64(torch: Any, theirs: Any) -> None:
-    """Of 1000 by 0.01 and 100 by 0.5 about one centre, 1 is shared and 59 is covered."""
+    """Boxes of 1000 x 0.01 and 100 x 0.5 with one centre: the intersection is 1, the union 59."""
     thin, thick = torch.tensor([[3000.0, 2000, 1000, 0.01, 47]]), torch.tensor([[3000.0, 2000, 100, 0.5, 47]])
     errors = [abs(module.box_iou(thin, thick, "cxcywhr").item() - 1 / 59) for module in (ours, theirs)]
     assert errors[0] < 1e-8
@@ -346,7 +346,7 @@ def test_what_nms_cannot_order_is_refused(torch: Any) -> None:
 
 
 def test_losses_are_torchvisions_with_their_defects(torch: Any, theirs: Any) -> None:
-    """Equal boxes of side 1e-4 lose 0.909, and a flat box has no gradient, unlike in ioukit.losses."""
+    """The loss of equal boxes of side 1e-4 is 0.909, and a flat box has no gradient, unlike in ioukit.losses."""
     tiny = torch.tensor([[0.5, 0.5, 0.5001, 0.5001]], dtype=torch.float64)
     for module in (ours, theirs):
         assert module.generalized_box_iou_loss(tiny, tiny).item() == pytest.approx(1 - 1e-8 / (1e-8 + 1e-7), abs=1e-6)
@@ -374,7 +374,7 @@ def test_what_is_no_box_is_refused(name: str, torch: Any, theirs: Any) -> None:
 
 
 def test_tiny_boxes_do_not_feel_eps(torch: Any, theirs: Any) -> None:
-    """Normalized boxes a thousandth of an image wide, half a side apart: 1/3 - 0.25 / (1.5**2 + 1)."""
+    """Normalized boxes with a side of 0.001, shifted by half a side: 1/3 - 0.25 / (1.5**2 + 1)."""
     boxes = torch.tensor([[0.5, 0.5, 0.501, 0.501], [0.5005, 0.5, 0.5015, 0.501]], dtype=torch.float64)
     exact = 1 / 3 - 0.25 / 3.25
     assert ours.distance_box_iou(boxes[:1], boxes[1:]).item() == pytest.approx(exact, abs=1e-9)

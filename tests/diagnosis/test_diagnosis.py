@@ -1,4 +1,4 @@
-"""`diagnose`: what fires, what must not, and that bad values never raise."""
+"""`diagnose`: what is found, what must not be found, and that bad values never raise."""
 
 from __future__ import annotations
 
@@ -188,14 +188,14 @@ class TestFormats:
     def test_valid_boxes_give_no_finding(self, fmt: BoxFormat, spread: str, seed: int, count: int, sized: bool) -> None:
         corners, size = random_boxes(seed, count, spread)
         rows = convert(corners, "xyxy", fmt)
-        # Conversion rounds, so that a box at the very edge may stick out by a last bit: an image a pixel larger.
+        # Conversions round, so a box at the edge may reach beyond it by one bit: the image is a pixel larger.
         report = diagnose(rows, fmt, image_size=(size[0] + 1, size[1] + 1) if sized else None)
         assert report.ok, str(report)
         assert diagnose(Boxes(rows, fmt), image_size=size if sized else None) == diagnose(
             rows, fmt, image_size=size if sized else None
         )
 
-    # Right findings of 100 random draws of 50 boxes, at least; None where the numbers cannot tell.
+    # The least number of right findings in 100 random sets of 50 boxes; None where the numbers cannot tell.
     @pytest.mark.parametrize(
         ("true", "said", "sized", "guess", "any_size", "small"),
         [
@@ -227,7 +227,7 @@ class TestFormats:
             assert set(guesses) <= {right, ()}, "rather no guess than a wrong one"
 
     def test_real_annotations(self) -> None:
-        """COCO's, image by image: right as they are, and seldom mistaken for right when read as another format."""
+        """Boxes of COCO, image by image: no finding in the right format, and nearly always one in another format."""
         data = load(EXAMPLES / "coco_val2017_100" / "ground_truth.json")
         sizes = {image["id"]: (image["width"], image["height"]) for image in data["images"]}
         rows: dict[int, list[list[float]]] = collections.defaultdict(list)
@@ -241,7 +241,7 @@ class TestFormats:
                     finding for finding in diagnose(boxes, "xywh", image_size=size) if finding.severity != "note"
                 ]
                 assert not serious, (image, serious)
-        # Small boxes away from the edges fit as centres too: half of the images show that they are none.
+        # Small boxes away from the edges also fit as centres, so only half of the images show the mistake.
         for said, share in (("xyxy", 0.95), ("cxcywh", 0.5)):
             noticed = [GUESSES & found(rows[image], said, image_size=sizes[image]).keys() for image in crowded]
             assert sum("looks_like_xywh" in guess for guess in noticed) >= share * len(crowded)

@@ -1,4 +1,4 @@
-"""`diagnose` of every kind of regions: what is passed on, what is refused, and that every code occurs somewhere."""
+"""`diagnose` for every kind of region: what is passed on, what is refused, and that every code occurs."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class TestBoxes3D:
 
 class TestShared:
     def test_rotated_boxes_get_no_advice_that_they_cannot_take(self) -> None:
-        """They have no clip and no normalized."""
+        """`RotatedBoxes` have neither ``clip`` nor ``normalized``."""
         outside = rotated([[0.5, 0.5, 0.9, 0.2, 30], [1.0, 0.5, 0.9, 0.2, 40]])
         report = diagnose(outside)
         assert {finding.code for finding in report} == {"normalized_not_declared", "partly_outside"}

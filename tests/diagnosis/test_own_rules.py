@@ -1,4 +1,4 @@
-"""A kind of region from outside of ioukit: `register_rules` is all that `diagnose` needs."""
+"""A kind of region that ioukit does not have: `diagnose` works after `register_rules`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `RotatedBoxes.diagnose` says about angles."""
+"""What `diagnose` finds about the angles of rotated boxes."""
 
 from __future__ import annotations
 

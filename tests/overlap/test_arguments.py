@@ -1,4 +1,4 @@
-"""What the overlap functions take, in which dtype they answer, and what they refuse in which words."""
+"""What the overlap functions accept, the dtype of their results, and their error messages."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_nothing_small_overflows() -> None:
     )
     half = np.array([[0, 0, 1000, 1000]], np.float16)
     assert_array_equal(pairwise_iou(half, half), [[1]])
-    assert_array_equal(pairwise_intersection(half, half), [[np.inf]])  # 10^6 is no float16
+    assert_array_equal(pairwise_intersection(half, half), [[np.inf]])  # 10^6 does not fit in float16
 
 
 def test_huge_single_precision_boxes_are_compared_in_double() -> None:

@@ -1,4 +1,4 @@
-"""Values of other projects, of real pairs and of degenerate ones (sources: tests/data/overlap/SOURCES.md)."""
+"""Values of other projects, for real pairs and for degenerate ones (sources: tests/data/overlap/SOURCES.md)."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_integers_and_half_precision_are_measured_in_floats() -> None:
 
 
 def test_aligned_boxes_along_a_diagonal() -> None:
-    """The rule of mmcv's test that tests/data/compat/legacy_offset.json states."""
+    """The rule of a test of mmcv, as stated in tests/data/compat/legacy_offset.json."""
     first = np.arange(1000.0)[:, None] + [10, 10, 30, 30]
     assert_allclose(ioukit.elementwise_iou(first, first + 10), 1 / 7, rtol=1e-15)
 
@@ -151,7 +151,7 @@ def test_the_example_of_the_readme() -> None:
 
 
 def test_centres_on_a_grid_of_13_cells() -> None:
-    """The published value is that of float64; float32 keeps the first seven digits of it."""
+    """The published value is that of float64; float32 has its first seven digits."""
     a = [2.76772099, 3.82412258, 9.20284061, 10.90716819]
     b = [6.27252577, 6.24175572, 11.23818034, 8.57538178]
     printed = {}

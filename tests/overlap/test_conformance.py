@@ -1,4 +1,4 @@
-"""Every installed array library gives the numbers of native code, of its own kind, dtype and device."""
+"""Every installed array library gives the values of native code, as its own arrays, on the same device."""
 
 from __future__ import annotations
 

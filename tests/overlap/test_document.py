@@ -24,7 +24,7 @@ offsets = st.lists(st.floats(-20, 20), min_size=8, max_size=8).map(lambda x: np.
 
 @pytest.mark.parametrize("case", CASES)
 def test_values_of_capybara(case: dict[str, Any]) -> None:
-    """To 1e-7 only: there the corners are float32. Rational arithmetic decides between the two."""
+    """To 1e-7 only, because its corners are float32. Rational arithmetic shows which of both is right."""
     value = document_jaccard(case["pred"], case["gt"], case["image_size"])
     assert value == pytest.approx(case["jaccard"], abs=1e-7)
     assert value == pytest.approx(exact_document_jaccard(case["pred"], case["gt"], (100, 100)), abs=1e-15)
@@ -33,7 +33,7 @@ def test_values_of_capybara(case: dict[str, Any]) -> None:
 def test_it_is_not_the_iou_of_the_photograph() -> None:
     assert polygon_iou(SQUARE, PAGE) == pytest.approx(0.765)
     assert document_jaccard(SQUARE, PAGE) == pytest.approx(0.73060467092590)
-    # The upper half of a page on a table: the diagonals cross in the middle of the paper, at (50, 10) in its picture.
+    # The far half of a page on a table. The diagonals cross in the middle of the paper, at (50, 10) in the picture.
     page = np.array([[40, 0], [60, 0], [100, 60], [0, 60]])
     upper = np.array([[40, 0], [60, 0], [60 + 40 / 6, 10], [40 - 40 / 6, 10]])
     assert document_jaccard(upper, page) == pytest.approx(0.5)
@@ -49,7 +49,7 @@ def test_exact(moves: Any, shift: float, scale: float) -> None:
     value = document_jaccard(pred, gt)
     far = 1e-10 * max(1, abs(shift) / 100)
     assert value == pytest.approx(exact_document_jaccard(pred, gt, (3, 5)), abs=far)
-    # Neither the rectangle nor the start and the sense of the corners matter.
+    # The rectangle, the first corner and the direction of the corners do not matter.
     assert value == document_jaccard(pred, gt, (1000, 3))
     assert value == pytest.approx(document_jaccard(np.roll(pred, 1, axis=0), gt[::-1]), abs=far)
 
@@ -86,7 +86,7 @@ def test_refused(pred: Any, gt: Any, size: Any, message: str) -> None:
 
 
 def test_behind_the_horizon() -> None:
-    """The sides of the page meet at y = 0, beyond which nothing of the table can be seen."""
+    """The sides of the page meet at y = 0, the horizon: nothing of the table is visible beyond it."""
     page = [[40, 5], [60, 5], [80, 15], [20, 15]]
     with pytest.raises(ValueError, match=r"pred\[0\] \[40.0, -1.0\] lies on or behind the horizon"):
         document_jaccard([[40, -1], [60, 5], [80, 15], [20, 15]], page)

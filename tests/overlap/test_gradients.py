@@ -1,4 +1,4 @@
-"""PyTorch and JAX: gradients, transformations, half precision, and memory that is shared."""
+"""PyTorch and JAX: gradients, transformations, half precision, and shared memory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def gradient(torch: Any, measure: Measure, a: FloatArray, b: FloatArray) -> tupl
 def test_gradients_are_those_of_finite_differences(torch: Any, measure: Measure) -> None:
     a, b = smooth_pairs(60)
     found = gradient(torch, measure, a, b)
-    if measure.variant == "ciou":  # its weight is a constant, which a difference quotient does not know
+    if measure.variant == "ciou":  # its weight is a constant for the gradient, but not for a difference quotient
         pytest.skip("the next test has the closed form")
     step = 1e-6
     for side, boxes in enumerate((a, b)):
@@ -114,7 +114,7 @@ def test_torch_and_jax_have_the_same_gradient_at_kinks(torch: Any, jax: Any, mea
 
 
 def test_equal_boxes_pull_at_nothing(torch: Any) -> None:
-    """Where a prediction is right, every tie splits evenly; what grows with the boxes alone is left out."""
+    """Where a prediction is right, every tie splits evenly; measures that grow with the boxes are left out."""
     for measure in MEASURES:
         if measure.variant not in ("intersection", "ioa_first", "ioa_second"):
             for slope in gradient(torch, measure, BOXES[:2], BOXES[:2]):
@@ -229,7 +229,7 @@ def test_complex_tensors_are_refused(torch: Any, jax: Any) -> None:
 
 @all_measures
 def test_temporaries_stay_within_max_bytes(measure: Measure) -> None:
-    """NumPy's allocations are counted, so it is NumPy that runs the array formulas here."""
+    """NumPy runs the array formulas here, because its allocations can be counted."""
     rng = np.random.default_rng(0)
     boxes = np.sort(rng.uniform(0, 100, (400, 2, 2)), axis=1).reshape(-1, 4)
     result, max_bytes = 8 * 400 * 400, 2**20
@@ -240,7 +240,7 @@ def test_temporaries_stay_within_max_bytes(measure: Measure) -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 2 * result + max_bytes + 100_000  # the result in blocks and joined; small arrays
+    assert peak < 2 * result + max_bytes + 100_000  # the blocks, the joined result, and small arrays
 
 
 def test_blocks_have_the_gradient_of_the_whole(torch: Any, jax: Any) -> None:

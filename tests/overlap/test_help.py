@@ -1,4 +1,4 @@
-"""Every overlap function is a row of the table, and its help is whole."""
+"""Every overlap function is a row of the table, and its docstring is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`overlap_join` against the dense table that it leaves out."""
+"""`overlap_join` compared with the dense table."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ BYTES_PER_PAIR = 48
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of a process apart from its parent's")
 def test_memory_grows_with_boxes_and_pairs(tmp_path: Path) -> None:
-    """At most so many bytes per box and per pair, pairs included, and 16 MB; benchmarks/bench_join.py takes 2 million.
+    """A limit of bytes per box and per pair, pairs included, plus 16 MB; benchmarks/bench_join.py uses 2 million.
 
     The table of all pairs would take 160 GB.
     """
@@ -274,7 +274,7 @@ import sys, numpy as np
 from ioukit import overlap_join
 a, b = (np.load(f"{sys.argv[1]}/{name}.npy") for name in "ab")
 overlap_join(a[:9000], b[:9000], min_iou=0.5)
-def peak():  # not ru_maxrss, which begins with the memory of the parent
+def peak():  # not ru_maxrss, which starts with the memory of the parent
     with open("/proc/self/status") as lines:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 before = peak()

@@ -1,4 +1,4 @@
-"""Laws that every overlap obeys to the last bit, whatever the boxes."""
+"""Laws that all measures obey to the last bit, for all boxes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LENGTH = 2.0**22  # all boxes of `free_boxes` lie in an image of this size
 
 
 def options_of(variant: Variant, length: float = LENGTH) -> dict[str, Any]:
-    """The row's own values for its options, its lengths replaced."""
+    """The option values of the row, with other lengths."""
     lengths = {"image_size": (length, length), "constant": length}
     return {**variant.option_values, **{name: lengths[name] for name in variant.lengths}}
 

@@ -1,4 +1,4 @@
-"""Overlaps of masks against their pixels."""
+"""Overlaps of masks, compared with their pixels."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_many_masks_and_threads() -> None:
 
 
 def test_runs_and_bits_agree() -> None:
-    """Few long runs are compared as runs, many short ones as bits; each with the other, too."""
+    """Few long runs are compared as runs, and many short runs as bits; both kinds are also compared."""
     bars = np.zeros((2, 900, 700), bool)
     bars[0, 100:800], bars[1, :, 200:500] = True, True
     noise = np.random.default_rng(0).random((2, 900, 700)) < 0.5

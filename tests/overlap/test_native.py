@@ -1,4 +1,4 @@
-"""The native module against plain definitions, and against itself on other instruction sets and threads."""
+"""The native module, compared with plain definitions, other instruction sets and other numbers of threads."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_an_unknown_instruction_set_or_variant_is_refused() -> None:
     ],
 )
 def test_bits_are_written_down(variant: str, double: str, single: str) -> None:
-    """One value for every platform: arc tangent, exponential and power are ours, not the system's."""
+    """The same value on every platform: arc tangent, exponential and power do not come from the system."""
     a, b = np.array([[0.0, 0.0, 3.0, 7.0]]), np.array([[1.0, 2.0, 6.0, 5.0]])
     assert pairwise(variant, a, b)[0, 0].hex() == double
     assert float(pairwise(variant, a.astype(np.float32), b.astype(np.float32))[0, 0]).hex() == single
@@ -131,7 +131,7 @@ def test_bits_are_written_down(variant: str, double: str, single: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
 def test_a_forked_worker_does_not_wait_for_threads_it_has_not() -> None:
-    """As in a PyTorch DataLoader: the pool's threads stay behind in the parent."""
+    """As in a PyTorch DataLoader: the threads of the pool stay in the parent process."""
     code = """
 import os, sys, numpy as np
 from ioukit import pairwise_iou

@@ -1,4 +1,4 @@
-"""A kind of region from outside of ioukit: `register_engine` is all that its overlaps need."""
+"""A kind of region that ioukit does not have: its overlaps work after `register_engine`."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class TestConcave:
         assert_array_equal(pairwise_iou(convex, polygons), values[polygons.is_convex])
 
     def test_a_path_that_touches_itself(self) -> None:
-        """Annotators click points twice; what such a path encloses is beyond doubt."""
+        """Annotators click points twice; the enclosed region is clear."""
         assert not Polygon(TOUCHING).is_simple
         assert polygon_iou(TOUCHING, SQUARE) == pytest.approx(0.5)
         assert polygon_iou(TOUCHING, TOUCHING) == pytest.approx(1)
@@ -154,7 +154,7 @@ class TestConcave:
 
     @given(st.lists(st.tuples(*[st.integers(-4, 4)] * 2), min_size=3, max_size=8))
     def test_what_is_measured_is_gone_around_once(self, ring: Any) -> None:
-        """A path is refused if and only if it goes around some point twice or both ways."""
+        """A path is refused if and only if it goes around a point twice or in both directions."""
         polygon, window = Polygon(ring), [[-9, -9], [9, -9], [9, 9], [-9, 9]]
         axes = np.meshgrid(np.arange(-4, 4, 0.5), np.arange(-4, 4, 0.5))
         probes = np.stack(axes, axis=-1).reshape(-1, 2) + np.array([0.11314159, 0.17271828])
@@ -177,7 +177,7 @@ class TestConcave:
 
 
 def winding(points: Any, probe: Any) -> int:
-    """How often a path goes around a point that is not on it."""
+    """The winding number of a path around a point that is not on it."""
     near = points - probe
     after = np.roll(near, -1, axis=0)
     cross, dot = near[:, 0] * after[:, 1] - near[:, 1] * after[:, 0], (near * after).sum(axis=1)
@@ -194,7 +194,7 @@ class TestPolygonIou:
         assert type(value) is float
 
     def test_the_bow_tie_of_capybara_is_an_error(self) -> None:
-        """There it is 0, whatever the other polygon; the parts of it have an IoU of 0.5 with the square."""
+        """Capybara returns 0 with any polygon; the parts of the bow tie have IoU 0.5 with the square."""
         pytest.importorskip("shapely")
         case = CAPYBARA["bowtie"]
         assert case["capybara"] == 0

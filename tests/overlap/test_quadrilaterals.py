@@ -21,7 +21,7 @@ def flat(rows: list[list[float]]) -> Polygons:
 
 
 def test_every_table_is_read() -> None:
-    """Those of turned boxes are in test_rotated.py and here."""
+    """The rotated boxes among them are in test_rotated.py, too."""
     assert set(TABLES) == {
         "mmcv_box_iou_rotated", "mmcv_box_iou_quadri", "mmcv_convex_iou", "detectron2_many_boxes",
         "detectron2_extreme_1266",
@@ -29,7 +29,7 @@ def test_every_table_is_read() -> None:
 
 
 def test_difference_mmcv_takes_quadrilaterals_for_rectangles() -> None:
-    """It projects on two sides to see which points are inside, which is right for rectangles alone."""
+    """mmcv projects points on two sides to find those inside, which is right for rectangles only."""
     table = TABLES["mmcv_box_iou_quadri"]
     first, second = flat(table["quads1"]), flat(table["quads2"])
     iou, ioa = pairwise_iou(first, second), pairwise_ioa(first, second, of="first")
@@ -49,7 +49,7 @@ def test_difference_mmcv_takes_quadrilaterals_for_rectangles() -> None:
 
 
 def test_hulls_of_point_sets() -> None:
-    """mmcv's convex_iou: the hull of nine points against a polygon, and its GIoU from the hull of both."""
+    """mmcv's convex_iou: IoU of the hull of nine points with a polygon, and GIoU with the hull of both."""
     table = TABLES["mmcv_convex_iou"]
     first, second = flat(table["pointsets_9pt"]).convex_hull(), flat(table["polygons"])
     iou = pairwise_iou(first, second)
@@ -74,7 +74,7 @@ def detectron2(rows: Any) -> RotatedBoxes:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_many_boxes_of_detectron2(threads: int) -> None:
-    """The rule is in the table: boxes along a diagonal, the second ones of growing height."""
+    """The table states the rule: boxes along a diagonal, and second boxes that grow in height."""
     steps = np.arange(200.0)
     middle, ten = 5 + 20 * steps, np.full(200, 10.0)
     second = np.stack([middle, middle, ten, 1 + 9 * steps / 200, 0 * steps], axis=1)

@@ -1,4 +1,4 @@
-"""`overlap_join` of regions that are no upright boxes, against the dense table that it leaves out."""
+"""`overlap_join` of regions other than upright boxes, compared with the dense table."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(st.integers(-60, 60), st.sampled_from([0, 0.25, 45, 90]), st.sampled_from([np.float32, np.float64]))
 def test_any_scale_and_place(power: int, turn: float, dtype: Any) -> None:
-    """Rounding of the boxes around them loses no pair, and neither do areas that float32 does not hold."""
+    """No pair is lost where the boxes around regions are rounded, or areas do not fit in float32."""
     rng = np.random.default_rng(power + 60)
     numbers = rotated(rng, 40, 20).numpy()
     numbers[:, :2] += rng.choice([0, 1e6])

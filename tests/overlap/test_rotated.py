@@ -58,7 +58,7 @@ def test_pairs_computed_to_sixty_digits(pair: dict[str, Any]) -> None:
     smaller = min(a.area.item(), b.area.item())
     assert_allclose(pairwise_intersection(a, b).item(), pair["intersection"], rtol=0, atol=4e-15 * smaller)
     assert_allclose(pairwise_iou(a, b).item(), pair["iou"], rtol=0, atol=4e-15)
-    # A corner is where the file says, up to where the ring begins.
+    # The corners are those of the file; the first one may differ.
     assert_allclose(a.corners()[0], pair["corners_a"], rtol=1e-14, atol=1e-13 * abs(np.array(pair["a"])).max())
 
 
@@ -79,7 +79,7 @@ def test_mmcv_reads_clockwise_radians() -> None:
 
 
 def test_difference_the_sense_of_detectron2() -> None:
-    """Its issues 1207 and 4961: counterclockwise numbers read as clockwise are other boxes."""
+    """Detectron2's issues 1207 and 4961: counterclockwise angles read as clockwise are other boxes."""
     rows = [160, 153, 230, 23, -37], [190, 127, 80, 21, -46]
     right = (RotatedBoxes(row, unit="degrees", sense="counterclockwise") for row in rows)
     wrong = (RotatedBoxes(row, unit="degrees", sense="clockwise") for row in rows)
@@ -98,7 +98,7 @@ def test_difference_powerboxes_counts_degrees() -> None:
 
 
 def test_difference_shapely_takes_touching_boxes_for_equal() -> None:
-    """GEOS's overlay snaps nearly collinear edges, and then may lose the polygon it should keep."""
+    """GEOS snaps nearly collinear edges and may then return the wrong polygon."""
     first, second = (clockwise(rows) for rows in make_pairs("shared edges and corners", 20_000))
     a, b = (shapely.polygons(boxes.corners()) for boxes in (first, second))
     ours, theirs = elementwise_intersection(first, second), shapely.area(shapely.intersection(a, b))
@@ -123,7 +123,7 @@ def test_exact_arithmetic(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith(("far", "shared"))])
 def test_shapely(kind: str) -> None:
-    """Not where Shapely errs: corners far away are rounded, and see above."""
+    """Without the pairs for which Shapely is wrong: far corners are rounded, and the test above."""
     first, second = (clockwise(rows) for rows in make_pairs(kind, 3000))
     a, b = (shapely.polygons(boxes.corners()) for boxes in (first, second))
     shared = shapely.area(shapely.intersection(a, b))
@@ -161,7 +161,7 @@ def test_laws(a: RotatedBoxes, b: RotatedBoxes) -> None:
     assert_array_equal(table, pairwise_iou(b, a).T)
     assert_array_equal(shared, pairwise_intersection(b, a).T)
     assert_array_equal(table, pairwise_iou(a, b, threads=1))
-    # A translation that rounds nothing away; another unit; another sense; a quarter of a turn of everything.
+    # A translation that needs no rounding; another unit; another sense; a quarter turn of everything.
     scale = 1e-12 + 1e-12 * shared
     for one, other in (
         (a.shift(1024, -512), b.shift(1024, -512)),
@@ -174,7 +174,7 @@ def test_laws(a: RotatedBoxes, b: RotatedBoxes) -> None:
 
 
 def quarter(boxes: RotatedBoxes) -> RotatedBoxes:
-    """All turned clockwise about the origin."""
+    """All boxes rotated clockwise about the origin."""
     rows = boxes.numpy()
     rows[:, :2] = np.stack([-rows[:, 1], rows[:, 0]], axis=1)
     rows[:, 4] += 90
@@ -231,7 +231,7 @@ def test_boxes_without_area_and_none_at_all() -> None:
 
 
 def test_the_layout_of_the_result() -> None:
-    """Beyond a block of pairs and a part of a thread, elementwise and pairwise have the same bits."""
+    """Elementwise and pairwise have the same bits for more pairs than a block, or a part of a thread, has."""
     a, b = (clockwise(rows) for rows in make_pairs("random", 300))
     table = pairwise_iou(a, b, threads=2)
     assert_array_equal(table, np.concatenate([pairwise_iou(one, b, threads=1) for one in a]))

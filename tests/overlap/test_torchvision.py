@@ -1,4 +1,4 @@
-"""torchvision's overlaps beside ours, where it is installed."""
+"""The overlaps of torchvision compared with ours, if it is installed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMES = {
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", NAMES)
 def test_torchvision_agrees_where_boxes_have_an_area(name: str, dtype: Any) -> None:
-    """It adds 1e-7 to the denominators of DIoU and CIoU, which boxes of some pixels do not feel."""
+    """torchvision adds 1e-7 to the denominators of DIoU and CIoU, which does not matter for boxes of pixels."""
     rng = np.random.default_rng(7)
     corner, size = rng.uniform(-50, 600, (2, 300, 2)), rng.uniform(2, 200, (2, 300, 2))
     first, second = np.concatenate([corner, corner + size], axis=2).astype(dtype)
@@ -39,7 +39,7 @@ def test_torchvision_agrees_where_boxes_have_an_area(name: str, dtype: Any) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_boxes_without_area_are_a_documented_difference(name: str) -> None:
-    """0 with itself here, NaN there."""
+    """IoU with itself: 0 here, NaN in torchvision."""
     point = np.array([[1.0, 1.0, 1.0, 1.0]])
     assert getattr(ioukit, f"pairwise_{name}")(point, point) == 0
     assert np.isnan(NAMES[name](torch.from_numpy(point), torch.from_numpy(point)).numpy())

@@ -1,4 +1,4 @@
-"""`Boxes`: what it takes, keeps, refuses and gives."""
+"""`Boxes`: which data it accepts and refuses, and what its methods return."""
 
 from __future__ import annotations
 

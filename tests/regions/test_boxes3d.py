@@ -1,4 +1,4 @@
-"""`Boxes3D`: what its numbers mean, and how much two of them share (sources: tests/data/rotated/SOURCES.md)."""
+"""`Boxes3D`: what its numbers mean, and the overlap of two sets (sources: tests/data/rotated/SOURCES.md)."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def test_the_cases_of_mmcv() -> None:
 
 
 def test_nms_of_mmcv_is_that_of_the_boxes_seen_from_above() -> None:
-    """Its nms3d does not look at z; `nms` of `Boxes3D` measures volumes."""
+    """mmcv's nms3d ignores z; `nms` of `Boxes3D` compares volumes."""
     case = CASES["nms"]
     boxes, scores, threshold = boxes3d(case["boxes"]), case["scores"], case["iou_threshold"]
     assert ioukit.nms(boxes.to_bird_eye(), scores, iou_threshold=threshold).tolist() == case["keep"]
     moved = boxes.shift(0, 0, 0).numpy()
-    moved[3, 2] += 1.9  # the box that suppresses the two like it, above both of them
+    moved[3, 2] += 1.9  # moves the box that suppresses two similar boxes above both of them
     apart = boxes3d(moved)
     assert ioukit.nms(apart.to_bird_eye(), scores, iou_threshold=threshold).tolist() == case["keep"]
     assert ioukit.nms(apart, scores, iou_threshold=threshold).tolist() != case["keep"]
@@ -77,7 +77,7 @@ def test_z_of_the_centre_and_of_the_bottom() -> None:
 
 
 def test_seen_from_above() -> None:
-    """Counterclockwise turns x towards y; in a picture whose y points down, that is clockwise."""
+    """Counterclockwise turns x towards y. In an image, whose y points down, that is clockwise."""
     box = boxes3d([0, 0, 0, 4, 2, 1, 90], unit="degrees")
     assert_array_equal(box.to_bird_eye().corners()[0, 1], [1, 2])
     assert box.to_bird_eye() == RotatedBoxes([0, 0, 4, 2, 90], unit="degrees", sense="clockwise")

@@ -1,4 +1,4 @@
-"""Conversions between formats, against values of other projects."""
+"""Conversions between formats, compared with values of other projects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_values_of_supervision(table: dict[str, Any]) -> None:
     boxes = Boxes(given_rows, source)
     if target in FORMATS:
         assert_array_equal(boxes.convert(target).numpy(), expected)
-    else:  # centre, aspect ratio, height; they write 0 where there is no ratio
+    else:  # centre, aspect ratio, height; they write 0 where the ratio is undefined
         assert_array_equal(boxes.center, expected[:, :2])
         assert_allclose(np.where(boxes.height > 0, boxes.aspect_ratio, 0), expected[:, 2], rtol=1e-12)
         assert_allclose(boxes.height, expected[:, 3], rtol=1e-12)

@@ -255,7 +255,7 @@ class TestBoxes:
         for mask, row in zip(arrays, boxes.numpy(), strict=True):
             y, x = np.nonzero(mask)
             wanted = [x.min(), y.min(), x.max() + 1, y.max() + 1] if len(x) else [0, 0, 0, 0]
-            # A run that goes on in the next column reaches the last row and the first: so it is here.
+            # A run that continues in the next column covers the last row and the first row.
             assert_array_equal(row, wanted)
 
     def test_other_boxes_are_refused(self) -> None:
@@ -284,7 +284,7 @@ class TestSegmentations:
         rows = np.searchsorted(ground_truth.images.ids, ground_truth.image_ids)
         width, height = ground_truth.images.sizes[rows].astype(int).T
         masks = Masks.from_coco(ground_truth.segmentations, height=height, width=width)
-        # The file's areas are those of exact polygons, to which pixels come near; those of crowds are of other pixels.
+        # The areas in the file are those of exact polygons, so pixels come near. Areas of crowds are of other pixels.
         near = np.abs(masks.area - ground_truth.areas) <= 0.01 * ground_truth.areas + 20
         assert near[~ground_truth.crowd].all()
         record = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 3, 2], "score": 0.5, "segmentation": SMALL[0]}
@@ -340,7 +340,7 @@ class TestValue:
         assert hash(masks) == hash(same)
         assert masks != masks[::-1]
         assert masks != 5
-        # The same runs, of another size.
+        # The same runs in another size.
         assert Masks.from_rle([{"size": [4, 3], "counts": [12]}]) != masks[1]
         for twin in (pickle.loads(pickle.dumps(masks)), copy.deepcopy(masks)):
             assert twin == masks

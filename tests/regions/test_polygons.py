@@ -1,4 +1,4 @@
-"""`Polygon` and `Polygons`: what they take, keep, refuse and give."""
+"""`Polygon` and `Polygons`: which data they accept and refuse, and what their methods return."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class TestValue:
         )
         others = [Polygons([TRIANGLE, SQUARE]), Polygons([SQUARE]), Polygons([SQUARE, TRIANGLE], normalized=True), 3]
         assert all(one != other for other in others)
-        assert Polygons([SQUARE[1:] + SQUARE[:1]]) != Polygons([SQUARE])  # points as they are
+        assert Polygons([SQUARE[1:] + SQUARE[:1]]) != Polygons([SQUARE])  # the same region, other points
         assert Polygon(SQUARE) == Polygon(SQUARE)
         assert len({Polygon(SQUARE), Polygon(SQUARE), Polygon(TRIANGLE)}) == 2
         assert Polygon(SQUARE) != one[0]
@@ -219,7 +219,7 @@ class TestNumbers:
         assert polygons.clockwise()[1] == Polygons([[SQUARE[3], *SQUARE[:3]]])
 
     def test_values_of_capybara(self) -> None:
-        """Its centroid is biased by 1e-5 and its `boundingbox` of the pixels that OpenCV counts; ours are exact."""
+        """Its centroid is biased by 1e-5, and its `boundingbox` counts pixels as OpenCV does. Ours are exact."""
         case = CAPYBARA["polygon"]["diamond"]
         diamond = Polygon(case["points"])
         assert diamond.area == case["area"]
@@ -310,7 +310,7 @@ class TestContact:
             (COMB, None),
             ([[0, 0], [4, 0], [4, 4], [2, 0], [0, 4]], (0, 2)),  # a point on an edge
             ([[0, 0], [4, 0], [6, 0], [2, 0], [2, 4]], (0, 2)),  # back over itself
-            ([[0, 0], [0, 0], [4, 4], [4, 0], [4, 0], [0, 4]], (1, 4)),  # repeated points are no edges
+            ([[0, 0], [0, 0], [4, 4], [4, 0], [4, 0], [0, 4]], (1, 4)),  # repeated points make no edges
             ([[1, 1], [1, 1], [1, 1]], (0, 0)),
             ([], (0, 0)),
         ],
@@ -320,7 +320,7 @@ class TestContact:
         assert Polygons([SQUARE, points]).contact(1) == edges
 
     def test_a_hair_decides(self) -> None:
-        """A corner a unit of the last place above an edge, or on it, or below: exact arithmetic tells."""
+        """Exact arithmetic tells whether a corner is on an edge, or a unit in the last place above or below it."""
         for height, touches in ((np.nextafter(0.3, 1), False), (0.3, True), (np.nextafter(0.3, 0), True)):
             points = [[0.0, 0.3], [0.9, 0.3], [0.9, 1.0], [0.45, height], [0.0, 1.0]]
             assert (Polygon(points).contact() is not None) == touches

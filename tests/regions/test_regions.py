@@ -1,4 +1,4 @@
-"""What every set of regions is: a frozen value."""
+"""All sets of regions are frozen values."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ rows = st.lists(
 
 
 def test_clockwise_is_what_the_screen_shows() -> None:
-    """The right top corner of a quarter-turned box: y points down, so clockwise it goes to the right bottom."""
+    """y points down, so a quarter turn clockwise moves the right top corner to the right bottom."""
     assert_array_equal(degrees([0, 0, 4, 2, 90]).corners()[0, 1], [1, 2])
     assert_array_equal(degrees([0, 0, 4, 2, 90], "counterclockwise").corners()[0, 1], [-1, -2])
     assert_array_equal(degrees([5, 6, 4, 2, 0]).corners()[0], [[3, 5], [7, 5], [7, 7], [3, 7]])

@@ -1,4 +1,4 @@
-"""`overlap_join` against the dense table that it leaves out."""
+"""Comparison of `overlap_join` with the dense table."""
 
 from __future__ import annotations
 

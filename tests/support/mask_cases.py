@@ -1,4 +1,4 @@
-"""Masks of all densities, polygons in and out of the image, and a slow view of both."""
+"""Masks of all densities, polygons inside and outside the image, and slow definitions for both."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def blobs(rng: np.random.Generator, height: int, width: int) -> NDArray[np.uint8
 
 @st.composite
 def mask_arrays(draw: st.DrawFn, max_count: int = 4) -> NDArray[np.uint8]:
-    """(N, H, W) of a random seed, so that large masks cost one number to draw."""
+    """(N, H, W) from a random seed, so that Hypothesis draws one number for large masks."""
     height, width = (
         draw(st.sampled_from(SIZES[:-1])) if draw(st.booleans()) else draw(st.tuples(*[st.integers(0, 70)] * 2))
     )
@@ -52,7 +52,7 @@ def mask_arrays(draw: st.DrawFn, max_count: int = 4) -> NDArray[np.uint8]:
 
 @st.composite
 def polygons(draw: st.DrawFn, height: int, width: int) -> list[float]:
-    """A flat polygon: near the image or far around it, on pixels, on fifths and tenths of them or anywhere."""
+    """A flat polygon, near the image or far from it, on whole pixels, fifths, tenths, or anywhere."""
     reach = draw(st.sampled_from([1, 10, 3000]))
     step = draw(st.sampled_from([1.0, 0.5, 0.2, 0.1, None]))
     low, high = -0.5 * reach, max(height, width) + 0.5 * reach

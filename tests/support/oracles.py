@@ -1,4 +1,4 @@
-"""Slow, plain definitions to compare with: written to be obviously right, one pair at a time."""
+"""Slow definitions to compare with, one pair at a time: obviously right."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _over(part: Fraction, whole: Fraction) -> Fraction:
 
 
 def rounded_overlap(variant: str, a: FloatArray, b: FloatArray, *parameters: float) -> Any:
-    """The same in the dtype of the boxes, every operation rounded, in the order that the library promises.
+    """The same in the dtype of the boxes, with every operation rounded, in the documented order.
 
     Those with angles, exponentials and powers are missing: NumPy's differ in the last bit between platforms.
     """

@@ -1,4 +1,4 @@
-"""Polygons in rational arithmetic: slow, plain, obviously right; and pairs of them that are made to hurt."""
+"""Polygons in rational arithmetic, slow and obviously right, and difficult pairs of polygons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Point: TypeAlias = tuple[Fraction, Fraction]
 
 
 def exact_ring(points: Any) -> list[Point]:
-    """The points as rationals, turning from x towards y."""
+    """The points as rationals, running from x towards y."""
     ring = [(Fraction(float(x)), Fraction(float(y))) for x, y in points]
     return ring if exact_area(ring) >= 0 else ring[::-1]
 
@@ -28,7 +28,7 @@ def exact_area(ring: Sequence[Point]) -> Fraction:
 
 
 def exact_clip(ring: list[Point], window: list[Point]) -> list[Point]:
-    """The part of a polygon to the left of all edges of a convex one; of a concave one as a path of the same area."""
+    """The part of a polygon inside a convex one; for a concave polygon, a path with the same area."""
     for a, b in zip(window, [*window[1:], *window[:1]], strict=True):
         sides = [(b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0]) for p in ring]
         cut: list[Point] = []
@@ -87,7 +87,7 @@ KINDS = ("free", "edge", "corner", "same", "inside", "sliver", "parallel", "apar
 
 
 def ellipse_polygon(rng: np.random.Generator, corners: int, size: float) -> NDArray[np.float64]:
-    """(corners, 2) points on a turned ellipse somewhere within ten sizes of 0, in the sense from x to y."""
+    """(corners, 2) points on a rotated ellipse within ten sizes of the origin, running from x towards y."""
     angles = np.sort(rng.uniform(0, 2 * np.pi, corners))
     turn = rng.uniform(0, 2 * np.pi)
     points = np.stack([np.cos(angles), rng.uniform(0.05, 1) * np.sin(angles)], axis=1)
@@ -101,7 +101,7 @@ def convex_pair(rng: np.random.Generator, kind: str) -> tuple[NDArray[np.float64
     first = ellipse_polygon(rng, int(rng.integers(3, 13)), size)
     second = ellipse_polygon(rng, int(rng.integers(3, 13)), size)
     second += first.mean(axis=0) - second.mean(axis=0) + rng.uniform(-1, 1, 2) * size
-    if kind == "edge":  # the mirror image beyond an edge that both share
+    if kind == "edge":  # the mirror image at a common edge
         a, b = first[0], first[1]
         along = (b - a) / np.hypot(*(b - a)) if (a != b).any() else np.array([1.0, 0.0])
         second = 2 * (a + np.outer((first - a) @ along, along)) - first
@@ -118,7 +118,7 @@ def convex_pair(rng: np.random.Generator, kind: str) -> tuple[NDArray[np.float64
         across = np.array([-along[1], along[0]]) * 10.0 ** rng.uniform(-9, -3)
         middle = first.mean(axis=0)
         second = np.stack([middle - along, middle - along + across, middle + along + across, middle + along])
-    elif kind == "parallel":  # the same polygon turned by a hair
+    elif kind == "parallel":  # the same polygon, turned by a tiny angle
         turn = 10.0 ** rng.uniform(-15, -3)
         second = first + np.stack([-first[:, 1], first[:, 0]], axis=1) * turn
     elif kind == "apart":

@@ -1,4 +1,4 @@
-"""Pairs of rotated boxes, most of them made to hurt, and their overlap in rational arithmetic."""
+"""Pairs of rotated boxes, most of them difficult, and their overlap in rational arithmetic."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _direction(degrees: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def exact_intersection(first: Ring, second: Ring) -> Fraction:
-    """The area that two convex polygons of one orientation share, cutting one along each side of the other."""
+    """The common area of two convex polygons with one direction: one is cut along each side of the other."""
     ring = list(first)
     for (x0, y0), (x1, y1) in zip(second, second[1:] + second[:1], strict=True):
         sides = [(x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) for x, y in ring]
@@ -75,7 +75,7 @@ def _identical(rng: np.random.Generator, count: int) -> tuple[Rows, Rows]:
 
 
 def _turned(rng: np.random.Generator, count: int) -> tuple[Rows, Rows]:
-    """The same place, turned by multiples of 45 degrees."""
+    """The same centre, and angles that differ by multiples of 45 degrees."""
     first, second = _free(rng, count)
     second[:, :2] = first[:, :2]
     second[::2, 2:4] = first[::2, 2:4]
@@ -92,7 +92,7 @@ def _contained(rng: np.random.Generator, count: int) -> tuple[Rows, Rows]:
 
 
 def _shared(rng: np.random.Generator, count: int) -> tuple[Rows, Rows]:
-    """One angle, the second moved along the sides by a part or the whole of them: shared edges and corners."""
+    """The same angle; the second box moved along its sides, so that edges and corners are shared."""
     first, second = _free(rng, count)
     second[:, 4] = first[:, 4]
     second[::2, 2:4] = first[::2, 2:4]
@@ -112,7 +112,7 @@ def _slivers(rng: np.random.Generator, count: int) -> tuple[Rows, Rows]:
 
 
 def _nearly_parallel(rng: np.random.Generator, count: int) -> tuple[Rows, Rows]:
-    """Alike but for a hair: in the angle, and in some also in place and size."""
+    """Boxes that differ by a tiny amount: in the angle, and some also in position and size."""
     first, second = _identical(rng, count)
     hair = 10.0 ** rng.uniform(-15, -4, (count, 5)) * rng.choice([-1, 0, 1], (count, 5))
     second[:, 4] += hair[:, 4] + 90 * rng.integers(0, 4, count)

@@ -24,7 +24,7 @@ EIGHTH = 0.125
 def corner_boxes(
     draw: st.DrawFn, coordinate: st.SearchStrategy[float], dtype: DTypeLike, min_size: int = 0, max_size: int = 7
 ) -> FloatArray:
-    """Boxes whose corners are drawn from ``coordinate`` and put in order; zero area is not rare."""
+    """Boxes with sorted corners from ``coordinate``; boxes without an area are common."""
     corner = st.tuples(coordinate, coordinate, coordinate, coordinate)
     rows = draw(st.lists(corner, min_size=min_size, max_size=max_size))
     array = np.array(rows, dtype).reshape(-1, 2, 2)
@@ -37,12 +37,12 @@ def grid_boxes(dtype: DTypeLike = np.float32, **size: int) -> st.SearchStrategy[
 
 
 def free_boxes(dtype: Any = np.float64, **size: int) -> st.SearchStrategy[FloatArray]:
-    """Any corners within a million that neither vanish nor underflow when multiplied."""
+    """Any corners within a million whose products do not underflow."""
     numbers = st.floats(2.0**-20, 2.0**20, width=32 if dtype == np.float32 else 64)
     return corner_boxes(numbers | numbers.map(lambda x: -x) | st.just(0.0), dtype, **size)
 
 
 def extreme_boxes(dtype: Any = np.float64, **size: int) -> st.SearchStrategy[FloatArray]:
-    """Any corners that are allowed, from subnormal to the largest."""
+    """Any valid corners, from subnormal numbers to the largest."""
     largest, width = (2.0**126, 32) if dtype == np.float32 else (2.0**500, 64)
     return corner_boxes(st.floats(-largest, largest, width=width), dtype, **size)  # type: ignore[arg-type]

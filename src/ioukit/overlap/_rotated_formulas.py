@@ -140,9 +140,9 @@ class RotatedPairs:
 
         def across(box: _Columns) -> Array:
             cos, sin = xp.cos(box.angle), xp.sin(box.angle)
-            along, beside = cos * dx + sin * dy, cos * dy - sin * dx
+            along, sideways = cos * dx + sin * dy, cos * dy - sin * dx
             width, height = self._sides(box)
-            return (along * height) ** 2 + (beside * width) ** 2
+            return (along * height) ** 2 + (sideways * width) ** 2
 
         return 3 * ((across(a) + across(b)) / whole) + 0.5 * xp.log1p(excess / (4 * product))
 

@@ -73,7 +73,7 @@ def draw_detections(
     made = prepare_boxes(boxes)
     for name, values in (("labels", labels), ("scores", scores)):
         if values is not None and len(values) != len(made):
-            raise ValueError(f"{name} must be as many as boxes, got {len(values)} for {len(made)}")
+            raise ValueError(f"{name} must have one entry per box, got {len(values)} for {len(made)}")
     colors = [None] * len(made) if color is None else colors_of(color, len(made))
     painted = canvas(img)
     for row, box in enumerate(made):
