@@ -22,6 +22,7 @@ __all__ = [
     "OutcomeColumns",
     "PairColumns",
     "RuleColumns",
+    "SceneColumns",
     "SelectionColumns",
 ]
 
@@ -53,6 +54,15 @@ class DetectionColumns(NamedTuple):
     boxes: Floats
     areas: Floats | None
     """Those of the boxes if ``None``."""
+
+
+class SceneColumns(NamedTuple):
+    """What is matched: objects and detections, and which of their images and categories are evaluated."""
+
+    images: SelectionColumns
+    categories: SelectionColumns
+    objects: ObjectColumns
+    detections: DetectionColumns
 
 
 class BoxColumns(NamedTuple):

@@ -8,14 +8,12 @@ from numpy.typing import NDArray
 
 from ioukit._boundary import (
     BoxColumns,
-    DetectionColumns,
     DrawingColumns,
     MaskColumns,
-    ObjectColumns,
     OutcomeColumns,
     PairColumns,
     RuleColumns,
-    SelectionColumns,
+    SceneColumns,
 )
 from ioukit.typing import FloatArray
 
@@ -42,10 +40,7 @@ def read_coco_masks(
 ) -> MaskParts: ...
 def box_problem(boxes: Floats) -> tuple[int, str, str] | None: ...
 def match_detections(
-    images: SelectionColumns,
-    categories: SelectionColumns,
-    objects: ObjectColumns,
-    detections: DetectionColumns,
+    scene: SceneColumns,
     regions: BoxColumns | MaskColumns | PairColumns,
     rules: RuleColumns,
     threads: int,

@@ -107,6 +107,15 @@ pub enum RegionColumns<'py> {
     Pairs(PairColumns<'py>),
 }
 
+/// What is matched: the ground truth and the detections, and which of their images and categories are evaluated.
+#[derive(FromPyObject)]
+pub struct SceneColumns<'py> {
+    images: SelectionColumns<'py>,
+    categories: SelectionColumns<'py>,
+    objects: ObjectColumns<'py>,
+    detections: DetectionColumns<'py>,
+}
+
 /// Ids of a table and which of its rows are evaluated.
 struct Selection {
     index: IdIndex,
@@ -200,14 +209,12 @@ impl RegionSlices<'_> {
 #[pyfunction]
 pub fn match_detections<'py>(
     py: Python<'py>,
-    images: SelectionColumns<'py>,
-    categories: SelectionColumns<'py>,
-    objects: ObjectColumns<'py>,
-    detections: DetectionColumns<'py>,
+    scene: SceneColumns<'py>,
     regions: RegionColumns<'py>,
     rules: RuleColumns<'py>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let SceneColumns { images, categories, objects, detections } = scene;
     let (images, categories) = (Selection::new(&images)?, Selection::new(&categories)?);
     let (object_images, object_categories) = (objects.image_ids.as_slice()?, objects.category_ids.as_slice()?);
     let (area, flags) = (objects.areas.as_slice()?, objects.flags.as_slice()?);

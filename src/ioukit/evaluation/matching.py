@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._boundary import DetectionColumns, ObjectColumns, RuleColumns, SelectionColumns
+from ioukit._boundary import DetectionColumns, ObjectColumns, RuleColumns, SceneColumns, SelectionColumns
 from ioukit._checks import check_number, check_threads
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.kinds import Comparison, find_kind
@@ -77,17 +77,15 @@ def match(
         all_categories=near is not None or protocol.class_agnostic,
         threads=check_threads(threads),
     )
-    columns = _core.match_detections(
+    scene = SceneColumns(
         SelectionColumns(listed.ids, chosen_images),
         SelectionColumns(known.ids, chosen_categories),
         ObjectColumns(ground_truth.image_ids, ground_truth.category_ids, ground_truth.areas, special),
         DetectionColumns(
             detections.source, image_ids, detections.category_ids, detections.scores, detections.boxes, detections.areas
         ),
-        kind.columns(compared),
-        rules_of(protocol, near),
-        check_threads(threads),
     )
+    columns = _core.match_detections(scene, kind.columns(compared), rules_of(protocol, near), check_threads(threads))
     rows = columns["objects"]["row"]
     return MatchTable(
         protocol=protocol,

@@ -49,9 +49,8 @@ class ClassResult(Frozen):
 
     def __repr__(self) -> str:
         numbers = "".join(f", {key}={value:.4f}" for key, value in list(self.summary.items())[:1])
-        return (
-            f"ClassResult({self.name!r}{numbers}, {self.num_ground_truth:,} objects, {self.num_detections:,} detections)"
-        )
+        counts = f"{self.num_ground_truth:,} objects, {self.num_detections:,} detections"
+        return f"ClassResult({self.name!r}{numbers}, {counts})"
 
 
 class ClassResults(Sequence[ClassResult]):

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._boundary import DetectionColumns, ObjectColumns, PairColumns, SelectionColumns
+from ioukit._boundary import DetectionColumns, ObjectColumns, PairColumns, SceneColumns, SelectionColumns
 from ioukit._checks import check_threads
 from ioukit.evaluation.matching import rules_of
 from ioukit.evaluation.protocols import Protocol
@@ -59,7 +59,7 @@ def match_again(
     place[chosen] = np.arange(len(chosen))
     wanted = np.flatnonzero(place[near.detection] >= 0)
     images, categories = (np.arange(count) for count in (len(table.image_ids), len(table.categories)))
-    columns = _core.match_detections(
+    scene = SceneColumns(
         SelectionColumns(images, np.ones(len(images), np.bool_)),
         SelectionColumns(categories, np.ones(len(categories), np.bool_)),
         ObjectColumns(
@@ -76,8 +76,7 @@ def match_again(
             boxes=np.zeros((0, 4)),
             areas=np.zeros(len(chosen)),
         ),
-        PairColumns(place[near.detection[wanted]], near.object[wanted], near.iou[wanted]),
-        rules_of(protocol, None),
-        check_threads(threads),
     )
+    pairs = PairColumns(place[near.detection[wanted]], near.object[wanted], near.iou[wanted])
+    columns = _core.match_detections(scene, pairs, rules_of(protocol, None), check_threads(threads))
     return Rematched(columns["detections"], columns["objects"], columns["pairs"])
