@@ -34,10 +34,6 @@ TOP = len(LAYERS)  # ioukit/__init__.py and __main__.py, which name what the lay
 LEVEL["torch"] = LEVEL["evaluation"] + 0.5
 USERS_OF_TORCH = {"torch", "cli", "compat"}
 
-# The one import upwards: a method is where people look for the report of an evaluation. It stands inside the method, so
-# who evaluates loads nothing of the report, and the report can import evaluation.
-UPWARDS = {("evaluation/results.py", "ioukit.report.writer")}
-
 # Packages at home in one place, and only there.
 HOMES = {"torch": "torch", "torchvision": "torch", "matplotlib": "plots", "typer": "cli", "rich": "cli"}
 # What every installation has; the rest is imported inside the function that needs it, by `_optional`.
@@ -64,8 +60,6 @@ def violations(path: Path, root: Path) -> Iterator[str]:
                     yield f"{where}{package} may be imported by {HOMES[package]}/ alone"
                 continue
             target = rest.partition(".")[0]
-            if (path.relative_to(root).as_posix(), name) in UPWARDS and getattr(node, "col_offset", 0) > 0:
-                continue
             if target not in LEVEL:
                 # `import ioukit` or a public name of it: what a user writes, so only the outermost layer may.
                 if level < LEVEL["cli"]:
@@ -93,6 +87,51 @@ def imported(node: ast.AST, module: Path) -> Iterator[str]:
             yield base
 
 
+def circles(root: Path) -> list[tuple[str, ...]]:
+    """Files that import each other, in groups. Imports inside functions and for type checkers count like others."""
+    stubs = {path: ast.parse(path.read_text(encoding="utf-8")).body for path in root.rglob("__init__.pyi")}
+    homes = {  # where a name that a package offers is defined
+        f"{module_name(path, root)}.{alias.asname or alias.name}": node.module or ""
+        for path, body in stubs.items()
+        for node in body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    trees = {module_name(path, root): ast.parse(path.read_text(encoding="utf-8")) for path in root.rglob("*.py")}
+    graph: dict[str, set[str]] = {}
+    for module, tree in trees.items():
+        graph[module] = set()
+        for node in ast.walk(tree):
+            named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                assert not node.level, f"{module}: import by the full name"
+                named = [f"{node.module}.{alias.name}" for alias in node.names]
+            for name in named:
+                parent = name.rpartition(".")[0]
+                target = homes.get(name) or (name if name in trees else parent)
+                if target in trees:
+                    graph[module].add(target)
+        graph[module].discard(module)
+    reached = {module: reachable(module, graph) for module in graph}
+    closed = [module for module in graph if module in reached[module]]
+    return sorted({tuple(sorted(one for one in reached[module] if module in reached[one])) for module in closed})
+
+
+def module_name(path: Path, root: Path) -> str:
+    return ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def reachable(start: str, graph: dict[str, set[str]]) -> set[str]:
+    """The modules that a module imports, and those that these import, and so on."""
+    seen: set[str] = set()
+    left = [start]
+    while left:
+        new = graph[left.pop()] - seen
+        seen |= new
+        left += new
+    return seen
+
+
 def files() -> list[Path]:
     return sorted([*SOURCE.rglob("*.py"), *SOURCE.rglob("*.pyi")])
 
@@ -100,6 +139,25 @@ def files() -> list[Path]:
 def test_imports_run_one_way() -> None:
     found = [line for path in files() for line in violations(path, SOURCE)]
     assert not found, "\n" + "\n".join(found)
+
+
+def test_no_two_files_import_each_other() -> None:
+    assert circles(SOURCE) == []
+
+
+def test_a_circle_is_found_however_it_is_closed(tmp_path: Path) -> None:
+    root = tmp_path / "ioukit"
+    root.mkdir()
+    for name, text in {
+        "__init__.py": "",
+        "__init__.pyi": "from ioukit.high import up as up",
+        "low.py": "def f():\n    from ioukit import up",
+        "middle.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import ioukit.low",
+        "high.py": "from ioukit import middle",
+        "alone.py": "from ioukit.high import up",
+    }.items():
+        (root / name).write_text(text)
+    assert circles(root) == [("ioukit.high", "ioukit.low", "ioukit.middle")]
 
 
 def test_packages_are_imported_at_the_top_only_where_always_installed() -> None:
