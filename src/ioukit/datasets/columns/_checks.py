@@ -54,28 +54,48 @@ def integers(values: npt.ArrayLike, *, name: str, length: int | None = None) -> 
     _check_shape(array, name, length)
     if array.size == 0:
         return np.zeros(0, np.int64)
-    if array.dtype.kind == "f" and not (array == np.trunc(array)).all():
-        row = int(np.flatnonzero(array != np.trunc(array))[0])
-        raise ValueError(f"{name} must be integers, got {array[row]} in row {row}")
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be integers, got dtype {array.dtype}")
-    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
-        raise ValueError(f"{name} must fit 64 signed bits, got {array.max()}")
+    if array.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            whole = np.isfinite(array) & (array == np.trunc(array))
+        if not whole.all():
+            row = int(np.argmin(whole))
+            raise ValueError(f"{name} must be integers, got {array[row]} in row {row}")
+    if (
+        array.dtype.kind in "uf"
+        and (largest := array[np.argmax(np.abs(array))])
+        and not -(2**63) <= int(largest) < 2**63
+    ):
+        raise ValueError(f"{name} must fit 64 signed bits, got {largest}")
     return array.astype(np.int64)
 
 
 def floats(values: npt.ArrayLike, *, name: str, length: int) -> npt.NDArray[np.float64]:
     """A new column of numbers: (N,)."""
-    array: npt.NDArray[np.float64] = np.array(values, np.float64)
+    array = _numbers(values, name)
     _check_shape(array, name, length)
     return array
+
+
+def _numbers(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
+    """A new float64 array of numbers; NumPy would read numbers out of strings, too."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "biufO":
+        raise TypeError(f"{name} must be numbers, got dtype {given.dtype}")
+    return np.array(given, np.float64, order="C")
 
 
 def bools(values: npt.ArrayLike, *, name: str, length: int) -> npt.NDArray[np.bool_]:
-    """A new column of flags: (N,) bools, or numbers that stand for them."""
-    array: npt.NDArray[np.bool_] = np.array(values, np.bool_)
+    """A new column of flags: (N,) bools, or the numbers 0 and 1."""
+    array = np.asarray(values)
     _check_shape(array, name, length)
-    return array
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be bools, got dtype {array.dtype}")
+    if array.dtype.kind != "b" and not (good := np.isin(array, (0, 1))).all():
+        row = int(np.argmin(good))
+        raise ValueError(f"{name} must be bools, or 0 and 1, got {array[row]} in row {row}")
+    return array.astype(np.bool_)
 
 
 def _check_shape(array: AnyArray, name: str, length: int | None) -> None:
@@ -87,8 +107,13 @@ def _check_shape(array: AnyArray, name: str, length: int | None) -> None:
 def image_labels(values: npt.ArrayLike, *, name: str) -> npt.NDArray[np.int64] | npt.NDArray[np.str_]:
     """A new column of image ids: (N,) integers or strings."""
     array = np.asarray(values)
-    if array.dtype.kind == "O" and array.size and all(isinstance(value, str) for value in array.flat):
-        array = array.astype(np.str_)
+    if array.dtype.kind == "U" and not isinstance(values, np.ndarray):
+        array = np.asarray(values, np.object_)  # NumPy makes strings of the numbers in [1, "a"]
+    if array.dtype.kind in "OT" and array.size:
+        others = [value for value in array.flat if not isinstance(value, str)]
+        if others and len(others) < array.size:
+            raise TypeError(f"{name} must be all integers or all strings, got strings and {others[0]!r}")
+        array = array if others else array.astype(np.str_)
     if array.dtype.kind != "U":
         return integers(values, name=name)
     _check_shape(array, name, None)
@@ -116,7 +141,7 @@ def pixel_boxes(boxes: BoxesLike, count: int) -> npt.NDArray[np.float64]:
         if boxes.normalized:
             raise ValueError("boxes are normalized, expected pixels: denormalize(width, height) them first")
         boxes = boxes.convert("xywh").numpy()
-    array = np.array(boxes, np.float64, order="C")
+    array = _numbers(boxes, "boxes")
     if array.size == 0:
         array = array.reshape(0, 4)
     if array.shape != (count, 4):

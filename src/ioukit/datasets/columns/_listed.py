@@ -41,14 +41,18 @@ def listed_images(
     else:
         listed = image_labels(images, name="images")
     if len(listed) and len(labels) and listed.dtype.kind != labels.dtype.kind:
-        raise TypeError(f"images and image_ids must both be integers or both strings, got {listed[0]!r}, {labels[0]!r}")
+        raise TypeError(
+            f"images and image_ids must both be integers or both strings, got {listed[0].item()!r}, {labels[0].item()!r}"
+        )
     count = len(listed)
-    size_array = np.full((count, 2), np.nan) if sizes is None else np.array(sizes, np.float64).reshape(-1, 2)
-    if len(size_array) != count:
+    size_array = np.full((count, 2), np.nan) if sizes is None else np.array(sizes, np.float64)
+    if size_array.shape != (count, 2) and (size_array.size or count):
         raise ValueError(f"sizes must have shape ({count}, 2), got {size_array.shape}")
     name_list = [""] * count if names is None else list(names)
     if len(name_list) != count:
         raise ValueError(f"names must have {count} strings, got {len(name_list)}")
+    if wrong := [name for name in name_list if not isinstance(name, str)]:
+        raise TypeError(f"names must be strings, got {wrong[0]!r}")
     keys = ids = None
     if listed.dtype.kind == "U":
         keys = listed
@@ -60,7 +64,7 @@ def listed_images(
     else:
         ids = listed
     further = named_columns(attributes, name="image_attributes", length=count)
-    return Images(ids, size_array, Names.of(name_list), keys, further)
+    return Images(ids, size_array.reshape(-1, 2), Names.of(name_list), keys, further)
 
 
 def listed_categories(
@@ -83,9 +87,12 @@ def numbered(labels: npt.NDArray[Any], images: Images, source: str) -> npt.NDArr
     """The ids of images in the place of the strings that a data set calls them.
 
     Raises:
+        TypeError: If the labels are strings and the images have integers, or the other way round.
         DatasetError: If no image has such a string; integers are checked later.
     """
     if images.keys is None:
+        if labels.dtype.kind == "U":
+            raise TypeError(f"image ids of this data set are integers, got {str(labels[0])!r}")
         return labels.astype(np.int64)
     try:
         return by_id(images).ids[by_id(images).positions(labels)]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit.datasets.columns._checks import pixel_boxes
 from ioukit.errors import DatasetError
 from ioukit.regions.boxes import Boxes
 from ioukit.regions.regions import Regions
@@ -32,6 +33,8 @@ def region_columns(
     for one in given:
         if not isinstance(one, Regions):
             raise TypeError(f"regions must be sets of regions such as Masks or RotatedBoxes, got {type(one).__name__}")
+        if type(one).__name__ in columns:
+            raise ValueError(f"regions must be of different kinds, got {type(one).__name__} twice")
         columns[type(one).__name__] = one
     if segmentations is not None:
         columns[SEGMENTATIONS] = list(segmentations)
@@ -55,5 +58,5 @@ def bounding_boxes(columns: Mapping[str, Any], source: str) -> npt.NDArray[np.fl
     for column in columns.values():
         if isinstance(column, Regions):
             around: Any = column if isinstance(column, Boxes) else column.to_boxes()
-            return np.ascontiguousarray(around.convert("xywh").numpy(), np.float64)
+            return pixel_boxes(around, len(column))
     raise DatasetError(f"{source}: expected boxes, or a set of regions to take them from")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._columns import Columns, concat_columns, record
+from ioukit._columns import Columns, record
 from ioukit.datasets.columns import _coco
 from ioukit.datasets.columns._checks import (
     OnInvalid,
@@ -78,6 +78,14 @@ class Detections(Columns):
 
     def __repr__(self) -> str:
         return f"Detections({len(self):,})"
+
+    def _repr_html_(self) -> str:
+        from ioukit.datasets.columns._html import FIRST_ROWS, table  # noqa: PLC0415 - for notebooks alone
+
+        shown = self.take(FIRST_ROWS)
+        columns = {"image": shown.image_labels().tolist(), "category": shown.category_ids.tolist()}
+        columns |= dict(zip(("x", "y", "width", "height"), shown.boxes.T.tolist(), strict=True))
+        return table(repr(self), {**columns, "score": shown.scores.tolist()}, len(self))
 
     @property
     def segmentations(self) -> Sequence[Any] | None:
@@ -174,24 +182,20 @@ class Detections(Columns):
         """The rows of several sets of detections, in order.
 
         Raises:
-            ValueError: If there is none, or columns that some have are not in all.
+            TypeError: If a part is something else, or columns of the parts are of kinds that do not fit together.
+            ValueError: If there is no part, or some of them lack a column that others have.
         """
-        parts = list(parts)
-        if not parts:
-            raise ValueError("concat needs at least one set of detections")
-        if len({part.image_keys is None for part in parts}) > 1:
+        parts = cls._parts(parts)
+        filled = [part for part in parts if len(part)] or parts[:1]
+        if len({part.image_keys is None for part in filled}) > 1:
             raise ValueError("image ids of some parts are strings, those of others are integers")
-        rows = {
-            name: concat_columns([getattr(part, name) for part in parts], name)
-            for name in cls.column_names()
-            if name != "areas"
-        }
+        rows = cls._joined(filled, [name for name in cls.column_names() if name != "areas"])
         # Where a part has no areas of its own, those of its boxes.
         if any(part.areas is not None for part in parts):
             rows["areas"] = np.concatenate([part.areas_or_those_of_boxes() for part in parts])
         keys = None
-        if parts[0].image_keys is not None:
-            labels = np.concatenate([part.image_labels() for part in parts])
+        if filled[0].image_keys is not None:
+            labels = np.concatenate([part.image_labels() for part in filled])
             keys, rows["image_ids"] = np.unique(labels, return_inverse=True)
         sources = list(dict.fromkeys(part.source for part in parts))
         return cls(
@@ -219,13 +223,23 @@ class Detections(Columns):
         """The detections of some images and categories.
 
         Args:
-            images: Ids of images; all if ``None``.
-            categories: Ids of categories; all if ``None``.
+            images: Ids of images; all if ``None``. An id that no detection has is no error.
+            categories: Ids of categories; all if ``None``. :meth:`Categories.positions` finds a category by its name.
+
+        Raises:
+            TypeError: If ids of images are strings and those of the detections are integers, or the other way round;
+                or if categories are names.
         """
         kept = np.ones(len(self), np.bool_)
         if images is not None:
-            kept &= np.isin(self.image_labels(), np.asarray(images))
+            wanted, labels = image_labels(images, name="images"), self.image_labels()
+            if len(wanted) and len(labels) and wanted.dtype.kind != labels.dtype.kind:
+                kinds = "integers" if self.image_keys is None else "strings"
+                raise TypeError(f"image ids of these detections are {kinds}, got {wanted[0].item()!r}")
+            kept &= np.isin(labels, wanted)
         if categories is not None:
+            if np.asarray(categories).dtype.kind == "U":
+                raise TypeError(f"detections know their categories by id, not by name, got {categories!r}")
             kept &= np.isin(self.category_ids, integers(categories, name="categories"))
         return self.take(kept)
 
@@ -305,6 +319,8 @@ def _settled(dt: Detections, on_invalid: OnInvalid, *, check: bool) -> Detection
     if check:
         dt = _kept(dt, check_boxes(dt.boxes, source, "detections", on_invalid))
         dt = _kept(dt, check_values(dt.scores, "score", source, "detections", on_invalid))
+        if dt.areas is not None:
+            dt = _kept(dt, check_values(dt.areas, "area", source, "detections", on_invalid, lowest=0.0))
     dropped = dt.dropped + total - len(dt)
     notes = []
     if dropped:

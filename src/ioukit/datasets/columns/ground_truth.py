@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._columns import Columns, concat_columns, record
+from ioukit._columns import Columns, record
 from ioukit.datasets.columns import _coco
 from ioukit.datasets.columns._checks import (
     OnInvalid,
@@ -29,6 +29,7 @@ from ioukit.datasets.columns._checks import (
 from ioukit.datasets.columns._listed import by_id, listed_categories, listed_images, numbered
 from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns
 from ioukit.datasets.columns.images import Categories, Images
+from ioukit.errors import DatasetError
 from ioukit.regions import BoxesLike, Regions
 
 __all__ = ["GroundTruth"]
@@ -86,6 +87,17 @@ class GroundTruth(Columns):
             f"GroundTruth({len(self):,} annotations, {len(self.images):,} images, {len(self.categories):,} categories)"
         )
 
+    def _repr_html_(self) -> str:
+        from ioukit.datasets.columns._html import FIRST_ROWS, table  # noqa: PLC0415 - for notebooks alone
+
+        shown = self.take(FIRST_ROWS)
+        names = dict(zip(self.categories.ids.tolist(), self.categories.names, strict=True))
+        columns: dict[str, Sequence[Any]] = {"id": shown.ids.tolist(), "image": shown.image_labels().tolist()}
+        columns["category"] = [names.get(number, number) for number in shown.category_ids.tolist()]
+        columns |= dict(zip(("x", "y", "width", "height"), shown.boxes.T.tolist(), strict=True))
+        columns |= {"area": shown.areas.tolist(), **{name: flag.tolist() for name, flag in shown.flags.items()}}
+        return table(repr(self), columns, len(self))
+
     @property
     def crowd(self) -> npt.NDArray[np.bool_]:
         """(N,) whether the annotation marks a crowd: it may be found many times, and counts for nothing."""
@@ -95,6 +107,14 @@ class GroundTruth(Columns):
     def segmentations(self) -> Sequence[Any] | None:
         """(N,) masks as the source has them (polygons or RLE), read when looked at; ``None`` if there are none."""
         return self.regions.get(SEGMENTATIONS)
+
+    def image_labels(self) -> npt.NDArray[Any]:
+        """(N,) the image of each as the data set calls it: an integer or a string."""
+        return (
+            self.image_ids
+            if self.images.keys is None
+            else self.images.labels[self.images.ids.searchsorted(self.image_ids)]
+        )
 
     def flag(self, name: str) -> npt.NDArray[np.bool_]:
         """(N,) whether each annotation has the flag; false for all if no annotation of the data set has it."""
@@ -221,44 +241,41 @@ class GroundTruth(Columns):
             renumber: Whether annotations get the ids 1 to N, in order, in the place of theirs.
 
         Raises:
-            ValueError: If there is none, an image is in two of them, or they list different categories, or columns
-                that some have are not in all.
-            DatasetError: If two annotations have one id, and ids are not numbered anew.
+            TypeError: If a part is no ground truth, or columns of the parts are of kinds that do not fit together.
+            ValueError: If there is no part, an image is in two of them, they list different categories, or some of
+                them lack a column that others have.
+            DatasetError: If two annotations have the same id and ``renumber`` is false.
         """
-        parts = list(parts)
-        if not parts:
-            raise ValueError("concat needs at least one data set")
+        parts = cls._parts(parts)
         first = parts[0]
+        listing = [part for part in parts if len(part.images)] or parts[:1]
+        if len({part.images.keys is None for part in listing}) > 1:
+            raise ValueError("image ids of some parts are strings, those of others are integers")
         for part in parts[1:]:
-            if (part.images.keys is None) != (first.images.keys is None):
-                raise ValueError("image ids of some parts are strings, those of others are integers")
             if (part.categories.ids.tolist(), part.categories.names) != (
                 first.categories.ids.tolist(),
                 first.categories.names,
             ):
                 raise ValueError(f"{first.source} and {part.source} list different categories")
-        images = {
-            name: concat_columns([getattr(part.images, name) for part in parts], f"images.{name}")
-            for name in Images.column_names()
-        }
-        labels = images["ids"] if images["keys"] is None else images["keys"]
-        unique, counts = np.unique(labels, return_counts=True)
+        images = Images(**Images._joined([part.images for part in listing], Images.column_names(), "images.{}"))
+        unique, counts = np.unique(images.labels, return_counts=True)
         if (counts > 1).any():
             raise ValueError(f"image {unique[counts > 1][0]} is in two of the data sets")
-        rows = {
-            name: concat_columns([getattr(part, name) for part in parts], name)
-            for name in cls.column_names()
-            if name != "flags"
-        }
-        flag_names = dict.fromkeys(name for part in parts for name in part.flags)
+        rows = cls._joined(parts, [name for name in cls.column_names() if name != "flags"])
+        unique, counts = np.unique(rows["ids"], return_counts=True)
         if renumber:
             rows["ids"] = np.arange(1, len(rows["ids"]) + 1)
-        rows["flags"] = {name: np.concatenate([part.flag(name) for part in parts]) for name in flag_names}
-        listed = by_id(Images(**images))
-        if images["keys"] is not None:  # numbered anew, by the order of the strings
-            old = [part.images.labels[np.searchsorted(part.images.ids, part.image_ids)] for part in parts]
+        elif (counts > 1).any():
+            raise DatasetError(
+                f"two annotations have the id {unique[counts > 1][0]}: concat(..., renumber=True) gives them new ids"
+            )
+        flags = dict.fromkeys(name for part in parts for name in part.flags)
+        rows["flags"] = {name: np.concatenate([part.flag(name) for part in parts]) for name in flags}
+        listed = by_id(images)
+        if listed.keys is not None:  # the ids are made up, in the order of the strings
+            labels = [part.image_labels() for part in parts if len(part)]
             listed = dataclasses.replace(listed, ids=np.arange(1, len(listed) + 1))
-            rows["image_ids"] = listed.ids[listed.positions(np.concatenate(old))]
+            rows["image_ids"] = listed.ids[listed.positions(np.concatenate(labels))] if labels else rows["image_ids"]
         sources = list(dict.fromkeys(part.source for part in parts))
         gt = cls(
             images=listed,

@@ -48,15 +48,18 @@ class Images(Columns):
             (W,) positions.
 
         Raises:
-            TypeError: If the wanted are strings and the data set has integers, or the other way round.
+            TypeError: If ``wanted`` is no list, or holds strings where the data set has integers, or integers where
+                it has strings.
             ValueError: If there is no such image.
         """
         given = np.asarray(wanted)
+        if given.ndim != 1:
+            raise TypeError(f"expected a list of image ids, got {wanted!r}")
         if not given.size:
             return np.zeros(0, np.intp)
         if (given.dtype.kind == "U") != (self.keys is not None):
             kinds = "integers" if self.keys is None else "strings"
-            raise TypeError(f"image ids of this data set are {kinds}, got {given.reshape(-1)[0]!r}")
+            raise TypeError(f"image ids of this data set are {kinds}, got {given[0].item()!r}")
         known = self.labels
         places = np.minimum(np.searchsorted(known, given), max(len(known) - 1, 0))
         unknown = np.ones(len(given), np.bool_) if not len(known) else known[places] != given
