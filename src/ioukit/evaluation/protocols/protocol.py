@@ -118,8 +118,10 @@ class Protocol:
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
-        """The numbers of the summary, in the order of its table, the main one first. Some may be undefined,
-        see :meth:`defines`."""
+        """The numbers of the summary in the order of its table, the main one first.
+
+        Some may be undefined, see :meth:`defines`.
+        """
         return MEASURE_RULES[self.summary](self) if isinstance(self.summary, str) else self.summary
 
     def defines(self, measure: Measure) -> bool:
