@@ -54,9 +54,9 @@ def shapes() -> tuple[Evaluation, dict[int, np.ndarray]]:
         for score in (rng.beta(6, 2), rng.beta(2, 4)):  # the second is a duplicate, or something else
             if rng.random() < 0.75:
                 moved = corner + side * rng.normal(0, 0.07, 2)
-                said = label if rng.random() < 0.8 else rng.integers(len(CLASSES))
+                named = label if rng.random() < 0.8 else rng.integers(len(CLASSES))
                 box = [*moved, *(side * rng.uniform(0.85, 1.15, 2))]
-                found.append({"image_id": int(image), "category_id": int(said), "bbox": box, "score": float(score)})
+                found.append({"image_id": int(image), "category_id": int(named), "bbox": box, "score": float(score)})
     return evaluate(truth, Detections.from_coco(found)), {k: scene.pixels for k, scene in scenes.items()}
 
 

@@ -129,7 +129,7 @@ def assignment_section(w: Walk) -> str:
             f"({column}, {row})", f"{prediction:,}", f"{w.alike[owner].max():.2f}", f"{now:.2f}",
         ])  # fmt: skip
     ignored = int(w.assignment.ignore.sum())
-    nothing = len(w.raw) - ignored - len(rows)
+    background = len(w.raw) - ignored - len(rows)
     return f"""## 3. The assignment: who learns what
 
 `assign_yolov3` combines both: it takes the cell of the centre on the grid of the best anchor. Of the {len(w.raw):,}
@@ -138,7 +138,7 @@ predictions, only this one learns the object.
 {table(["object", "stride", "anchor", "cell", "prediction", "IoU of shapes", "IoU of the prediction now"], rows)}
 
 IoU is used a third time: {ignored} other predictions have an IoU above 0.5 with an object. They are nearly right, so
-they must not learn that they show background: they are **ignored**. The remaining {nothing:,} learn background.
+they must not learn that they show background: they are **ignored**. The remaining {background:,} learn background.
 
 ```
 {w.assignment.explain(example(w))}
@@ -149,6 +149,7 @@ they must not learn that they show background: they are **ignored**. The remaini
 
 
 def loss_section(w: Walk) -> str:
+    # Long, as it is one page of text and all the numbers in it.
     g = example(w)
     prediction = int(w.assignment.pairs[w.assignment.pairs[:, 0] == g, 1][0])
     t, target, box = w.raw[prediction], w.scene.boxes[g], w.boxes[prediction]
@@ -223,10 +224,10 @@ objectness {total["objectness"]:.3f} (which includes all predictions that learn 
 
 def nms_section(w: Walk) -> str:
     s = w.suppression
-    said = []
+    lines = []
     for k in sorted(range(len(s)), key=lambda k: (-s.scores[k], k)):
-        if s.reason[k] == "overlap" and len(said) < 6:
-            said.append(s.explain(k))
+        if s.reason[k] == "overlap" and len(lines) < 6:
+            lines.append(s.explain(k))
     classes = len({int(label) for label in w.labels})
     return f"""## 5. Decoding: from {len(w.raw):,} predictions to {len(w.candidate)} candidates
 
@@ -242,7 +243,7 @@ Of two boxes of a class with an IoU above {NMS_IOU:g}, the one with the higher s
 {len(s.keep)} are kept. The first ones that are removed:
 
 ```
-{chr(10).join(said)}
+{chr(10).join(lines)}
 ```
 
 ![The boxes that survive NMS](figures/yolo_survivors.svg)
@@ -264,9 +265,9 @@ def matching_section(w: Walk) -> str:
             _why(w, d, overlap, hit50, of50),
         ])  # fmt: skip
     missed = sorted(set(range(len(w.names))) - set(of50[hit50].tolist()))
-    nothing = "All objects are found."
+    missing = "All objects are found."
     if missed:
-        nothing = f"Not found: {'; '.join(_unsure(w, g) for g in missed)}."
+        missing = f"Not found: {'; '.join(_unsure(w, g) for g in missed)}."
     return f"""## 7. Matching: IoU with the ground truth
 
 From the highest score to the lowest, each detection is matched with the free object of **its class** with the largest
@@ -275,7 +276,7 @@ without a match is a false positive (FP).
 
 {table(["", "class", "score", "nearest object (IoU)", "at 0.5", "at 0.75", "precision", "recall", "why"], rows)}
 
-Precision and recall are those of the detections up to this row, at the threshold 0.5. {nothing}
+Precision and recall are those of the detections up to this row, at the threshold 0.5. {missing}
 
 ![True and false positives with their IoU](figures/yolo_matches.svg)
 """
