@@ -325,7 +325,8 @@ that fit well.
 
 ![Precision over recall at three thresholds](figures/yolo_precision_recall.svg)
 
-The figure ranks the detections of all classes together, by descending score.
+The figure ranks the detections of all classes together, by descending score. There is a mark after each detection; the
+line shows the largest precision at that or any higher recall.
 
 ## All uses of IoU
 

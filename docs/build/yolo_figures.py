@@ -152,12 +152,19 @@ def yolo_matches() -> Figure:
 
 
 def yolo_precision_recall() -> Figure:
+    """A mark after each detection; the line is the largest precision at that recall or a higher one."""
     w = yolo.walk()
     figure = Figure(figsize=(5, 3.4), layout="constrained")
     ax = figure.subplots()
-    for iou, line, mark in ((0.5, "-", "o"), (0.75, "--", "s"), (0.9, ":", "^")):
+    # The first two lines coincide, so the lower one is wider.
+    styles = (("#0072B2", "-", "o", 4.0), ("#E69F00", "--", "s", 1.8), ("#000000", ":", "^", 1.8))
+    for iou, (colour, line, mark, width) in zip((0.5, 0.75, 0.9), styles, strict=True):
         precision, recall = yolo.precision_recall(w, min(COCO.iou_thresholds, key=lambda t: abs(t - iou)))
-        ax.plot(recall, precision, ls=line, marker=mark, ms=4, label=f"IoU {iou:g}")
+        best = np.maximum.accumulate(precision[::-1])[::-1]
+        x, y = np.r_[0, recall, recall[-1]], np.r_[best[0], best, 0]
+        ax.plot(x, y, color=colour, ls=line, lw=width, drawstyle="steps-pre", zorder=2)
+        ax.plot(recall, precision, color=colour, ls="", marker=mark, ms=4, mfc="white", zorder=3)
+        ax.plot([], [], color=colour, ls=line, lw=width, marker=mark, ms=4, mfc="white", label=f"IoU {iou:g}")
     ax.set(xlabel="recall", ylabel="precision", xlim=(-0.02, 1.02), ylim=(-0.02, 1.05))
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False)
