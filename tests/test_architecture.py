@@ -14,7 +14,12 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SOURCE = Path(__file__).parent.parent / "src" / "ioukit"
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "ioukit"
+PYTHON = ("src", "tests", "benchmarks", "docs/build", "examples")  # the folders with Python files
+MOST_LINES = 400  # of a file
+LONG_FILES = 3  # files that may have more
+MOST_LINES_OF_CODE = 60  # of a function
 
 # Low to high: a file may import from its own layer's package and from every layer below.
 LAYERS = (
@@ -221,3 +226,50 @@ def test_good_imports_are_not_named(file: str, line: str, tmp_path: Path) -> Non
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{line}\n")
     assert list(violations(path, tmp_path / "ioukit")) == []
+
+
+def python_files() -> list[Path]:
+    return sorted(path for folder in PYTHON for path in (ROOT / folder).rglob("*.py"))
+
+
+def test_few_files_are_long() -> None:
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in python_files()}
+    long = [f"{path.relative_to(ROOT)}: {count} lines" for path, count in lines.items() if count > MOST_LINES]
+    assert len(long) <= LONG_FILES, "\n" + "\n".join(long)
+
+
+def long_functions(text: str) -> Iterator[tuple[str, int, int]]:
+    """Name, line and lines of code of every function that is long and has no comment ``# Long: reason``.
+
+    Lines of code are those of the body without its docstring, comments and empty lines. The comment stands above the
+    function, or in it.
+    """
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        first = node.body[1:] if ast.get_docstring(node) is not None else node.body
+        body = [line.strip() for line in lines[first[0].lineno - 1 : node.end_lineno]] if first else []
+        code = [line for line in body if line and not line.startswith("#")]
+        start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        near = lines[max(start - 3, 0) : node.end_lineno]
+        if len(code) > MOST_LINES_OF_CODE and not any(line.lstrip().startswith("# Long: ") for line in near):
+            yield node.name, node.lineno, len(code)
+
+
+def test_long_functions_give_a_reason() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {name} has {count} lines of code; split it, or say why not: # Long: reason"
+        for path in python_files()
+        for name, line, count in long_functions(path.read_text(encoding="utf-8"))
+    ]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_what_counts_as_a_long_function() -> None:
+    body = "\n".join(f"    x{k} = {k}" for k in range(60))
+    assert list(long_functions(f"def f():\n{body}\n")) == []
+    assert list(long_functions(f'def f(\n    a,\n):\n    """Two\n\n    lines."""\n{body}\n\n    # a comment\n')) == []
+    assert list(long_functions(f"@g\ndef f():\n{body}\n    return x1\n")) == [("f", 2, 61)]
+    assert list(long_functions(f"def f():\n    # Long: one line per number\n{body}\n    return x1\n")) == []
+    assert list(long_functions(f"# Long: one line per number\n@g\ndef f():\n{body}\n    return x1\n")) == []

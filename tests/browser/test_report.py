@@ -120,7 +120,7 @@ def test_keys_alone_reach_everything(open_page: OpenPage, written: dict[str, tup
     here = page.evaluate("() => [document.activeElement.dataset.true, document.activeElement.dataset.predicted]")
     assert here == ["1", "1"]
     page.keyboard.press("Enter")
-    assert "dog found as such" in page.locator("#cell-images h3").inner_text()
+    assert "dog detected as such" in page.locator("#cell-images h3").inner_text()
     page.keyboard.press("Control+End")
     assert page.evaluate("() => document.activeElement.dataset.true") == "3"
     page.keyboard.press("Control+Home")

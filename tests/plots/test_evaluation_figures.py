@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from ioukit import plots
 from ioukit.plots import _drawing
 from ioukit.plots._drawing import THEMES, shorten, tint
-from support.drawn_figures import contrast, render, scene, texts
+from support.drawn_figures import DRAW, contrast, render, scene, texts
 from support.evaluated_scenes import HARD_NAMES, SCENES, made
 
 mpl = pytest.importorskip("matplotlib", reason="the pictures need matplotlib: pip install 'ioukit[plots]'")
@@ -24,23 +24,8 @@ from matplotlib.text import Text  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore:Glyph .* missing from font:UserWarning")
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
-DRAW: dict[str, Callable[..., Any]] = {
-    "precision_recall_figure": plots.precision_recall_figure,
-    "precision_recall_figure at each IoU": lambda e, **o: plots.precision_recall_figure(e, iou_threshold="all", **o),
-    "ap_by_iou_figure": plots.ap_by_iou_figure,
-    "ap_by_size_figure": plots.ap_by_size_figure,
-    "class_ap_figure": plots.class_ap_figure,
-    "class_ap_figure at 0.5": lambda e, **o: plots.class_ap_figure(e, iou_threshold=0.5, **o),
-    "score_curves_figure": lambda e, **o: plots.score_curves_figure(e.score_curves(), **o),
-    "confusion_figure": lambda e, **o: plots.confusion_figure(e.confusion(), **o),
-    "confusion_figure of shares": lambda e, **o: plots.confusion_figure(e.confusion(), normalize="truth", **o),
-    "score_histogram_figure": plots.score_histogram_figure,
-    "score_histogram_figure, linear": lambda e, **o: plots.score_histogram_figure(e, log=False, **o),
-    "iou_histogram_figure": plots.iou_histogram_figure,
-    "error_kinds_figure": lambda e, **o: plots.error_kinds_figure(e.error_kinds(), **o),
-}
 every_figure = pytest.mark.parametrize("figure", DRAW)
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from ioukit import plots
 from support.evaluated_scenes import SCENES
 
-__all__ = ["contrast", "named", "render", "scene", "texts"]
+__all__ = ["DRAW", "contrast", "named", "render", "scene", "texts"]
 
 pytest.importorskip("matplotlib", reason="the pictures need matplotlib: pip install 'ioukit[plots]'")
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -18,9 +19,29 @@ from matplotlib.colors import to_rgba
 from matplotlib.text import Text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
 
     from ioukit.evaluation import Evaluation
+
+
+DRAW: dict[str, Callable[..., Any]] = {
+    "precision_recall_figure": plots.precision_recall_figure,
+    "precision_recall_figure at each IoU": lambda e, **o: plots.precision_recall_figure(e, iou_threshold="all", **o),
+    "ap_by_iou_figure": plots.ap_by_iou_figure,
+    "ap_by_size_figure": plots.ap_by_size_figure,
+    "class_ap_figure": plots.class_ap_figure,
+    "class_ap_figure at 0.5": lambda e, **o: plots.class_ap_figure(e, iou_threshold=0.5, **o),
+    "score_curves_figure": lambda e, **o: plots.score_curves_figure(e.score_curves(), **o),
+    "confusion_figure": lambda e, **o: plots.confusion_figure(e.confusion(), **o),
+    "confusion_figure of shares": lambda e, **o: plots.confusion_figure(e.confusion(), normalize="truth", **o),
+    "score_histogram_figure": plots.score_histogram_figure,
+    "score_histogram_figure, linear": lambda e, **o: plots.score_histogram_figure(e, log=False, **o),
+    "iou_histogram_figure": plots.iou_histogram_figure,
+    "error_kinds_figure": lambda e, **o: plots.error_kinds_figure(e.error_kinds(), **o),
+}
+"""Every figure that is drawn of one evaluation."""
 
 
 @cache
