@@ -54,6 +54,7 @@ def run_pycocotools(
     images: Sequence[int] | None = None,
     categories: Sequence[int] | None = None,
     iou_type: str = "bbox",
+    sigmas: Sequence[float] | None = None,
 ) -> Reference:
     """Evaluates with pycocotools; the arguments are those of ioukit's protocol and of `ioukit.evaluate`."""
     with silenced():
@@ -76,13 +77,15 @@ def run_pycocotools(
             params.useCats = 0
         if images is not None:
             params.imgIds = list(images)
+        if sigmas is not None:
+            params.kpt_oks_sigmas = np.array(sigmas)
         if categories is not None:
             params.catIds = list(categories)
         evaluation.evaluate()
         evaluation.accumulate()
     lines = io.StringIO()
     stats = None
-    if len(params.maxDets) >= 3:
+    if len(params.maxDets) >= 3 if iou_type != "keypoints" else params.maxDets == [20]:
         with contextlib.redirect_stdout(lines):
             evaluation.summarize()
         stats = np.array(evaluation.stats)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.curves import accumulate
 from ioukit.evaluation.matching import match
-from ioukit.evaluation.protocols import COCO, Protocol
+from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.results import Evaluation
 
 __all__ = ["evaluate"]
@@ -24,7 +24,7 @@ DetectionsLike: TypeAlias = "Detections | str | os.PathLike[str] | Sequence[Mapp
 def evaluate(
     ground_truth: GroundTruthLike,
     detections: DetectionsLike,
-    protocol: Protocol = COCO,
+    protocol: Protocol | None = None,
     *,
     iou_type: str = "bbox",
     categories: Sequence[int | str] | None = None,
@@ -41,8 +41,10 @@ def evaluate(
             ``json.load`` makes of a COCO file.
         detections: What a detector reports, of images and categories that the ground truth lists:
             :class:`~ioukit.Detections`, the path of a file, or a list of COCO's records.
-        protocol: The rules; ``COCO.replace(...)`` changes some.
-        iou_type: The kind of region that is compared: ``"bbox"`` or ``"segm"``, see :func:`ioukit.evaluation.match`.
+        protocol: The rules; ``COCO.replace(...)`` changes some. If ``None``, those of the kind of region:
+            :data:`COCO_KEYPOINTS` for keypoints, else :data:`COCO`.
+        iou_type: The kind of region that is compared, ``"bbox"`` or ``"segm"`` for example, see
+            :func:`ioukit.evaluation.match`.
         categories: Ids or names of the categories to evaluate; all if ``None``.
         images: Ids of the images to evaluate; all if ``None``.
         near: As for :func:`ioukit.evaluation.match`. It is not needed while the evaluation holds its data.

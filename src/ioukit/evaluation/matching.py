@@ -13,7 +13,7 @@ from ioukit._boundary import DetectionColumns, ObjectColumns, RuleColumns, Scene
 from ioukit._checks import check_number, check_threads
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.kinds import Comparison, find_kind
-from ioukit.evaluation.protocols import COCO, Protocol
+from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
 __all__ = ["match", "rules_of"]
@@ -24,7 +24,7 @@ _IGNORED, _OVER_DETECTION, _REPEATED, _VOID = 1, 2, 4, 8
 def match(
     ground_truth: GroundTruth,
     detections: Detections,
-    protocol: Protocol = COCO,
+    protocol: Protocol | None = None,
     *,
     iou_type: str = "bbox",
     categories: Sequence[int | str] | None = None,
@@ -42,9 +42,10 @@ def match(
     Args:
         ground_truth: The objects.
         detections: The detections, of images and categories that the ground truth lists.
-        protocol: The rules.
-        iou_type: The kind of region that is compared: ``"bbox"``, ``"segm"``, or one that was added with
-            :func:`ioukit.evaluation.register_kind`.
+        protocol: The rules; if ``None``, those of the kind: :data:`COCO_KEYPOINTS` for keypoints, else :data:`COCO`.
+        iou_type: The kind of region that is compared, a key of :data:`ioukit.evaluation.REGION_KINDS`: ``"bbox"``,
+            ``"segm"``, ``"boundary"``, ``"keypoints"``, ``"rotated"``, ``"polygon"``, ``"box3d"``, ``"bev"``, or one
+            that was added with :func:`ioukit.evaluation.register_kind`.
         categories: Ids or names of the categories to evaluate; all if ``None``.
         images: Ids of the images to evaluate; all if ``None``.
         near: If given, the table also lists the pairs of detections and objects with this IoU or a higher one, of
@@ -59,6 +60,7 @@ def match(
             not within (0, 1].
     """
     kind = find_kind(iou_type)
+    protocol = kind.protocol if protocol is None else protocol
     if near is not None:
         check_number(near=near)
         if not 0 < near <= 1:
@@ -127,9 +129,10 @@ def _special(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.ui
     """(G,) the bits of :attr:`ObjectRows.special`."""
     special = np.zeros(len(ground_truth), np.uint8)
     for rule in protocol.ignored:
-        if rule.flag in ground_truth.flags:
+        flagged = ground_truth.flag(rule.flag)
+        if flagged.any():
             bits = _IGNORED | (_OVER_DETECTION if rule.over_detection else 0) | (_REPEATED if rule.repeated else 0)
-            special |= ground_truth.flags[rule.flag].astype(np.uint8) * np.uint8(bits)
+            special |= flagged.astype(np.uint8) * np.uint8(bits)
     if "void" in ground_truth.flags:
         special |= ground_truth.flags["void"].astype(np.uint8) * np.uint8(_VOID)
     return special

@@ -18,6 +18,7 @@ __all__ = [
     "bools",
     "check_boxes",
     "check_on_invalid",
+    "check_readable_again",
     "check_values",
     "existing_file",
     "floats",
@@ -118,6 +119,15 @@ def image_labels(values: npt.ArrayLike, *, name: str) -> npt.NDArray[np.int64] |
         return integers(values, name=name)
     _check_shape(array, name, None)
     return np.array(array)
+
+
+def check_readable_again(path: str, what: str) -> None:
+    """Refuses a pipe: it was empty as soon as the columns were read from it."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise DatasetError(
+            f"{path}: expected a file, found a pipe: {what} are read again when they are compared, and a pipe can be "
+            "read once"
+        )
 
 
 def named_columns(

@@ -12,7 +12,7 @@ import numpy as np
 from ioukit.datasets.columns._checks import AnyArray, OnInvalid
 from ioukit.errors import DatasetError
 
-__all__ = ["BOX_OR_MASK", "FLAG", "FOUR", "INTEGER", "NUMBER", "Field", "columns"]
+__all__ = ["BOX_OR_OTHER", "FLAG", "FOUR", "INTEGER", "NUMBER", "Field", "columns"]
 
 
 class Field:
@@ -89,18 +89,18 @@ FLAG = Field("0 or 1", _is_flag, "iufb", all_good=lambda array: bool(np.isin(arr
 _NO_BOX = (float("nan"),) * 4
 
 
-class _BoxOrMask(Field):
-    """A box where a record has one; four NaN for a record with a mask alone, whose box is that of the mask."""
+class _BoxOrOther(Field):
+    """A box where a record has one; four NaN for one with a mask or keypoints alone, whose box is around these."""
 
     def value_in(self, record: Mapping[str, Any], name: str) -> Any:
         box = record.get(name)
         has_box = box is not None and (not hasattr(box, "__len__") or len(box) > 0)
-        if not has_box and record.get("segmentation") is not None:
+        if not has_box and any(record.get(key) is not None for key in ("segmentation", "keypoints")):
             return _NO_BOX
         return record[name]
 
 
-BOX_OR_MASK = _BoxOrMask("4 numbers [x, y, width, height]", _is_four, "iuf", shape=(4,))
+BOX_OR_OTHER = _BoxOrOther("4 numbers [x, y, width, height]", _is_four, "iuf", shape=(4,))
 
 
 def columns(

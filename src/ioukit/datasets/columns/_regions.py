@@ -13,12 +13,14 @@ from ioukit.errors import DatasetError
 from ioukit.regions.boxes import Boxes
 from ioukit.regions.regions import Regions
 
-__all__ = ["KEYPOINTS", "SEGMENTATIONS", "bounding_boxes", "region_columns"]
+__all__ = ["KEYPOINTS", "SEGMENTATIONS", "WITHOUT_KEYPOINTS", "bounding_boxes", "region_columns"]
 
 SEGMENTATIONS = "segmentations"
 """The column of masks as a file spells them: polygons or RLE."""
 KEYPOINTS = "keypoints"
 """The column of keypoints: (N, P, 3) of x, y and visibility or score."""
+WITHOUT_KEYPOINTS = "without_keypoints"
+"""The flag of objects none of whose keypoints is labelled."""
 
 
 def region_columns(

@@ -25,7 +25,7 @@ from ioukit.datasets.columns._checks import (
     named_columns,
     pixel_boxes,
 )
-from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns
+from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, bounding_boxes, region_columns
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.images import Images
 from ioukit.errors import DatasetError
@@ -118,7 +118,7 @@ class Detections(Columns):
         raw = _coco.detection_columns(source, on_invalid, threads)
         dt = cls(**raw.columns, source=raw.source, dropped=raw.dropped)
         if len(raw.without_box):
-            dt = _with_boxes_of_masks(dt, raw.without_box, threads)
+            dt = _with_boxes_of_regions(dt, raw.without_box, threads)
         return _settled(dt, on_invalid, check=raw.unchecked)
 
     @classmethod
@@ -302,12 +302,16 @@ class Detections(Columns):
         return _settled(dataclasses.replace(dt, dropped=dropped), on_invalid, check=False)
 
 
-def _with_boxes_of_masks(dt: Detections, rows: npt.NDArray[np.int64], threads: int | None) -> Detections:
-    """Detections of a file that holds masks: areas of all, and boxes of the rows that have none."""
-    from ioukit.datasets.columns.masks import boxes_of_masks  # noqa: PLC0415 - who reads boxes waits for no mask
+def _with_boxes_of_regions(dt: Detections, rows: npt.NDArray[np.int64], threads: int | None) -> Detections:
+    """Detections of a file that holds masks or keypoints: areas of all, and boxes of the rows that have none."""
+    if dt.segmentations is not None:
+        from ioukit.datasets.columns.masks import boxes_of_masks  # noqa: PLC0415 - who reads boxes waits for no mask
 
-    assert dt.segmentations is not None
-    bounds, areas = boxes_of_masks(dt.segmentations, dt.source, threads)
+        bounds, areas = boxes_of_masks(dt.segmentations, dt.source, threads)
+    else:
+        from ioukit.datasets.columns.keypoints import boxes_of_keypoints  # noqa: PLC0415 - as above
+
+        bounds, areas = boxes_of_keypoints(dt.regions[KEYPOINTS], dt.source, threads)
     boxes = np.array(dt.boxes)
     boxes[rows] = bounds[rows]
     return dataclasses.replace(dt, boxes=boxes, areas=areas)

@@ -27,7 +27,7 @@ from ioukit.datasets.columns._checks import (
     pixel_boxes,
 )
 from ioukit.datasets.columns._listed import by_id, listed_categories, listed_images, numbered
-from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns
+from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS, bounding_boxes, region_columns
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.errors import DatasetError
 from ioukit.regions import BoxesLike, Regions
@@ -117,8 +117,16 @@ class GroundTruth(Columns):
         )
 
     def flag(self, name: str) -> npt.NDArray[np.bool_]:
-        """(N,) whether each annotation has the flag; false for all if no annotation of the data set has it."""
+        """(N,) whether each annotation has the flag; false for all if no annotation of the data set has it.
+
+        ``"without_keypoints"`` follows from the keypoints where the source does not tell.
+        """
         column = self.flags.get(name)
+        if column is None and name == WITHOUT_KEYPOINTS and KEYPOINTS in self.regions:
+            from ioukit.datasets.columns.keypoints import decode_keypoints  # noqa: PLC0415 - for keypoints alone
+
+            points = decode_keypoints(self.regions[KEYPOINTS], source=self.source, array="annotations")
+            column = np.asarray(~(points[..., 2] > 0).any(axis=1))
         return np.zeros(len(self), np.bool_) if column is None else column
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,10 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._columns import frozen
 
-__all__ = ["Names", "Segmentations"]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Keypoints", "Names", "Segmentations", "ValuesOfFiles"]
 
 
 class Names(Sequence[str]):
@@ -57,8 +60,8 @@ class Names(Sequence[str]):
         return f"Names({', '.join(map(repr, self[:3]))}{', ...' if len(self) > 3 else ''})"
 
 
-class Segmentations(Sequence[Any]):
-    """The value of ``segmentation`` of every row as JSON has it (polygons or RLE), ``None`` where there is none.
+class ValuesOfFiles(Sequence[Any]):
+    """The value of one member of every record as JSON has it, ``None`` where a record has none.
 
     It is parsed on access; only positions in files are kept. A file that changes in between is an error where that
     shows (:class:`OSError`, :class:`ValueError`), so keep it as it is while these are in use.
@@ -72,19 +75,19 @@ class Segmentations(Sequence[Any]):
         self._texts: dict[str, bytes] = {}
 
     @classmethod
-    def concat(cls, parts: Sequence[Segmentations]) -> Segmentations:
+    def concat(cls, parts: Sequence[Self]) -> Self:
         """All values of several, in order."""
         paths = list(dict.fromkeys(path for part in parts for path in part._paths))
         which = [np.array([paths.index(path) for path in part._paths], np.uint32)[part._which] for part in parts]
         return cls._of(tuple(paths), np.concatenate(which), np.concatenate([part._spans for part in parts]))
 
     @classmethod
-    def _of(cls, paths: tuple[str, ...], which: npt.NDArray[np.uint32], spans: npt.NDArray[np.uint64]) -> Segmentations:
+    def _of(cls, paths: tuple[str, ...], which: npt.NDArray[np.uint32], spans: npt.NDArray[np.uint64]) -> Self:
         made = cls("", spans)
         made._paths, made._which = paths, which
         return made
 
-    def take(self, rows: slice | npt.NDArray[np.intp]) -> Segmentations:
+    def take(self, rows: slice | npt.NDArray[np.intp]) -> Self:
         """Choose and order values by row."""
         return self._of(self._paths, self._which[rows], self._spans[rows])
 
@@ -122,3 +125,11 @@ class Segmentations(Sequence[Any]):
     def __getstate__(self) -> dict[str, Any]:
         """What to pickle: no text of a file."""
         return {**vars(self), "_texts": {}}
+
+
+class Segmentations(ValuesOfFiles):
+    """(N,) the masks of COCO's records: polygons or RLE."""
+
+
+class Keypoints(ValuesOfFiles):
+    """(N,) the keypoints of COCO's records: x, y and visibility of one point after the other."""

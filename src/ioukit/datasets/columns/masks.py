@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._checks import check_threads
+from ioukit.datasets.columns._checks import check_readable_again
 from ioukit.datasets.columns.lazy import Segmentations
 from ioukit.errors import DatasetError
 from ioukit.regions.masks import Masks
@@ -42,7 +42,7 @@ def decode(
         return _of_records(segmentations, image_sizes, f"{source}: {array}", threads)
     parts, order = [], []
     for path, rows, spans in segmentations.files():
-        _check_readable_again(path)
+        check_readable_again(path, "masks")
         sizes = np.ascontiguousarray(image_sizes[rows])
         parts.append(
             Masks._trusted(
@@ -55,15 +55,6 @@ def decode(
     if len(parts) == 1:
         return parts[0]
     return Masks.concat(parts)[np.argsort(np.concatenate(order), kind="stable")]
-
-
-def _check_readable_again(path: str) -> None:
-    """Refuses a pipe: it was empty as soon as the columns were read from it."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise DatasetError(
-            f"{path}: expected a file, found a pipe: masks are read again when they are compared, and a pipe can be "
-            "read once"
-        )
 
 
 def _of_records(

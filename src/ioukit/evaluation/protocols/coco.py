@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ioukit.evaluation.protocols.measures import Measure
-from ioukit.evaluation.protocols.protocol import AreaRange, Protocol, register_measure_rule
+from ioukit.evaluation.protocols.protocol import AreaRange, IgnoreRule, Protocol, register_measure_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["COCO", "coco_measures"]
+__all__ = ["COCO", "COCO_KEYPOINTS", "coco_measures", "keypoint_measures"]
 
 _SIZES = {"small": "s", "medium": "m", "large": "l"}
 """The suffixes that COCO's area ranges have in AP and AR."""
@@ -36,18 +37,7 @@ def coco_measures(protocol: Protocol) -> tuple[Measure, ...]:
 
 def _measures(protocol: Protocol) -> Iterator[Measure]:
     area, cap = protocol.main_area, protocol.main_max_dets
-
-    def measure(key: str, quantity: str, iou: float | None, area: str, cap: int, *, headline: bool) -> Measure:
-        first, last = protocol.iou_thresholds[0], protocol.iou_thresholds[-1]
-        span = f"{first:0.2f}:{last:0.2f}" if iou is None else f"{iou:0.2f}"
-        title = "Average Precision" if quantity == "AP" else "Average Recall"
-        line = f" {title:<18} ({quantity}) @[ IoU={span:<9} | area={area:>6s} | maxDets={cap:>3d} ] = {{value}}"
-        words = _WORDS.get(key, "")
-        if quantity == "AR" and headline:
-            within = "detection" if cap == 1 else "detections"
-            words = f"Average recall with {cap:,} {within} per class and image: how much could be found?"
-        return Measure(key, quantity, iou, area, cap, line=line, headline=headline, words=words)  # type: ignore[arg-type]
-
+    measure = partial(_measure, protocol)
     yield measure("AP", "AP", None, area, cap, headline=True)
     yield measure("AP50", "AP", 0.5, area, cap, headline=True)
     yield measure("AP75", "AP", 0.75, area, cap, headline=True)
@@ -61,7 +51,38 @@ def _measures(protocol: Protocol) -> Iterator[Measure]:
         yield measure(f"AR{_SIZES.get(label, label)}", "AR", None, label, cap, headline=False)
 
 
+def keypoint_measures(protocol: Protocol) -> tuple[Measure, ...]:
+    """The numbers of COCO's table for keypoints, in its order: ten with its own area ranges."""
+    cap = protocol.main_max_dets
+    areas = [(_SIZES.get(label, label), label) for label in protocol.area_labels if label != protocol.main_area]
+    return tuple(
+        _measure(protocol, f"{quantity}{suffix}", quantity, iou, area, cap, headline=not suffix)
+        for quantity in ("AP", "AR")
+        for suffix, iou, area in (
+            ("", None, protocol.main_area),
+            ("50", 0.5, protocol.main_area),
+            ("75", 0.75, protocol.main_area),
+            *((suffix, None, label) for suffix, label in areas),
+        )
+    )
+
+
+def _measure(
+    protocol: Protocol, key: str, quantity: str, iou: float | None, area: str, cap: int, *, headline: bool
+) -> Measure:
+    first, last = protocol.iou_thresholds[0], protocol.iou_thresholds[-1]
+    span = f"{first:0.2f}:{last:0.2f}" if iou is None else f"{iou:0.2f}"
+    title = "Average Precision" if quantity == "AP" else "Average Recall"
+    line = f" {title:<18} ({quantity}) @[ IoU={span:<9} | area={area:>6s} | maxDets={cap:>3d} ] = {{value}}"
+    words = _WORDS.get(key, "")
+    if quantity == "AR" and headline:
+        within = "detection" if cap == 1 else "detections"
+        words = f"Average recall with {cap:,} {within} per class and image: how much could be found?"
+    return Measure(key, quantity, iou, area, cap, line=line, headline=headline, words=words)  # type: ignore[arg-type]
+
+
 register_measure_rule("coco", coco_measures)
+register_measure_rule("coco-keypoints", keypoint_measures)
 
 COCO = Protocol(
     name="COCO",
@@ -80,3 +101,13 @@ COCO = Protocol(
 )
 """Common Objects in Context (Lin et al., ECCV 2014, arXiv:1405.0312), as pycocotools 2.0.11 evaluates: AP is the mean
 over ten IoU thresholds, 101 recalls and all categories that have an object."""
+
+COCO_KEYPOINTS = COCO.replace(
+    name="COCO keypoints",
+    max_dets=(20,),
+    area_ranges=tuple(area for area in COCO.area_ranges if area.label != "small"),
+    ignored=(IgnoreRule("crowd", repeated=True), IgnoreRule("without_keypoints")),
+    summary="coco-keypoints",
+)
+"""COCO's evaluation of keypoints, as pycocotools 2.0.11: 20 detections per image, no small objects, and objects without
+a labelled keypoint are ignored. The overlap is the object keypoint similarity, see ``iou_type="keypoints"``."""

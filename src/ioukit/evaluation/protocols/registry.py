@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ioukit.evaluation.protocols.coco import COCO
+from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
 from ioukit.evaluation.protocols.protocol import Protocol
 
 __all__ = ["PROTOCOLS", "find_protocol", "register_protocol"]
 
-PROTOCOLS: dict[str, Protocol] = {"coco": COCO}
+PROTOCOLS: dict[str, Protocol] = {"coco": COCO, "coco-keypoints": COCO_KEYPOINTS}
 """The protocols by name, in lower case."""
 
 

@@ -1,0 +1,143 @@
+"""What a kind of region is to matching, and the register of all kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._boundary import BoxColumns, MaskColumns, PairColumns
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.errors import DatasetError
+from ioukit.evaluation.protocols import COCO, Protocol
+
+__all__ = [
+    "BoxColumns",
+    "Comparison",
+    "Kind",
+    "MaskColumns",
+    "PairColumns",
+    "candidate_pairs",
+    "column_of",
+    "image_pairs",
+    "measured_pairs",
+    "region_kind",
+]
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+
+
+class Comparison(NamedTuple):
+    """What is to be compared."""
+
+    ground_truth: GroundTruth
+    detections: Detections
+    detection_images: Rows
+    """(N,) the image of each detection, an id of the ground truth."""
+    over_detection: npt.NDArray[np.bool_]
+    """(G,) objects whose overlap is the intersection over the area of the detection, instead of the IoU."""
+    all_categories: bool
+    """Whether overlaps are wanted across categories, too."""
+    threads: int
+    """0 for all cores."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of region that can be evaluated."""
+
+    name: str
+    """What ``iou_type=`` calls it."""
+    title: str
+    """One line about it."""
+    columns: Callable[[Comparison], BoxColumns | MaskColumns | PairColumns]
+    """What matching is given. It raises :class:`~ioukit.DatasetError` where a side has no such regions."""
+    protocol: Protocol = COCO
+    """The rules that are meant where none are named."""
+
+
+def region_kind(name: str, title: str, column: str) -> Kind:
+    """A kind whose regions are a set of :class:`~ioukit.regions.Regions` on both sides, measured by their engine.
+
+    Args:
+        name: What ``iou_type=`` calls it.
+        title: One line about it.
+        column: The name of the type, which is that of the column in ``regions``: ``"RotatedBoxes"`` for example.
+    """
+
+    def columns(compared: Comparison) -> PairColumns:
+        sides = ((compared.ground_truth, "annotations"), (compared.detections, "detections"))
+        objects, detections = (column_of(side, name, column, array) for side, array in sides)
+        return measured_pairs(compared, objects, detections)
+
+    return Kind(name, title, columns)
+
+
+def measured_pairs(compared: Comparison, objects: Any, detections: Any) -> PairColumns:
+    """The overlaps of two sets of regions, measured by their engine, of the pairs whose boxes meet."""
+    from ioukit.overlap.engines.engine import engine_of  # noqa: PLC0415 - who compares boxes waits for no engine
+
+    rows, places = candidate_pairs(compared)
+    if not len(rows):
+        return PairColumns(rows, places, np.zeros(0))
+    engine: Any = engine_of(detections, objects)
+    overlap = np.zeros(len(rows))
+    over = compared.over_detection[places]
+    for measure, chosen in (("iou", ~over), ("ioa_first", over)):
+        if chosen.any():
+            overlap[chosen] = engine.pairs(measure, detections, objects, rows[chosen], places[chosen], compared.threads)
+    found = overlap > 0
+    return PairColumns(rows[found], places[found], overlap[found])
+
+
+def candidate_pairs(compared: Comparison) -> tuple[Rows, Rows]:
+    """(P,) rows of detections and (P,) rows of objects of one image whose boxes meet, by detection, then object.
+
+    Only pairs of one category are listed, unless overlaps are wanted across categories.
+    """
+    gt, dt = compared.ground_truth, compared.detections
+    rows, columns = image_pairs(compared)
+    low = np.maximum(dt.boxes[rows, :2], gt.boxes[columns, :2])
+    high = np.minimum(dt.boxes[rows, :2] + dt.boxes[rows, 2:], gt.boxes[columns, :2] + gt.boxes[columns, 2:])
+    # Boxes around regions are rounded: those that touch may belong to regions that meet.
+    margin = 1e-9 * (np.abs(low) + np.abs(high))
+    near = (high + margin >= low).all(axis=1)
+    return rows[near], columns[near]
+
+
+def image_pairs(compared: Comparison) -> tuple[Rows, Rows]:
+    """(P,) rows of detections and (P,) rows of objects of one image, by detection, then object.
+
+    Only pairs of one category are listed, unless overlaps are wanted across categories.
+    """
+    gt, dt = compared.ground_truth, compared.detections
+    order = np.argsort(gt.image_ids, kind="stable")
+    images = gt.image_ids[order]
+    starts = np.searchsorted(images, compared.detection_images, side="left")
+    counts = np.searchsorted(images, compared.detection_images, side="right") - starts
+    rows = np.repeat(np.arange(len(dt)), counts)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    columns = order[starts[rows] + within]
+    if not compared.all_categories:
+        same = dt.category_ids[rows] == gt.category_ids[columns]
+        rows, columns = rows[same], columns[same]
+    return rows.astype(np.int64), columns.astype(np.int64)
+
+
+def column_of(side: GroundTruth | Detections, name: str, column: str, array: str) -> Any:
+    """The regions of a side, an empty column if it has no rows.
+
+    Raises:
+        DatasetError: If it has no regions of that kind.
+    """
+    found = side.regions.get(column)
+    if found is None:
+        if not len(side):
+            return ()
+        there = ", ".join(side.regions) or "boxes alone"
+        raise DatasetError(f"{side.source}: iou_type={name!r} needs {array} with {column}, found {there}")
+    return found
