@@ -1,4 +1,7 @@
-"""Boundaries of masks: the smaller of the IoU of two masks and the IoU of their boundaries."""
+"""Boundaries of masks: the smaller of the IoU of two masks and the IoU of their boundaries.
+
+Reference: Cheng et al., Boundary IoU, CVPR 2021, arXiv:2103.16562, and the program of its authors.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,21 @@ __all__ = ["columns"]
 
 
 def columns(compared: Comparison) -> PairColumns:
-    """The overlaps of the pairs whose boxes meet."""
+    """The overlaps of the pairs that may meet."""
     from ioukit.overlap.engines import masks as engine  # noqa: PLC0415 - who compares boxes waits for no engine
 
     objects, detections = masks_of_both(compared, "boundary")
-    rows, places = candidate_pairs(compared)
+    rows, places = candidate_pairs(compared, objects, detections)
+    if not len(rows):
+        return PairColumns(rows, places, np.zeros(0))
     overlap: npt.NDArray[np.float64] = np.zeros(len(rows))
     over = compared.over_detection[places]
-    edges = detections.boundary(), objects.boundary()
-    for measure, chosen in (("iou", ~over), ("ioa_first", over)):
-        if chosen.any():
-            of, to, threads = rows[chosen], places[chosen], compared.threads
-            whole = engine.pairs(measure, detections, objects, of, to, threads)
-            overlap[chosen] = np.minimum(whole, engine.pairs(measure, *edges, of, to, threads))
+    # As the authors have it, the mask of a crowd is compared, not its boundary.
+    of, to, threads = rows[over], places[over], compared.threads
+    overlap[over] = engine.pairs("ioa_first", detections, objects, of, to, threads)
+    of, to = rows[~over], places[~over]
+    whole = engine.pairs("iou", detections, objects, of, to, threads)
+    edges = detections.boundary(threads=threads or None), objects.boundary(threads=threads or None)
+    overlap[~over] = np.minimum(whole, engine.pairs("iou", *edges, of, to, threads))
     found = overlap > 0
     return PairColumns(rows[found], places[found], overlap[found])

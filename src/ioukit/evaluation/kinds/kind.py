@@ -78,10 +78,10 @@ def region_kind(name: str, title: str, column: str) -> Kind:
 
 
 def measured_pairs(compared: Comparison, objects: Any, detections: Any) -> PairColumns:
-    """The overlaps of two sets of regions, measured by their engine, of the pairs whose boxes meet."""
+    """The overlaps of two sets of regions, measured by their engine, of the pairs that may meet."""
     from ioukit.overlap.engines.engine import engine_of  # noqa: PLC0415 - who compares boxes waits for no engine
 
-    rows, places = candidate_pairs(compared)
+    rows, places = candidate_pairs(compared, objects, detections)
     if not len(rows):
         return PairColumns(rows, places, np.zeros(0))
     engine: Any = engine_of(detections, objects)
@@ -94,19 +94,30 @@ def measured_pairs(compared: Comparison, objects: Any, detections: Any) -> PairC
     return PairColumns(rows[found], places[found], overlap[found])
 
 
-def candidate_pairs(compared: Comparison) -> tuple[Rows, Rows]:
-    """(P,) rows of detections and (P,) rows of objects of one image whose boxes meet, by detection, then object.
+def candidate_pairs(compared: Comparison, objects: Any, detections: Any) -> tuple[Rows, Rows]:
+    """(P,) rows of detections and (P,) rows of objects of one image whose regions may meet, by detection, then object.
 
     Only pairs of one category are listed, unless overlaps are wanted across categories.
+
+    Args:
+        compared: What is compared.
+        objects: (G,) regions with a method ``to_boxes``.
+        detections: (N,) regions of the same kind.
     """
-    gt, dt = compared.ground_truth, compared.detections
-    rows, columns = image_pairs(compared)
-    low = np.maximum(dt.boxes[rows, :2], gt.boxes[columns, :2])
-    high = np.minimum(dt.boxes[rows, :2] + dt.boxes[rows, 2:], gt.boxes[columns, :2] + gt.boxes[columns, 2:])
+    rows, places = image_pairs(compared)
+    if not len(rows):
+        return rows, places
+    first, second = (_corners(regions) for regions in (detections, objects))
+    low = np.maximum(first[rows, :2], second[places, :2])
+    high = np.minimum(first[rows, 2:], second[places, 2:])
     # Boxes around regions are rounded: those that touch may belong to regions that meet.
     margin = 1e-9 * (np.abs(low) + np.abs(high))
     near = (high + margin >= low).all(axis=1)
-    return rows[near], columns[near]
+    return rows[near], places[near]
+
+
+def _corners(regions: Any) -> npt.NDArray[np.float64]:
+    return np.asarray(regions.to_boxes().convert("xyxy").numpy(), np.float64)
 
 
 def image_pairs(compared: Comparison) -> tuple[Rows, Rows]:
