@@ -60,8 +60,8 @@ def masks(tmp_path: Path) -> Path:
 
 
 def test_a_file_of_no_known_format_is_told_which_are_read(tmp_path: Path) -> None:
-    (tmp_path / "data.yaml").write_text("train: images\n")
-    for files in ([tmp_path / "data.yaml", DT], [GT, tmp_path / "data.yaml"], [tmp_path, DT]):
+    (tmp_path / "labels.csv").write_text("a.jpg,1,2,3,4\n")
+    for files in ([tmp_path / "labels.csv", DT], [GT, tmp_path / "labels.csv"], [tmp_path, DT]):
         command = run_here("eval", *files)
         assert (command.code, command.out) == (2, "")
         assert re.search(r"not a format that can be read; there are coco: COCO's \.json or \.json\.gz", command.err)

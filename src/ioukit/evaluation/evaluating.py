@@ -59,7 +59,8 @@ def evaluate(
         >>> round(evaluate(ground_truth, detections).summary["AP"], 3)
         0.7
     """
-    gt, dt = _ground_truth(ground_truth, threads), _detections(detections, threads)
+    gt = _ground_truth(ground_truth, threads)
+    dt = _detections(detections, gt, threads)
     table = match(gt, dt, protocol, iou_type=iou_type, categories=categories, images=images, near=near, threads=threads)
     curves = accumulate(table, threads=threads)
     return Evaluation(table, curves, gt.dropped + dt.dropped, (*gt.notes, *dt.notes), gt, dt)
@@ -80,13 +81,13 @@ def _ground_truth(given: GroundTruthLike, threads: int | None) -> GroundTruth:
     )
 
 
-def _detections(given: DetectionsLike, threads: int | None) -> Detections:
+def _detections(given: DetectionsLike, gt: GroundTruth, threads: int | None) -> Detections:
     if isinstance(given, Detections):
         return given
     if isinstance(given, str | os.PathLike):
         from ioukit.datasets import read_detections  # noqa: PLC0415 - as above
 
-        return read_detections(given, threads=threads)
+        return read_detections(given, ground_truth=gt, threads=threads)
     if isinstance(given, Sequence | np.ndarray) and not isinstance(given, bytes):
         return Detections.from_coco(given)
     raise TypeError(

@@ -41,9 +41,8 @@ def listed_images(
     else:
         listed = image_labels(images, name="images")
     if len(listed) and len(labels) and listed.dtype.kind != labels.dtype.kind:
-        raise TypeError(
-            f"images and image_ids must both be integers or both strings, got {listed[0].item()!r}, {labels[0].item()!r}"
-        )
+        given = f"{listed[0].item()!r}, {labels[0].item()!r}"
+        raise TypeError(f"images and image_ids must both be integers or both strings, got {given}")
     count = len(listed)
     size_array = np.full((count, 2), np.nan) if sizes is None else np.array(sizes, np.float64)
     if size_array.shape != (count, 2) and (size_array.size or count):

@@ -10,7 +10,7 @@ from typing import Any
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats import coco
+from ioukit.datasets.formats import coco, yolo
 from ioukit.errors import DatasetError
 
 __all__ = ["FORMATS", "Format", "find_format", "read", "read_detections", "register_format"]
@@ -30,6 +30,8 @@ class Format:
     """Reads ground truth: ``read(path, on_invalid=..., threads=...)``; ``None`` if the format holds none."""
     read_detections: Callable[..., Detections] | None = None
     """Reads detections in the same way; ``None`` if the format holds none."""
+    needs_ground_truth: bool = False
+    """Whether ``read_detections`` takes ``ground_truth=``, since the files do not say all: the sizes of images, say."""
 
 
 FORMATS: dict[str, Format] = {}
@@ -54,7 +56,7 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
 
     Raises:
         ValueError: If no format has the name.
-        FileNotFoundError: If there is nothing at the path, and no format was named.
+        OSError: If no format was named, and there is nothing at the path or it cannot be opened.
         DatasetError: If no format recognises the path.
     """
     if format is not None:
@@ -65,7 +67,8 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
     for known in FORMATS.values():
         if known.recognises(place):
             return known
-    place.stat()  # a missing file is the more likely mistake
+    if not place.is_dir():
+        place.open("rb").close()  # a missing file, or one that may not be read, is the more likely mistake
     titles = "; ".join(f"{known.name}: {known.title}" for known in FORMATS.values())
     raise DatasetError(f"{path}: not a format that can be read; there are {titles}")
 
@@ -88,11 +91,31 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
     return found.read(path, **options)
 
 
-def read_detections(path: str | os.PathLike[str], format: str | None = None, **options: Any) -> Detections:
-    """Read detections from a file or a folder; see :func:`read`."""
+def read_detections(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    ground_truth: GroundTruth | None = None,
+    **options: Any,
+) -> Detections:
+    """Read detections from a file or a folder; see :func:`read`.
+
+    Args:
+        path: What to read.
+        format: The name of a format; found by looking at the path if ``None``.
+        ground_truth: What the detections will be compared with. Formats whose files do not say the sizes of images
+            need it, such as YOLO's; others do not look at it.
+        **options: As for :func:`read`.
+
+    Raises:
+        DatasetError: If the data is invalid, or of no known format.
+        OSError: If it cannot be read.
+    """
     found = find_format(path, format)
     if found.read_detections is None:
         raise DatasetError(f"{path}: the format {found.name} ({found.title}) holds no detections")
+    if found.needs_ground_truth:
+        options["ground_truth"] = ground_truth
     return found.read_detections(path, **options)
 
 
@@ -103,5 +126,15 @@ register_format(
         recognises=coco.recognises,
         read=GroundTruth.from_coco,
         read_detections=Detections.from_coco,
+    )
+)
+register_format(
+    Format(
+        name="yolo",
+        title="YOLO's data.yaml with folders of images and labels, or a folder of text files with detections",
+        recognises=yolo.recognises,
+        read=yolo.read_yolo,
+        read_detections=yolo.read_yolo_detections,
+        needs_ground_truth=True,
     )
 )
