@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets.columns._checks import AnyArray, OnInvalid, existing_file, integers
-from ioukit.datasets.columns._records import BOX_OR_MASK, FLAG, FOUR, INTEGER, NUMBER, columns
+from ioukit.datasets.columns._records import BOX_OR_MASK, FLAG, FOUR, INTEGER, NUMBER, columns, has_box
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.columns.lazy import Names, Segmentations
 from ioukit.errors import DatasetError
@@ -103,7 +103,7 @@ def _detection_array(array: npt.NDArray[Any]) -> Raw:
 def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvalid) -> Raw:
     # As pycocotools has it, the first record decides whether the file holds boxes, or masks alone.
     first = source[0] if len(source) else {}
-    masks_alone = isinstance(first, Mapping) and not _has_box(first) and first.get("segmentation") is not None
+    masks_alone = isinstance(first, Mapping) and not has_box(first) and first.get("segmentation") is not None
     fields = {"image_id": INTEGER, "category_id": INTEGER, "score": NUMBER}
     fields["bbox"] = BOX_OR_MASK if masks_alone else FOUR
     raw, kept = columns(source, fields, source="detections", array="detections", on_invalid=on_invalid)
@@ -115,13 +115,8 @@ def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvali
         "scores": np.ascontiguousarray(raw["score"], np.float64),
         "regions": _segmentations(records),
     }
-    lacking = [row for row, record in enumerate(records) if masks_alone and not _has_box(record)]
+    lacking = [row for row, record in enumerate(records) if masks_alone and not has_box(record)]
     return Raw("detections", rows, len(source) - len(records), unchecked=True, without_box=np.array(lacking, np.int64))
-
-
-def _has_box(record: Mapping[str, Any]) -> bool:
-    box = record.get("bbox")
-    return box is not None and (not hasattr(box, "__len__") or len(box) > 0)
 
 
 def _segmentations(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

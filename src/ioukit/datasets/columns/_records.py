@@ -12,7 +12,7 @@ import numpy as np
 from ioukit.datasets.columns._checks import AnyArray, OnInvalid
 from ioukit.errors import DatasetError
 
-__all__ = ["BOX_OR_MASK", "FLAG", "FOUR", "INTEGER", "NUMBER", "Field", "columns"]
+__all__ = ["BOX_OR_MASK", "FLAG", "FOUR", "INTEGER", "NUMBER", "Field", "columns", "has_box"]
 
 
 class Field:
@@ -89,15 +89,17 @@ FLAG = Field("0 or 1", _is_flag, "iufb", all_good=lambda array: bool(np.isin(arr
 _NO_BOX = (float("nan"),) * 4
 
 
+def has_box(record: Mapping[str, Any]) -> bool:
+    """Whether a record has a box, right or wrong: as pycocotools has it, an empty list is none, and ``None`` is one."""
+    box = record.get("bbox", ())
+    return not hasattr(box, "__len__") or len(box) > 0
+
+
 class _BoxOrMask(Field):
     """A box where a record has one; four NaN for a record with a mask alone, whose box is that of the mask."""
 
     def value_in(self, record: Mapping[str, Any], name: str) -> Any:
-        box = record.get(name)
-        has_box = box is not None and (not hasattr(box, "__len__") or len(box) > 0)
-        if not has_box and record.get("segmentation") is not None:
-            return _NO_BOX
-        return record[name]
+        return _NO_BOX if not has_box(record) and record.get("segmentation") is not None else record[name]
 
 
 BOX_OR_MASK = _BoxOrMask("4 numbers [x, y, width, height]", _is_four, "iuf", shape=(4,))

@@ -107,7 +107,8 @@ class Detections(Columns):
                 ``category_id``, ``bbox`` as ``[x, y, width, height]`` and ``score`` (other keys are ignored); or an
                 (N, 7) array of image id, x, y, width, height, score and category id. If the first record has a
                 ``segmentation`` and no ``bbox``, boxes and areas are those of the masks, as in pycocotools.
-            on_invalid: As for :meth:`GroundTruth.from_coco`. A width or height of 0 is valid: it finds nothing.
+            on_invalid: As for :meth:`GroundTruth.from_coco`. A width or height of 0 is valid: it finds nothing. Where
+                boxes come from masks, a record whose mask cannot be read is invalid, too.
             threads: How many threads read a file; all cores if ``None``.
 
         Raises:
@@ -118,7 +119,7 @@ class Detections(Columns):
         raw = _coco.detection_columns(source, on_invalid, threads)
         dt = cls(**raw.columns, source=raw.source, dropped=raw.dropped)
         if len(raw.without_box):
-            dt = _with_boxes_of_masks(dt, raw.without_box, threads)
+            dt = _with_boxes_of_masks(dt, raw.without_box, on_invalid, threads)
         return _settled(dt, on_invalid, check=raw.unchecked)
 
     @classmethod
@@ -302,14 +303,26 @@ class Detections(Columns):
         return _settled(dataclasses.replace(dt, dropped=dropped), on_invalid, check=False)
 
 
-def _with_boxes_of_masks(dt: Detections, rows: npt.NDArray[np.int64], threads: int | None) -> Detections:
+def _with_boxes_of_masks(
+    dt: Detections, without_box: npt.NDArray[np.int64], on_invalid: OnInvalid, threads: int | None
+) -> Detections:
     """Detections of a file that holds masks: areas of all, and boxes of the rows that have none."""
-    from ioukit.datasets.columns.masks import boxes_of_masks  # noqa: PLC0415 - who reads boxes waits for no mask
+    # Who reads boxes waits for no mask.
+    from ioukit.datasets.columns.masks import boxes_of_masks, rows_with_masks  # noqa: PLC0415
 
     assert dt.segmentations is not None
-    bounds, areas = boxes_of_masks(dt.segmentations, dt.source, threads)
-    boxes = np.array(dt.boxes)
-    boxes[rows] = bounds[rows]
+    lacking = np.isin(np.arange(len(dt)), without_box)
+    try:
+        bounds, areas = boxes_of_masks(dt.segmentations, dt.source, threads)
+    except DatasetError:
+        if on_invalid != "drop":
+            raise
+        good = rows_with_masks(dt.segmentations, dt.source, threads)
+        dropped = dt.dropped + len(dt) - len(good)
+        dt, lacking = dataclasses.replace(dt.take(good), dropped=dropped), lacking[good]
+        assert dt.segmentations is not None
+        bounds, areas = boxes_of_masks(dt.segmentations, dt.source, threads)
+    boxes = np.where(lacking[:, None], bounds, dt.boxes)
     return dataclasses.replace(dt, boxes=boxes, areas=areas)
 
 

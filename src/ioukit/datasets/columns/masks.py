@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._checks import check_threads
+from ioukit._columns import take_rows
 from ioukit.datasets.columns.lazy import Segmentations
 from ioukit.errors import DatasetError
 from ioukit.regions.masks import Masks
 
-__all__ = ["boxes_of_masks", "decode"]
+__all__ = ["boxes_of_masks", "decode", "rows_with_masks"]
 
 
 def decode(
@@ -84,6 +85,29 @@ def _of_records(
         digits, found, rest = message.removeprefix("segmentations[").partition("]")
         place = f"[{digits}].segmentation" if found and digits.isdigit() else ""
         raise DatasetError(f"{where}{place}{rest if place else f': {message}'}") from None
+
+
+def rows_with_masks(segmentations: Sequence[Any], source: str, threads: int | None) -> npt.NDArray[np.intp]:
+    """The rows whose masks can be read without the size of an image.
+
+    Halves that can be read as a whole are not looked at one by one.
+
+    Raises:
+        DatasetError: If no row can be read again, because the source was a pipe.
+    """
+    if isinstance(segmentations, Segmentations):
+        for path, _, _ in segmentations.files():
+            _check_readable_again(path)
+    good: list[npt.NDArray[np.intp]] = [np.zeros(0, np.intp)]
+    left = [np.arange(len(segmentations))]
+    while left:
+        rows = left.pop()
+        try:
+            boxes_of_masks(take_rows(segmentations, rows), source, threads)
+            good.append(rows)
+        except DatasetError:
+            left += np.array_split(rows, 2) if len(rows) > 1 else []
+    return np.sort(np.concatenate(good))
 
 
 def boxes_of_masks(
