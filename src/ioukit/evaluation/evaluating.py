@@ -34,7 +34,9 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate detections: ``summarise(accumulate(match(...)))``, kept together.
 
-    With the protocol :data:`COCO`, arrays and numbers are those of pycocotools 2.0.11 to the last bit.
+    With the protocol :data:`COCO`, arrays and numbers are those of pycocotools 2.0.11 to the last bit. Boxes whose area
+    underflows, because it is below 2.3e-308 square pixels, are the exception: where pycocotools divides 0 by 0 and
+    takes the result for a match, nothing matches here.
 
     Args:
         ground_truth: The objects that are there: :class:`~ioukit.GroundTruth`, the path of a file, or the mapping that
