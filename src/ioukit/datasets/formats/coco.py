@@ -1,4 +1,4 @@
-"""COCO files: how one is recognised, and two that belong together."""
+"""COCO files: how one is recognised, and how ground truth and detections are read together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GZIP = b"\x1f\x8b"
 def recognises(path: Path) -> bool:
     """Whether the name is that of a JSON file, packed or not, or the file begins as one.
 
-    Special files, such as pipes, are taken for JSON unseen: what is read of them is gone.
+    Special files, such as pipes, count as JSON without a look inside, because they can be read only once.
     """
     try:
         if path.exists() and not path.is_file():

@@ -1,4 +1,4 @@
-"""Which formats can be read, and how is the format of a file found?"""
+"""The formats that can be read, and how the format of a path is found."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Format:
     """A kind of file, or of folder, that a data set can be read from."""
 
     name: str
-    """What ``format=`` calls it."""
+    """The name for the argument ``format``."""
     title: str
-    """One line about it, for lists of formats."""
+    """One line about the format, for lists of formats."""
     recognises: Callable[[Path], bool]
-    """Whether a path looks like this format. It may look at the name and at the first bytes, and must not raise."""
+    """Whether a path has this format, by its name or its first bytes. It must not raise an error."""
     read: Callable[..., GroundTruth] | None = None
     """Reads ground truth: ``read(path, on_invalid=..., threads=...)``; ``None`` if the format holds none."""
     read_detections: Callable[..., Detections] | None = None
     """Reads detections in the same way; ``None`` if the format holds none."""
     needs_ground_truth: bool = False
-    """Whether ``read_detections`` takes ``ground_truth=``, since the files do not say all: the sizes of images, say."""
+    """Whether ``read_detections`` takes ``ground_truth=``, because the files lack something: the sizes of images."""
 
 
 FORMATS: dict[str, Format] = {}
@@ -52,7 +52,7 @@ def register_format(added: Format) -> None:
 
 
 def find_format(path: str | os.PathLike[str], format: str | None = None) -> Format:
-    """The format of a path: the one named, or else the first that recognises it.
+    """The format of a path: the named one, or the first that recognises the path.
 
     Raises:
         ValueError: If no format has the name.
@@ -79,7 +79,7 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
     Args:
         path: What to read.
         format: The name of a format, see :data:`FORMATS`; found by looking at the path if ``None``.
-        **options: ``on_invalid``, ``threads``, and what else the format's own reader takes.
+        **options: ``on_invalid``, ``threads``, and other arguments of the format's own reader.
 
     Raises:
         DatasetError: If the data is invalid, or of no known format.
