@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 import ioukit
 from ioukit import DatasetError, GroundTruth
 from ioukit.datasets import find_format, read, read_detections
+from ioukit.datasets.shapes.writing import make_shapes
 from ioukit.evaluation import evaluate
 from support.command import run_fresh, run_here
 
@@ -169,6 +170,21 @@ def test_a_missing_package_is_named_with_the_extra(folder: Path, monkeypatch: py
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(ModuleNotFoundError, match=r"data\.yaml needs yaml: pip install 'ioukit\[yolo\]'"):
         read(folder / "data.yaml")
+
+
+def test_a_drawn_data_set_is_the_same_in_both_formats(tmp_path: Path) -> None:
+    make_shapes(tmp_path / "shapes", images=6, size=(70, 50), val=0.5, handwritten=False)
+    for split in ("train", "val"):
+        ours = read(tmp_path / "shapes" / "data.yaml", split=split)
+        coco = read(tmp_path / "shapes" / "annotations" / f"{split}.json")
+        assert (list(ours.images.names), ours.categories.names) == (list(coco.images.names), coco.categories.names)
+        positions = coco.images.positions(coco.image_ids.tolist())
+        assert ours.image_ids.tolist() == positions.tolist()
+        names = [
+            [gt.categories.names[gt.categories.ids.tolist().index(k)] for k in gt.category_ids] for gt in (ours, coco)
+        ]
+        assert names[0] == names[1]
+        assert_allclose(ours.boxes, coco.boxes, atol=1e-4)
 
 
 def test_reading_needs_no_torch(folder: Path) -> None:

@@ -76,6 +76,11 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
 def read(path: str | os.PathLike[str], format: str | None = None, **options: Any) -> GroundTruth:
     """Read ground truth from a file or a folder.
 
+    - ``coco``: an annotation file, see :meth:`GroundTruth.from_coco`.
+    - ``yolo``: one split of a ``data.yaml`` with folders of images and labels. The option ``split`` is ``"val"`` by
+      default. Images get the ids 0, 1, ... in the order of their names, and classes keep their numbers. The sizes of
+      images come from the headers of their files. This needs ``pip install 'ioukit[yolo]'``.
+
     Args:
         path: What to read.
         format: The name of a format, see :data:`FORMATS`; found by looking at the path if ``None``.
@@ -98,7 +103,11 @@ def read_detections(
     ground_truth: GroundTruth | None = None,
     **options: Any,
 ) -> Detections:
-    """Read detections from a file or a folder; see :func:`read`.
+    """Read detections from a file or a folder.
+
+    - ``coco``: a results file, see :meth:`Detections.from_coco`.
+    - ``yolo``: a folder with a text file per image, named like the image, with lines ``class cx cy w h score`` in
+      fractions of the image. It needs ``ground_truth``.
 
     Args:
         path: What to read.
