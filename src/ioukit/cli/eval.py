@@ -51,10 +51,12 @@ class OnInvalid(str, Enum):
 # The function is long because its signature is the command line, a line or more per option.
 def eval_files(
     ground_truth: Annotated[
-        Path, typer.Argument(metavar="GT", help="Ground truth: a COCO file, .json or .json.gz; - is stdin.")
+        Path,
+        typer.Argument(metavar="GT", help="Ground truth: a COCO file, or data of another known format; - is stdin."),
     ],
     detections: Annotated[
-        Path, typer.Argument(metavar="DT", help="Detections: COCO results, .json or .json.gz; - is stdin.")
+        Path,
+        typer.Argument(metavar="DT", help="Detections: COCO results, or data of another known format; - is stdin."),
     ],
     *,
     json: Annotated[
