@@ -42,7 +42,7 @@ else:
 
 
 class Frozen:
-    """A base of records: every array in a field is read-only, also in a copy and in what was pickled."""
+    """A base of records whose arrays are read-only, also in copies and after pickling."""
 
     if not TYPE_CHECKING:
 
@@ -87,12 +87,12 @@ class Frozen:
                     vars(self)[field.name] = MappingProxyType(dict(value))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What to pickle: the fields, not what was computed from them."""
+        """What to pickle: the fields, without values that were computed from them."""
         state = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
         return {name: dict(value) if isinstance(value, MappingProxyType) else value for name, value in state.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the fields, and freeze them again: a pickled array forgets that it is read-only."""
+        """Restore the fields and freeze them again: NumPy does not pickle that an array is read-only."""
         vars(self).update(state)
         self._freeze()
 

@@ -60,8 +60,8 @@ def masks(tmp_path: Path) -> Path:
 
 
 def test_a_file_of_no_known_format_is_told_which_are_read(tmp_path: Path) -> None:
-    (tmp_path / "data.yaml").write_text("train: images\n")
-    for files in ([tmp_path / "data.yaml", DT], [GT, tmp_path / "data.yaml"], [tmp_path, DT]):
+    (tmp_path / "labels.csv").write_text("a.jpg,1,2,3,4\n")
+    for files in ([tmp_path / "labels.csv", DT], [GT, tmp_path / "labels.csv"], [tmp_path, DT]):
         command = run_here("eval", *files)
         assert (command.code, command.out) == (2, "")
         assert re.search(r"not a format that can be read; there are coco: COCO's \.json or \.json\.gz", command.err)
@@ -161,7 +161,7 @@ def test_a_protocol_is_found_by_its_name_and_changed_by_options() -> None:
         assert summary(GT, DT, "--protocol", "loose") != summary(GT, DT, "--iou-thresholds", "0.3")
     finally:
         del PROTOCOLS["loose"]
-    assert "unknown protocol 'loose'; choose from coco\n" in run_here("eval", GT, DT, "--protocol", "loose").err
+    assert "unknown protocol 'loose'; choose from coco, " in run_here("eval", GT, DT, "--protocol", "loose").err
 
 
 # ---- Photographs.
@@ -170,7 +170,8 @@ def test_a_protocol_is_found_by_its_name_and_changed_by_options() -> None:
 def test_the_photographs_that_were_found_are_counted(tmp_path: Path) -> None:
     pytest.importorskip("jinja2", reason="the report needs Jinja2: pip install 'ioukit[report]'")
     pytest.importorskip("PIL", reason="photographs need Pillow: pip install 'ioukit[report]'")
-    names: list[Any] = ["1.jpg", "sub/2.jpg", "3.jpg", "", None]
+    (tmp_path / "outside.jpg").touch()
+    names: list[Any] = ["1.jpg", "sub/2.jpg", "../outside.jpg", str(tmp_path / "outside.jpg"), "", None]
     gt = {
         "images": [
             {"id": number, **({} if name is None else {"file_name": name})} for number, name in enumerate(names)
@@ -185,6 +186,6 @@ def test_the_photographs_that_were_found_are_counted(tmp_path: Path) -> None:
         (pictures / name).touch()
         command = run_here("eval", *files, "--report", tmp_path / "r.html", "--images", pictures)
         assert command.code == 0, command.err
-        assert f"\nfound {expected} of 5 images in {pictures}\n" in command.err
+        assert f"\nfound {expected} of 6 images in {pictures}\n" in command.err
     shutil.rmtree(pictures)
     assert "expected a folder" in run_here("eval", *files, "--report", tmp_path / "r.html", "--images", pictures).err

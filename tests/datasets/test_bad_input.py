@@ -89,7 +89,9 @@ BAD_TEXT = {
     "truncated behind the last record": bad_dt(DT_TEXT[:-1], "...byte...truncated"),
     "trailing garbage": bad_gt(GT_TEXT + "x", "expected the end"),
     "two documents": bad_dt(f"{DT_TEXT}\n{DT_TEXT}", "expected the end"),
-    "one result a line": bad_dt("\n".join(map(json.dumps, DT)), "expected an array"),
+    "one result per line": bad_dt(
+        "\n".join(map(json.dumps, DT)), "expected an array...one object per line (JSON Lines"
+    ),
     "byte order mark": bad_gt(b"\xef\xbb\xbf" + GT_TEXT.encode(), "...byte order mark"),
     "UTF-16": bad_dt(DT_TEXT.encode("utf-16"), "...UTF-16"),
     "UTF-16 without mark": bad_gt(GT_TEXT.encode("utf-16-le"), "...UTF-16"),
@@ -104,8 +106,10 @@ BAD_TEXT = {
     "NaN where nobody looks": bad_gt(gt_with("images", 0, note=Raw("[NaN]")), "images[0].note: ...NaN"),
 }
 BAD_DOCUMENT = {
-    "swapped: ground truth": bad_gt(DT_TEXT, "expected an object...found an array...swapped"),
-    "swapped: detections": bad_dt(GT_TEXT, "expected an array...found an object...swapped"),
+    "detections as ground truth": bad_gt(DT_TEXT, "expected an object...found an array...swapped"),
+    "ground truth as detections": bad_dt(GT_TEXT, "expected an array...found an object with images or annotations"),
+    "empty object as detections": bad_dt("{}", "expected an array of detections, found an empty object"),
+    "empty object as ground truth": bad_gt("{}", "images: expected an array, found no such key"),
     "empty list as ground truth": bad_gt("[]", "expected an object"),
     "number as ground truth": bad_gt("7", "expected an object"),
     "null as detections": bad_dt("null", "expected an array"),

@@ -36,7 +36,7 @@ class Reference:
     table: str
 
 
-class BoundaryEval(COCOeval):
+class BoundaryEval(COCOeval):  # type: ignore[misc]
     """pycocotools with the overlap of Boundary IoU (Cheng et al., CVPR 2021): the smaller of two IoUs."""
 
     def computeIoU(self, imgId: int, catId: int) -> Any:

@@ -11,26 +11,27 @@ from ioukit.evaluation.protocols import find_protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ioukit.evaluation import Protocol
+    from ioukit.evaluation import Kind, Protocol
 
 __all__ = ["chosen_protocol"]
 
 
 def chosen_protocol(
-    name: str,
+    name: str | None,
+    kind: Kind,
     *,
     iou_thresholds: list[str] | None,
     max_dets: list[str] | None,
     areas: list[str] | None,
     class_agnostic: bool,
 ) -> Protocol:
-    """The protocol of this name, changed by the options that were given.
+    """The protocol of this name, or that of the kind of region, changed by the options that were given.
 
     Raises:
         typer.BadParameter: If there is no such protocol, or the value of an option is wrong; names the option.
     """
     with bad_value("--protocol"):
-        protocol = find_protocol(name)
+        protocol = kind.protocol if name is None else find_protocol(name)
     changes: dict[str, Any] = {"class_agnostic": True} if class_agnostic else {}
     options: list[tuple[str, str, list[str] | None, Callable[[list[str]], Any]]] = [
         ("--iou-thresholds", "iou_thresholds", iou_thresholds, parse_thresholds),

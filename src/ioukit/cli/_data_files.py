@@ -11,7 +11,7 @@ from ioukit.cli._output import printable
 from ioukit.cli._standard_input import STANDARD_INPUT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from ioukit.cli._talk import Talk
@@ -56,15 +56,28 @@ def read_data(
     truth_path, found_path = sources
     with bad_input(), talk.busy(f"reading {printable(str(found_path))}", long=long):
         gt = datasets.read(truth_path, _format(truth_path), on_invalid=on_invalid, threads=threads)
-        dt = datasets.read_detections(found_path, _format(found_path), on_invalid=on_invalid, threads=threads)
+        dt = datasets.read_detections(
+            found_path, _format(found_path), ground_truth=gt, on_invalid=on_invalid, threads=threads
+        )
         dt = dt.known_to(gt, on_invalid=on_invalid)
     names = [printable(str(path)) for path in sources]
     width = max(map(len, names))
     talk.say(f"read {names[0]:{width}}  {len(gt.images):,} images  {len(gt):,} boxes")
     talk.say(f"read {names[1]:{width}}  {len(dt):,} detections  {time.perf_counter() - start:.2f} s")
-    for note in (*gt.notes, *dt.notes):
+    for note in (*gt.notes, *dt.notes, *_what_looks_wrong(gt, dt, talk)):
         talk.say(f"note {printable(note)}")
     return gt, dt
+
+
+def _what_looks_wrong(gt: GroundTruth, dt: Detections, talk: Talk) -> Iterator[str]:
+    """What is valid and probably a mistake, in words."""
+    if talk.is_quiet:
+        return
+    from ioukit.diagnosis import diagnose  # noqa: PLC0415 - for those who read notes
+
+    for source, diagnosis in ((gt.source, diagnose(gt)), (dt.source, diagnose(dt, reference=gt))):
+        for finding in diagnosis:
+            yield f"{source}: {finding.message}: {finding.hint}"
 
 
 def _format(path: Path) -> str | None:

@@ -55,8 +55,14 @@ def write_report(
 
     if images is not None and evaluation.ground_truth is not None:
         names = evaluation.ground_truth.images.names
-        found = sum(bool(name) and os.path.isfile(os.path.join(images, name)) for name in names)
+        found = sum(_is_in(images, name) for name in names)
         talk.say(f"found {found:,} of {len(names):,} images in {printable(str(images))}")
     with bad_output(), talk.busy("writing the report", long=long):
         write(evaluation, report, images, threads=threads)
     talk.say(f"wrote {printable(str(report))}")
+
+
+def _is_in(folder: Path, name: str) -> bool:
+    """Whether the folder has the file. The report opens no file outside of it."""
+    inside = bool(name) and not os.path.isabs(name) and not os.path.normpath(name).startswith("..")
+    return inside and os.path.isfile(os.path.join(folder, name))

@@ -51,10 +51,12 @@ class OnInvalid(str, Enum):
 # The function is long because its signature is the command line, a line or more per option.
 def eval_files(
     ground_truth: Annotated[
-        Path, typer.Argument(metavar="GT", help="Ground truth: a COCO file, .json or .json.gz; - is stdin.")
+        Path,
+        typer.Argument(metavar="GT", help="Ground truth: a COCO file, or data of another known format; - is stdin."),
     ],
     detections: Annotated[
-        Path, typer.Argument(metavar="DT", help="Detections: COCO results, .json or .json.gz; - is stdin.")
+        Path,
+        typer.Argument(metavar="DT", help="Detections: COCO results, or data of another known format; - is stdin."),
     ],
     *,
     json: Annotated[
@@ -82,13 +84,12 @@ def eval_files(
         str, typer.Option(metavar="KIND", help=f"What is compared: {', '.join(REGION_KINDS)}.", show_default=True)
     ] = "bbox",
     protocol: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help=f"The rules: {', '.join(PROTOCOLS)}. The options below change them.",
-            show_default=True,
+            help=f"The rules: {', '.join(PROTOCOLS)}. The options below change them. [default: by the kind of region]",
         ),
-    ] = "coco",
+    ] = None,
     iou_thresholds: Annotated[
         list[str] | None,
         typer.Option(metavar="LIST", help="IoU a match needs: 0.5,0.75 or start:stop:step. [coco: 0.5:0.95:0.05]"),
@@ -127,11 +128,11 @@ def eval_files(
         if json is not None:
             json.check(sources)
         check_report(report, images, sources, None if json is None else json.path)
-        rules = chosen_protocol(
-            protocol, iou_thresholds=iou_thresholds, max_dets=max_dets, areas=areas, class_agnostic=class_agnostic
-        )
         with bad_value("--iou-type"):
-            find_kind(iou_type)
+            kind = find_kind(iou_type)
+        rules = chosen_protocol(
+            protocol, kind, iou_thresholds=iou_thresholds, max_dets=max_dets, areas=areas, class_agnostic=class_agnostic
+        )
     long = size_of(sources) > _LONG_WORK
 
     gt, dt = read_data(sources, on_invalid.value, threads, talk, long=long)

@@ -34,7 +34,9 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate detections: ``summarise(accumulate(match(...)))``, kept together.
 
-    With the protocol :data:`COCO`, arrays and numbers are those of pycocotools 2.0.11 to the last bit.
+    With the protocol :data:`COCO`, arrays and numbers are those of pycocotools 2.0.11 to the last bit. Boxes whose area
+    underflows, because it is below 2.3e-308 square pixels, are the exception: where pycocotools divides 0 by 0 and
+    takes the result for a match, nothing matches here.
 
     Args:
         ground_truth: The objects that are there: :class:`~ioukit.GroundTruth`, the path of a file, or the mapping that
@@ -61,7 +63,8 @@ def evaluate(
         >>> round(evaluate(ground_truth, detections).summary["AP"], 3)
         0.7
     """
-    gt, dt = _ground_truth(ground_truth, threads), _detections(detections, threads)
+    gt = _ground_truth(ground_truth, threads)
+    dt = _detections(detections, gt, threads)
     table = match(gt, dt, protocol, iou_type=iou_type, categories=categories, images=images, near=near, threads=threads)
     curves = accumulate(table, threads=threads)
     return Evaluation(table, curves, gt.dropped + dt.dropped, (*gt.notes, *dt.notes), gt, dt)
@@ -82,13 +85,13 @@ def _ground_truth(given: GroundTruthLike, threads: int | None) -> GroundTruth:
     )
 
 
-def _detections(given: DetectionsLike, threads: int | None) -> Detections:
+def _detections(given: DetectionsLike, gt: GroundTruth, threads: int | None) -> Detections:
     if isinstance(given, Detections):
         return given
     if isinstance(given, str | os.PathLike):
         from ioukit.datasets import read_detections  # noqa: PLC0415 - as above
 
-        return read_detections(given, threads=threads)
+        return read_detections(given, ground_truth=gt, threads=threads)
     if isinstance(given, Sequence | np.ndarray) and not isinstance(given, bytes):
         return Detections.from_coco(given)
     raise TypeError(

@@ -1,4 +1,4 @@
-"""COCO's files, and what ``json.load`` makes of them, as columns that are not yet settled."""
+"""COCO's files, and the objects that ``json.load`` makes of them, as columns that are not fully checked yet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets.columns._checks import AnyArray, OnInvalid, existing_file, integers
-from ioukit.datasets.columns._records import BOX_OR_OTHER, FLAG, FOUR, INTEGER, NUMBER, columns
+from ioukit.datasets.columns._records import BOX_OR_OTHER, FLAG, FOUR, INTEGER, NUMBER, columns, has_box
 from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.columns.lazy import Keypoints, Names, Segmentations
@@ -22,14 +22,14 @@ __all__ = ["Raw", "detection_columns", "ground_truth_columns"]
 
 
 class Raw(NamedTuple):
-    """Columns of a source, by the names of the fields that they become."""
+    """Columns of a source, by the names of their fields in `GroundTruth` or `Detections`."""
 
     source: str
     columns: dict[str, Any]
     dropped: int
-    """Records left out because they were invalid."""
+    """How many records were left out because they were invalid."""
     unchecked: bool
-    """Whether values of boxes, areas and scores have not been looked at."""
+    """Whether boxes, areas and scores still have to be checked."""
     without_box: npt.NDArray[np.int64] = np.zeros(0, np.int64)
     """Rows of detections that have a mask or keypoints, and no box."""
 
@@ -37,7 +37,7 @@ class Raw(NamedTuple):
 def ground_truth_columns(
     source: str | os.PathLike[str] | Mapping[str, Any], on_invalid: OnInvalid, threads: int | None
 ) -> Raw:
-    """The columns of an annotation file, or of the mapping in one."""
+    """The columns of an annotation file, or of the mapping that it holds."""
     if isinstance(source, Mapping):
         return _ground_truth_records(source, on_invalid)
     if not isinstance(source, str | os.PathLike):
@@ -64,7 +64,7 @@ def detection_columns(
     on_invalid: OnInvalid,
     threads: int | None,
 ) -> Raw:
-    """The columns of a results file, of the list in one, or of an (N, 7) array."""
+    """The columns of a results file, of the list that it holds, or of an (N, 7) array."""
     if isinstance(source, str | os.PathLike):
         path = existing_file(source)
         raw = _core.read_coco_detections(path, on_invalid, check_threads(threads))
@@ -103,7 +103,7 @@ def _detection_array(array: npt.NDArray[Any]) -> Raw:
             f"an array of detections must have shape (N, 7) [image id, x, y, width, height, score, category id], "
             f"got {array.shape}"
         )
-    # pycocotools truncates ids here; an id that is no integer is refused instead.
+    # pycocotools truncates ids here. An id with a fraction is refused instead.
     rows = {
         "image_ids": integers(array[:, 0], name="image ids (column 0)"),
         "category_ids": integers(array[:, 6], name="category ids (column 6)"),
@@ -114,10 +114,10 @@ def _detection_array(array: npt.NDArray[Any]) -> Raw:
 
 
 def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvalid) -> Raw:
-    # As pycocotools has it, the first record decides whether the file holds boxes, or masks or keypoints alone.
+    # As in pycocotools, the first record decides whether the file holds boxes, or only masks or keypoints.
     first = source[0] if len(source) else {}
     others = ("segmentation", "keypoints")
-    no_boxes = isinstance(first, Mapping) and not _has_box(first) and any(first.get(key) is not None for key in others)
+    no_boxes = isinstance(first, Mapping) and not has_box(first) and any(first.get(key) is not None for key in others)
     fields = {"image_id": INTEGER, "category_id": INTEGER, "score": NUMBER}
     fields["bbox"] = BOX_OR_OTHER if no_boxes else FOUR
     raw, kept = columns(source, fields, source="detections", array="detections", on_invalid=on_invalid)
@@ -129,13 +129,8 @@ def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvali
         "scores": np.ascontiguousarray(raw["score"], np.float64),
         "regions": _regions(records),
     }
-    lacking = [row for row, record in enumerate(records) if no_boxes and not _has_box(record)]
+    lacking = [row for row, record in enumerate(records) if no_boxes and not has_box(record)]
     return Raw("detections", rows, len(source) - len(records), unchecked=True, without_box=np.array(lacking, np.int64))
-
-
-def _has_box(record: Mapping[str, Any]) -> bool:
-    box = record.get("bbox")
-    return box is not None and (not hasattr(box, "__len__") or len(box) > 0)
 
 
 def _regions(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -23,12 +23,12 @@ def listed_images(
     names: Sequence[str] | None,
     attributes: Mapping[str, npt.ArrayLike] | None,
 ) -> Images:
-    """The images that `GroundTruth.from_arrays` is given, in their order; those of the labels if it is given none.
+    """The images that were given to `GroundTruth.from_arrays`, in their order; those of the labels if none were given.
 
     Raises:
         TypeError: If the ids of images and the labels are not both integers or both strings.
         ValueError: If columns come without images, or shapes do not fit.
-        DatasetError: If a string is there twice.
+        DatasetError: If a string occurs twice.
     """
     alone = images is None or isinstance(images, Images)
     for name, given in (("sizes", sizes), ("names", names), ("image_attributes", attributes)):
@@ -41,9 +41,8 @@ def listed_images(
     else:
         listed = image_labels(images, name="images")
     if len(listed) and len(labels) and listed.dtype.kind != labels.dtype.kind:
-        raise TypeError(
-            f"images and image_ids must both be integers or both strings, got {listed[0].item()!r}, {labels[0].item()!r}"
-        )
+        given = f"{listed[0].item()!r}, {labels[0].item()!r}"
+        raise TypeError(f"images and image_ids must both be integers or both strings, got {given}")
     count = len(listed)
     size_array = np.full((count, 2), np.nan) if sizes is None else np.array(sizes, np.float64)
     if size_array.shape != (count, 2) and (size_array.size or count):
@@ -72,7 +71,7 @@ def listed_categories(
     categories: Categories | Mapping[int, str] | npt.ArrayLike | None,
     attributes: Mapping[str, npt.ArrayLike] | None,
 ) -> Categories:
-    """The categories that `GroundTruth.from_arrays` is given; those of the annotations if it is given none."""
+    """The categories that were given to `GroundTruth.from_arrays`; those of the annotations if none were given."""
     if isinstance(categories, Categories):
         return categories
     if isinstance(categories, Mapping):
@@ -84,7 +83,7 @@ def listed_categories(
 
 
 def numbered(labels: npt.NDArray[Any], images: Images, source: str) -> npt.NDArray[np.int64]:
-    """The ids of images in the place of the strings that a data set calls them.
+    """(N,) integer ids of images, also for labels that are strings.
 
     Raises:
         TypeError: If the labels are strings and the images have integers, or the other way round.
@@ -105,7 +104,7 @@ def numbered(labels: npt.NDArray[Any], images: Images, source: str) -> npt.NDArr
 
 
 def by_id(images: Images) -> Images:
-    """The images in the order of their ids, or of their strings where they have such."""
+    """The images in ascending order of their ids, or of their keys if they have strings."""
     if images.keys is not None:
         return images.take(np.argsort(images.keys, kind="stable"))
     return images.take(np.argsort(images.ids))

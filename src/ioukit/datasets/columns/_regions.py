@@ -1,4 +1,4 @@
-"""The regions of a data set beside its boxes: one column per kind."""
+"""The regions that a data set has besides its boxes: one column per kind."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ioukit.regions.regions import Regions
 __all__ = ["KEYPOINTS", "SEGMENTATIONS", "WITHOUT_KEYPOINTS", "bounding_boxes", "region_columns"]
 
 SEGMENTATIONS = "segmentations"
-"""The column of masks as a file spells them: polygons or RLE."""
+"""The name of the column of masks as in COCO's files: polygons or RLE."""
 KEYPOINTS = "keypoints"
-"""The column of keypoints: (N, P, 3) of x, y and visibility or score."""
+"""The name of the column of keypoints: (N, P, 3) of x, y and visibility or score."""
 WITHOUT_KEYPOINTS = "without_keypoints"
-"""The flag of objects none of whose keypoints is labelled."""
+"""The name of the flag of objects that have no labelled keypoint."""
 
 
 def region_columns(
@@ -29,7 +29,7 @@ def region_columns(
     keypoints: npt.ArrayLike | None,
     length: int,
 ) -> dict[str, Any]:
-    """Columns by kind, each checked for its length; a set of regions is named by its type, ``"Masks"`` for example."""
+    """Columns by kind, each with ``length`` rows. A set of regions has the name of its type, such as ``"Masks"``."""
     columns: dict[str, Any] = {}
     given = [] if regions is None else [regions] if isinstance(regions, Regions) else list(regions)
     for one in given:

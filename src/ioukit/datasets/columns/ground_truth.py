@@ -1,4 +1,4 @@
-"""The objects that are there: images, categories and annotations as columns."""
+"""Ground truth as columns: images, categories and annotations."""
 
 from __future__ import annotations
 
@@ -41,38 +41,39 @@ _NAME = "ground truth"
 class GroundTruth(Columns):
     """Annotated objects as columns, one row per annotation in the order of the source.
 
-    Build one with :meth:`from_coco`, :meth:`from_arrays` or :func:`ioukit.datasets.read`: they check what the columns
-    hold. The arrays are read-only. ``ground_truth[rows]`` chooses rows by a slice, by positions or by bools.
+    Build one with :meth:`from_coco`, :meth:`from_arrays` or :func:`ioukit.datasets.read`. They check the values of the
+    columns. The arrays are read-only. ``ground_truth[rows]`` chooses rows by a slice, by a list of positions or by an
+    array of bools.
     """
 
     SHARED: ClassVar[frozenset[str]] = frozenset({"images", "categories", "source", "dropped", "notes"})
 
     images: Images
-    """Every image, those without an object too."""
+    """All images, including those without objects."""
     categories: Categories
-    """Every category, those without an object too."""
+    """All categories, including those without objects."""
     ids: npt.NDArray[np.int64]
     """(N,) annotation ids."""
     image_ids: npt.NDArray[np.int64]
-    """(N,) the image of each, an id of :attr:`images`."""
+    """(N,) the id of the image of each annotation; :attr:`images` lists it."""
     category_ids: npt.NDArray[np.int64]
-    """(N,) the category of each."""
+    """(N,) the id of the category of each annotation."""
     boxes: npt.NDArray[np.float64]
-    """(N, 4) ``[x, y, width, height]`` in pixels, to the last bit as the source has them."""
+    """(N, 4) ``[x, y, width, height]`` in pixels, with the bits of the source."""
     areas: npt.NDArray[np.float64]
-    """(N,) areas in square pixels; COCO's are those of the masks, and decide between small, medium and large."""
+    """(N,) areas in square pixels. COCO's files give the areas of the masks. Area ranges such as ``small`` use them."""
     flags: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
-    """(N,) what is special about each, by name: ``crowd``, ``difficult``, ``group_of``, ``truncated`` and so on. A flag
-    that is not there is false for all; see :meth:`flag`."""
+    """(N,) bools by name: ``crowd``, ``difficult``, ``group_of``, ``truncated`` and so on. :meth:`flag` returns a flag,
+    also one that no annotation has."""
     regions: Mapping[str, Any] = field(default_factory=dict)
-    """(N,) the regions of each by kind: ``segmentations`` as a file spells them, ``keypoints`` (N, P, 3), and sets of
-    regions by their type, such as ``Masks`` or ``RotatedBoxes``."""
+    """Regions by kind, N of each: ``segmentations`` as in COCO's files, ``keypoints`` (N, P, 3), and sets of regions by
+    the name of their type, such as ``Masks`` or ``RotatedBoxes``."""
     attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     """Further columns by name, each (N, ...)."""
     source: str = _NAME
-    """Where the data came from, for messages."""
+    """The name of the data in messages, such as the path of its file."""
     dropped: int = 0
-    """Records left out because they were invalid."""
+    """How many records were left out because they were invalid."""
     notes: tuple[str, ...] = ()
     """What a user should know about the data."""
 
@@ -100,16 +101,16 @@ class GroundTruth(Columns):
 
     @property
     def crowd(self) -> npt.NDArray[np.bool_]:
-        """(N,) whether the annotation marks a crowd: it may be found many times, and counts for nothing."""
+        """(N,) whether an annotation marks a crowd. Many detections may match a crowd, and none of them counts."""
         return self.flag("crowd")
 
     @property
     def segmentations(self) -> Sequence[Any] | None:
-        """(N,) masks as the source has them (polygons or RLE), read when looked at; ``None`` if there are none."""
+        """(N,) polygons or RLE as in the source, or ``None`` if it has none. Those of a file are read on access."""
         return self.regions.get(SEGMENTATIONS)
 
     def image_labels(self) -> npt.NDArray[Any]:
-        """(N,) the image of each as the data set calls it: an integer or a string."""
+        """(N,) the id of the image of each annotation as in the source: integers or strings."""
         return (
             self.image_ids
             if self.images.keys is None
@@ -117,9 +118,9 @@ class GroundTruth(Columns):
         )
 
     def flag(self, name: str) -> npt.NDArray[np.bool_]:
-        """(N,) whether each annotation has the flag; false for all if no annotation of the data set has it.
+        """(N,) whether each annotation has a flag. All are false if the data set does not have the flag.
 
-        ``"without_keypoints"`` follows from the keypoints where the source does not tell.
+        If the data set does not have the flag ``"without_keypoints"``, it is derived from the keypoints.
         """
         column = self.flags.get(name)
         if column is None and name == WITHOUT_KEYPOINTS and KEYPOINTS in self.regions:
@@ -143,13 +144,14 @@ class GroundTruth(Columns):
             source: Path of a ``.json`` or ``.json.gz`` file, or a mapping with ``images``, ``categories`` and
                 ``annotations``. An annotation needs ``id``, ``image_id``, ``category_id``, ``bbox`` as
                 ``[x, y, width, height]``, ``area`` and ``iscrowd``; other keys are ignored.
-            on_invalid: ``"error"`` refuses a data set with an invalid record: a repeated id, an image or category that
-                is not listed, a missing key, a value of the wrong kind, a number that is not finite, a negative width,
-                height or area, a coordinate beyond 2**53. ``"drop"`` leaves such records out and counts them; of those
-                with the same id the first stays. ``"pycocotools"`` gives the numbers that pycocotools gives, defects
-                included, and refuses where it raises: an object with id 0 never matches (it gets the flag ``void``),
-                the last of several annotations with one id stands in the place of each (with a selection of images or
-                categories, which of them counts may differ), and what nobody lists is left out.
+            on_invalid: ``"error"`` refuses a data set with an invalid record. Invalid are a repeated id, an image or
+                category that is not listed, a missing key, a value of the wrong kind, a number that is not finite, a
+                negative width, height or area, and a coordinate beyond 2**53. ``"drop"`` leaves such records out and
+                counts them; of several records with one id, the first stays. ``"pycocotools"`` gives the numbers of
+                pycocotools, its defects included, and an error where pycocotools raises one: an object with id 0 never
+                matches (it gets the flag ``void``); of several annotations with one id, the last replaces the others
+                (if images or categories are selected, another one may count); annotations of images or categories that
+                are not listed are left out.
             threads: How many threads read a file; all cores if ``None``.
 
         Raises:
@@ -193,8 +195,8 @@ class GroundTruth(Columns):
             areas: (N,) square pixels; those of ``regions`` if ``None``, else width times height.
             crowd: (N,) booleans; none is a crowd if ``None``. The same as ``flags={"crowd": ...}``.
             ids: (N,) integers, each once; 1 to N if ``None``.
-            images: (I,) ids of all images, those without an object too; the images of ``image_ids`` if ``None``. The
-                ``images`` of another data set bring their sizes and names.
+            images: (I,) ids of all images, including those without objects; the images of ``image_ids`` if ``None``.
+                It can be the ``images`` of another data set, with their sizes and names.
             categories: Names by id, (K,) ids, or the ``categories`` of another data set; those of ``category_ids`` if
                 ``None``.
             sizes: (I, 2) width and height in pixels, in the order of ``images``.
@@ -202,12 +204,12 @@ class GroundTruth(Columns):
             flags: (N,) booleans by name, such as ``difficult``, ``group_of`` or ``truncated``.
             regions: A set of N regions, or several sets of different kinds: :class:`~ioukit.Masks`,
                 :class:`~ioukit.RotatedBoxes`, :class:`~ioukit.Polygons`, :class:`~ioukit.Boxes3D` or your own kind.
-            segmentations: (N,) masks as COCO's files spell them: lists of polygons, RLE, or ``None``.
+            segmentations: (N,) masks as in COCO's files: lists of polygons, RLE, or ``None``.
             keypoints: (N, P, 3) x, y and visibility (0: not labelled, 1: hidden, 2: visible).
-            attributes: (N, ...) further columns by name.
+            attributes: (N, ...) further columns by name. Python objects become strings.
             image_attributes: (I, ...) further columns of the images, in the order of ``images``.
             category_attributes: (K, ...) further columns of the categories, in the order of ``categories``.
-            source: Where the data came from, for messages.
+            source: The name of the data in messages.
 
         Raises:
             ValueError: If shapes do not fit, or ``sizes``, ``names`` or ``image_attributes`` come without ids of
@@ -242,11 +244,11 @@ class GroundTruth(Columns):
 
     @classmethod
     def concat(cls, parts: Sequence[GroundTruth], *, renumber: bool = False) -> GroundTruth:
-        """The rows of several data sets, in order: of different images, and of the same categories.
+        """The rows of several data sets, in order.
 
         Args:
-            parts: The data sets.
-            renumber: Whether annotations get the ids 1 to N, in order, in the place of theirs.
+            parts: The data sets. No image may be in two of them, and all must list the same categories.
+            renumber: Whether the annotations get new ids, 1 to N in order.
 
         Raises:
             TypeError: If a part is no ground truth, or columns of the parts are of kinds that do not fit together.
@@ -301,7 +303,7 @@ class GroundTruth(Columns):
         images: Sequence[int | str] | npt.NDArray[Any] | None = None,
         categories: Sequence[int | str] | None = None,
     ) -> GroundTruth:
-        """The part of the data set with some images and categories alone; others are no longer listed.
+        """The data set with only the given images and categories; others are no longer listed.
 
         Args:
             images: Ids of images; all if ``None``.
@@ -321,7 +323,10 @@ class GroundTruth(Columns):
 
 
 def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool) -> GroundTruth:
-    """Check ids (and values, where the reader has not), and order images and categories by id."""
+    """The ground truth with checked ids, with images and categories in the order of their ids, and with notes.
+
+    Values are checked, too, if the reader has not done so.
+    """
     total, source = len(gt), gt.source
     if check:
         gt = _kept(gt, check_boxes(gt.boxes, source, "annotations", on_invalid))

@@ -1,4 +1,4 @@
-"""Columns that stay as the file has them until somebody looks."""
+"""Columns that keep the bytes of a file and decode them on access."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Names(Sequence[str]):
     """Strings in one piece of UTF-8, decoded one at a time."""
 
     def __init__(self, text: bytes, ends: npt.NDArray[np.uint64]) -> None:
-        """Take the bytes of all strings and the position behind each."""
+        """Take the bytes of all strings, and for each string the position behind its last byte."""
         self._text = text
         self._starts = np.concatenate([np.zeros(1, np.uint64), ends[:-1]]) if len(ends) else ends
         self._ends = ends
@@ -61,10 +61,10 @@ class Names(Sequence[str]):
 
 
 class ValuesOfFiles(Sequence[Any]):
-    """The value of one member of every record as JSON has it, ``None`` where a record has none.
+    """The value of one member of every record as in the JSON file; ``None`` if a record has none.
 
-    It is parsed on access; only positions in files are kept. A file that changes in between is an error where that
-    shows (:class:`OSError`, :class:`ValueError`), so keep it as it is while these are in use.
+    Values are parsed on access; only their positions in the file are kept. Do not change the file while these are in
+    use: a change may raise :class:`OSError` or :class:`ValueError`, or go unnoticed.
     """
 
     def __init__(self, path: str, spans: npt.NDArray[np.uint64]) -> None:
@@ -92,7 +92,7 @@ class ValuesOfFiles(Sequence[Any]):
         return self._of(self._paths, self._which[rows], self._spans[rows])
 
     def files(self) -> list[tuple[str, npt.NDArray[np.intp], npt.NDArray[np.uint64]]]:
-        """For each file its path, the rows whose values are there, and where: (n, 2) bytes."""
+        """For each file: its path, the rows whose values it holds, and the (n, 2) positions of their bytes."""
         if len(self._paths) == 1:
             return [(self._paths[0], np.arange(len(self)), self._spans)]
         rows = [np.flatnonzero(self._which == number) for number in range(len(self._paths))]
@@ -123,7 +123,7 @@ class ValuesOfFiles(Sequence[Any]):
             return file.read(end - start)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What to pickle: no text of a file."""
+        """What to pickle: everything but the text of files."""
         return {**vars(self), "_texts": {}}
 
 

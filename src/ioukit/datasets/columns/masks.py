@@ -1,4 +1,4 @@
-"""Masks of a data set: from the polygons and runs that its files spell to `Masks`."""
+"""`Masks` from the polygons and RLE of a data set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def decode(
 
     Args:
         segmentations: (N,) polygons or RLE.
-        image_sizes: (N, 2) width and height of the image of each, NaN where they are not known; polygons need them.
+        image_sizes: (N, 2) width and height of the image of each row; NaN if unknown. Polygons need them.
         source: What messages call the data set.
         array: What messages call the records: ``annotations`` or ``detections``.
         threads: How many threads; all cores if ``None``.
