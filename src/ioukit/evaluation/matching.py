@@ -87,7 +87,7 @@ def match(
             detections.source, image_ids, detections.category_ids, detections.scores, detections.boxes, detections.areas
         ),
     )
-    columns = _core.match_detections(scene, kind.columns(compared), rules_of(protocol, near), check_threads(threads))
+    columns = _core.match_detections(scene, kind.compare(compared), rules_of(protocol, near), check_threads(threads))
     rows = columns["objects"]["row"]
     return MatchTable(
         protocol=protocol,

@@ -59,6 +59,42 @@ class Kind:
     protocol: Protocol = COCO
     """The rules that are meant where none are named."""
 
+    def compare(self, compared: Comparison) -> BoxColumns | MaskColumns | PairColumns:
+        """What :attr:`columns` returns; pairs are checked and sorted.
+
+        Raises:
+            ValueError: If pairs name rows that do not exist, or list a pair twice.
+        """
+        found = self.columns(compared)
+        if not isinstance(found, PairColumns):
+            return found
+        detection, place = (np.ascontiguousarray(rows, np.int64) for rows in (found.detection, found.object))
+        overlap = np.ascontiguousarray(found.overlap, np.float64)
+        if not len(detection) == len(place) == len(overlap):
+            raise ValueError(
+                f"the kind {self.name!r} must return columns of one length, got {len(detection):,} detections, "
+                f"{len(place):,} objects and {len(overlap):,} overlaps"
+            )
+        for name, rows, side in (
+            ("detections", detection, compared.detections),
+            ("objects", place, compared.ground_truth),
+        ):
+            if len(rows) and not 0 <= rows.min() <= rows.max() < len(side):
+                raise ValueError(
+                    f"the kind {self.name!r} returned rows of {name} that do not exist: there are {len(side):,}"
+                )
+        if not (overlap >= 0).all():
+            raise ValueError(f"the kind {self.name!r} must return overlaps of at least 0")
+        if not overlap.all():
+            detection, place, overlap = (column[overlap > 0] for column in (detection, place, overlap))
+        number = detection * max(len(compared.ground_truth), 1) + place
+        if (number[1:] <= number[:-1]).any():
+            order = np.argsort(number, kind="stable")
+            detection, place, overlap, number = detection[order], place[order], overlap[order], number[order]
+            if (number[1:] == number[:-1]).any():
+                raise ValueError(f"the kind {self.name!r} returned a pair twice")
+        return PairColumns(detection, place, overlap)
+
 
 def region_kind(name: str, title: str, column: str) -> Kind:
     """A kind whose regions are a set of :class:`~ioukit.regions.Regions` on both sides, measured by their engine.

@@ -58,11 +58,18 @@ def _bird_eye(compared: Comparison) -> PairColumns:
     return columns(compared)
 
 
+def _probiou(compared: Comparison) -> PairColumns:
+    from ioukit.evaluation.kinds.probiou import columns  # noqa: PLC0415 - as above
+
+    return columns(compared)
+
+
 register_kind(BBOX)
 register_kind(Kind("segm", "masks: polygons or RLE", _masks))
 register_kind(Kind("boundary", "boundaries of masks (Boundary IoU)", _boundaries))
 register_kind(Kind("keypoints", "COCO's 17 keypoints of persons (OKS)", _keypoints, COCO_KEYPOINTS))
 register_kind(region_kind("rotated", "rotated boxes, by their exact overlap", "RotatedBoxes"))
+register_kind(Kind("rotated-probiou", "rotated boxes as Gaussians (ProbIoU)", _probiou))
 register_kind(region_kind("polygon", "polygons, by their exact overlap", "Polygons"))
 register_kind(region_kind("box3d", "3-D boxes that turn about the vertical axis", "Boxes3D"))
 register_kind(Kind("bev", "3-D boxes as seen from above (bird's-eye view)", _bird_eye))
