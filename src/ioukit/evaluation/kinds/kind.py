@@ -86,7 +86,8 @@ class Kind:
         if not (overlap >= 0).all():
             raise ValueError(f"the kind {self.name!r} must return overlaps of at least 0")
         if not overlap.all():
-            detection, place, overlap = (column[overlap > 0] for column in (detection, place, overlap))
+            meets = overlap > 0
+            detection, place, overlap = detection[meets], place[meets], overlap[meets]
         number = detection * max(len(compared.ground_truth), 1) + place
         if (number[1:] <= number[:-1]).any():
             order = np.argsort(number, kind="stable")
