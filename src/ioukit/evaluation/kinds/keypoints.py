@@ -1,4 +1,4 @@
-"""Keypoints, compared by COCO's object keypoint similarity (OKS) in the place of an IoU."""
+"""Keypoints, compared by COCO's object keypoint similarity (OKS) instead of an IoU."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ COCO_SIGMAS = tuple(
     tenths / 10.0
     for tenths in (0.26, 0.25, 0.25, 0.35, 0.35, 0.79, 0.79, 0.72, 0.72, 0.62, 0.62, 1.07, 1.07, 0.87, 0.87, 0.89, 0.89)
 )
-"""Standard deviations of the places of COCO's 17 keypoints of a person, relative to the size of the object."""
+"""Standard deviations of the positions of COCO's 17 keypoints of a person, relative to the size of the object."""
 
-# So many pairs at once: the arrays of a step stay within the cache.
+# The number of pairs in one step: the arrays of a step fit into the cache.
 _AT_ONCE = 4096
 
 
 def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints") -> Kind:
-    """A kind of region whose overlap is the object keypoint similarity with one's own standard deviations.
+    """A kind of region whose overlap is the object keypoint similarity with the given standard deviations.
 
     Args:
-        name: What ``iou_type=`` calls it, once :func:`ioukit.evaluation.register_kind` has added it.
-        sigmas: (P,) the standard deviation of the place of each keypoint among annotators, relative to the square root
-            of the area of the object.
-        title: One line about it.
+        name: The value of ``iou_type`` for this kind, after :func:`ioukit.evaluation.register_kind` has added it.
+        sigmas: (P,) the standard deviation of the position of each keypoint among annotators, relative to the square
+            root of the area of the object.
+        title: A one-line description.
 
     Raises:
-        ValueError: If there is no sigma, or one is not positive.
+        ValueError: If ``sigmas`` is empty, or one of them is not positive.
 
     Examples:
         >>> from ioukit.evaluation import keypoints_kind, register_kind
@@ -55,7 +55,7 @@ def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints")
 
 
 def columns(compared: Comparison, name: str, sigmas: Sequence[float]) -> PairColumns:
-    """The similarities of all pairs of one image, for the kind of a name."""
+    """The similarities of all pairs of one image; ``name`` is the name of the kind."""
     spread: Floats = np.array(sigmas, np.float64)
     sides = ((compared.ground_truth, "annotations"), (compared.detections, "detections"))
     objects, detections = (
@@ -78,7 +78,7 @@ def columns(compared: Comparison, name: str, sigmas: Sequence[float]) -> PairCol
 
 
 def _comparable(compared: Comparison, objects: Floats, detections: Floats) -> tuple[Rows, Rows]:
-    """The pairs of one image; refuses rows without keypoints in a category whose keypoints are compared."""
+    """The pairs of one image. Rows without keypoints are refused in a category whose keypoints are compared."""
     rows, places = image_pairs(compared)
     gt, dt = compared.ground_truth, compared.detections
     lacks: npt.NDArray[np.bool_] = np.asarray(np.isnan(objects).any(axis=(1, 2)))
@@ -105,16 +105,16 @@ def keypoint_similarity(
     is over all detected keypoints, and ``d`` is their distance from the box of the object, widened by its own width and
     height on every side.
 
-    The operations and their order are pycocotools', so that the bits are its, too, with the same NumPy on the same
-    machine. Elsewhere the last bits of NumPy's ``exp`` may differ.
+    The operations and their order are those of pycocotools. So the results have the same bits with the same NumPy on
+    the same machine. Elsewhere the last bits of NumPy's ``exp`` may differ.
 
     Args:
         detections: (N, P, 3) keypoints of the detections.
-        objects: (G, P, 3) keypoints of the objects; a visibility above 0 stands for "labelled".
+        objects: (G, P, 3) keypoints of the objects; a visibility above 0 means "labelled".
         boxes: (G, 4) ``[x, y, width, height]`` of the objects.
         areas: (G,) areas of the objects.
         pairs: (M,) rows of detections and (M,) rows of objects.
-        sigmas: (P,) see :func:`keypoints_kind`.
+        sigmas: (P,), see :func:`keypoints_kind`.
     """
     labelled = objects[..., 2] > 0
     counts = labelled.sum(axis=1)
@@ -128,7 +128,7 @@ def keypoint_similarity(
         terms = np.exp(-(squared / variances / (areas[places] + np.spacing(1))[:, None] / 2))
         number = counts[places]
         for count in np.unique(number).tolist():
-            # A sum along rows of one length adds in the order of the sum of each row alone.
+            # All rows have the same length, so the sum along rows adds in the same order as a sum of each row alone.
             alike = np.flatnonzero(number == count)
             chosen = terms[alike]
             if count:
@@ -138,7 +138,7 @@ def keypoint_similarity(
 
 
 def _offsets(detected: Floats, labelled: Floats, boxes: Floats, unlabelled: npt.NDArray[np.bool_]) -> Floats:
-    """(M, P, 2) distance along x and y of each detected keypoint from where it should be."""
+    """(M, P, 2) distance along x and y of each detected keypoint from its labelled position."""
     offsets: Floats = detected - labelled
     some = np.flatnonzero(unlabelled)
     if len(some):

@@ -16,8 +16,8 @@ __all__ = ["columns", "masks_of_both"]
 
 
 def masks_of_both(compared: Comparison, name: str) -> tuple[Any, Any]:
-    """The masks of the objects and of the detections, for the kind of a name."""
-    from ioukit.datasets.columns.masks import decode  # noqa: PLC0415 - who compares boxes waits for no mask
+    """The masks of the objects and of the detections; ``name`` is the name of the kind."""
+    from ioukit.datasets.columns.masks import decode  # noqa: PLC0415 - comparing boxes should not load masks
 
     gt, dt = compared.ground_truth, compared.detections
     sizes = gt.images.sizes
@@ -35,7 +35,7 @@ def masks_of_both(compared: Comparison, name: str) -> tuple[Any, Any]:
 
 
 def _check_sizes(gt: GroundTruth, sides: list[tuple[GroundTruth | Detections, Rows, str, Any]]) -> None:
-    """Refuses masks of one image whose sizes differ: their pixels are not those of one image."""
+    """Refuses masks of different sizes on one image: their pixels cannot be compared."""
     first = np.zeros((len(gt.images), 2), np.int64)
     seen = np.zeros(len(gt.images), np.bool_)
     for side, image_ids, array, masks in sides:
