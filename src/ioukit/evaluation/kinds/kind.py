@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._boundary import BoxColumns, MaskColumns, PairColumns
+from ioukit._boundary import BoxColumns, MaskColumns, PairColumns, struct
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
@@ -31,7 +31,8 @@ __all__ = [
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 
-class Comparison(NamedTuple):
+@struct
+class Comparison:
     """The regions to compare."""
 
     ground_truth: GroundTruth
