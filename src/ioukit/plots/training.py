@@ -1,4 +1,4 @@
-"""How a training went: what it followed, and what came of it."""
+"""The course of a training: losses and AP by epoch."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def training_figure(log: Sequence[Mapping[str, float]], *, protocol: Protocol = 
 
     Args:
         log: A mapping per epoch, as a line of ``log.csv``: ``epoch``, ``total`` and other losses, and numbers of the
-            protocol's summary, which may be missing where an epoch was not evaluated.
-        protocol: The protocol whose numbers the log has; the first three of its headline are drawn.
+            protocol's summary, which may be missing for epochs without an evaluation.
+        protocol: The protocol whose numbers the log has; the first three headline numbers are drawn.
 
     Returns:
-        The figure, which pyplot knows nothing of.
+        The figure; it is not registered in pyplot.
 
     Raises:
         ModuleNotFoundError: If matplotlib is not installed.
