@@ -43,6 +43,8 @@ class Comparison:
     """(G,) whether the overlap with an object is the intersection over the area of the detection, not the IoU."""
     all_categories: bool
     """Whether overlaps across categories are needed, too."""
+    least: float
+    """Overlaps below this one change no result, so they need not be listed."""
     threads: int
     """How many threads; 0 for all cores."""
 
