@@ -1,21 +1,21 @@
-//! From outcomes to precision, recall and the score behind each point of the curve.
+//! From outcomes to curves: precision, recall, and the score at each point.
 
 use rayon::prelude::*;
 
 use super::score::falling;
 
-/// The outcome of every detection, by image, category and falling score, as a match table has them.
+/// The outcome of every detection, sorted by image, category and descending score, as in a match table.
 #[derive(Clone, Copy)]
 pub struct Outcomes<'a> {
     /// The category of each row.
     pub category: &'a [u32],
-    /// The place of each row within the scope of the cap, best first.
+    /// The rank of each row within the scope of the cap, best first.
     pub rank: &'a [u32],
     /// Scores.
     pub score: &'a [f64],
     /// For each row and area range, the thresholds at which it has a match.
     pub matched: &'a [u8],
-    /// For each row and area range, the thresholds at which it does not count.
+    /// For each row and area range, the thresholds at which it is ignored.
     pub ignored: &'a [u8],
     /// For each category and area range, how many objects there are to find.
     pub object_count: &'a [u64],
@@ -28,11 +28,11 @@ pub struct Outcomes<'a> {
 /// How curves are drawn.
 #[derive(Clone, Copy)]
 pub struct Drawing<'a> {
-    /// The recalls at which precision is read off, in rising order.
+    /// The recalls at which precision is read, in ascending order.
     pub recall_thresholds: &'a [f64],
-    /// Caps on the rank of the detections, in rising order.
+    /// Caps on the rank of the detections, in ascending order.
     pub caps: &'a [u32],
-    /// Whether caps count the detections of a category on all images, best first, instead of the ranks of the rows.
+    /// Whether a cap counts the detections of a category on all images, best first, instead of comparing ranks.
     pub caps_over_all_images: bool,
     /// Whether precision is `tp / (tp + fp)`, instead of `tp / (tp + fp + 2**-52)` as in pycocotools.
     pub plain_precision: bool,
@@ -40,16 +40,16 @@ pub struct Drawing<'a> {
     pub area: bool,
 }
 
-/// Curves for every category, area range, cap and threshold, in this order; NaN where there is nothing to find.
+/// Curves for every category, area range, cap and threshold, in this order; NaN if a category has no objects to find.
 #[derive(Debug, PartialEq)]
 pub struct Curves {
-    /// At each recall threshold, the best precision at that recall or beyond; 0 where the recall is not reached.
+    /// At each recall threshold, the highest precision at this recall or a higher one; 0 if the recall is not reached.
     pub precision: Vec<f64>,
-    /// The score of the detection with which each recall threshold is reached; 0 where it is not.
+    /// The score of the detection at which each recall threshold is reached; 0 if it is not reached.
     pub scores: Vec<f64>,
     /// The recall after the last detection.
     pub recall: Vec<f64>,
-    /// The area under the curve of the best precision at each recall or beyond; empty if not asked for.
+    /// The area under the curve of the highest precision at each recall or a higher one; empty if not requested.
     pub area: Vec<f64>,
 }
 
@@ -82,7 +82,7 @@ pub fn accumulate(outcomes: Outcomes<'_>, drawing: Drawing<'_>) -> Curves {
     all
 }
 
-/// A detection as a number that sorts by falling score, then by row: score, row and rank, from the highest bits down.
+/// A detection as a number that sorts by descending score, then by row: score, row and rank, from the highest bits down.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Row(u128);
 
@@ -100,7 +100,7 @@ impl Row {
     }
 }
 
-/// The rows of each category, in the order given.
+/// The rows of each category, in the given order.
 fn rows_by_category(outcomes: Outcomes<'_>, categories: usize) -> Vec<Vec<Row>> {
     let mut counts = vec![0; categories];
     for &category in outcomes.category {
@@ -121,18 +121,18 @@ struct Out<'a> {
     area: &'a mut [f64],
 }
 
-/// The true positives of one curve, and the sums on the way to them.
+/// The true positives of one curve, and intermediate sums.
 #[derive(Default)]
 struct Curve {
-    /// Detections that were ignored while others of the same set were not.
+    /// Detections that were ignored, unlike others of the same set.
     ignored: u32,
-    /// Precision with each true positive.
+    /// Precision at each true positive.
     precision: Vec<f64>,
     /// Score of each true positive.
     score: Vec<f64>,
 }
 
-/// What a category needs for a moment, kept from one to the next.
+/// Memory for one category, kept from one category to the next.
 #[derive(Default)]
 struct Scratch {
     curves: Vec<Curve>,
