@@ -60,7 +60,8 @@ class ObjectRows(Columns):
     """(G,) row in the ground truth that was matched; in a sum of tables these count on from table to table."""
     special: npt.NDArray[np.uint8]
     """(G,) bits of what is special about an object: 1 it is ignored everywhere, 2 its overlap is the intersection over
-    the area of the detection, 4 any number of detections may match it, 8 its matches do not count."""
+    the area of the detection, 4 any number of detections may match it, 8 its matches do not count, 16
+    a match with it needs more than the threshold."""
     ignored: npt.NDArray[np.uint8]
     """(G, C) area ranges that ignore it: range ``a`` in bit ``a % 8`` of byte ``a // 8``."""
 

@@ -44,6 +44,8 @@ class Comparison(NamedTuple):
     """Whether overlaps are wanted across categories, too."""
     threads: int
     """0 for all cores."""
+    inclusive_boxes: bool = False
+    """Whether upright boxes contain the pixels at both ends, see :attr:`Protocol.inclusive_boxes`."""
 
 
 @dataclass(frozen=True)

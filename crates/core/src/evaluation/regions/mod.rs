@@ -3,10 +3,12 @@
 //! A new kind is a type that implements [`Regions`]; nothing else in the evaluation knows what a region is.
 
 mod boxes;
+mod inclusive;
 mod masks;
 mod pairs;
 
 pub use boxes::Boxes;
+pub use inclusive::InclusiveBoxes;
 pub use masks::Masks;
 pub use pairs::Pairs;
 
