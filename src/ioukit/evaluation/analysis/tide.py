@@ -301,7 +301,7 @@ def _without(scene: _Scene, objects: Rows) -> _Scene:
 
 
 def _average_precision(scene: _Scene, table: MatchTable, threads: int | None) -> Floats:
-    """(R, K) precision at the recalls; NaN for a class without objects and detections, 0 for one with detections only."""
+    """(R, K) precision at the recalls; 0 for a class with detections but no objects, NaN for one without both."""
     count, protocol = len(scene.found), table.protocol
     recalls = np.array(protocol.recall_thresholds)
     curves: Mapping[str, npt.NDArray[Any]] = _core.accumulate(

@@ -1,15 +1,15 @@
-"""What a kind of region is to matching, and the register of all kinds."""
+"""What matching needs to know about a kind of region."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._boundary import BoxColumns, MaskColumns, PairColumns
+from ioukit._boundary import BoxColumns, MaskColumns, PairColumns, struct
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
@@ -31,21 +31,24 @@ __all__ = [
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 
-class Comparison(NamedTuple):
-    """What is to be compared."""
+@struct
+class Comparison:
+    """The regions to compare."""
 
     ground_truth: GroundTruth
     detections: Detections
     detection_images: Rows
-    """(N,) the image of each detection, an id of the ground truth."""
+    """(N,) the image of each detection, as the ground truth identifies it."""
     over_detection: npt.NDArray[np.bool_]
-    """(G,) objects whose overlap is the intersection over the area of the detection, instead of the IoU."""
+    """(G,) whether the overlap with an object is the intersection over the area of the detection, not the IoU."""
     all_categories: bool
-    """Whether overlaps are wanted across categories, too."""
+    """Whether overlaps across categories are needed, too."""
+    least: float
+    """Overlaps below this one change no result, so they need not be listed."""
     threads: int
-    """0 for all cores."""
+    """How many threads; 0 for all cores."""
     inclusive_boxes: bool = False
-    """Whether upright boxes contain the pixels at both ends, see :attr:`Protocol.inclusive_boxes`."""
+    """Whether upright boxes include the pixels at both ends, see :attr:`Protocol.inclusive_boxes`."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +56,13 @@ class Kind:
     """A kind of region that can be evaluated."""
 
     name: str
-    """What ``iou_type=`` calls it."""
+    """The value of ``iou_type`` for this kind."""
     title: str
-    """One line about it."""
+    """A one-line description."""
     columns: Callable[[Comparison], BoxColumns | MaskColumns | PairColumns]
-    """What matching is given. It raises :class:`~ioukit.DatasetError` where a side has no such regions."""
+    """Makes the columns that matching reads. Raises :class:`~ioukit.DatasetError` if a side has no such regions."""
     protocol: Protocol = COCO
-    """The rules that are meant where none are named."""
+    """The default protocol of this kind."""
 
     def compare(self, compared: Comparison) -> BoxColumns | MaskColumns | PairColumns:
         """What :attr:`columns` returns; pairs are checked and sorted.
@@ -100,12 +103,13 @@ class Kind:
 
 
 def region_kind(name: str, title: str, column: str) -> Kind:
-    """A kind whose regions are a set of :class:`~ioukit.regions.Regions` on both sides, measured by their engine.
+    """A kind whose regions are a set of :class:`~ioukit.regions.Regions` on both sides, compared by their engine.
 
     Args:
-        name: What ``iou_type=`` calls it.
-        title: One line about it.
-        column: The name of the type, which is that of the column in ``regions``: ``"RotatedBoxes"`` for example.
+        name: The value of ``iou_type`` for this kind.
+        title: A one-line description.
+        column: The name of the type, which is also the name of the column in ``regions``, ``"RotatedBoxes"`` for
+            example.
     """
 
     def columns(compared: Comparison) -> PairColumns:
@@ -117,8 +121,8 @@ def region_kind(name: str, title: str, column: str) -> Kind:
 
 
 def measured_pairs(compared: Comparison, objects: Any, detections: Any) -> PairColumns:
-    """The overlaps of two sets of regions, measured by their engine, of the pairs that may meet."""
-    from ioukit.overlap.engines.engine import engine_of  # noqa: PLC0415 - who compares boxes waits for no engine
+    """The overlaps of the pairs of two sets of regions that may overlap, computed by their engine."""
+    from ioukit.overlap.engines.engine import engine_of  # noqa: PLC0415 - comparing boxes should not load this
 
     rows, places = candidate_pairs(compared, objects, detections)
     if not len(rows):
@@ -134,7 +138,7 @@ def measured_pairs(compared: Comparison, objects: Any, detections: Any) -> PairC
 
 
 def candidate_pairs(compared: Comparison, objects: Any, detections: Any) -> tuple[Rows, Rows]:
-    """(P,) rows of detections and (P,) rows of objects of one image whose regions may meet, by detection, then object.
+    """The pairs of one image whose regions may overlap: (P,) rows of detections and (P,) rows of objects, sorted.
 
     Only pairs of one category are listed, unless overlaps are wanted across categories.
 
@@ -149,7 +153,7 @@ def candidate_pairs(compared: Comparison, objects: Any, detections: Any) -> tupl
     first, second = (_corners(regions) for regions in (detections, objects))
     low = np.maximum(first[rows, :2], second[places, :2])
     high = np.minimum(first[rows, 2:], second[places, 2:])
-    # Boxes around regions are rounded: those that touch may belong to regions that meet.
+    # Boxes around regions are rounded: regions whose boxes only touch may overlap.
     margin = 1e-9 * (np.abs(low) + np.abs(high))
     near = (high + margin >= low).all(axis=1)
     return rows[near], places[near]
@@ -179,10 +183,10 @@ def image_pairs(compared: Comparison) -> tuple[Rows, Rows]:
 
 
 def column_of(side: GroundTruth | Detections, name: str, column: str, array: str) -> Any:
-    """The regions of a side, an empty column if it has no rows.
+    """The regions of a side; an empty column if the side has no rows.
 
     Raises:
-        DatasetError: If it has no regions of that kind.
+        DatasetError: If the side has rows, but no regions of that kind.
     """
     found = side.regions.get(column)
     if found is None:
