@@ -74,11 +74,12 @@ impl RuleColumns<'_> {
     }
 }
 
-/// Boxes `[x, y, width, height]` of the objects and of the detections.
+/// Boxes `[x, y, width, height]` of the objects and of the detections, and whether the pixels at both ends belong to them.
 #[derive(FromPyObject)]
 pub struct BoxColumns<'py> {
     object_boxes: Table<'py, f64>,
     detection_boxes: Table<'py, f64>,
+    inclusive: bool,
 }
 
 /// Runs, offsets and sizes of masks.
@@ -166,6 +167,7 @@ fn masks<'a>((runs, offsets, sizes): &'a Masks<'_>) -> PyResult<rle::Masks<'a>> 
 /// The columns of regions as slices, which can be used without the GIL.
 enum RegionSlices<'a> {
     Boxes(regions::Boxes<'a>),
+    InclusiveBoxes(regions::InclusiveBoxes<'a>),
     Masks(rle::Masks<'a>, rle::Masks<'a>),
     Pairs { detection: &'a [i64], object: &'a [i64], overlap: &'a [f64] },
 }
@@ -173,10 +175,15 @@ enum RegionSlices<'a> {
 impl RegionColumns<'_> {
     fn slices(&self) -> PyResult<RegionSlices<'_>> {
         Ok(match self {
-            Self::Boxes(columns) => RegionSlices::Boxes(regions::Boxes {
-                objects: columns.object_boxes.as_slice()?.as_chunks().0,
-                detections: columns.detection_boxes.as_slice()?.as_chunks().0,
-            }),
+            Self::Boxes(columns) => {
+                let objects = columns.object_boxes.as_slice()?.as_chunks().0;
+                let detections = columns.detection_boxes.as_slice()?.as_chunks().0;
+                if columns.inclusive {
+                    RegionSlices::InclusiveBoxes(regions::InclusiveBoxes { objects, detections })
+                } else {
+                    RegionSlices::Boxes(regions::Boxes { objects, detections })
+                }
+            }
             Self::Masks(columns) => {
                 RegionSlices::Masks(masks(&columns.object_masks)?, masks(&columns.detection_masks)?)
             }
@@ -193,6 +200,7 @@ impl RegionSlices<'_> {
     fn match_scene(&self, scene: Scene<'_>, rules: Rules<'_>) -> Matches {
         match self {
             Self::Boxes(regions) => evaluation::match_detections(scene, regions, rules),
+            Self::InclusiveBoxes(regions) => evaluation::match_detections(scene, regions, rules),
             Self::Masks(objects, detections) => {
                 evaluation::match_detections(scene, &regions::Masks::new(*objects, *detections), rules)
             }

@@ -140,6 +140,8 @@ struct Scratch {
     seen: Vec<u32>,
     /// For each recall threshold, how many true positives reach it.
     needed: Vec<usize>,
+    /// The parts of an area, one per true positive.
+    parts: Vec<f64>,
 }
 
 /// Draws the curves of one category.
@@ -157,7 +159,7 @@ fn draw(
     let epsilon = if drawing.plain_precision { 0.0 } else { f64::EPSILON };
     // Equal scores keep the order of image and rank.
     rows.sort_unstable();
-    let Scratch { curves, seen, needed } = scratch;
+    let Scratch { curves, seen, needed, parts } = scratch;
     curves.resize_with(ranges * caps.len() * thresholds, Curve::default);
     for curve in curves.iter_mut() {
         curve.ignored = 0;
@@ -228,7 +230,7 @@ fn draw(
                 precision[at - 1] = precision[at - 1].max(precision[at]);
             }
             if drawing.area {
-                out.area[index] = area_under(precision, count);
+                out.area[index] = area_under(precision, count, parts);
             }
             for (point, &needed) in (index * size..).zip(needed.iter()) {
                 // A recall of 0 is reached by the best detection of all, which may be a false positive or ignored.
@@ -248,16 +250,40 @@ fn draw(
 
 /// The area under the steps of a curve that rises in recall by one object at each true positive.
 ///
-/// The order of the sum is that of the recalls, as in `voc_ap` of py-faster-rcnn.
-fn area_under(precision: &[f64], count: f64) -> f64 {
+/// The parts and their sum are those of `voc_ap` of py-faster-rcnn, which ends the curve with a part of 0 where recall 1
+/// is not reached.
+fn area_under(precision: &[f64], count: f64, parts: &mut Vec<f64>) -> f64 {
     let mut before = 0.0;
-    let steps = precision.iter().enumerate().map(|(at, precision)| {
+    parts.clear();
+    parts.extend(precision.iter().enumerate().map(|(at, precision)| {
         let recall = (at + 1) as f64 / count;
-        let step = (recall - before) * precision;
+        let part = (recall - before) * precision;
         before = recall;
-        step
-    });
-    steps.sum()
+        part
+    }));
+    if before != 1.0 {
+        parts.push(0.0);
+    }
+    pairwise_sum(parts)
+}
+
+/// The sum of numbers in the order in which NumPy adds a contiguous array: the last bit depends on it.
+fn pairwise_sum(numbers: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    const BLOCK: usize = 128;
+    if numbers.len() > BLOCK {
+        let half = numbers.len() / 2;
+        let (low, high) = numbers.split_at(half - half % LANES);
+        return pairwise_sum(low) + pairwise_sum(high);
+    }
+    let (rows, rest) = numbers.as_chunks::<LANES>();
+    let Some((&first, others)) = rows.split_first() else { return rest.iter().fold(0.0, |sum, number| sum + number) };
+    let mut sums = first;
+    for row in others {
+        sums.iter_mut().zip(row).for_each(|(sum, number)| *sum += number);
+    }
+    let [a, b, c, d, e, f, g, h] = sums;
+    rest.iter().fold(((a + b) + (c + d)) + ((e + f) + (g + h)), |sum, number| sum + number)
 }
 
 /// A set of at most 64 thresholds as a number.
@@ -291,6 +317,23 @@ mod tests {
         assert_eq!(Bits(0).count(), 0);
         assert_eq!(Bits(u64::MAX).count(), 64);
         assert_eq!(word(&[0b1, 0b10]), 0b10_0000_0001);
+    }
+
+    #[test]
+    fn adds_in_the_order_of_numpy() {
+        // Sums of 1, 1 / 2, 1 / 3 and so on, as numpy.sum gives them.
+        for (length, sum) in [
+            (0, 0.0),
+            (3, 1.8333333333333333),
+            (13, 3.180133755133755),
+            (129, 5.440899030573669),
+            (300, 6.282663880299504),
+            (1000, 7.485470860550345),
+            (1300, 7.747719774426114),
+        ] {
+            let numbers: Vec<f64> = (1..=length).map(|number| 1.0 / f64::from(number)).collect();
+            assert_eq!(pairwise_sum(&numbers), sum, "of {length}");
+        }
     }
 
     #[test]

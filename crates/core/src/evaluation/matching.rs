@@ -334,7 +334,8 @@ impl<'a, R: Regions> Matcher<'a, R> {
             least,
             of_kind,
             |detection, object, overlap| {
-                let level = self.rules.level(overlap);
+                let exceed = self.scene.objects.has(group.objects[object], flag::MORE_THAN);
+                let level = if exceed { self.rules.level_above(overlap) } else { self.rules.level(overlap) };
                 if level > 0 {
                     starts.resize(detection + 1, candidates.len());
                     candidates.push(Candidate { object, overlap, level });

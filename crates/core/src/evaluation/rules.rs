@@ -53,9 +53,14 @@ impl Rules<'_> {
     #[inline]
     pub fn level(&self, overlap: f64) -> usize {
         if self.more_than {
-            return self.thresholds.iter().take_while(|&&threshold| overlap > threshold).count();
+            return self.level_above(overlap);
         }
         self.thresholds.iter().take_while(|&&threshold| overlap >= threshold.min(NEARLY_ONE)).count()
+    }
+
+    /// How many thresholds an overlap exceeds.
+    pub fn level_above(&self, overlap: f64) -> usize {
+        self.thresholds.iter().take_while(|&&threshold| overlap > threshold).count()
     }
 
     /// The least overlap that may reach a threshold.
@@ -99,6 +104,7 @@ mod tests {
         };
         let levels = |rules: &Rules<'_>| [0.2, 0.25, 0.5, 0.99, 1.0 - 1e-11, 1.0].map(|overlap| rules.level(overlap));
         assert_eq!(levels(&rules), [0, 1, 2, 2, 3, 3]);
+        assert_eq!([0.25, 0.5].map(|overlap| rules.level_above(overlap)), [0, 1]);
         rules.more_than = true;
         assert_eq!(levels(&rules), [0, 0, 1, 2, 2, 2]);
         assert_eq!(rules.least(), 0.25);

@@ -15,6 +15,8 @@ pub mod flag {
     pub const REPEATED: u8 = 4;
     /// A detection that matches it does not count as matched, as pycocotools treats objects with id 0.
     pub const VOID: u8 = 8;
+    /// A match needs more than the threshold, whatever the other objects need.
+    pub const MORE_THAN: u8 = 16;
 }
 
 /// Ground truth and detections. Images and categories are positions, or [`NOWHERE`].
