@@ -74,7 +74,7 @@ def plain_semantic(gt: list[Any], dt: list[Any], num_classes: int, ignore: int) 
 def random_panoptic(seed: int) -> tuple[Data, Data, list[dict[str, Any]]]:
     """Ground truth, predictions near it, and categories: with void, crowds and categories without segments."""
     rng = np.random.default_rng(seed)
-    categories = [
+    categories: list[dict[str, Any]] = [
         {"id": int(number), "name": f"class {number}", "isthing": int(rng.integers(2))}
         for number in rng.choice(200, int(rng.integers(1, 5)), replace=False)
     ]
