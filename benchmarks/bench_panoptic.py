@@ -50,20 +50,23 @@ from PIL import Image
 
 folder, count = Path(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(20181)
-y, x = np.mgrid[:480, :640]
 categories = [{"id": k, "name": f"class {k}", "isthing": int(k <= 80)} for k in range(1, 134)]
 
-def ellipse(centre, axes, angle):
+def paint(ids, number, centre, axes, angle):
+    reach = 1.1 * axes.max()
+    low = np.clip(centre - reach, 0, (640, 480)).astype(int)
+    high = np.clip(centre + reach + 1, 0, (640, 480)).astype(int)
+    y, x = np.mgrid[low[1] : high[1], low[0] : high[0]]
     along = (x - centre[0]) * np.cos(angle) + (y - centre[1]) * np.sin(angle)
     across = (y - centre[1]) * np.cos(angle) - (x - centre[0]) * np.sin(angle)
     bumps = 1 + 0.15 * np.sin(7 * np.arctan2(across, along))
-    return (along / axes[0]) ** 2 + (across / axes[1]) ** 2 < bumps
+    ids[y, x] = np.where((along / axes[0]) ** 2 + (across / axes[1]) ** 2 < bumps, number, ids[y, x])
 
 def drawn(shapes, keep):
     ids = np.zeros((480, 640), np.uint32)
     for number, category, crowd, *form in shapes:
         if rng.random() < keep:
-            ids[ellipse(*form)] = number
+            paint(ids, number, *form)
     return ids
 
 for side in ("gt", "dt"):
