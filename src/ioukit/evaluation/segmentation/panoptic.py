@@ -113,7 +113,7 @@ def panoptic_quality(
 
 
 def _chosen(gt: PanopticSet, dt: PanopticSet, images: Sequence[Id] | None) -> list[Id]:
-    """The ids of the images to evaluate, rising.
+    """The ids of the images to evaluate, in ascending order.
 
     Raises:
         DatasetError: If one has no prediction, or there are predictions for images that are not known.

@@ -129,9 +129,9 @@ class PanopticQuality(Frozen):
     """
 
     categories: Categories
-    """(K,) the categories by rising id, with their ``isthing`` among the attributes."""
+    """(K,) the categories, sorted by id, with their ``isthing`` among the attributes."""
     image_ids: npt.NDArray[Any]
-    """(I,) ids of the images, rising: integers or strings."""
+    """(I,) ids of the images, in ascending order: integers or strings."""
     outcomes: PanopticOutcomes
     """What was matched, missed and wrong."""
     repeated_images: int = 0
@@ -139,7 +139,7 @@ class PanopticQuality(Frozen):
 
     @cached_property
     def per_class(self) -> ClassResults[PanopticClass]:
-        """The numbers of all categories by rising id: ``per_class[0]``, or ``per_class["person"]``."""
+        """The numbers of all categories, sorted by id: ``per_class[0]``, or ``per_class["person"]``."""
         rows, size = self.outcomes, len(self.categories)
         matched = np.bincount(rows.category[rows.is_match], minlength=size).tolist()
         wrong = np.bincount(rows.category[rows.ground_truth == 0], minlength=size).tolist()
