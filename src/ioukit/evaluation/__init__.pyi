@@ -22,6 +22,14 @@ from ioukit.evaluation.kinds.keypoints import COCO_SIGMAS, keypoint_similarity, 
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import COCO, COCO_KEYPOINTS, AreaRange, IgnoreRule, Measure, Protocol
 from ioukit.evaluation.results import ClassResult, ClassResults, Evaluation
+from ioukit.evaluation.segmentation.panoptic import panoptic_quality
+from ioukit.evaluation.segmentation.panoptic_results import (
+    PanopticAverage,
+    PanopticClass,
+    PanopticOutcomes,
+    PanopticQuality,
+)
+from ioukit.evaluation.segmentation.semantic import SemanticIoU, semantic_iou
 from ioukit.evaluation.summary import summarise, value_of
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 from ioukit.evaluation.table_file import load_table, save_table
@@ -55,9 +63,14 @@ __all__ = [
     "Outcomes",
     "PairColumns",
     "PairRows",
+    "PanopticAverage",
+    "PanopticClass",
+    "PanopticOutcomes",
+    "PanopticQuality",
     "Protocol",
     "ScoreCurve",
     "ScoreCurves",
+    "SemanticIoU",
     "accumulate",
     "candidate_pairs",
     "confusion_matrix",
@@ -68,11 +81,13 @@ __all__ = [
     "load_table",
     "match",
     "outcomes",
+    "panoptic_quality",
     "per_image",
     "region_kind",
     "register_kind",
     "save_table",
     "score_curves",
+    "semantic_iou",
     "summarise",
     "value_of",
 ]
