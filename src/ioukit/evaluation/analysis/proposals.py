@@ -107,10 +107,10 @@ def recall_curves(
     area_range = protocol.main_area if area_range is None else area_range
     at = protocol.position_of_area(area_range)
     cap = protocol.max_dets[-1]
-    rank = table.detections.rank
+    category = table.evaluated_category(table.detections.category).astype(np.int64)
+    rank = _ranks(table, category)
     if counts is None:
-        inside = rank[table.is_within_cap()]
-        chosen = np.arange(1, min(cap, int(inside.max(initial=0)) + 1) + 1)
+        chosen = np.arange(1, min(cap, int(rank.max(initial=0)) + 1) + 1)
     else:
         chosen = np.array([operator.index(count) for count in counts], np.int64)
         if not len(chosen) or chosen[0] < 1 or chosen[-1] > cap or (np.diff(chosen) <= 0).any():
@@ -118,16 +118,26 @@ def recall_curves(
                 f"counts must rise from at least 1 to at most {cap:,}, the last cap, got {chosen.tolist()}"
             )
     objects = table.num_objects[:, at]
-    category = table.evaluated_category(table.detections.category).astype(np.int64)
     width = len(chosen)
     # The first count that is large enough for a detection of each rank.
-    first = np.searchsorted(chosen, rank.astype(np.int64) + 1)
+    first = np.searchsorted(chosen, rank + 1)
     recall = np.empty((len(protocol.iou_thresholds), len(objects), width))
     for threshold, iou in enumerate(protocol.iou_thresholds):
         rows = np.flatnonzero(table.is_true_positive(iou, area_range) & (first < width))
         found = np.bincount(category[rows] * width + first[rows], minlength=len(objects) * width)
         recall[threshold] = quotient(np.cumsum(found.reshape(-1, width), axis=1), objects[:, None])
     return RecallCurves(table.evaluated, protocol.iou_thresholds, area_range, chosen, recall)
+
+
+def _ranks(table: MatchTable, category: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """(N,) the place of each detection within the scope of the cap, best first."""
+    if table.protocol.cap_scope != "category":
+        return table.detections.rank.astype(np.int64)
+    order = np.lexsort((-table.detections.score, category))  # stable: equal scores by image and rank
+    starts = np.searchsorted(category[order], category[order])
+    ranks = np.empty(len(table), np.int64)
+    ranks[order] = np.arange(len(table)) - starts
+    return ranks
 
 
 def match_proposals(
