@@ -40,7 +40,7 @@ def test_every_score_has_the_error_of_the_formula(data: tuple[GroundTruth, Detec
             np.testing.assert_equal(best.lrp, 1.0 if best.false_negatives else math.nan)
         else:
             assert best.lrp <= lowest + 1e-12
-            assert _numbers(best) == _numbers(curve.at(best.score))
+            np.testing.assert_array_equal(_numbers(best), _numbers(curve.at(best.score)))
             assert not (curve.lrp[curve.scores > best.score] <= best.lrp).any()
 
 
