@@ -1,4 +1,4 @@
-"""The near pairs of a match table, and matching them once more by other rules."""
+"""The near pairs of a match table, and a second matching of them by other rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NEARLY_ONE = 1 - 1e-10  # an overlap that meets any threshold
 
 
 class Rematched(NamedTuple):
-    """The columns of detections, objects and pairs, whose rows refer to those of a table."""
+    """The columns of detections, objects and pairs; their rows refer to the rows of a table."""
 
     detections: dict[str, npt.NDArray[Any]]
     objects: dict[str, npt.NDArray[Any]]
@@ -55,7 +55,7 @@ def match_again(
     Args:
         table: The matches.
         near: Its near pairs.
-        chosen: Rows of the detections that take part, in ascending order.
+        chosen: Rows of the detections to match, in ascending order.
         protocol: The rules.
         threads: How many threads; all cores if ``None``.
     """

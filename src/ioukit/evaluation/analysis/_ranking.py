@@ -55,7 +55,7 @@ def ranking(table: MatchTable, iou_threshold: float | None, area_range: str | No
     to_find = table.num_objects[:, protocol.position_of_area(area_range)]
     pooled = np.argsort(-table.detections.score[counted], kind="stable")
     if len(evaluated) <= np.iinfo(np.uint16).max:
-        category = category.astype(np.uint16)  # which NumPy sorts digit by digit
+        category = category.astype(np.uint16)  # NumPy sorts 16-bit integers by radix sort
     order = counted[pooled[np.argsort(category[pooled], kind="stable")]]
     ends = np.cumsum([0, *np.bincount(category, minlength=len(evaluated))]).tolist()
     per_class = tuple(order[start:end] for start, end in itertools.pairwise(ends))

@@ -1,4 +1,4 @@
-"""How good is it on wide, small, crowded or dark objects? The match table by bins of any value of the objects."""
+"""The match table by bins of any value of the objects: how good is it on wide, crowded or dark ones?"""
 
 from __future__ import annotations
 

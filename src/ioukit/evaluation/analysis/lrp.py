@@ -1,4 +1,4 @@
-"""How large is the error of localisation, recall and precision together? LRP and oLRP."""
+"""LRP and oLRP: one error for localisation, recall and precision together."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LRPPoint:
         localisation = sum(1 - IoU) / TP    false_positive = FP / (TP + FP)    false_negative = FN / (TP + FN)
         LRP = (sum(1 - IoU) / (1 - t) + FP + FN) / (TP + FP + FN)
 
-    each NaN where its denominator is 0 (Oksuz et al., Localization Recall Precision, ECCV 2018, arXiv:1807.01696).
+    Each is NaN where its denominator is 0 (Oksuz et al., Localization Recall Precision, ECCV 2018, arXiv:1807.01696).
     """
 
     score: float
@@ -41,22 +41,22 @@ class LRPPoint:
     localisation: float
     """Mean of 1 - IoU over the true positives, within [0, 1 - t]."""
     false_positive: float
-    """Share of the detections that count which match nothing: 1 - precision."""
+    """Share of false positives among the detections that count: 1 - precision."""
     false_negative: float
     """Share of the objects that are missed: 1 - recall."""
     true_positives: int
     """Detections that match an object."""
     false_positives: int
-    """Detections that match none."""
+    """Detections that match no object."""
     false_negatives: int
     """Objects that no detection matches."""
 
 
 @record(frozen=True, eq=False, repr=False)
 class LRPCurve(Frozen):
-    """The LRP error and its parts at every score that a detection has, of one class or of several pooled.
+    """The LRP error and its parts at the score of every detection, for one class or for several classes pooled.
 
-    The formulas are those of :class:`LRPPoint`. Detections that count neither for nor against are left out.
+    The formulas are those of :class:`LRPPoint`. Ignored detections are left out.
     """
 
     scores: Floats
@@ -78,10 +78,10 @@ class LRPCurve(Frozen):
 
     @property
     def best(self) -> LRPPoint:
-        """The point with the smallest error, whose ``lrp`` is oLRP; of several the one with the highest score.
+        """The point with the smallest error, which is oLRP; among several, the one with the highest score.
 
-        Where no detection is a true positive, none counts: the point has the score NaN, and its error is 1, or NaN if
-        there are no objects either.
+        Without true positives it is the point at which no detection counts: its score is NaN, and its error is 1, or
+        NaN if there are no objects.
         """
         if not len(self.scores) or self.true_positives[-1] == 0:
             return self._point(math.nan, -1)
@@ -98,7 +98,7 @@ class LRPCurve(Frozen):
         return self._point(float(score), int(np.searchsorted(-self.scores, -score, side="right")) - 1)
 
     def _point(self, score: float, row: int) -> LRPPoint:
-        """The point of a row, -1 for the one before the first."""
+        """The point of a row; row -1 is the point at which no detection counts."""
         if row < 0:
             missed = 1.0 if self.num_ground_truth else math.nan
             return LRPPoint(score, missed, math.nan, math.nan, missed, 0, 0, self.num_ground_truth)
@@ -126,7 +126,7 @@ class LRPErrors:
     categories: Categories
     """(K,) the categories."""
     iou_threshold: float
-    """The IoU that a match needs."""
+    """The lowest IoU of a match."""
     area_range: str
     """Label of the area range."""
     overall: LRPCurve
@@ -170,8 +170,8 @@ class LRPErrors:
 def lrp_errors(table: MatchTable, *, iou_threshold: float | None = None, area_range: str | None = None) -> LRPErrors:
     """The localisation-recall-precision error at every score threshold, and the best threshold of each class.
 
-    oLRP is the smallest LRP over the score thresholds. In contrast to AP, it says how tight the boxes are, and the
-    threshold that has it is one to use a detector with. All detections with equal scores count, or none of them.
+    oLRP is the smallest LRP over the score thresholds. It depends on the IoU of the matches, and it belongs to one score
+    threshold. All detections with equal scores count, or none of them.
 
     Args:
         table: The matches.

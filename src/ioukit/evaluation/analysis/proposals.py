@@ -1,4 +1,4 @@
-"""How many objects are found with how many detections per image? Recall by the number of proposals."""
+"""Recall by the number of proposals: the share of the objects that the best detections of each image find."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RecallCurves(Frozen):
     categories: Categories
     """(K,) the categories; one that stands for all if they count as one."""
     iou_thresholds: tuple[float, ...]
-    """(T,) the IoU that a match needs."""
+    """(T,) the lowest IoU of a match."""
     area_range: str
     """Label of the area range."""
     counts: npt.NDArray[np.int64]
