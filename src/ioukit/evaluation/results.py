@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation.analysis.confusion import ConfusionMatrix
     from ioukit.evaluation.analysis.images import ImageResults
+    from ioukit.evaluation.analysis.lrp import LRPErrors
     from ioukit.evaluation.analysis.operating import ScoreCurves
     from ioukit.evaluation.analysis.outcomes import Outcomes
     from ioukit.evaluation.analysis.tide import ErrorKinds
@@ -199,6 +200,12 @@ class Evaluation(Frozen):
         from ioukit.evaluation.analysis.operating import score_curves  # noqa: PLC0415 - evaluating does not need it
 
         return score_curves(self.matches, iou_threshold=iou_threshold, area_range=area_range)
+
+    def lrp_errors(self, *, iou_threshold: float | None = None, area_range: str | None = None) -> LRPErrors:
+        """LRP over the score threshold and oLRP of each class, see :func:`ioukit.evaluation.lrp_errors`."""
+        from ioukit.evaluation.analysis.lrp import lrp_errors  # noqa: PLC0415 - as above
+
+        return lrp_errors(self.matches, iou_threshold=iou_threshold, area_range=area_range)
 
     def outcomes(
         self,

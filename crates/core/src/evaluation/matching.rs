@@ -253,6 +253,9 @@ impl<'a, R: Regions> Matcher<'a, R> {
         }
         if self.rules.near.is_none() {
             out.retain(|&(_, rank)| self.counts(rank));
+        } else if self.rules.class_agnostic {
+            // Of equal scores, those within the cap first: the cap takes the first in the file, not in the category.
+            out.sort_by_key(|&(_, rank)| !self.counts(rank));
         }
     }
 
