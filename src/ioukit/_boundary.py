@@ -24,6 +24,7 @@ __all__ = [
     "RuleColumns",
     "SceneColumns",
     "SelectionColumns",
+    "VerifiedColumns",
 ]
 
 
@@ -56,6 +57,15 @@ class DetectionColumns(NamedTuple):
     """Those of the boxes if ``None``."""
 
 
+class VerifiedColumns(NamedTuple):
+    """Two lists of categories for each image, each as the ids of all lists and where the list of each image ends."""
+
+    negative: tuple[Ids, Ids]
+    """The categories that are known to be absent."""
+    not_exhaustive: tuple[Ids, Ids]
+    """The categories of which some objects may not be annotated."""
+
+
 class SceneColumns(NamedTuple):
     """What is matched: objects and detections, and which of their images and categories are evaluated."""
 
@@ -63,6 +73,8 @@ class SceneColumns(NamedTuple):
     categories: SelectionColumns
     objects: ObjectColumns
     detections: DetectionColumns
+    verified: VerifiedColumns | None = None
+    """All categories were looked for on all images if ``None``."""
 
 
 class BoxColumns(NamedTuple):
@@ -102,6 +114,7 @@ class RuleColumns(NamedTuple):
     class_agnostic: bool
     choice: str
     last_of_equal: bool
+    leaves_out_empty: bool
     near: float | None
 
 

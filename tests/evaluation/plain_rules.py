@@ -52,6 +52,21 @@ def _within_cap(gt: GroundTruth, dt: Detections, protocol: Protocol, cap: int) -
     return kept
 
 
+def _federated(gt: GroundTruth, dt: Detections, protocol: Protocol, row: int, exist: list[int]) -> str:
+    """What is known of the category of a detection on its image."""
+    if protocol.verified == "all":
+        return "known"
+    category, image = int(dt.category_ids[row]), int(dt.image_ids_in(gt.images)[row])
+    at = gt.images.ids.tolist().index(image)
+    negative, not_exhaustive = (
+        category in gt.images.attributes[name][at] for name in ("neg_category_ids", "not_exhaustive_category_ids")
+    )
+    present = any(gt.image_ids[place] == image and gt.category_ids[place] == category for place in exist)
+    if not present and not negative:
+        return "unknown"
+    return "not exhaustive" if not_exhaustive else "known"
+
+
 def plain_matching(
     gt: GroundTruth,
     dt: Detections,
@@ -74,14 +89,23 @@ def plain_matching(
         return area < area_range.low or area > area_range.high
 
     ignored_object = [rule_holds("flag", row) or outside(gt.areas[row]) for row in range(len(gt))]
+    area_of = dt.boxes[:, 2] * dt.boxes[:, 3] if dt.areas is None else dt.areas
+    exist = [row for row in range(len(gt)) if protocol.without_area == "counted" or gt.areas[row] > 0]
+    federated = {row: _federated(gt, dt, protocol, row, exist) for row in range(len(dt))}
+    left_out = {row for row, is_known in federated.items() if is_known == "unknown"}
+    if protocol.without_area == "left_out":
+        left_out |= {row for row in range(len(dt)) if not area_of[row] > 0}
     within = _within_cap(gt, dt, protocol, cap)
     agnostic = protocol.class_agnostic
     rows = sorted(within, key=lambda row: _order(dt, gt, row, agnostic=agnostic))
-    places = sorted(range(len(gt)), key=lambda row: (gt.category_ids[row], row)) if agnostic else list(range(len(gt)))
+    places = sorted(exist, key=lambda row: (gt.category_ids[row], row)) if agnostic else exist
     images = dt.image_ids_in(gt.images)
     taken: set[int] = set()
     found = Found({}, set(), rows)
     for row in rows:
+        if row in left_out:
+            found.ignored.add(row)
+            continue
         options = []
         for place in places:
             same_class = agnostic or gt.category_ids[place] == dt.category_ids[row]
@@ -105,7 +129,7 @@ def plain_matching(
             found.matched[row] = best[0]
             if ignored_object[best[0]]:
                 found.ignored.add(row)
-        elif outside(dt.boxes[row, 2] * dt.boxes[row, 3] if dt.areas is None else dt.areas[row]):
+        elif outside(area_of[row]) or federated[row] == "not exhaustive":
             found.ignored.add(row)
     return found
 
@@ -128,6 +152,7 @@ def plain_ap(
             (category in (-1, gt.category_ids[row]))
             and area_range.low <= gt.areas[row] <= area_range.high
             and not any(gt.flags[rule.flag][row] for rule in protocol.ignored if rule.flag in gt.flags)
+            and (protocol.without_area == "counted" or gt.areas[row] > 0)
             for row in range(len(gt))
         )
         if not objects:

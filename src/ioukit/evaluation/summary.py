@@ -31,16 +31,36 @@ def summarise_classes(curves: Curves) -> list[dict[str, float]]:
     """The same numbers for each category alone; NaN where it has nothing to find."""
     columns = {}
     for measure in curves.protocol.measures:
-        chosen = select(curves, measure)  # (T, R, K) or (T, K)
+        chosen = _selected(curves, measure)  # (T, R, K) or (T, K)
         count = chosen.shape[-1]
         # (K, T * R), in one piece: NumPy's sum depends on how rows lie in memory.
         rows = np.ascontiguousarray(np.moveaxis(chosen, -1, 0).reshape(count, chosen[..., :1].size))
-        columns[measure.key] = rows.mean(axis=1).tolist() if rows.shape[1] else [float("nan")] * count
+        means = rows.mean(axis=1) if rows.shape[1] else np.full(count, np.nan)
+        columns[measure.key] = np.where(_in_group(curves, measure), means, np.nan).tolist()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def select(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
-    """The part of the curves that a measure is the mean of: (T, R, K) or (T, K), empty if there is no such part."""
+    """The part of the curves that a measure is the mean of: (T, R, K) or (T, K), empty if there is no such part.
+
+    Of a measure of a group, K are the categories of the group.
+    """
+    chosen = _selected(curves, measure)
+    return chosen if measure.group is None else chosen[..., _in_group(curves, measure)]
+
+
+def _in_group(curves: Curves, measure: Measure) -> npt.NDArray[np.bool_]:
+    """(K,) whether each category is in the group of a measure."""
+    if measure.group is None:
+        return np.ones(len(curves.categories), np.bool_)
+    groups = curves.categories.attributes.get(curves.protocol.category_groups)
+    if groups is None:
+        return np.zeros(len(curves.categories), np.bool_)
+    return np.asarray(groups == measure.group)
+
+
+def _selected(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
+    """The same for all categories, whatever the group."""
     protocol = curves.protocol
     if measure.quantity == "AR":
         array = curves.recall

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.errors import DatasetError
 from ioukit.regions import Boxes, BoxesLike
 
@@ -130,12 +131,15 @@ def check_readable_again(path: str, what: str) -> None:
         )
 
 
-def named_columns(
-    columns: Mapping[str, npt.ArrayLike] | None, *, name: str, length: int
-) -> dict[str, npt.NDArray[Any]]:
-    """New arrays of N rows by name, of any dtype; Python objects become strings."""
-    made = {}
+def named_columns(columns: Mapping[str, Any] | None, *, name: str, length: int) -> dict[str, Any]:
+    """New arrays of N rows by name, of any dtype; Python objects become strings. Lists of ids stay what they are."""
+    made: dict[str, Any] = {}
     for key, values in (columns or {}).items():
+        if isinstance(values, IdLists):
+            if len(values) != length:
+                raise ValueError(f"{name}[{key!r}] must have {length:,} rows, got {len(values):,}")
+            made[str(key)] = values
+            continue
         array = np.array(values)
         if array.ndim == 0 or len(array) != length:
             raise ValueError(f"{name}[{key!r}] must have {length:,} rows, got shape {array.shape}")

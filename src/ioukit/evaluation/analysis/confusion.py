@@ -108,7 +108,8 @@ def confusion_matrix(
     the order of their scores, whatever their class. Each takes the free object of **any** class with the highest IoU at
     or above ``iou_threshold``; of objects with the same IoU the last in the file. A detection that finds no free object
     and lies on a crowd of any class (intersection over its own area) is left out. So every object but the crowds counts
-    once, in its row, and every detection that is not left out counts once, in its column.
+    once, in its row, and every detection that is not left out counts once, in its column. Of a category that is not
+    annotated exhaustively on the image (LVIS), a detection without a match is left out, too.
 
     A detection next to two objects of different classes takes the one with the higher IoU, not the one of its class.
     This is what distinguishes the matrix from AP, where each class is matched by itself.
@@ -149,8 +150,10 @@ def confusion_matrix(
         class_agnostic=True,
     )
     near = near_pairs(table, iou_threshold)
-    chosen = np.flatnonzero(table.detections.score >= score_threshold)
+    chosen = np.flatnonzero((table.detections.score >= score_threshold) & table.takes_part())
     dt_of, object_of = _matched(match_again(table, near, chosen, protocol, threads=threads), chosen)
+    counted = (object_of >= 0) | ~table.is_not_exhaustive()[dt_of]
+    dt_of, object_of = dt_of[counted], object_of[counted]
     found = np.zeros(len(table.objects), np.bool_)
     found[object_of[object_of >= 0]] = True
     missed = np.flatnonzero(~found & (table.objects.special & 1 == 0))

@@ -1,6 +1,7 @@
 """The rules of an evaluation, as data: one file per protocol."""
 
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
+from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
 from ioukit.evaluation.protocols.measures import Measure
 from ioukit.evaluation.protocols.protocol import (
     MEASURE_RULES,
@@ -14,6 +15,8 @@ from ioukit.evaluation.protocols.registry import PROTOCOLS, find_protocol, regis
 __all__ = [
     "COCO",
     "COCO_KEYPOINTS",
+    "LVIS",
+    "LVIS_FIXED",
     "MEASURE_RULES",
     "PROTOCOLS",
     "AreaRange",

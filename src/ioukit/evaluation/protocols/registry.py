@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
+from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
 from ioukit.evaluation.protocols.protocol import Protocol
 
 __all__ = ["PROTOCOLS", "find_protocol", "register_protocol"]
 
-PROTOCOLS: dict[str, Protocol] = {"coco": COCO, "coco-keypoints": COCO_KEYPOINTS}
+PROTOCOLS: dict[str, Protocol] = {
+    "coco": COCO,
+    "coco-keypoints": COCO_KEYPOINTS,
+    "lvis": LVIS,
+    "lvis-fixed": LVIS_FIXED,
+}
 """The protocols by name, in lower case."""
 
 
