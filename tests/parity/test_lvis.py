@@ -7,13 +7,13 @@ import json
 
 import numpy as np
 import pytest
-from parity.plain_lvis import plain_lvis
-from parity.random_lvis import random_lvis
-from support.paths import DATA
 
 import ioukit
 from ioukit.evaluation import Evaluation, MatchTable, load_table, match, save_table
 from ioukit.evaluation.protocols import LVIS, LVIS_FIXED
+from parity.plain_lvis import plain_lvis
+from parity.random_lvis import random_lvis
+from support.paths import DATA
 
 _SEEDS = range(0, 120, 2)
 
@@ -70,17 +70,20 @@ def test_tables_of_parts_add_up_to_the_same_bits(protocol, tmp_path):
 
 def test_has_the_published_numbers_of_ten_real_images():
     expected = json.loads((DATA / "lvis_10" / "expected.json").read_text())
-    result = ioukit.evaluate(DATA / "lvis_10" / "gt.json", DATA / "lvis_10" / "dt.json", LVIS)
-    assert list(result.summary.items()) == list(expected["results"].items())
+    files = DATA / "lvis_10" / "gt.json", DATA / "lvis_10" / "dt.json"
+    result = ioukit.evaluate(*files, LVIS)
+    # The last bit of a sum of thousands of numbers depends on the version of NumPy.
+    assert dict(result.summary) == pytest.approx(expected["results"], abs=1e-15)
+    assert list(result.summary) == list(expected["results"])
     per_class = {str(found.id): found for found in result.per_class}
-    for number, numbers in expected["per_category"].items():
+    for number, numbers in expected["per_category (categories with a defined cell only)"].items():
         found = per_class[number]
         assert found.name == numbers["name"]
         assert [found.summary[key] for key in ("AP", "AP50", "AR@300")] == pytest.approx(
             [numbers[key] for key in ("AP", "AP50", "AR")], abs=1e-15
         )
-    fewer = ioukit.evaluate(DATA / "lvis_10" / "gt.json", DATA / "lvis_10" / "dt.json", LVIS.replace(max_dets=[5]))
-    assert list(fewer.summary.items()) == list(expected["max_dets_5"].items())
+    at_five = expected["results with max_dets=5 (applied to results and evaluator)"]
+    assert dict(ioukit.evaluate(*files, LVIS.replace(max_dets=[5])).summary) == pytest.approx(at_five, abs=1e-15)
 
 
 def test_prints_the_lines_of_lvis():

@@ -129,20 +129,16 @@ def read_detections(
     return found.read_detections(path, **options)
 
 
-register_format(
-    Format(
-        name="lvis",
-        title="LVIS's .json or .json.gz: annotations with neg_category_ids and not_exhaustive_category_ids per image",
-        recognises=lvis.recognises,
-        read=lvis.read_lvis,
-        read_detections=Detections.from_coco,
-    )
-)
+def _is_coco(path: Path) -> bool:
+    """Whether a file is JSON, and not LVIS's: a file of LVIS is one of COCO's with more in it."""
+    return coco.recognises(path) and not lvis.recognises(path)
+
+
 register_format(
     Format(
         name="coco",
         title="COCO's .json or .json.gz: annotations, or results",
-        recognises=coco.recognises,
+        recognises=_is_coco,
         read=GroundTruth.from_coco,
         read_detections=Detections.from_coco,
     )
@@ -155,5 +151,14 @@ register_format(
         read=yolo.read_yolo,
         read_detections=yolo.read_yolo_detections,
         needs_ground_truth=True,
+    )
+)
+register_format(
+    Format(
+        name="lvis",
+        title="LVIS's .json or .json.gz: annotations with neg_category_ids and not_exhaustive_category_ids per image",
+        recognises=lvis.recognises,
+        read=lvis.read_lvis,
+        read_detections=Detections.from_coco,
     )
 )
