@@ -26,7 +26,7 @@ class Found(NamedTuple):
     ignored: set[int]
     """Detections that count neither for nor against."""
     counted: list[int]
-    """Detections within the cap, whatever became of them."""
+    """Detections within the cap that take part, whatever became of them."""
 
 
 def _order(dt: Detections, gt: GroundTruth, row: int, *, agnostic: bool) -> tuple[float, ...]:
@@ -97,15 +97,12 @@ def plain_matching(
         left_out |= {row for row in range(len(dt)) if not area_of[row] > 0}
     within = _within_cap(gt, dt, protocol, cap)
     agnostic = protocol.class_agnostic
-    rows = sorted(within, key=lambda row: _order(dt, gt, row, agnostic=agnostic))
+    rows = sorted(within - left_out, key=lambda row: _order(dt, gt, row, agnostic=agnostic))
     places = sorted(exist, key=lambda row: (gt.category_ids[row], row)) if agnostic else exist
     images = dt.image_ids_in(gt.images)
     taken: set[int] = set()
     found = Found({}, set(), rows)
     for row in rows:
-        if row in left_out:
-            found.ignored.add(row)
-            continue
         options = []
         for place in places:
             same_class = agnostic or gt.category_ids[place] == dt.category_ids[row]
