@@ -19,7 +19,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 def frozen(array: NDArray[T]) -> NDArray[T]:
-    """The array, read-only, and with it the arrays whose memory it shares."""
+    """Make an array read-only, and with it the arrays whose memory it shares."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base.flags.writeable = False
@@ -98,14 +98,14 @@ class Frozen:
 
 
 class Columns(Frozen):
-    """A base of dataclasses whose fields, but for those in :attr:`SHARED`, are columns of one length.
+    """A base of dataclasses whose fields, except those in :attr:`SHARED`, are columns of one length.
 
     A column is an array, a list, a mapping of columns by name, a set of regions, or anything else that has a length and
-    a method ``take``. A column that is ``None`` is not there. Two tables are equal only if they are the same object;
+    a method ``take``. A column that is ``None`` is absent. Two tables are equal only if they are the same object;
     compare their columns instead.
     """
 
-    __iter__ = None  # a table is no sequence of rows: without this, Python would try table[0], table[1], ...
+    __iter__ = None  # a table is not a sequence of rows: without this, Python would try table[0], table[1], ...
 
     SHARED: ClassVar[frozenset[str]] = frozenset()
     """Names of the fields that belong to the whole table, not to its rows."""
@@ -117,11 +117,11 @@ class Columns(Frozen):
         return [field.name for field in fields if field.name not in cls.SHARED]
 
     def take(self, rows: slice | NDArray[Any] | Sequence[int]) -> Self:
-        """Choose rows: by a slice, by positions in the order wanted, or by an array of bools, one per row.
+        """Choose rows: by a slice, by positions in any order, or by an array of bools, one per row.
 
         Raises:
             TypeError: If ``rows`` is none of these.
-            IndexError: If a position is out of range, or there are not as many bools as rows.
+            IndexError: If a position is out of range, or the number of bools differs from the number of rows.
         """
         chosen = _rows(rows, len(self))  # type: ignore[arg-type]
         taken = {name: take_rows(getattr(self, name), chosen) for name in self.column_names()}
@@ -129,9 +129,9 @@ class Columns(Frozen):
 
     @classmethod
     def _joined(cls, parts: Sequence[Self], names: Iterable[str], label: str = "{}") -> dict[str, Any]:
-        """Some of the columns of several tables as one: by name, with the rows of all, in order.
+        """Some columns of several tables, joined: by name, with the rows of all tables in order.
 
-        A table without rows is left out, so it needs no further columns to fit the others.
+        A table without rows is left out, so it does not need the optional columns of the others.
         """
         filled = [part for part in parts if len(part)] or parts[:1]  # type: ignore[arg-type]
         return {name: concat_columns([getattr(part, name) for part in filled], label.format(name)) for name in names}
@@ -141,8 +141,8 @@ class Columns(Frozen):
         """The tables that a ``concat`` was given.
 
         Raises:
-            TypeError: If one of them is something else, or it is one table instead of a list.
-            ValueError: If there is none.
+            TypeError: If one of them is not a table of this class, or ``parts`` is one table instead of a list.
+            ValueError: If the list is empty.
         """
         if isinstance(parts, Columns):
             raise TypeError(f"concat expects a list of {cls.__name__}, got one {type(parts).__name__}")
@@ -191,14 +191,14 @@ def take_rows(column: Any, rows: Any) -> Any:
 
 
 def concat_columns(columns: Sequence[Any], name: str) -> Any:
-    """One column with the rows of all, in order.
+    """One column with the rows of all columns, in order.
 
-    Arrays are concatenated, mappings name by name. Other columns of one type need a class method ``concat(columns)``.
-    Sequences of different types become a list.
+    Arrays are concatenated, mappings name by name. Other types need a class method ``concat(columns)``. Sequences of
+    different types become a list.
 
     Raises:
-        ValueError: If some of the columns are ``None``, or arrays differ in their shape behind the first axis.
-        TypeError: If the columns are of kinds that do not fit together, or their type has no ``concat``.
+        ValueError: If some of the columns are ``None``, or the shapes of arrays differ after the first axis.
+        TypeError: If the types of the columns do not fit together, or their type has no ``concat``.
     """
     if all(column is None for column in columns):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ import pytest
 import ioukit
 from evaluation.plain_rules import plain_ap, plain_matching
 from ioukit import COCO, Boxes3D, DatasetError, Detections, GroundTruth, Masks, Polygons, RotatedBoxes, evaluate
-from ioukit.evaluation import MatchTable, match
+from ioukit.evaluation import Comparison, Kind, MatchTable, PairColumns, match, register_kind
+from ioukit.evaluation.kinds import REGION_KINDS
 from support.everything import assert_says_the_same
 
-KINDS = ["rotated", "polygon", "box3d", "bev"]
+KINDS = ["rotated", "rotated-probiou", "polygon", "box3d", "bev"]
 PROTOCOL = COCO.replace(
     iou_thresholds=[0.2, 0.5, 0.75], max_dets=[3, 100], area_ranges={"all": (0, 1e10), "middle": (60, 300)}
 )
@@ -25,7 +27,7 @@ def regions(kind: str, rows: Any) -> Any:
     if kind in ("box3d", "bev"):
         return Boxes3D(rows, unit="radians", sense="counterclockwise", z="centre")
     turned = RotatedBoxes(rows[:, [0, 1, 3, 4, 6]], unit="degrees", sense="clockwise")
-    if kind == "rotated":
+    if kind.startswith("rotated"):
         return turned
     return Polygons(list(turned.corners()))
 
@@ -63,6 +65,8 @@ def test_matches_and_numbers_are_those_of_the_plain_rules(kind: str, seed: int) 
     if kind == "bev":
         first, second = first.to_bird_eye(), second.to_bird_eye()
     iou, ioa = ioukit.pairwise_iou(first, second), ioukit.pairwise_ioa(first, second, of="first")
+    if kind == "rotated-probiou":
+        iou = ioa = ioukit.pairwise_probiou(first, second)
 
     def overlap(row: int, place: int, *, crowd: bool) -> float:
         return float((ioa if crowd else iou)[row, place])
@@ -121,3 +125,41 @@ def test_a_side_without_rows_is_no_error(kind: str) -> None:
     gt, dt = scene(kind, 0)
     assert evaluate(gt, dt[:0], iou_type=kind).summary["AP"] == 0
     assert np.isnan(evaluate(gt[:0], dt, iou_type=kind).summary["AP"])
+
+
+def test_pairs_of_other_categories_do_not_match() -> None:
+    """A kind of one's own may list them: only those of one category count, as with boxes."""
+
+    def columns(compared: Comparison) -> PairColumns:
+        rows, places = np.nonzero(compared.detection_images[:, None] == compared.ground_truth.image_ids)
+        objects, found = (ioukit.Boxes(side.boxes, "xywh") for side in (compared.ground_truth, compared.detections))
+        overlap = ioukit.elementwise_iou(found[rows], objects[places])
+        return PairColumns(rows, places, np.asarray(overlap, np.float64))
+
+    gt, dt = scene("rotated", 3)
+    gt = gt.take(~gt.crowd)
+    with mock.patch.dict(REGION_KINDS):
+        register_kind(Kind("all", "upright boxes, all pairs", columns))
+        ours = evaluate(gt, dt, PROTOCOL, iou_type="all", near=0.1)
+    expected = evaluate(gt, dt, PROTOCOL, near=0.1)
+    np.testing.assert_array_equal(ours.matches.matched_object(), expected.matches.matched_object())
+    assert ours.summary == pytest.approx(expected.summary, nan_ok=True)
+    assert len(ours.matches.near) == len(expected.matches.near)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "says"),
+    [
+        (([0], [0, 1], [0.5]), "must return columns of one length, got 1 detections, 2 objects and 1 overlaps"),
+        (([40], [0], [0.5]), "returned rows of detections that do not exist: there are 40"),
+        (([0], [-1], [0.5]), "returned rows of objects that do not exist: there are 15"),
+        (([0, 1], [0, 0], [0.5, -0.1]), "must return overlaps of at least 0"),
+        (([0, 1], [0, 0], [0.5, np.nan]), "must return overlaps of at least 0"),
+        (([0, 1, 0], [0, 0, 0], [0.5, 0.5, 0.6]), "returned a pair twice"),
+    ],
+)
+def test_pairs_that_make_no_sense_are_refused(pairs: Any, says: str) -> None:
+    with mock.patch.dict(REGION_KINDS):
+        register_kind(Kind("own", "pairs", lambda _: PairColumns(*map(np.array, pairs))))
+        with pytest.raises(ValueError, match=f"the kind 'own' {says}"):
+            evaluate(*scene("rotated", 0), iou_type="own")

@@ -1,4 +1,4 @@
-"""How good is it? And where does it fail?"""
+"""How good are the detections, and where are the errors?"""
 
 from ioukit.evaluation.analysis.confusion import ConfusionMatrix, confusion_matrix
 from ioukit.evaluation.analysis.images import ImageResults, per_image

@@ -1,4 +1,4 @@
-"""The whole way in one call."""
+"""From data to results in one call."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def evaluate(
     """Evaluate detections: ``summarise(accumulate(match(...)))``, kept together.
 
     With the protocol :data:`COCO`, arrays and numbers are those of pycocotools 2.0.11 to the last bit. Boxes whose area
-    underflows, because it is below 2.3e-308 square pixels, are the exception: where pycocotools divides 0 by 0 and
-    takes the result for a match, nothing matches here.
+    underflows, because it is below 2.3e-308 square pixels, are the exception: pycocotools divides 0 by 0 and counts the
+    result as a match; here these boxes do not match.
 
     Args:
-        ground_truth: The objects that are there: :class:`~ioukit.GroundTruth`, the path of a file, or the mapping that
-            ``json.load`` makes of a COCO file.
-        detections: What a detector reports, of images and categories that the ground truth lists:
+        ground_truth: The objects: :class:`~ioukit.GroundTruth`, the path of a file, or the mapping that ``json.load``
+            returns for a COCO file.
+        detections: The detections, on images and categories that the ground truth lists:
             :class:`~ioukit.Detections`, the path of a file, or a list of COCO's records.
-        protocol: The rules; ``COCO.replace(...)`` changes some. If ``None``, those of the kind of region:
+        protocol: The rules; ``COCO.replace(...)`` changes some of them. If ``None``, those of the kind of region:
             :data:`COCO_KEYPOINTS` for keypoints, else :data:`COCO`.
         iou_type: The kind of region that is compared, ``"bbox"`` or ``"segm"`` for example, see
             :func:`ioukit.evaluation.match`.
@@ -53,9 +53,9 @@ def evaluate(
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
-        DatasetError: If a detection is of an image or category that the ground truth does not list, or a file is
+        DatasetError: If a detection has an image or category that the ground truth does not list, or a file is
             invalid.
-        ValueError: If ``categories`` or ``images`` names one that is not there.
+        ValueError: If ``categories`` or ``images`` has one that the ground truth does not list.
 
     Examples:
         >>> ground_truth = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 10, 10]])
@@ -74,7 +74,7 @@ def _ground_truth(given: GroundTruthLike, protocol: Protocol | None, threads: in
     if isinstance(given, GroundTruth):
         return given
     if isinstance(given, str | os.PathLike):
-        from ioukit.datasets import read  # noqa: PLC0415 - for those who give a path
+        from ioukit.datasets import read  # noqa: PLC0415 - only paths need the readers
 
         return read(given, threads=threads)
     if isinstance(given, Mapping):

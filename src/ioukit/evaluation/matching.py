@@ -18,7 +18,7 @@ from ioukit._boundary import (
     VerifiedColumns,
 )
 from ioukit._checks import check_number, check_threads
-from ioukit.datasets import Categories, Detections, GroundTruth, IdLists
+from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds import Comparison, find_kind
 from ioukit.evaluation.protocols import Protocol
@@ -42,30 +42,30 @@ def match(
 ) -> MatchTable:
     """Match detections to objects by the rules of a protocol.
 
-    On each image and in each category the detections choose in the order of their scores; of equal scores the first in
-    the file comes first. With COCO's rules, each takes the object with the highest IoU at or above the threshold that
-    is still free, and of objects with the same IoU the last in the file. An object that counts is taken before one that
-    is ignored. A crowd may be taken any number of times.
+    On each image and in each category the detections choose in the order of their scores; among equal scores, the first
+    in the file chooses first. With COCO's rules, each detection takes the free object with the highest IoU, if that is
+    at least the threshold; among objects with the same IoU it takes the last in the file. An object that counts is
+    preferred to one that is ignored. A crowd may be taken any number of times.
 
     Args:
         ground_truth: The objects.
-        detections: The detections, of images and categories that the ground truth lists.
+        detections: The detections, on images and categories that the ground truth lists.
         protocol: The rules; if ``None``, those of the kind: :data:`COCO_KEYPOINTS` for keypoints, else :data:`COCO`.
         iou_type: The kind of region that is compared, a key of :data:`ioukit.evaluation.REGION_KINDS`: ``"bbox"``,
             ``"segm"``, ``"boundary"``, ``"keypoints"``, ``"rotated"``, ``"polygon"``, ``"box3d"``, ``"bev"``, or one
             that was added with :func:`ioukit.evaluation.register_kind`.
         categories: Ids or names of the categories to evaluate; all if ``None``.
         images: Ids of the images to evaluate; all if ``None``.
-        near: If given, the table also lists the pairs of detections and objects with this IoU or a higher one, of
-            whatever categories, and the detections beyond the cap. The confusion matrix and the kinds of errors need
-            them; 0.1 is enough for both with their default options.
+        near: If given, the table also lists the pairs of detections and objects with this IoU or a higher one, within
+            and across categories, and the detections beyond the cap. The confusion matrix and the error kinds need
+            these pairs; 0.1 is enough for both with their default options.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
-        DatasetError: If a detection is of an image or category that the ground truth does not list, or a side lacks the
+        DatasetError: If a detection has an image or category that the ground truth does not list, or a side lacks the
             regions that are compared.
-        ValueError: If ``categories`` or ``images`` names one that is not there, ``iou_type`` is unknown, or ``near`` is
-            not within (0, 1].
+        ValueError: If ``categories`` or ``images`` has one that the ground truth does not list, ``iou_type`` is
+            unknown, or ``near`` is not within (0, 1].
     """
     kind = find_kind(iou_type)
     protocol = kind.protocol if protocol is None else protocol
@@ -87,6 +87,7 @@ def match(
         image_ids,
         (special & _OVER_DETECTION).astype(np.bool_),
         all_categories=near is not None or protocol.class_agnostic,
+        least=min(protocol.iou_thresholds[0], 1.0 if near is None else near),
         threads=check_threads(threads),
     )
     scene = SceneColumns(
@@ -98,7 +99,7 @@ def match(
         ),
         _verified(ground_truth) if protocol.verified == "listed" else None,
     )
-    columns = _core.match_detections(scene, kind.columns(compared), rules_of(protocol, near), check_threads(threads))
+    columns = _core.match_detections(scene, kind.compare(compared), rules_of(protocol, near), check_threads(threads))
     rows = columns["objects"]["row"]
     return MatchTable(
         protocol=protocol,
@@ -115,7 +116,7 @@ def match(
 
 
 def rules_of(protocol: Protocol, near: float | None) -> RuleColumns:
-    """What a protocol asks of matching."""
+    """The rules of a protocol that matching follows."""
     return RuleColumns(
         thresholds=np.array(protocol.iou_thresholds),
         more_than=protocol.threshold == "more_than",
@@ -139,6 +140,8 @@ def _chosen(count: int, positions: npt.NDArray[np.intp] | None) -> npt.NDArray[n
 
 def _verified(ground_truth: GroundTruth) -> VerifiedColumns:
     """The lists of categories that the images have."""
+    from ioukit.datasets import IdLists  # noqa: PLC0415 - for LVIS alone
+
     lists = []
     for name in ("neg_category_ids", "not_exhaustive_category_ids"):
         column = ground_truth.images.attributes.get(name)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.errors import DatasetError
-from ioukit.regions import Boxes, BoxesLike
+
+if TYPE_CHECKING:
+    from ioukit.regions import BoxesLike
 
 __all__ = [
     "OnInvalid",
@@ -135,7 +136,7 @@ def named_columns(columns: Mapping[str, Any] | None, *, name: str, length: int) 
     """New arrays of N rows by name, of any dtype; Python objects become strings. Lists of ids stay what they are."""
     made: dict[str, Any] = {}
     for key, values in (columns or {}).items():
-        if isinstance(values, IdLists):
+        if hasattr(values, "take") and not isinstance(values, np.ndarray):  # a column of its own kind, such as IdLists
             if len(values) != length:
                 raise ValueError(f"{name}[{key!r}] must have {length:,} rows, got {len(values):,}")
             made[str(key)] = values
@@ -151,6 +152,8 @@ def named_columns(columns: Mapping[str, Any] | None, *, name: str, length: int) 
 
 def pixel_boxes(boxes: BoxesLike, count: int) -> npt.NDArray[np.float64]:
     """(N, 4) ``[x, y, width, height]`` in a new float64 array."""
+    from ioukit.regions.boxes import Boxes  # noqa: PLC0415 - files of boxes should not load regions
+
     if isinstance(boxes, Boxes):
         if boxes.normalized:
             raise ValueError("boxes are normalized, expected pixels: denormalize(width, height) them first")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +24,12 @@ from ioukit.datasets.columns._records import (
     has_box,
 )
 from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS
-from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.columns.lazy import Keypoints, Names, Segmentations
 from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    from ioukit.datasets.columns.id_lists import IdLists
 
 __all__ = ["Dialect", "Raw", "detection_columns", "ground_truth_columns"]
 
@@ -65,9 +67,7 @@ def ground_truth_columns(
     path = existing_file(source)
     raw = _core.read_coco_ground_truth(path, on_invalid, dialect == "lvis", check_threads(threads))
     images, categories, annotations = raw["images"], raw["categories"], raw["annotations"]
-    lists = {name: IdLists(*images[name]) for name in _LISTS if name in images}
-    groups = {"frequency": _strings(Names(*categories["frequency"])[:])} if "frequency" in categories else {}
-    ignored = {"ignore": annotations["ignore"]} if dialect == "lvis" else {}
+    lists, groups, ignored = _of_lvis(raw) if dialect == "lvis" else ({}, {}, {})
     rows = {
         "images": Images(images["ids"], images["sizes"], Names(*images["names"]), attributes=lists),
         "categories": Categories(categories["ids"], Names(*categories["names"])[:], groups),
@@ -76,6 +76,15 @@ def ground_truth_columns(
         "regions": _in_file(path, annotations),
     }
     return Raw(path, rows, raw["dropped"], unchecked=False)
+
+
+def _of_lvis(raw: Mapping[str, Any]) -> tuple[dict[str, IdLists], dict[str, AnyArray], dict[str, AnyArray]]:
+    """What only LVIS's files have: lists of the images, the frequency of the categories, the flag ``ignore``."""
+    from ioukit.datasets.columns.id_lists import IdLists  # noqa: PLC0415 - for LVIS alone
+
+    lists = {name: IdLists(*raw["images"][name]) for name in _LISTS}
+    frequency = _strings(Names(*raw["categories"]["frequency"])[:])
+    return lists, {"frequency": frequency}, {"ignore": raw["annotations"]["ignore"]}
 
 
 def detection_columns(
@@ -210,7 +219,11 @@ def _image_records(records: Any, name: str, on_invalid: OnInvalid, dialect: Dial
     records = records if kept is None else [records[row] for row in kept]
     sizes = [[_number(record.get("width")), _number(record.get("height"))] for record in records]
     names = Names.of([_file_name(record, dialect) for record in records])
-    lists = {key: IdLists.of([record[key] for record in records]) for key in _LISTS} if dialect == "lvis" else {}
+    lists = {}
+    if dialect == "lvis":
+        from ioukit.datasets.columns.id_lists import IdLists  # noqa: PLC0415 - for LVIS alone
+
+        lists = {key: IdLists.of([record[key] for record in records]) for key in _LISTS}
     ids: AnyArray = raw["id"].astype(np.int64)
     return Images(ids, np.array(sizes, np.float64).reshape(-1, 2), names, attributes=lists), dropped
 

@@ -1,4 +1,4 @@
-"""What can be compared? One file per kind of region, and the register of all."""
+"""Which regions can be evaluated? One file per kind of region, and the register of all kinds."""
 
 from ioukit._boundary import BoxColumns, MaskColumns, PairColumns
 from ioukit.evaluation.kinds.kind import Comparison, Kind, candidate_pairs, region_kind

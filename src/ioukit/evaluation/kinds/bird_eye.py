@@ -1,4 +1,4 @@
-"""3-D boxes as seen from above."""
+"""3-D boxes, seen from above."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ __all__ = ["columns"]
 
 
 def columns(compared: Comparison) -> PairColumns:
-    """The overlaps of the pairs that may meet."""
-    from ioukit.overlap.engines import masks as engine  # noqa: PLC0415 - who compares boxes waits for no engine
+    """The overlaps of the pairs that may overlap."""
+    from ioukit.overlap.engines import masks as engine  # noqa: PLC0415 - comparing boxes should not load this
 
     objects, detections = masks_of_both(compared, "boundary")
     rows, places = candidate_pairs(compared, objects, detections)
@@ -25,7 +25,7 @@ def columns(compared: Comparison) -> PairColumns:
         return PairColumns(rows, places, np.zeros(0))
     overlap: npt.NDArray[np.float64] = np.zeros(len(rows))
     over = compared.over_detection[places]
-    # As the authors have it, the mask of a crowd is compared, not its boundary.
+    # As in the authors' program, the mask of a crowd is compared, not its boundary.
     of, to, threads = rows[over], places[over], compared.threads
     overlap[over] = engine.pairs("ioa_first", detections, objects, of, to, threads)
     of, to = rows[~over], places[~over]

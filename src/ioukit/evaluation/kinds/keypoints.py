@@ -1,7 +1,8 @@
-"""Keypoints, compared by COCO's object keypoint similarity (OKS) in the place of an IoU."""
+"""Keypoints, compared by COCO's object keypoint similarity (OKS) instead of an IoU."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,23 +23,23 @@ COCO_SIGMAS = tuple(
     tenths / 10.0
     for tenths in (0.26, 0.25, 0.25, 0.35, 0.35, 0.79, 0.79, 0.72, 0.72, 0.62, 0.62, 1.07, 1.07, 0.87, 0.87, 0.89, 0.89)
 )
-"""Standard deviations of the places of COCO's 17 keypoints of a person, relative to the size of the object."""
+"""Standard deviations of the positions of COCO's 17 keypoints of a person, relative to the size of the object."""
 
-# So many pairs at once: the arrays of a step stay within the cache.
-_AT_ONCE = 4096
+# The number of pairs in one step: the arrays of a step fit into the cache.
+_AT_ONCE = 2048
 
 
 def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints") -> Kind:
-    """A kind of region whose overlap is the object keypoint similarity with one's own standard deviations.
+    """A kind of region whose overlap is the object keypoint similarity with the given standard deviations.
 
     Args:
-        name: What ``iou_type=`` calls it, once :func:`ioukit.evaluation.register_kind` has added it.
-        sigmas: (P,) the standard deviation of the place of each keypoint among annotators, relative to the square root
-            of the area of the object.
-        title: One line about it.
+        name: The value of ``iou_type`` for this kind, after :func:`ioukit.evaluation.register_kind` has added it.
+        sigmas: (P,) the standard deviation of the position of each keypoint among annotators, relative to the square
+            root of the area of the object.
+        title: A one-line description.
 
     Raises:
-        ValueError: If there is no sigma, or one is not positive.
+        ValueError: If ``sigmas`` is empty, or one of them is not positive.
 
     Examples:
         >>> from ioukit.evaluation import keypoints_kind, register_kind
@@ -55,7 +56,7 @@ def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints")
 
 
 def columns(compared: Comparison, name: str, sigmas: Sequence[float]) -> PairColumns:
-    """The similarities of all pairs of one image, for the kind of a name."""
+    """The similarities of all pairs of one image; ``name`` is the name of the kind."""
     spread: Floats = np.array(sigmas, np.float64)
     sides = ((compared.ground_truth, "annotations"), (compared.detections, "detections"))
     objects, detections = (
@@ -70,7 +71,7 @@ def columns(compared: Comparison, name: str, sigmas: Sequence[float]) -> PairCol
         else np.zeros((0, len(spread), 3))
         for side, array in sides
     )
-    rows, places = _comparable(compared, objects, detections)
+    rows, places = _near(compared, objects, detections, spread, *_comparable(compared, objects, detections))
     gt = compared.ground_truth
     overlap = keypoint_similarity(detections, objects, gt.boxes, gt.areas, (rows, places), spread)
     found = overlap > 0
@@ -78,7 +79,7 @@ def columns(compared: Comparison, name: str, sigmas: Sequence[float]) -> PairCol
 
 
 def _comparable(compared: Comparison, objects: Floats, detections: Floats) -> tuple[Rows, Rows]:
-    """The pairs of one image; refuses rows without keypoints in a category whose keypoints are compared."""
+    """The pairs of one image. Rows without keypoints are refused in a category whose keypoints are compared."""
     rows, places = image_pairs(compared)
     gt, dt = compared.ground_truth, compared.detections
     lacks: npt.NDArray[np.bool_] = np.asarray(np.isnan(objects).any(axis=(1, 2)))
@@ -95,6 +96,24 @@ def _comparable(compared: Comparison, objects: Floats, detections: Floats) -> tu
     return rows, places
 
 
+def _near(
+    compared: Comparison, objects: Floats, detections: Floats, sigmas: Floats, rows: Rows, places: Rows
+) -> tuple[Rows, Rows]:
+    """The pairs that can reach the similarity that is needed.
+
+    If the boxes around two sets of keypoints are apart along an axis, every keypoint is at least so far from its place.
+    """
+    seen = objects[..., 2:] > 0
+    some: npt.NDArray[np.bool_] = np.asarray(seen.any(axis=(1, 2)))
+    low = np.where(seen, objects[..., :2], np.inf).min(axis=1)
+    high = np.where(seen, objects[..., :2], -np.inf).max(axis=1)
+    first, last = detections[..., :2].min(axis=1), detections[..., :2].max(axis=1)
+    gap = np.maximum(first[rows] - high[places], low[places] - last[rows]).max(axis=1)
+    reach = np.sqrt(-2 * np.log(compared.least * (1 - 1e-6)) * compared.ground_truth.areas * (2 * sigmas.max()) ** 2)
+    kept = ~some[places] | ~(gap > reach[places] * (1 + 1e-6))
+    return rows[kept], places[kept]
+
+
 def keypoint_similarity(
     detections: Floats, objects: Floats, boxes: Floats, areas: Floats, pairs: tuple[Rows, Rows], sigmas: Floats
 ) -> Floats:
@@ -105,45 +124,45 @@ def keypoint_similarity(
     is over all detected keypoints, and ``d`` is their distance from the box of the object, widened by its own width and
     height on every side.
 
-    The operations and their order are pycocotools', so that the bits are its, too, with the same NumPy on the same
-    machine. Elsewhere the last bits of NumPy's ``exp`` may differ.
+    The operations and their order are those of pycocotools. So the results have the same bits with the same NumPy on
+    the same machine. Elsewhere the last bits of NumPy's ``exp`` may differ.
 
     Args:
         detections: (N, P, 3) keypoints of the detections.
-        objects: (G, P, 3) keypoints of the objects; a visibility above 0 stands for "labelled".
+        objects: (G, P, 3) keypoints of the objects; a visibility above 0 means "labelled".
         boxes: (G, 4) ``[x, y, width, height]`` of the objects.
         areas: (G,) areas of the objects.
         pairs: (M,) rows of detections and (M,) rows of objects.
-        sigmas: (P,) see :func:`keypoints_kind`.
+        sigmas: (P,), see :func:`keypoints_kind`.
     """
     labelled = objects[..., 2] > 0
     counts = labelled.sum(axis=1)
+    # (G, P) positions of the keypoints of each object, the labelled ones first.
+    order = np.argsort(~labelled, axis=1, kind="stable")
     variances = (sigmas * 2) ** 2
     similarity = np.empty(len(pairs[0]))
-    for start in range(0, len(similarity), _AT_ONCE):
-        rows, places = (side[start : start + _AT_ONCE] for side in pairs)
-        part = similarity[start : start + _AT_ONCE]
-        offsets = _offsets(detections[rows, :, :2], objects[places, :, :2], boxes[places], counts[places] == 0)
-        squared = offsets[..., 0] ** 2 + offsets[..., 1] ** 2
-        terms = np.exp(-(squared / variances / (areas[places] + np.spacing(1))[:, None] / 2))
-        number = counts[places]
-        for count in np.unique(number).tolist():
-            # A sum along rows of one length adds in the order of the sum of each row alone.
-            alike = np.flatnonzero(number == count)
-            chosen = terms[alike]
+    # Rows of one length together: a sum along them adds in the same order as a sum of each row alone.
+    by_count = np.argsort(counts[pairs[1]], kind="stable")
+    ends = np.cumsum(np.bincount(counts[pairs[1]], minlength=len(sigmas) + 1)).tolist()
+    for count, (start, end) in enumerate(itertools.pairwise([0, *ends])):
+        for first in range(start, end, _AT_ONCE):
+            alike = by_count[first : min(first + _AT_ONCE, end)]
+            rows, places = (side[alike] for side in pairs)
             if count:
-                chosen = chosen[labelled[places[alike]]].reshape(-1, count)
-            part[alike] = np.sum(chosen, axis=1) / chosen.shape[1]
+                chosen = order[places, :count]
+                offsets = detections[rows[:, None], chosen, :2] - objects[places[:, None], chosen, :2]
+            else:
+                chosen = np.arange(len(sigmas))[None]
+                offsets = _beyond(detections[rows, :, :2], boxes[places])
+            squared = offsets[..., 0] ** 2 + offsets[..., 1] ** 2
+            terms = np.exp(-(squared / variances[chosen] / (areas[places] + np.spacing(1))[:, None] / 2), order="C")
+            similarity[alike] = np.sum(terms, axis=1) / terms.shape[1]
     return similarity
 
 
-def _offsets(detected: Floats, labelled: Floats, boxes: Floats, unlabelled: npt.NDArray[np.bool_]) -> Floats:
-    """(M, P, 2) distance along x and y of each detected keypoint from where it should be."""
-    offsets: Floats = detected - labelled
-    some = np.flatnonzero(unlabelled)
-    if len(some):
-        place, side = boxes[some, None, :2], boxes[some, None, 2:]
-        low, high = place - side, place + side * 2
-        points = detected[some]
-        offsets[some] = np.maximum(0.0, low - points) + np.maximum(0.0, points - high)
-    return offsets
+def _beyond(points: Floats, boxes: Floats) -> Floats:
+    """(M, P, 2) distance along x and y of each point from a box that is widened by its own sides."""
+    place, side = boxes[:, None, :2], boxes[:, None, 2:]
+    low, high = place - side, place + side * 2
+    outside: Floats = np.maximum(0.0, low - points) + np.maximum(0.0, points - high)
+    return outside

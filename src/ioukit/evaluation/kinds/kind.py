@@ -1,15 +1,15 @@
-"""What a kind of region is to matching, and the register of all kinds."""
+"""What matching needs to know about a kind of region."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._boundary import BoxColumns, MaskColumns, PairColumns
+from ioukit._boundary import BoxColumns, MaskColumns, PairColumns, struct
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
@@ -31,19 +31,22 @@ __all__ = [
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 
-class Comparison(NamedTuple):
-    """What is to be compared."""
+@struct
+class Comparison:
+    """The regions to compare."""
 
     ground_truth: GroundTruth
     detections: Detections
     detection_images: Rows
-    """(N,) the image of each detection, an id of the ground truth."""
+    """(N,) the image of each detection, as the ground truth identifies it."""
     over_detection: npt.NDArray[np.bool_]
-    """(G,) objects whose overlap is the intersection over the area of the detection, instead of the IoU."""
+    """(G,) whether the overlap with an object is the intersection over the area of the detection, not the IoU."""
     all_categories: bool
-    """Whether overlaps are wanted across categories, too."""
+    """Whether overlaps across categories are needed, too."""
+    least: float
+    """Overlaps below this one change no result, so they need not be listed."""
     threads: int
-    """0 for all cores."""
+    """How many threads; 0 for all cores."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +54,60 @@ class Kind:
     """A kind of region that can be evaluated."""
 
     name: str
-    """What ``iou_type=`` calls it."""
+    """The value of ``iou_type`` for this kind."""
     title: str
-    """One line about it."""
+    """A one-line description."""
     columns: Callable[[Comparison], BoxColumns | MaskColumns | PairColumns]
-    """What matching is given. It raises :class:`~ioukit.DatasetError` where a side has no such regions."""
+    """Makes the columns that matching reads. Raises :class:`~ioukit.DatasetError` if a side has no such regions."""
     protocol: Protocol = COCO
-    """The rules that are meant where none are named."""
+    """The default protocol of this kind."""
+
+    def compare(self, compared: Comparison) -> BoxColumns | MaskColumns | PairColumns:
+        """What :attr:`columns` returns; pairs are checked and sorted.
+
+        Raises:
+            ValueError: If pairs name rows that do not exist, or list a pair twice.
+        """
+        found = self.columns(compared)
+        if not isinstance(found, PairColumns):
+            return found
+        detection, place = (np.ascontiguousarray(rows, np.int64) for rows in (found.detection, found.object))
+        overlap = np.ascontiguousarray(found.overlap, np.float64)
+        if not len(detection) == len(place) == len(overlap):
+            raise ValueError(
+                f"the kind {self.name!r} must return columns of one length, got {len(detection):,} detections, "
+                f"{len(place):,} objects and {len(overlap):,} overlaps"
+            )
+        for name, rows, side in (
+            ("detections", detection, compared.detections),
+            ("objects", place, compared.ground_truth),
+        ):
+            if len(rows) and not 0 <= rows.min() <= rows.max() < len(side):
+                raise ValueError(
+                    f"the kind {self.name!r} returned rows of {name} that do not exist: there are {len(side):,}"
+                )
+        if not (overlap >= 0).all():
+            raise ValueError(f"the kind {self.name!r} must return overlaps of at least 0")
+        if not overlap.all():
+            meets = overlap > 0
+            detection, place, overlap = detection[meets], place[meets], overlap[meets]
+        number = detection * max(len(compared.ground_truth), 1) + place
+        if (number[1:] <= number[:-1]).any():
+            order = np.argsort(number, kind="stable")
+            detection, place, overlap, number = detection[order], place[order], overlap[order], number[order]
+            if (number[1:] == number[:-1]).any():
+                raise ValueError(f"the kind {self.name!r} returned a pair twice")
+        return PairColumns(detection, place, overlap)
 
 
 def region_kind(name: str, title: str, column: str) -> Kind:
-    """A kind whose regions are a set of :class:`~ioukit.regions.Regions` on both sides, measured by their engine.
+    """A kind whose regions are a set of :class:`~ioukit.regions.Regions` on both sides, compared by their engine.
 
     Args:
-        name: What ``iou_type=`` calls it.
-        title: One line about it.
-        column: The name of the type, which is that of the column in ``regions``: ``"RotatedBoxes"`` for example.
+        name: The value of ``iou_type`` for this kind.
+        title: A one-line description.
+        column: The name of the type, which is also the name of the column in ``regions``, ``"RotatedBoxes"`` for
+            example.
     """
 
     def columns(compared: Comparison) -> PairColumns:
@@ -78,8 +119,8 @@ def region_kind(name: str, title: str, column: str) -> Kind:
 
 
 def measured_pairs(compared: Comparison, objects: Any, detections: Any) -> PairColumns:
-    """The overlaps of two sets of regions, measured by their engine, of the pairs that may meet."""
-    from ioukit.overlap.engines.engine import engine_of  # noqa: PLC0415 - who compares boxes waits for no engine
+    """The overlaps of the pairs of two sets of regions that may overlap, computed by their engine."""
+    from ioukit.overlap.engines.engine import engine_of  # noqa: PLC0415 - comparing boxes should not load this
 
     rows, places = candidate_pairs(compared, objects, detections)
     if not len(rows):
@@ -95,7 +136,7 @@ def measured_pairs(compared: Comparison, objects: Any, detections: Any) -> PairC
 
 
 def candidate_pairs(compared: Comparison, objects: Any, detections: Any) -> tuple[Rows, Rows]:
-    """(P,) rows of detections and (P,) rows of objects of one image whose regions may meet, by detection, then object.
+    """The pairs of one image whose regions may overlap: (P,) rows of detections and (P,) rows of objects, sorted.
 
     Only pairs of one category are listed, unless overlaps are wanted across categories.
 
@@ -110,7 +151,7 @@ def candidate_pairs(compared: Comparison, objects: Any, detections: Any) -> tupl
     first, second = (_corners(regions) for regions in (detections, objects))
     low = np.maximum(first[rows, :2], second[places, :2])
     high = np.minimum(first[rows, 2:], second[places, 2:])
-    # Boxes around regions are rounded: those that touch may belong to regions that meet.
+    # Boxes around regions are rounded: regions whose boxes only touch may overlap.
     margin = 1e-9 * (np.abs(low) + np.abs(high))
     near = (high + margin >= low).all(axis=1)
     return rows[near], places[near]
@@ -140,10 +181,10 @@ def image_pairs(compared: Comparison) -> tuple[Rows, Rows]:
 
 
 def column_of(side: GroundTruth | Detections, name: str, column: str, array: str) -> Any:
-    """The regions of a side, an empty column if it has no rows.
+    """The regions of a side; an empty column if the side has no rows.
 
     Raises:
-        DatasetError: If it has no regions of that kind.
+        DatasetError: If the side has rows, but no regions of that kind.
     """
     found = side.regions.get(column)
     if found is None:

@@ -16,8 +16,8 @@ __all__ = ["columns", "masks_of_both"]
 
 
 def masks_of_both(compared: Comparison, name: str) -> tuple[Any, Any]:
-    """The masks of the objects and of the detections, for the kind of a name."""
-    from ioukit.datasets.columns.masks import decode  # noqa: PLC0415 - who compares boxes waits for no mask
+    """The masks of the objects and of the detections; ``name`` is the name of the kind."""
+    from ioukit.datasets.columns.masks import decode  # noqa: PLC0415 - comparing boxes should not load masks
 
     gt, dt = compared.ground_truth, compared.detections
     sizes = gt.images.sizes
@@ -35,16 +35,15 @@ def masks_of_both(compared: Comparison, name: str) -> tuple[Any, Any]:
 
 
 def _check_sizes(gt: GroundTruth, sides: list[tuple[GroundTruth | Detections, Rows, str, Any]]) -> None:
-    """Refuses masks of one image whose sizes differ: their pixels are not those of one image."""
+    """Refuses masks of different sizes on one image: their pixels cannot be compared."""
     first = np.zeros((len(gt.images), 2), np.int64)
     seen = np.zeros(len(gt.images), np.bool_)
     for side, image_ids, array, masks in sides:
         at = np.searchsorted(gt.images.ids, image_ids)
         sizes = np.array(masks._sizes, np.int64)
-        images, row = np.unique(at, return_index=True)
-        new = ~seen[images]
-        first[images[new]] = sizes[row[new]]
-        seen[images] = True
+        new = np.flatnonzero(~seen[at])[::-1]  # the first mask of an image is written last
+        first[at[new]] = sizes[new]
+        seen[at] = True
         other = np.flatnonzero((sizes != first[at]).any(axis=1))
         if len(other):
             (height, width), (high, wide) = first[at[other[0]]], sizes[other[0]]

@@ -1,4 +1,4 @@
-"""The kinds of regions by name. Each is loaded when it is compared."""
+"""The kinds of regions by name. The code of a kind is loaded at its first use."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ REGION_KINDS: dict[str, Kind] = {}
 
 
 def register_kind(added: Kind) -> None:
-    """Add a kind of region, so that ``match`` and ``evaluate`` know it as an ``iou_type``.
+    """Add a kind of region, so that ``match`` and ``evaluate`` accept its name as ``iou_type``.
 
     Raises:
-        ValueError: If there is a kind of that name.
+        ValueError: If a kind of that name exists already.
     """
     if added.name in REGION_KINDS:
         raise ValueError(f"there is a kind of region {added.name!r} already: {REGION_KINDS[added.name].title}")
@@ -24,10 +24,10 @@ def register_kind(added: Kind) -> None:
 
 
 def find_kind(name: str) -> Kind:
-    """The kind of a name.
+    """The kind with a name.
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If no kind has this name.
     """
     if name not in REGION_KINDS:
         raise ValueError(f"unknown iou_type {name!r}; choose from {', '.join(REGION_KINDS)}")
@@ -35,7 +35,7 @@ def find_kind(name: str) -> Kind:
 
 
 def _masks(compared: Comparison) -> MaskColumns:
-    from ioukit.evaluation.kinds.masks import columns  # noqa: PLC0415 - who compares boxes waits for no mask
+    from ioukit.evaluation.kinds.masks import columns  # noqa: PLC0415 - comparing boxes should not load masks
 
     return columns(compared)
 
@@ -58,11 +58,18 @@ def _bird_eye(compared: Comparison) -> PairColumns:
     return columns(compared)
 
 
+def _probiou(compared: Comparison) -> PairColumns:
+    from ioukit.evaluation.kinds.probiou import columns  # noqa: PLC0415 - as above
+
+    return columns(compared)
+
+
 register_kind(BBOX)
 register_kind(Kind("segm", "masks: polygons or RLE", _masks))
 register_kind(Kind("boundary", "boundaries of masks (Boundary IoU)", _boundaries))
 register_kind(Kind("keypoints", "COCO's 17 keypoints of persons (OKS)", _keypoints, COCO_KEYPOINTS))
 register_kind(region_kind("rotated", "rotated boxes, by their exact overlap", "RotatedBoxes"))
+register_kind(Kind("rotated-probiou", "rotated boxes as Gaussians (ProbIoU)", _probiou))
 register_kind(region_kind("polygon", "polygons, by their exact overlap", "Polygons"))
 register_kind(region_kind("box3d", "3-D boxes that turn about the vertical axis", "Boxes3D"))
 register_kind(Kind("bev", "3-D boxes as seen from above (bird's-eye view)", _bird_eye))

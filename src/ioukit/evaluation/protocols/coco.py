@@ -28,9 +28,9 @@ _WORDS = {
 def coco_measures(protocol: Protocol) -> tuple[Measure, ...]:
     """The numbers of COCO's table, in its order.
 
-    The twelve of COCO are always among them, whether or not the protocol has what they need. Every other cap adds an
-    ``AR<cap>``, every other area range ``AP<label>`` and ``AR<label>``. All but the ``AR<cap>`` are at one cap: 100
-    detections where 100 is a cap, else the last.
+    The twelve numbers of COCO are always among them, even if the protocol lacks the threshold, cap or area range that
+    one needs. Every other cap adds an ``AR<cap>``, every other area range an ``AP<label>`` and an ``AR<label>``. All
+    but the ``AR<cap>`` use one cap: 100 detections if 100 is a cap, the last cap otherwise.
     """
     return tuple(_measures(protocol))
 
@@ -86,7 +86,7 @@ register_measure_rule("coco-keypoints", keypoint_measures)
 
 COCO = Protocol(
     name="COCO",
-    # linspace, as the reference has it: .9 comes out as 0.8999999999999999, and a match at IoU 0.9 depends on it.
+    # linspace, as in pycocotools: its 0.9 is 0.8999999999999999, and a match at IoU 0.9 depends on it.
     iou_thresholds=tuple(np.linspace(0.5, 0.95, 10).tolist()),
     recall_thresholds=tuple(np.linspace(0.0, 1.0, 101).tolist()),
     max_dets=(1, 10, 100),
