@@ -62,7 +62,7 @@ def gap(run: Run, reference: Run) -> float:
     numbers, others = (
         [-1.0 if math.isnan(x) else x for x in json.loads(r.output.splitlines()[-1])] for r in (run, reference)
     )
-    return max(abs(a - b) for a, b in zip(numbers, others, strict=True))
+    return float(max(abs(a - b) for a, b in zip(numbers, others, strict=True)))
 
 
 def main() -> None:

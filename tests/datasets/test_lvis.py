@@ -217,7 +217,7 @@ def test_lists_are_chosen_put_together_and_kept() -> None:
     assert not again.ids.flags.writeable
     assert repr(lists) == "IdLists(3 lists, 3 ids)"
     with pytest.raises(TypeError, match="row 1 must be a list of integers"):
-        IdLists.of([[1], [0.5]])
+        IdLists.of([[1], [0.5]])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="ends must rise to the number of ids, 3"):
         IdLists(np.arange(3), np.array([1, 2]))
     with pytest.raises(IndexError):
