@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import support.strategies  # noqa: F401 - the profile
 from evaluation.plain_rules import plain_ap, plain_matching
 from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate
+from ioukit.datasets import IdLists
 from ioukit.evaluation import match
 from ioukit.evaluation.protocols import IgnoreRule
 
@@ -25,6 +26,8 @@ RULES: dict[str, list[Any]] = {
     "integral": ["recalls", "points", "area"],
     "mean_over": ["with_objects", "with_objects_or_detections", "all"],
     "precision_epsilon": [True, False],
+    "verified": ["all", "listed"],
+    "without_area": ["counted", "left_out"],
 }
 IGNORED = [
     (),
@@ -39,6 +42,7 @@ IGNORED = [
 @st.composite
 def scenes(draw: st.DrawFn) -> tuple[GroundTruth, Detections]:
     """Boxes on a coarse grid, so that overlaps, scores and areas are equal often, and equal to thresholds."""
+    areas = st.sampled_from([0.0, 16.0, 32.0, 64.0])
     place = st.tuples(*[st.sampled_from([0, 2, 4])] * 2, *[st.sampled_from([4, 8])] * 2)
 
     def columns(count: int) -> dict[str, Any]:
@@ -51,9 +55,17 @@ def scenes(draw: st.DrawFn) -> tuple[GroundTruth, Detections]:
     objects, found = draw(st.integers(0, 6)), draw(st.integers(0, 8))
     rare = st.sampled_from([False, False, True])
     flags = {name: [draw(rare) for _ in range(objects)] for name in ("crowd", "difficult")}
-    gt = GroundTruth.from_arrays(**columns(objects), flags=flags, images=[1, 2, 3], categories=[1, 2, 3])
+    lists = st.lists(st.lists(st.sampled_from([1, 2, 3, 7]), max_size=2), min_size=3, max_size=3).map(IdLists.of)
+    gt = GroundTruth.from_arrays(
+        **columns(objects),
+        areas=[draw(areas) for _ in range(objects)],
+        flags=flags,
+        images=[1, 2, 3],
+        categories=[1, 2, 3],
+        image_attributes={"neg_category_ids": draw(lists), "not_exhaustive_category_ids": draw(lists)},
+    )
     scores = [draw(st.sampled_from([0.2, 0.5, 0.9])) for _ in range(found)]
-    return gt, Detections.from_arrays(**columns(found), scores=scores)
+    return gt, Detections.from_arrays(**columns(found), scores=scores, areas=[draw(areas) for _ in range(found)])
 
 
 @st.composite

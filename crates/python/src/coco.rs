@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ioukit_core::coco::{self, IdIndex, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations};
+use ioukit_core::coco::{
+    self, Dialect, IdIndex, IdLists, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations,
+};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -48,6 +50,10 @@ fn names<'py>(py: Python<'py>, names: Names) -> (Bound<'py, PyBytes>, Bound<'py,
     (PyBytes::new(py, &names.bytes), names.ends.into_pyarray(py))
 }
 
+fn id_lists<'py>(py: Python<'py>, lists: IdLists) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>) {
+    (lists.ids.into_pyarray(py), lists.ends.into_pyarray(py))
+}
+
 /// Columns of a results file.
 #[pyfunction]
 pub fn read_coco_detections<'py>(
@@ -78,18 +84,27 @@ pub fn read_coco_ground_truth<'py>(
     py: Python<'py>,
     path: PathBuf,
     on_invalid: &str,
+    lvis: bool,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let on_invalid = self::on_invalid(on_invalid);
-    let columns =
-        py.detach(|| coco::read_ground_truth(&path, on_invalid, threads)).map_err(|error| read_error(&path, error))?;
+    let dialect = if lvis { Dialect::Lvis } else { Dialect::Coco };
+    let columns = py.detach(|| coco::read_ground_truth(&path, on_invalid, dialect, threads));
+    let columns = columns.map_err(|error| read_error(&path, error))?;
     let images = PyDict::new(py);
     images.set_item("ids", columns.images.ids.into_pyarray(py))?;
     images.set_item("sizes", table(py, columns.images.sizes))?;
     images.set_item("names", names(py, columns.images.names))?;
+    if lvis {
+        images.set_item("neg_category_ids", id_lists(py, columns.images.negative))?;
+        images.set_item("not_exhaustive_category_ids", id_lists(py, columns.images.not_exhaustive))?;
+    }
     let categories = PyDict::new(py);
     categories.set_item("ids", columns.categories.ids.into_pyarray(py))?;
     categories.set_item("names", names(py, columns.categories.names))?;
+    if lvis {
+        categories.set_item("frequency", names(py, columns.categories.frequency))?;
+    }
     let annotations = PyDict::new(py);
     annotations.set_item("ids", columns.annotations.ids.into_pyarray(py))?;
     annotations.set_item("image_ids", columns.annotations.image_ids.into_pyarray(py))?;
@@ -97,6 +112,7 @@ pub fn read_coco_ground_truth<'py>(
     annotations.set_item("boxes", table(py, columns.annotations.boxes))?;
     annotations.set_item("areas", columns.annotations.areas.into_pyarray(py))?;
     annotations.set_item("crowd", columns.annotations.crowd.into_pyarray(py))?;
+    annotations.set_item("ignore", columns.annotations.ignore.into_pyarray(py))?;
     annotations.set_item("segmentations", table(py, columns.annotations.segmentations.0))?;
     annotations.set_item("keypoints", table(py, columns.annotations.keypoints.0))?;
     annotations.set_item("num_keypoints", columns.annotations.num_keypoints.into_pyarray(py))?;

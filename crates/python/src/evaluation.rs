@@ -2,7 +2,8 @@
 
 use ioukit_core::coco::{IdIndex, Problem};
 use ioukit_core::evaluation::{
-    self, Areas, CapScope, Choice, Detections, Drawing, Matches, Objects, Outcomes, PairRows, Rules, Scene, regions,
+    self, Areas, CapScope, Choice, Detections, Drawing, Lists, Matches, NOWHERE, Objects, Outcomes, PairRows, Rules,
+    Scene, Verified, regions,
 };
 use ioukit_core::regions::rle;
 use ioukit_core::threads::{join, with_threads};
@@ -51,6 +52,7 @@ pub struct RuleColumns<'py> {
     class_agnostic: bool,
     choice: String,
     last_of_equal: bool,
+    leaves_out_empty: bool,
     near: Option<f64>,
 }
 
@@ -69,6 +71,7 @@ impl RuleColumns<'_> {
             class_agnostic: self.class_agnostic,
             choice: if self.choice == "best_of_all" { Choice::BestOfAll } else { Choice::BestFree },
             last_of_equal: self.last_of_equal,
+            leaves_out_empty: self.leaves_out_empty,
             near: self.near,
         })
     }
@@ -115,6 +118,17 @@ pub struct SceneColumns<'py> {
     categories: SelectionColumns<'py>,
     objects: ObjectColumns<'py>,
     detections: DetectionColumns<'py>,
+    verified: Option<VerifiedColumns<'py>>,
+}
+
+/// A list of ids for each image of a ground truth: the ids of all lists, and where each list ends.
+type IdLists<'py> = (Column<'py, i64>, Column<'py, i64>);
+
+/// The categories that are known to be absent from each image, and those of which objects may not be annotated.
+#[derive(FromPyObject)]
+pub struct VerifiedColumns<'py> {
+    negative: IdLists<'py>,
+    not_exhaustive: IdLists<'py>,
 }
 
 /// Ids of a table and which of its rows are evaluated.
@@ -147,6 +161,25 @@ impl Selection {
             positions.push(slot);
         }
         Ok(positions)
+    }
+}
+
+impl Selection {
+    /// The lists of the images that are evaluated, as places of categories, and where each ends.
+    fn lists(&self, lists: &IdLists<'_>, categories: &Selection) -> PyResult<(Vec<u32>, Vec<usize>)> {
+        let (ids, list_ends) = (lists.0.as_slice()?, lists.1.as_slice()?);
+        let (mut places, mut ends) = (Vec::with_capacity(ids.len()), Vec::with_capacity(self.selected));
+        let mut start = 0;
+        for (&end, &slot) in list_ends.iter().zip(&self.slots) {
+            if slot != NOWHERE {
+                let place =
+                    |&id: &i64| categories.index.position(id).map_or(NOWHERE, |row| categories.slots[row as usize]);
+                places.extend(ids[start..end as usize].iter().map(place));
+                ends.push(places.len());
+            }
+            start = end as usize;
+        }
+        Ok((places, ends))
     }
 }
 
@@ -223,7 +256,7 @@ pub fn match_detections<'py>(
     rules: RuleColumns<'py>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let SceneColumns { images, categories, objects, detections } = scene;
+    let SceneColumns { images, categories, objects, detections, verified } = scene;
     let (images, categories) = (Selection::new(&images)?, Selection::new(&categories)?);
     let (object_images, object_categories) = (objects.image_ids.as_slice()?, objects.category_ids.as_slice()?);
     let (area, flags) = (objects.areas.as_slice()?, objects.flags.as_slice()?);
@@ -234,6 +267,15 @@ pub fn match_detections<'py>(
         None => Areas::OfBoxes(detections.boxes.as_slice()?.as_chunks().0),
     };
     let (regions, rules) = (regions.slices()?, rules.rules()?);
+    let lists = |lists: &VerifiedColumns<'_>| {
+        Ok::<_, PyErr>((images.lists(&lists.negative, &categories)?, images.lists(&lists.not_exhaustive, &categories)?))
+    };
+    let verified = verified.as_ref().map(lists).transpose()?;
+    let verified = verified.as_ref().map(|(negative, not_exhaustive)| Verified {
+        categories: categories.selected,
+        negative: Lists { category: &negative.0, ends: &negative.1 },
+        not_exhaustive: Lists { category: &not_exhaustive.0, ends: &not_exhaustive.1 },
+    });
     let matches = py.detach(|| {
         with_threads(threads, || {
             let positions = |array, image_ids: &[i64], category_ids: &[i64]| {
@@ -258,16 +300,23 @@ pub fn match_detections<'py>(
                     score,
                     area: detection_area,
                 },
+                verified,
             };
             Ok(regions.match_scene(scene, rules))
         })
     });
+    let tells_special = verified.is_some() || rules.leaves_out_empty;
     let matches = matches.map_err(|problem| crate::coco::problem(&detections.source, &problem))?;
-    columns(py, matches, rules)
+    columns(py, matches, rules, tells_special)
 }
 
 /// A match table for Python: a dictionary of columns for each kind of row.
-fn columns<'py>(py: Python<'py>, matches: Matches, rules: Rules<'_>) -> PyResult<Bound<'py, PyDict>> {
+fn columns<'py>(
+    py: Python<'py>,
+    matches: Matches,
+    rules: Rules<'_>,
+    tells_special: bool,
+) -> PyResult<Bound<'py, PyDict>> {
     let ranges = rules.areas.len();
     let sets = |sets: Vec<u8>, rows: usize| sets.into_pyarray(py).reshape([rows, ranges, rules.bytes()]);
     let Matches { detections: rows, objects, pairs, pair_matched, near, image_detections } = matches;
@@ -280,6 +329,9 @@ fn columns<'py>(py: Python<'py>, matches: Matches, rules: Rules<'_>) -> PyResult
     detections.set_item("score", rows.score.into_pyarray(py))?;
     detections.set_item("matched", sets(rows.matched, count)?)?;
     detections.set_item("ignored", sets(rows.ignored, count)?)?;
+    if tells_special {
+        detections.set_item("special", rows.special.into_pyarray(py))?;
+    }
     let of_objects = PyDict::new(py);
     let count = objects.row.len();
     of_objects.set_item("category", objects.category.into_pyarray(py))?;

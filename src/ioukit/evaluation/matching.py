@@ -9,9 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._boundary import DetectionColumns, ObjectColumns, RuleColumns, SceneColumns, SelectionColumns
+from ioukit._boundary import (
+    DetectionColumns,
+    ObjectColumns,
+    RuleColumns,
+    SceneColumns,
+    SelectionColumns,
+    VerifiedColumns,
+)
 from ioukit._checks import check_number, check_threads
-from ioukit.datasets import Detections, GroundTruth
+from ioukit.datasets import Categories, Detections, GroundTruth
+from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds import Comparison, find_kind
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
@@ -69,6 +77,8 @@ def match(
     chosen_images = _chosen(len(listed), None if images is None else listed.positions(images))
     known = ground_truth.categories
     chosen_categories = _chosen(len(known), None if categories is None else np.array(known.positions(categories), int))
+    known_categories = known if categories is None else known.take(chosen_categories)
+    _check_groups(known_categories, protocol, ground_truth.source)
     special = _special(ground_truth, protocol)
     image_ids = detections.image_ids_in(listed)
     compared = Comparison(
@@ -88,13 +98,14 @@ def match(
         DetectionColumns(
             detections.source, image_ids, detections.category_ids, detections.scores, detections.boxes, detections.areas
         ),
+        _verified(ground_truth) if protocol.verified == "listed" else None,
     )
     columns = _core.match_detections(scene, kind.compare(compared), rules_of(protocol, near), check_threads(threads))
     rows = columns["objects"]["row"]
     return MatchTable(
         protocol=protocol,
         iou_type=iou_type,
-        categories=known if categories is None else known.take(chosen_categories),
+        categories=known_categories,
         image_ids=listed.labels[chosen_images],
         image_detections=columns["image_detections"],
         detections=DetectionRows(**columns["detections"]),
@@ -116,6 +127,7 @@ def rules_of(protocol: Protocol, near: float | None) -> RuleColumns:
         class_agnostic=protocol.class_agnostic,
         choice=protocol.choice,
         last_of_equal=protocol.ties == "last",
+        leaves_out_empty=protocol.without_area == "left_out",
         near=near,
     )
 
@@ -125,6 +137,40 @@ def _chosen(count: int, positions: npt.NDArray[np.intp] | None) -> npt.NDArray[n
     if positions is not None:
         chosen[positions] = True
     return chosen
+
+
+def _verified(ground_truth: GroundTruth) -> VerifiedColumns:
+    """The lists of categories that the images have."""
+    from ioukit.datasets import IdLists  # noqa: PLC0415 - for LVIS alone
+
+    lists = []
+    for name in ("neg_category_ids", "not_exhaustive_category_ids"):
+        column = ground_truth.images.attributes.get(name)
+        if not isinstance(column, IdLists):
+            found = "no such column" if column is None else type(column).__name__
+            raise DatasetError(
+                f"{ground_truth.source}: the attribute {name!r} of the images: expected lists of ids, found {found}; "
+                "ioukit.datasets.read_lvis reads them from a file of LVIS, and GroundTruth.from_arrays takes IdLists "
+                "as image_attributes"
+            )
+        lists.append((column.ids, column.ends))
+    return VerifiedColumns(*lists)
+
+
+def _check_groups(categories: Categories, protocol: Protocol, source: str) -> None:
+    """Refuses categories that are in none of the groups that the measures of a protocol name."""
+    name = protocol.category_groups
+    groups = dict.fromkeys(measure.group for measure in protocol.measures if measure.group is not None)
+    if not name or not groups:
+        return
+    values = categories.attributes.get(name)
+    for row, label in enumerate(categories.names):
+        if values is None or values[row] not in groups:
+            found = "no such column" if values is None else repr(str(values[row]))
+            raise DatasetError(
+                f"{source}: the attribute {name!r} of category {int(categories.ids[row])} ({label}): expected one of "
+                f"{', '.join(groups)}, found {found}"
+            )
 
 
 def _special(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.uint8]:

@@ -174,7 +174,7 @@ def class_table(evaluation: Evaluation, curves: ScoreCurves) -> tuple[list[str],
     keys = [
         measure.key
         for measure in protocol.measures
-        if protocol.defines(measure) and (measure.quantity == "AP" or measure.headline)
+        if protocol.defines(measure) and measure.group is None and (measure.quantity == "AP" or measure.headline)
     ]
     rows = []
     for result, curve in zip(evaluation.per_class, curves.per_class, strict=True):

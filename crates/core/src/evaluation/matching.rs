@@ -6,6 +6,7 @@ use super::regions::Regions;
 use super::rules::{CapScope, Choice, Rules, outside};
 use super::scene::{ByImage, NOWHERE, Scene, flag};
 use super::score::falling;
+use super::verified::{special, special_by};
 use crate::threads::in_order;
 
 /// The columns of a match table.
@@ -46,6 +47,8 @@ pub struct DetectionRows {
     pub matched: Vec<u8>,
     /// For each detection and range, the thresholds at which it is ignored.
     pub ignored: Vec<u8>,
+    /// What is special about each, see [`special`]; empty if the rules know of nothing special.
+    pub special: Vec<u8>,
 }
 
 /// Objects.
@@ -98,6 +101,7 @@ impl Matches {
         self.detections.score.append(&mut other.detections.score);
         self.detections.matched.append(&mut other.detections.matched);
         self.detections.ignored.append(&mut other.detections.ignored);
+        self.detections.special.append(&mut other.detections.special);
         self.objects.category.append(&mut other.objects.category);
         self.objects.image.append(&mut other.objects.image);
         self.objects.row.append(&mut other.objects.row);
@@ -183,13 +187,19 @@ impl<'a, R: Regions> Matcher<'a, R> {
         for image in images {
             objects.clear();
             objects.extend(self.objects.rows(image).filter(|&row| object_category(row) != NOWHERE));
+            if self.rules.leaves_out_empty {
+                objects.retain(|&row| self.scene.objects.area[row as usize] > 0.0);
+            }
             objects.sort_by_key(|&row| object_category(row));
+            if let Some(verified) = self.scene.verified {
+                verified.mark(image, objects.iter().map(|&row| object_category(row)), &mut scratch.marks);
+            }
             let first_object = matches.objects.row.len();
             self.list_objects(image as u32, &objects, &mut matches.objects);
             self.rank(image, scratch, &mut detections);
             matches.image_detections.push(scratch.keys.len() as i64);
             let first_detection = matches.detections.row.len();
-            self.list_detections(image as u32, &detections, &mut matches.detections);
+            self.list_detections(image as u32, &detections, &scratch.marks, &mut matches.detections);
             scratch.rows.clear();
             scratch.rows.extend(detections.iter().map(|&(row, _)| row));
             let rows = std::mem::take(&mut scratch.rows);
@@ -227,7 +237,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
                 u128::from(category(row)) << 96 | score << 32 | row_bits
             }
         };
-        let Scratch { keys, places, .. } = scratch;
+        let Scratch { keys, places, marks, .. } = scratch;
         keys.clear();
         keys.extend(self.detections.rows(image).filter(|&row| category(row) != NOWHERE).map(key));
         keys.sort_unstable();
@@ -257,6 +267,24 @@ impl<'a, R: Regions> Matcher<'a, R> {
             // Of equal scores, those within the cap first: the cap takes the first in the file, not in the category.
             out.sort_by_key(|&(_, rank)| !self.counts(rank));
         }
+        // Where the cap counts those of all images, the table needs every detection that takes a place.
+        if self.tells_special() && self.rules.cap_scope != CapScope::Category {
+            out.retain(|&(row, _)| self.special(row, marks) != special::LEFT_OUT);
+        }
+    }
+
+    /// Whether there may be something special about a detection.
+    fn tells_special(&self) -> bool {
+        self.scene.verified.is_some() || self.rules.leaves_out_empty
+    }
+
+    /// What is special about a detection, given what is known of the categories on its image.
+    fn special(&self, row: u32, marks: &[u8]) -> u8 {
+        let columns = self.scene.detections;
+        if self.rules.leaves_out_empty && columns.area.of(row) <= 0.0 {
+            return special::LEFT_OUT;
+        }
+        if self.scene.verified.is_none() { 0 } else { special_by(marks[columns.category[row as usize] as usize]) }
     }
 
     fn list_objects(&self, image: u32, rows: &[u32], out: &mut ObjectRows) {
@@ -274,8 +302,8 @@ impl<'a, R: Regions> Matcher<'a, R> {
         }
     }
 
-    /// Lists detections without matches: outside the area range, or beyond the cap, they are ignored.
-    fn list_detections(&self, image: u32, ranked: &[(u32, u32)], out: &mut DetectionRows) {
+    /// Lists detections without matches: special ones, those outside the area range, or beyond the cap, are ignored.
+    fn list_detections(&self, image: u32, ranked: &[(u32, u32)], marks: &[u8], out: &mut DetectionRows) {
         let columns = self.scene.detections;
         let sets = self.rules.areas.len() * self.rules.bytes();
         out.row.extend(ranked.iter().map(|&(row, _)| row));
@@ -284,12 +312,16 @@ impl<'a, R: Regions> Matcher<'a, R> {
         out.image.resize(rows, image);
         out.category.extend(ranked.iter().map(|&(row, _)| columns.category[row as usize]));
         out.score.extend(ranked.iter().map(|&(row, _)| columns.score[row as usize]));
+        let tells_special = self.tells_special();
+        if tells_special {
+            out.special.extend(ranked.iter().map(|&(row, _)| self.special(row, marks)));
+        }
         out.matched.resize(rows * sets, 0);
         out.ignored.resize(rows * sets, 0);
         let mut sets = out.ignored[(rows - ranked.len()) * sets..].iter_mut();
-        for &(row, rank) in ranked {
+        for (at, &(row, rank)) in (rows - ranked.len()..).zip(ranked) {
             let area = columns.area.of(row);
-            let beyond = !self.counts(rank);
+            let beyond = !self.counts(rank) || (tells_special && out.special[at] != 0);
             for &limits in self.rules.areas {
                 // An unmatched detection outside the area range is ignored (cocoeval 300).
                 let mask = if beyond || outside(area, limits) { 0xFF } else { 0 };
@@ -330,6 +362,10 @@ impl<'a, R: Regions> Matcher<'a, R> {
         starts.clear();
         let over_detection = |row| self.scene.objects.has(row, flag::OVER_DETECTION);
         let least = self.rules.least();
+        let tells_special = self.tells_special();
+        let of_detections = &matches.detections.special;
+        let left_out =
+            |detection| tells_special && of_detections[group.first_detection + detection] == special::LEFT_OUT;
         self.regions.overlaps(
             group.detections,
             group.objects,
@@ -339,7 +375,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
             |detection, object, overlap| {
                 let exceed = self.scene.objects.has(group.objects[object], flag::MORE_THAN);
                 let level = if exceed { self.rules.level_above(overlap) } else { self.rules.level(overlap) };
-                if level > 0 {
+                if level > 0 && !left_out(detection) {
                     starts.resize(detection + 1, candidates.len());
                     candidates.push(Candidate { object, overlap, level });
                 }
@@ -519,6 +555,8 @@ struct Scratch<R: Regions> {
     places: Vec<(u32, u32)>,
     /// Rows of the detections of an image.
     rows: Vec<u32>,
+    /// What is known of every category on an image.
+    marks: Vec<u8>,
     /// The pairs that overlap enough, detection by detection.
     candidates: Vec<Candidate>,
     /// Where the candidates of each detection start, and where those of the last detection end.
@@ -544,6 +582,7 @@ impl<R: Regions> Default for Scratch<R> {
             keys: Vec::new(),
             places: Vec::new(),
             rows: Vec::new(),
+            marks: Vec::new(),
             candidates: Vec::new(),
             starts: Vec::new(),
             pairs: Vec::new(),

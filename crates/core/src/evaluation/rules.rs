@@ -39,6 +39,8 @@ pub struct Rules<'a> {
     pub choice: Choice,
     /// Whether the last of several objects with the same overlap is taken, instead of the first.
     pub last_of_equal: bool,
+    /// Whether objects and detections without area are left out.
+    pub leaves_out_empty: bool,
     /// Pairs of all categories with at least this overlap are listed as near pairs; `None` for no list.
     ///
     /// With a list, the table also has rows for the detections beyond the cap, which are ignored in every range.
@@ -100,6 +102,7 @@ mod tests {
             class_agnostic: false,
             choice: Choice::BestFree,
             last_of_equal: true,
+            leaves_out_empty: false,
             near: None,
         };
         let levels = |rules: &Rules<'_>| [0.2, 0.25, 0.5, 0.99, 1.0 - 1e-11, 1.0].map(|overlap| rules.level(overlap));

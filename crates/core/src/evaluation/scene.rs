@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::verified::Verified;
+
 /// The position of a row that is not evaluated, because its image or its category is not.
 pub const NOWHERE: u32 = u32::MAX;
 
@@ -28,6 +30,8 @@ pub struct Scene<'a> {
     pub objects: Objects<'a>,
     /// The detections.
     pub detections: Detections<'a>,
+    /// Which categories were looked for on each image; `None` for all of them.
+    pub verified: Option<Verified<'a>>,
 }
 
 /// The columns of the objects.

@@ -80,6 +80,7 @@ def match_again(
             boxes=np.zeros((0, 4)),
             areas=np.zeros(len(chosen)),
         ),
+        verified=None,
     )
     pairs = PairColumns(place[near.detection[wanted]], near.object[wanted], near.iou[wanted])
     columns = _core.match_detections(scene, pairs, rules_of(protocol, None), check_threads(threads))
@@ -115,9 +116,11 @@ def table_by_values(
     detections, objects = table.detections, table.objects
     # In the order of the data, which decides between equal scores of different categories.
     order = np.argsort(detections.row, kind="stable")
-    place = np.empty_like(order)
+    order = order[table.takes_part()[order]]
+    place = np.full(len(detections), -1)
     place[order] = np.arange(len(order))
     pair_order = np.lexsort((near.object, place[near.detection]))
+    pair_order = pair_order[place[near.detection[pair_order]] >= 0]
     images, categories = (np.arange(count) for count in (len(table.image_ids), len(table.categories)))
     scene = SceneColumns(
         SelectionColumns(images, np.ones(len(images), np.bool_)),
@@ -136,15 +139,21 @@ def table_by_values(
             boxes=np.zeros((0, 4)),
             areas=np.where(_ignored_alone(table, main), -np.inf, detection_values)[order],
         ),
+        verified=None,
     )
     pairs = PairColumns(place[near.detection[pair_order]], near.object[pair_order], near.iou[pair_order])
-    columns = _core.match_detections(scene, pairs, rules_of(protocol, near.least), check_threads(threads))
+    # The areas are values of any kind here; rows without area were left out before.
+    rules = rules_of(protocol.replace(without_area="counted"), near.least)
+    columns = _core.match_detections(scene, pairs, rules, check_threads(threads))
     rows = order[columns["detections"]["row"]]
     object_rows = columns["objects"]["row"]
     return dataclasses.replace(
         table,
         protocol=protocol,
-        detections=DetectionRows(**{**columns["detections"], "row": detections.row[rows]}),
+        detections=DetectionRows(
+            **{**columns["detections"], "row": detections.row[rows]},
+            special=None if detections.special is None else detections.special[rows],
+        ),
         objects=ObjectRows(
             **{**columns["objects"], "row": objects.row[object_rows]},
             id=objects.id[object_rows],

@@ -2,6 +2,7 @@
 
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
 from ioukit.evaluation.protocols.dota import DOTA_TASK1, DOTA_TASK2
+from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
 from ioukit.evaluation.protocols.measures import Measure
 from ioukit.evaluation.protocols.own import read_protocol
 from ioukit.evaluation.protocols.protocol import (
@@ -21,6 +22,8 @@ __all__ = [
     "COCO_KEYPOINTS",
     "DOTA_TASK1",
     "DOTA_TASK2",
+    "LVIS",
+    "LVIS_FIXED",
     "MEASURE_RULES",
     "NO_CAP",
     "PROTOCOLS",

@@ -25,6 +25,8 @@ class Measure:
     """Label of the area range; ``None`` for the protocol's main one."""
     max_dets: int | None = None
     """Cap on the detections; ``None`` for the protocol's main one."""
+    group: str | None = None
+    """The categories with this value in :attr:`Protocol.category_groups`; ``None`` for all."""
     line: str = ""
     """Its line in the table, with ``{value}`` for the number, or ``{value:.4f}`` for another number of digits; the key
     and the number if empty."""

@@ -27,6 +27,8 @@ Ties: TypeAlias = Literal["last", "first"]
 CapScope: TypeAlias = Literal["image_and_category", "image", "category"]
 Integral: TypeAlias = Literal["recalls", "points", "area"]
 MeanOver: TypeAlias = Literal["with_objects", "with_objects_or_detections", "all"]
+Verified: TypeAlias = Literal["all", "listed"]
+WithoutArea: TypeAlias = Literal["counted", "left_out"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "choice": get_args(Choice),
@@ -35,6 +37,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "cap_scope": get_args(CapScope),
     "integral": get_args(Integral),
     "mean_over": get_args(MeanOver),
+    "verified": get_args(Verified),
+    "without_area": get_args(WithoutArea),
 }
 
 
@@ -104,6 +108,15 @@ class Protocol:
     mean_over: MeanOver = "with_objects"
     """Which categories a mean is over: those that have objects, those that have objects or detections, or all. A
     category without objects counts 0."""
+    verified: Verified = "all"
+    """Which categories were looked for on an image. ``"all"``: all of them. ``"listed"``: those that have an object
+    there, and those that the image lists in its attribute ``neg_category_ids``. A detection of another category takes a
+    place within the scope of the cap, and has no other part. Of the categories that the image lists in
+    ``not_exhaustive_category_ids``, a detection that matches nothing is ignored."""
+    without_area: WithoutArea = "counted"
+    """Whether objects and detections with an area of 0 count like others, or are left out."""
+    category_groups: str = ""
+    """The attribute of the categories by which :attr:`Measure.group` chooses them, such as LVIS's ``frequency``."""
     summary: str | tuple[Measure, ...] = "coco"
     """The measures, or the name of the rule in :data:`MEASURE_RULES` that makes them from the other fields."""
     reference: str = ""
@@ -122,6 +135,8 @@ class Protocol:
                 raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name, choices in _CHOICES.items():
             check_choice(name, getattr(self, name), choices)
+        if not isinstance(self.category_groups, str):
+            raise TypeError(f"category_groups must be the name of an attribute, got {self.category_groups!r}")
         if isinstance(self.summary, str):
             check_choice("summary", self.summary, tuple(MEASURE_RULES))
         else:
@@ -136,11 +151,12 @@ class Protocol:
         return MEASURE_RULES[self.summary](self) if isinstance(self.summary, str) else self.summary
 
     def defines(self, measure: Measure) -> bool:
-        """Whether the protocol has the threshold, cap and area range that a measure needs."""
+        """Whether the protocol has the threshold, cap, area range and groups that a measure needs."""
         return (
             (measure.iou_threshold is None or self.find_iou(measure.iou_threshold) is not None)
             and (measure.max_dets is None or measure.max_dets in self.max_dets)
             and (measure.area_range is None or measure.area_range in self.area_labels)
+            and (measure.group is None or bool(self.category_groups))
         )
 
     @property

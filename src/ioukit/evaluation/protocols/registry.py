@@ -45,6 +45,8 @@ PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
     dota_task1="dota:DOTA_TASK1",
     dota_task2="dota:DOTA_TASK2",
     tide="tide:TIDE",
+    lvis="lvis:LVIS",
+    lvis_fixed="lvis:LVIS_FIXED",
 )
 """The protocols by name, in lower case."""
 
