@@ -170,8 +170,8 @@ class LRPErrors:
 def lrp_errors(table: MatchTable, *, iou_threshold: float | None = None, area_range: str | None = None) -> LRPErrors:
     """The localisation-recall-precision error at every score threshold, and the best threshold of each class.
 
-    oLRP is the smallest LRP over the score thresholds. It depends on the IoU of the matches, and it belongs to one score
-    threshold. All detections with equal scores count, or none of them.
+    oLRP is the smallest LRP over the score thresholds. It depends on the IoU of the matches, and it belongs to one
+    score threshold. All detections with equal scores count, or none of them.
 
     Args:
         table: The matches.
