@@ -70,7 +70,8 @@ class ObjectColumns:
     category_ids: Ids
     areas: Floats
     flags: NDArray[np.uint8]
-    """Bits: 1 ignored everywhere, 2 overlap over the area of the detection, 4 matched repeatedly, 8 void."""
+    """Bits: 1 ignored everywhere, 2 overlap over the area of the detection, 4 matched repeatedly, 8 void, 16 matched
+    above the threshold alone."""
 
 
 @struct
@@ -102,6 +103,8 @@ class BoxColumns:
 
     object_boxes: Floats
     detection_boxes: Floats
+    inclusive: bool = False
+    """Whether a box covers the pixels ``x`` to ``x + width``, both within, as PASCAL VOC has it."""
 
 
 @struct

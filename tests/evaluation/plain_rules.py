@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.plain_analysis import plain_iou
@@ -52,6 +53,14 @@ def _within_cap(gt: GroundTruth, dt: Detections, protocol: Protocol, cap: int) -
     return kept
 
 
+def _box_iou(dt: Detections, gt: GroundTruth, row: int, place: int, *, crowd: bool, inclusive: bool) -> float:
+    found, true = dt.boxes[row].copy(), gt.boxes[place].copy()
+    if inclusive:  # a pixel more on every side's far end
+        found[2:] += 1
+        true[2:] += 1
+    return plain_iou(found, true, crowd=crowd)
+
+
 def plain_matching(
     gt: GroundTruth,
     dt: Detections,
@@ -88,11 +97,11 @@ def plain_matching(
             if gt.image_ids[place] != images[row] or not same_class:
                 continue
             crowd = rule_holds("over_detection", place)
-            iou = (
-                overlap(row, place, crowd=crowd) if overlap else plain_iou(dt.boxes[row], gt.boxes[place], crowd=crowd)
-            )
+            compare = overlap or partial(_box_iou, dt, gt, inclusive=protocol.inclusive_boxes)
+            iou = compare(row, place, crowd=crowd)
             least = min(iou_threshold, 1 - 1e-10)
-            meets = iou > iou_threshold if protocol.threshold == "more_than" else iou >= least
+            exceed = protocol.threshold == "more_than" or rule_holds("more_than", place)
+            meets = iou > iou_threshold if exceed else iou >= least
             if protocol.choice == "best_of_all" or (meets and (rule_holds("repeated", place) or place not in taken)):
                 options.append((place, iou, meets))
         if protocol.choice == "best_free" and any(not ignored_object[place] for place, *_ in options):
@@ -131,7 +140,10 @@ def plain_ap(
             for row in range(len(gt))
         )
         if not objects:
-            result[category] = 0.0 if protocol.mean_over == "all" else math.nan
+            counts = [row for row in found.counted if row not in found.ignored]
+            detected = any(category in (-1, dt.category_ids[row]) for row in counts)
+            zero = protocol.mean_over == "all" or (protocol.mean_over == "with_objects_or_detections" and detected)
+            result[category] = 0.0 if zero else math.nan
             continue
         points = []
         true, false = 0, 0

@@ -21,14 +21,16 @@ RULES: dict[str, list[Any]] = {
     "ties": ["last", "first"],
     "cap_scope": ["image_and_category", "image", "category"],
     "class_agnostic": [False, True],
-    "integral": ["recalls", "area"],
-    "mean_over": ["with_objects", "all"],
+    "inclusive_boxes": [False, True],
+    "integral": ["recalls", "points", "area"],
+    "mean_over": ["with_objects", "with_objects_or_detections", "all"],
     "precision_epsilon": [True, False],
 }
 IGNORED = [
     (),
     (IgnoreRule("crowd", over_detection=True, repeated=True),),
     (IgnoreRule("difficult"),),
+    (IgnoreRule("crowd", over_detection=True, repeated=True, more_than=True),),
     (IgnoreRule("crowd", over_detection=True, repeated=True), IgnoreRule("difficult", repeated=True)),
     (IgnoreRule("nowhere"),),
 ]
@@ -153,3 +155,43 @@ def test_near_pairs_change_no_match_where_a_cap_of_the_image_lies_between_equal_
         table = match(gt, dt, protocol, near=near)
         assert table.detections.row[table.is_true_positive()].tolist() == [0]
         assert table.is_within_cap().sum() == 1
+
+
+def test_inclusive_boxes_have_a_pixel_more() -> None:
+    """Pixels 0 to 9 are ten pixels, of which 5 to 9 are five."""
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]])
+    pixels = COCO.replace(inclusive_boxes=True)
+    assert match(gt, _one([0.9], [[5, 0, 4, 9]]), pixels).matched_iou(0.5).tolist() == [0.5]
+    assert match(gt, _one([0.9], [[5, 0, 4, 9]])).matched_object(0.5).tolist() == [-1]  # 4 of 9
+    point = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[7, 7, 0, 0]])
+    assert match(point, _one([0.9], [[7, 7, 0, 0]]), pixels).matched_iou(0.5).tolist() == [1.0]
+
+
+def test_a_match_with_an_ignored_object_may_need_more_than_the_others() -> None:
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 10, 10]], crowd=[True])
+    half = _one([0.9], [[5, 0, 10, 10]])
+    for more_than, ignored in ((False, True), (True, False)):
+        rules = COCO.replace(ignored=[IgnoreRule("crowd", over_detection=True, repeated=True, more_than=more_than)])
+        assert match(gt, half, rules).is_ignored(0.5).tolist() == [ignored]
+
+
+@pytest.mark.parametrize("scope", ["image", "category"])
+def test_a_mean_over_categories_with_detections_counts_those_found_for_nothing(scope: str) -> None:
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], categories=[1, 2, 3])
+    dt = Detections.from_arrays(image_ids=[1, 1], category_ids=[1, 2], boxes=[[0, 0, 9, 9]] * 2, scores=[0.9, 0.8])
+    rules = COCO.replace(mean_over="with_objects_or_detections", cap_scope=scope)
+    evaluation = evaluate(gt, dt, rules)
+    assert evaluation.summary["AP50"] == pytest.approx(0.5)
+    aps = [result.summary["AP50"] for result in evaluation.per_class]
+    assert aps[1] == 0
+    assert np.isnan(aps[2])
+
+
+def test_the_mean_of_points_divides_first() -> None:
+    """As VOC 2007 rounds: eleven elevenths are not quite one."""
+    rules = COCO.replace(integral="points", recall_thresholds=np.linspace(0, 1, 11), precision_epsilon=False)
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]])
+    total = 0.0
+    for _ in range(11):
+        total += 1.0 / 11
+    assert evaluate(gt, _one([0.9], [[0, 0, 9, 9]]), rules).per_class[0].summary["AP50"] == total != 1.0

@@ -1,4 +1,4 @@
-"""Everything that can be computed from a match table, to compare two tables by what they say."""
+"""Everything that can be computed from a match table, to compare two tables by their results."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def everything(table: MatchTable) -> dict[str, Any]:
 
 
 def assert_says_the_same(ours: MatchTable, expected: MatchTable, *, rows_too: bool = False) -> None:
-    """Compares all columns and all that can be computed from them, to the last bit."""
+    """Compares all columns and all results computed from them, to the last bit."""
     but = () if rows_too else ROWS
     assert_same_columns(ours, expected, but=but)
     assert_same_columns(everything(ours), everything(expected), but=but)

@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 pyo3::import_exception!(ioukit.errors, DatasetError);
 
-/// The choice that Python has checked already.
+/// The policy of a name that Python has checked.
 pub fn on_invalid(choice: &str) -> OnInvalid {
     match choice {
         "drop" => OnInvalid::Drop,
@@ -121,7 +121,7 @@ fn rows(py: Python<'_>, rows: Option<Vec<usize>>) -> Rows<'_> {
     rows.map(|rows| rows.into_iter().map(|row| row as i64).collect::<Vec<_>>().into_pyarray(py))
 }
 
-/// The rows whose id stands for the first time, `None` for all.
+/// The rows whose id is not that of an earlier row; `None` for all rows.
 #[pyfunction]
 pub fn unique_rows<'py>(
     py: Python<'py>,
@@ -222,7 +222,7 @@ pub fn read_coco_masks<'py>(
     crate::regions::masks::parts(py, masks.map_err(|error| read_error(&path, error))?)
 }
 
-/// The first of `[x, y, width, height]` rows that is no box: its position, what is expected and what came.
+/// The first of `[x, y, width, height]` rows that is not a box: its position, what is expected and what was found.
 #[pyfunction]
 pub fn box_problem(boxes: PyReadonlyArray2<'_, f64>) -> PyResult<Option<(usize, &'static str, String)>> {
     let (rows, _) = boxes.as_slice()?.as_chunks();

@@ -40,7 +40,7 @@ pub struct DetectionColumns<'py> {
     areas: Option<Column<'py, f64>>,
 }
 
-/// What a protocol asks of matching.
+/// The rules of a protocol that matching follows.
 #[derive(FromPyObject)]
 pub struct RuleColumns<'py> {
     thresholds: Column<'py, f64>,
@@ -74,11 +74,12 @@ impl RuleColumns<'_> {
     }
 }
 
-/// Boxes `[x, y, width, height]` of the objects and of the detections.
+/// Boxes `[x, y, width, height]` of the objects and of the detections, and whether the pixels at both ends belong to them.
 #[derive(FromPyObject)]
 pub struct BoxColumns<'py> {
     object_boxes: Table<'py, f64>,
     detection_boxes: Table<'py, f64>,
+    inclusive: bool,
 }
 
 /// Runs, offsets and sizes of masks.
@@ -107,7 +108,7 @@ pub enum RegionColumns<'py> {
     Pairs(PairColumns<'py>),
 }
 
-/// What is matched: the ground truth and the detections, and which of their images and categories are evaluated.
+/// The input of matching: the ground truth and the detections, and which of their images and categories are evaluated.
 #[derive(FromPyObject)]
 pub struct SceneColumns<'py> {
     images: SelectionColumns<'py>,
@@ -131,12 +132,13 @@ impl Selection {
         Ok(Self { index: IdIndex::new(columns.ids.as_slice()?), slots, selected: next as usize })
     }
 
-    /// The place of each id among the selected rows, `u32::MAX` for the others; the row of the first unknown id.
+    /// The position of each id among the selected rows, `u32::MAX` for the others; the error is the row of the first
+    /// unknown id.
     fn positions(&self, ids: &[i64]) -> Result<Vec<u32>, usize> {
         let mut positions = Vec::with_capacity(ids.len());
         let mut last = None;
         for (row, &id) in ids.iter().enumerate() {
-            // Rows come image by image: most have the id of the one before.
+            // Rows are sorted by image: most have the id of the row before.
             let slot = match last {
                 Some((seen, slot)) if seen == id => slot,
                 _ => self.slots[self.index.position(id).ok_or(row)? as usize],
@@ -148,7 +150,7 @@ impl Selection {
     }
 }
 
-/// Where the pairs of each of `count` detections begin, and where those of the last end.
+/// Where the pairs of each of `count` detections start, and where those of the last detection end.
 fn starts(detection: &[i64], count: usize) -> Vec<usize> {
     let mut starts = vec![0; count + 1];
     detection.iter().for_each(|&row| starts[row as usize + 1] += 1);
@@ -162,9 +164,10 @@ fn masks<'a>((runs, offsets, sizes): &'a Masks<'_>) -> PyResult<rle::Masks<'a>> 
     Ok(rle::Masks { runs: runs.as_slice()?, offsets: offsets.as_slice()?, sizes: sizes.as_slice()?.as_chunks().0 })
 }
 
-/// The columns of regions as slices, which no longer need Python.
+/// The columns of regions as slices, which can be used without the GIL.
 enum RegionSlices<'a> {
     Boxes(regions::Boxes<'a>),
+    InclusiveBoxes(regions::InclusiveBoxes<'a>),
     Masks(rle::Masks<'a>, rle::Masks<'a>),
     Pairs { detection: &'a [i64], object: &'a [i64], overlap: &'a [f64] },
 }
@@ -172,10 +175,15 @@ enum RegionSlices<'a> {
 impl RegionColumns<'_> {
     fn slices(&self) -> PyResult<RegionSlices<'_>> {
         Ok(match self {
-            Self::Boxes(columns) => RegionSlices::Boxes(regions::Boxes {
-                objects: columns.object_boxes.as_slice()?.as_chunks().0,
-                detections: columns.detection_boxes.as_slice()?.as_chunks().0,
-            }),
+            Self::Boxes(columns) => {
+                let objects = columns.object_boxes.as_slice()?.as_chunks().0;
+                let detections = columns.detection_boxes.as_slice()?.as_chunks().0;
+                if columns.inclusive {
+                    RegionSlices::InclusiveBoxes(regions::InclusiveBoxes { objects, detections })
+                } else {
+                    RegionSlices::Boxes(regions::Boxes { objects, detections })
+                }
+            }
             Self::Masks(columns) => {
                 RegionSlices::Masks(masks(&columns.object_masks)?, masks(&columns.detection_masks)?)
             }
@@ -192,6 +200,7 @@ impl RegionSlices<'_> {
     fn match_scene(&self, scene: Scene<'_>, rules: Rules<'_>) -> Matches {
         match self {
             Self::Boxes(regions) => evaluation::match_detections(scene, regions, rules),
+            Self::InclusiveBoxes(regions) => evaluation::match_detections(scene, regions, rules),
             Self::Masks(objects, detections) => {
                 evaluation::match_detections(scene, &regions::Masks::new(*objects, *detections), rules)
             }
@@ -257,7 +266,7 @@ pub fn match_detections<'py>(
     columns(py, matches, rules)
 }
 
-/// A match table as it crosses the boundary: a dictionary of columns for each kind of row.
+/// A match table for Python: a dictionary of columns for each kind of row.
 fn columns<'py>(py: Python<'py>, matches: Matches, rules: Rules<'_>) -> PyResult<Bound<'py, PyDict>> {
     let ranges = rules.areas.len();
     let sets = |sets: Vec<u8>, rows: usize| sets.into_pyarray(py).reshape([rows, ranges, rules.bytes()]);
@@ -358,7 +367,7 @@ pub fn accumulate<'py>(
     Ok(dict)
 }
 
-/// Positions as NumPy indexes with them.
+/// Positions in the type of NumPy's indices.
 fn widen(positions: Vec<u32>) -> Vec<i64> {
     positions.into_iter().map(i64::from).collect()
 }

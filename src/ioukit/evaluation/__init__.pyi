@@ -26,6 +26,14 @@ from ioukit.evaluation.kinds.keypoints import COCO_SIGMAS, keypoint_similarity, 
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import COCO, COCO_KEYPOINTS, AreaRange, IgnoreRule, Measure, Protocol
 from ioukit.evaluation.results import ClassResult, ClassResults, Evaluation
+from ioukit.evaluation.segmentation.panoptic import panoptic_quality
+from ioukit.evaluation.segmentation.panoptic_results import (
+    PanopticAverage,
+    PanopticClass,
+    PanopticOutcomes,
+    PanopticQuality,
+)
+from ioukit.evaluation.segmentation.semantic import SemanticIoU, semantic_iou
 from ioukit.evaluation.summary import summarise, value_of
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 from ioukit.evaluation.table_file import load_table, save_table
@@ -63,10 +71,15 @@ __all__ = [
     "Outcomes",
     "PairColumns",
     "PairRows",
+    "PanopticAverage",
+    "PanopticClass",
+    "PanopticOutcomes",
+    "PanopticQuality",
     "Protocol",
     "RecallCurves",
     "ScoreCurve",
     "ScoreCurves",
+    "SemanticIoU",
     "accumulate",
     "aspect_ratios",
     "candidate_pairs",
@@ -83,12 +96,14 @@ __all__ = [
     "match_proposals",
     "num_neighbours",
     "outcomes",
+    "panoptic_quality",
     "per_image",
     "recall_curves",
     "region_kind",
     "register_kind",
     "save_table",
     "score_curves",
+    "semantic_iou",
     "summarise",
     "value_of",
 ]

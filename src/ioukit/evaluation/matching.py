@@ -18,7 +18,7 @@ from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, Object
 
 __all__ = ["match", "rules_of"]
 
-_IGNORED, _OVER_DETECTION, _REPEATED, _VOID = 1, 2, 4, 8
+_IGNORED, _OVER_DETECTION, _REPEATED, _VOID, _MORE_THAN = 1, 2, 4, 8, 16
 
 
 def match(
@@ -79,6 +79,7 @@ def match(
         all_categories=near is not None or protocol.class_agnostic,
         least=min(protocol.iou_thresholds[0], 1.0 if near is None else near),
         threads=check_threads(threads),
+        inclusive_boxes=protocol.inclusive_boxes,
     )
     scene = SceneColumns(
         SelectionColumns(listed.ids, chosen_images),
@@ -133,6 +134,7 @@ def _special(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.ui
         flagged = ground_truth.flag(rule.flag)
         if flagged.any():
             bits = _IGNORED | (_OVER_DETECTION if rule.over_detection else 0) | (_REPEATED if rule.repeated else 0)
+            bits |= _MORE_THAN if rule.more_than else 0
             special |= flagged.astype(np.uint8) * np.uint8(bits)
     if "void" in ground_truth.flags:
         special |= ground_truth.flags["void"].astype(np.uint8) * np.uint8(_VOID)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -115,6 +116,10 @@ def load_table(path: str | os.PathLike[str]) -> MatchTable:
         except DatasetError as error:
             raise DatasetError(f"{path}: {error}") from None
         except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, LookupError) as error:
+            raise DatasetError(f"{path}: the match table is cut or damaged: {error}") from None
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # a damaged directory names places that no file has
+                raise
             raise DatasetError(f"{path}: the match table is cut or damaged: {error}") from None
 
 

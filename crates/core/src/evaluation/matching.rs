@@ -1,4 +1,4 @@
-//! Which detection matches which object, at every threshold and for every range of areas at once.
+//! Matching of detections and objects, at all thresholds and for all area ranges at once.
 
 use std::ops::{ControlFlow, Range};
 
@@ -10,8 +10,8 @@ use crate::threads::in_order;
 
 /// The columns of a match table.
 ///
-/// Rows of detections are sorted by image, category and falling score; rows of objects by image and category, then in
-/// the order of the scene. A set of thresholds is [`Rules::bytes`] bytes, threshold `t` in bit `t % 8` of byte `t / 8`;
+/// Rows of detections are sorted by image, category and descending score; rows of objects by image and category, then
+/// in the order of the scene. A set of thresholds is [`Rules::bytes`] bytes, threshold `t` in bit `t % 8` of byte `t / 8`;
 /// a set of area ranges likewise.
 #[derive(Debug, Default, PartialEq)]
 pub struct Matches {
@@ -23,9 +23,9 @@ pub struct Matches {
     pub pairs: PairRows,
     /// For each of these pairs and each range, the thresholds at which it matches.
     pub pair_matched: Vec<u8>,
-    /// One row per pair with at least the overlap asked for, of whatever categories.
+    /// One row per near pair: its overlap is at least that of the rules, within and across categories.
     pub near: PairRows,
-    /// For each image, how many detections it has, those beyond the cap too.
+    /// The number of detections of each image, including those beyond the cap.
     pub image_detections: Vec<i64>,
 }
 
@@ -44,7 +44,7 @@ pub struct DetectionRows {
     pub score: Vec<f64>,
     /// For each detection and range, the thresholds at which it has a match.
     pub matched: Vec<u8>,
-    /// For each detection and range, the thresholds at which it counts neither for nor against.
+    /// For each detection and range, the thresholds at which it is ignored.
     pub ignored: Vec<u8>,
 }
 
@@ -79,7 +79,7 @@ impl PairRows {
         self.overlap.push(overlap);
     }
 
-    /// Moves all pairs of `other` to the end, whose rows begin so much later.
+    /// Moves all pairs of `other` to the end, and adds the offsets to their rows.
     fn append(&mut self, other: &mut Self, detections: u32, objects: u32) {
         self.detection.extend(other.detection.drain(..).map(|row| row + detections));
         self.object.extend(other.object.drain(..).map(|row| row + objects));
@@ -142,7 +142,7 @@ struct Candidate {
     /// Position in the group.
     object: usize,
     overlap: f64,
-    /// How many thresholds their overlap meets.
+    /// The number of thresholds that their overlap reaches.
     level: usize,
 }
 
@@ -156,7 +156,7 @@ struct Matcher<'a, R> {
     full: Vec<u8>,
 }
 
-/// The detections of one category on one image, or of all categories where these count as one; and the objects.
+/// The detections and objects of one category on one image, or of all categories if they count as one.
 #[derive(Clone, Copy)]
 struct Group<'s> {
     /// Rows of the objects in the scene.
@@ -213,12 +213,12 @@ impl<'a, R: Regions> Matcher<'a, R> {
         self.rules.cap_scope == CapScope::Category || (rank as usize) < self.rules.max_detections
     }
 
-    /// The detections of an image that the table lists, by category and falling score, each with its rank.
+    /// The listed detections of an image, by category and descending score, each with its rank.
     fn rank(&self, image: usize, scratch: &mut Scratch<R>, out: &mut Vec<(u32, u32)>) {
         let columns = self.scene.detections;
         let category = |row: u32| columns.category[row as usize];
-        // By category, then falling score, then position in the file, as one number (cocoeval 254). As one category, the
-        // detections still come category by category where scores are equal (cocoeval 169).
+        // By category, then descending score, then position in the file, as one number (cocoeval 254). If all
+        // categories count as one, detections with equal scores are still sorted by category (cocoeval 169).
         let key = |row: u32| {
             let (score, row_bits) = (u128::from(falling(columns.score[row as usize])), u128::from(row));
             if self.rules.class_agnostic {
@@ -233,7 +233,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
         keys.sort_unstable();
         out.clear();
         if self.rules.cap_scope == CapScope::Image {
-            // The place among all detections of the image, of equal scores the first in the file first.
+            // The rank among all detections of the image; among equal scores, the first in the file comes first.
             places.clear();
             places.extend((0..).zip(keys.iter().map(|&key| key as u32)));
             places.sort_unstable_by_key(|&(_, row)| (falling(columns.score[row as usize]), row));
@@ -274,7 +274,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
         }
     }
 
-    /// Lists detections as what they are without a match: of another size, or beyond the cap, they are ignored.
+    /// Lists detections without matches: outside the area range, or beyond the cap, they are ignored.
     fn list_detections(&self, image: u32, ranked: &[(u32, u32)], out: &mut DetectionRows) {
         let columns = self.scene.detections;
         let sets = self.rules.areas.len() * self.rules.bytes();
@@ -291,7 +291,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
             let area = columns.area.of(row);
             let beyond = !self.counts(rank);
             for &limits in self.rules.areas {
-                // What matches nothing and is of another size is not held against the detector (cocoeval 300).
+                // An unmatched detection outside the area range is ignored (cocoeval 300).
                 let mask = if beyond || outside(area, limits) { 0xFF } else { 0 };
                 for (&full, set) in self.full.iter().zip(sets.by_ref()) {
                     *set = full & mask;
@@ -337,7 +337,8 @@ impl<'a, R: Regions> Matcher<'a, R> {
             least,
             of_kind,
             |detection, object, overlap| {
-                let level = self.rules.level(overlap);
+                let exceed = self.scene.objects.has(group.objects[object], flag::MORE_THAN);
+                let level = if exceed { self.rules.level_above(overlap) } else { self.rules.level(overlap) };
                 if level > 0 {
                     starts.resize(detection + 1, candidates.len());
                     candidates.push(Candidate { object, overlap, level });
@@ -368,7 +369,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
     fn assign(&self, group: Group<'_>, scratch: &mut Scratch<R>, matches: &mut Matches) {
         let (ranges, bytes, range_bytes) = (self.rules.areas.len(), self.rules.bytes(), self.rules.range_bytes());
         let Scratch { candidates, starts, pairs, ignored, taken, ordered, levels, set, .. } = scratch;
-        // Thresholds met by the same candidates have the same matches: one of each such run is enough.
+        // Thresholds that the same candidates reach have the same matches: one of each such run is enough.
         levels.clear();
         levels.extend(candidates.iter().map(|candidate| candidate.level));
         levels.sort_unstable();
@@ -381,7 +382,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
             ignored.extend(of_group.chunks(range_bytes).map(bit));
         }
         for range in 0..ranges {
-            // Ranges that ignore the same objects have the same matches: the first of them stands for all.
+            // Ranges that ignore the same objects have the same matches: only the first of them is matched.
             let of = |range: usize| &ignored[range * count..(range + 1) * count];
             if (0..range).any(|earlier| of(earlier) == of(range)) {
                 continue;
@@ -453,7 +454,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
                 continue;
             }
             if let Some(best) = found.map(|pair| candidates[pair]) {
-                // A match that counts is kept, however well one that is ignored would fit.
+                // A match with an object that counts is kept, even if an ignored object has a higher overlap.
                 if ignored[candidate.object] && !ignored[best.object] {
                     break;
                 }
@@ -490,7 +491,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
         candidate.overlap > best.overlap || (self.rules.last_of_equal && candidate.overlap == best.overlap)
     }
 
-    /// Lists all pairs of an image that overlap by `least` or more.
+    /// Lists all pairs of an image with an overlap of at least `least`.
     fn near(&self, image: Group<'_>, least: f64, scratch: &mut Scratch<R>, out: &mut PairRows) {
         let over_detection = |row| self.scene.objects.has(row, flag::OVER_DETECTION);
         self.regions.overlaps(
@@ -508,9 +509,9 @@ impl<'a, R: Regions> Matcher<'a, R> {
     }
 }
 
-/// What a group needs for a moment, kept from one to the next.
+/// Memory for one group, kept from one group to the next.
 struct Scratch<R: Regions> {
-    /// What the kind of region keeps.
+    /// The memory of the kind of region.
     of_kind: R::Scratch,
     /// Detections of an image as numbers that sort.
     keys: Vec<u128>,
@@ -520,7 +521,7 @@ struct Scratch<R: Regions> {
     rows: Vec<u32>,
     /// The pairs that overlap enough, detection by detection.
     candidates: Vec<Candidate>,
-    /// Where the candidates of each detection start, and where the last ones end.
+    /// Where the candidates of each detection start, and where those of the last detection end.
     starts: Vec<usize>,
     /// For each candidate and range, the thresholds at which it is the match.
     pairs: Vec<u8>,
@@ -530,7 +531,7 @@ struct Scratch<R: Regions> {
     taken: Vec<bool>,
     /// The candidates of each detection in the order in which they are tried.
     ordered: Vec<usize>,
-    /// The levels of the candidates, rising, each once.
+    /// The levels of the candidates, in ascending order, each once.
     levels: Vec<usize>,
     /// A set of thresholds.
     set: Vec<u8>,

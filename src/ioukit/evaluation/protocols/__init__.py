@@ -1,26 +1,11 @@
-"""The rules of an evaluation, as data: one file per protocol."""
+"""The rules of an evaluation, as data: one file per protocol.
 
-from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
-from ioukit.evaluation.protocols.measures import Measure
-from ioukit.evaluation.protocols.protocol import (
-    MEASURE_RULES,
-    AreaRange,
-    IgnoreRule,
-    Protocol,
-    register_measure_rule,
-)
-from ioukit.evaluation.protocols.registry import PROTOCOLS, find_protocol, register_protocol
+The public names are in the stub ``__init__.pyi``.
+"""
 
-__all__ = [
-    "COCO",
-    "COCO_KEYPOINTS",
-    "MEASURE_RULES",
-    "PROTOCOLS",
-    "AreaRange",
-    "IgnoreRule",
-    "Measure",
-    "Protocol",
-    "find_protocol",
-    "register_measure_rule",
-    "register_protocol",
-]
+from ioukit._exports import attach
+
+# A protocol's default measures are COCO's: its rule must be known before the first protocol is made.
+from ioukit.evaluation.protocols import coco as _coco  # noqa: F401
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -11,7 +11,7 @@ pub struct Boxes<'a> {
     pub detections: &'a [[f64; 4]],
 }
 
-/// Below this area a product of an area and a threshold may lose its digits: such detections are always divided.
+/// Below this area, the product of an area and a threshold may lose digits, so such detections are always divided.
 const TINY: f64 = 1e-290;
 
 impl Regions for Boxes<'_> {
@@ -29,14 +29,14 @@ impl Regions for Boxes<'_> {
     ) {
         scratch.clear();
         scratch.extend(objects.iter().map(|&row| (CocoBox::new(&self.objects[row as usize]), over_detection(row))));
-        // Lower by far more than the rounding of a product.
+        // Lower than the threshold by far more than the rounding of a product.
         let almost_least = least * (1.0 - 1e-9);
         for (position, &row) in detections.iter().enumerate() {
             let detection = CocoBox::new(&self.detections[row as usize]);
             let almost_least = if detection.area < TINY { 0.0 } else { almost_least };
             for (position_of_object, (object, over_detection)) in scratch.iter().enumerate() {
                 let (intersection, union) = detection.overlap(object, *over_detection);
-                // Nearly every pair ends here, before the division, and without a branch on how they miss each other.
+                // Nearly every pair ends here, before the division and without further branches.
                 if intersection <= almost_least * union {
                     continue;
                 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::Regions;
 use crate::regions::rle::{self, overlap::common_runs};
 
-/// Masks as settled runs. Those of one image must have one size.
+/// Masks as runs. All masks of one image must have the same size.
 pub struct Masks<'a> {
     objects: Side<'a>,
     detections: Side<'a>,
@@ -17,7 +17,7 @@ struct Side<'a> {
     extents: Vec<Extent>,
 }
 
-/// Where a mask lies, and how many pixels it has.
+/// The bounds of a mask, and its number of pixels.
 #[derive(Clone, Copy)]
 struct Extent {
     left: u32,
@@ -68,7 +68,7 @@ impl Regions for Masks<'_> {
         _scratch: &mut Self::Scratch,
         mut found: impl FnMut(usize, usize, f64),
     ) {
-        // Lower by far more than the rounding of a product.
+        // Lower than the threshold by far more than the rounding of a product.
         let almost_least = least * (1.0 - 1e-9);
         for (position, &row) in detections.iter().enumerate() {
             let detection = &self.detections.extents[row as usize];
