@@ -157,6 +157,18 @@ def test_an_unknown_rule_is_refused() -> None:
         COCO.replace(summary="voc")
 
 
+def test_near_pairs_change_no_match_where_a_cap_of_the_image_lies_between_equal_scores() -> None:
+    """All categories are one: the cap takes the first in the file, though its category comes last."""
+    box = [[0, 0, 9, 9]]
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=box, categories=[1, 2])
+    dt = Detections.from_arrays(image_ids=[1, 1], category_ids=[2, 1], boxes=box * 2, scores=[0.5, 0.5])
+    protocol = COCO.replace(class_agnostic=True, cap_scope="image", max_dets=[1])
+    for near in (None, 0.5):
+        table = match(gt, dt, protocol, near=near)
+        assert table.detections.row[table.is_true_positive()].tolist() == [0]
+        assert table.is_within_cap().sum() == 1
+
+
 def test_inclusive_boxes_have_a_pixel_more() -> None:
     """Pixels 0 to 9 are ten pixels, of which 5 to 9 are five."""
     gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]])
