@@ -18,7 +18,7 @@ from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, Object
 __all__ = ["Rematched", "match_again", "near_pairs", "table_by_values"]
 
 _IGNORED = 1
-_NEARLY_ONE = 1 - 1e-10  # an overlap that meets any threshold
+_NEARLY_ONE = 1 - 1e-10  # an overlap that reaches any threshold
 
 
 class Rematched(NamedTuple):
@@ -95,20 +95,20 @@ def table_by_values(
     *,
     threads: int | None,
 ) -> MatchTable:
-    """Match a table anew by another protocol, whose area ranges are ranges of any value.
+    """Match a table again by another protocol, whose area ranges are ranges of any value.
 
-    What the main range of the table's protocol ignores is ignored in all ranges: objects by their bits, detections that
-    have been ignored without a match.
+    Rows that the main range of the table's protocol ignores are ignored in all ranges: objects by their bits, and
+    detections that were ignored without a match.
 
     Args:
         table: The matches.
         protocol: The rules. The table must have near pairs down to its lowest IoU threshold.
         object_values: (G,) value of each object.
-        detection_values: (N,) value of each detection. NaN lies within every range.
+        detection_values: (N,) value of each detection. NaN is within every range.
         threads: How many threads; all cores if ``None``.
 
     Raises:
-        ValueError: If the table does not list the near pairs that this needs.
+        ValueError: If the table does not list the near pairs that are needed.
     """
     near = near_pairs(table, min(protocol.iou_thresholds[0], _NEARLY_ONE))
     main = table.protocol.main_area

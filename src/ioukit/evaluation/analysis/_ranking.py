@@ -1,4 +1,4 @@
-"""The detections that count, best first: of each class, and of all classes as one."""
+"""The detections that count, best first: of each class, and of all classes pooled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Ranking(NamedTuple):
     categories: Categories
     """(K,) the categories that are evaluated."""
     iou_threshold: float
-    """The protocol's own double."""
+    """The IoU threshold, as the protocol has it."""
     area_range: str
     """Label of the area range."""
     pooled: Rows
@@ -34,7 +34,7 @@ class Ranking(NamedTuple):
     """(K,) objects to find."""
 
     def curves(self) -> Iterator[tuple[Rows, int]]:
-        """Rows and number of objects: of all classes first, then of each class."""
+        """Rows and number of objects: first for all classes, then for each class."""
         yield self.pooled, int(self.objects.sum())
         yield from zip(self.per_class, self.objects.tolist(), strict=True)
 

@@ -1,4 +1,4 @@
-"""The match table by bins of any value of the objects: how good is it on wide, crowded or dark ones?"""
+"""Match tables by bins of any value of the objects, such as aspect ratio, crowding or brightness."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["match_bins"]
 Floats = npt.NDArray[np.float64]
 
 _LEAST, _MOST = -np.finfo(np.float64).max, np.finfo(np.float64).max
-_NO_BIN = _LEAST  # the value of objects that lie in no bin
+_NO_BIN = _LEAST  # the value of objects that are in no bin
 
 
 def match_bins(
@@ -34,33 +34,33 @@ def match_bins(
     Everything that takes a table then works by bins: ``Evaluation.from_table(binned).summary`` has ``AP<label>`` and
     ``AR<label>`` for each bin, and ``area_range="<label>"`` chooses one in :func:`score_curves` or :func:`lrp_errors`.
 
-    The rule is COCO's for areas, with the value in the place of the area. In a bin, an object outside of it is ignored:
-    finding it counts for nothing, and missing it too. A detection takes an object of the bin before one outside of it.
-    A detection without a match counts as a false positive of the bin, unless its own value is outside. A detection
-    whose value is not known counts as a false positive of **every** bin, so the AP of a bin is then lower the fewer
-    objects it has, and bins are comparable between detectors rather than with each other::
+    The rule is COCO's for areas, with the value instead of the area. Objects outside of a bin are ignored in it:
+    neither finding nor missing them counts. A detection prefers an object of the bin to one outside of it. A detection
+    without a match is a false positive of the bin, unless its own value is outside. A detection whose value is unknown
+    is a false positive of **every** bin. Then bins with few objects have a lower AP, so compare one bin between
+    detectors, and not bins with each other::
 
         AP(bin) = AP of the objects in the bin and of the detections that match one of them,
-                  or match nothing and lie in the bin
+                  or have no match and are in the bin
 
-    The first range has the label of the protocol's main range and all objects. What that range ignores, such as crowds,
-    all bins ignore.
+    The first range has the label of the protocol's main range and contains all objects. All bins ignore the objects
+    that this range ignores, such as crowds.
 
     Args:
         table: The matches, with near pairs: ``match(..., near=0.1)``.
         values: (G,) a number, string or boolean for each row of ``table.objects``, or a mapping with a value for each
-            annotation id. Of values in the order of the ground truth, take ``values[table.objects.row]``. An object
-            whose value is NaN is in no bin.
-        bins: For numbers: E rising edges of E - 1 bins, each with its lower edge, the last also with its upper one, as
-            in ``numpy.histogram``; or labels with lowest and highest value, both within, which may overlap. For strings
-            and booleans: the values, each a bin; all that occur if ``None``.
+            annotation id. If you have values in the order of the ground truth, pass ``values[table.objects.row]``. An
+            object whose value is NaN is in no bin.
+        bins: For numbers: E ascending edges of E - 1 bins. Each bin includes its lower edge, and the last one also its
+            upper edge, as in ``numpy.histogram``. Or labels with lowest and highest value, both included; such bins may
+            overlap. For strings and booleans: the values, each a bin; all that occur if ``None``.
         detection_values: (N,) the value of each row of ``table.detections``, of the same kind; NaN for an unknown one.
             All are unknown if ``None``.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
-        ValueError: If there is not one value for each object or detection, the bins make no sense, or the table does
-            not list the near pairs that this needs.
+        ValueError: If the number of values is not that of the objects or detections, the bins are invalid, or the table
+            does not list the near pairs that are needed.
         KeyError: If the mapping lacks an annotation id.
 
     Examples:
@@ -129,14 +129,14 @@ def _of_numbers(
         limits = _between(np.asarray(bins, np.float64))
     lowest = math.nextafter(_LEAST, 0)
     ranges = [AreaRange(label, max(low, lowest), min(high, _MOST)) for label, low, high in limits]
-    values = np.clip(of_objects.astype(np.float64), lowest, _MOST)  # NaN stays
+    values = np.clip(of_objects.astype(np.float64), lowest, _MOST)  # keeps NaN
     values[np.isnan(values)] = _NO_BIN
     known = None if of_detections is None else np.clip(of_detections.astype(np.float64), lowest, _MOST)
     return _Binned(ranges, values, known)
 
 
 def _between(edges: Floats) -> list[tuple[str, float, float]]:
-    """The bins between edges, each with both ends within: the upper end is the last double below the next edge."""
+    """The bins between edges, with both ends included: the upper end is the last double below the next edge."""
     if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
         raise ValueError(f"edges of bins must be at least two rising numbers, got {edges.tolist()}")
     lows, highs = edges[:-1].tolist(), edges[1:].tolist()

@@ -64,11 +64,11 @@ class LRPCurve(Frozen):
     lrp: Floats
     """(S,) the error of the detections with this score or a higher one."""
     localisation: Floats
-    """(S,) mean of 1 - IoU over the true positives; NaN where there are none."""
+    """(S,) mean of 1 - IoU over the true positives; NaN if there are none."""
     false_positive: Floats
     """(S,) FP / (TP + FP)."""
     false_negative: Floats
-    """(S,) FN / (TP + FN); NaN where there is no object."""
+    """(S,) FN / (TP + FN); NaN if there are no objects."""
     true_positives: npt.NDArray[np.int64]
     """(S,) TP, in ascending order."""
     false_positives: npt.NDArray[np.int64]
@@ -136,12 +136,12 @@ class LRPErrors:
 
     @property
     def olrp(self) -> Floats:
-        """(K,) the smallest error of each class; 1 where it finds nothing, NaN where there is nothing to find."""
+        """(K,) the smallest error of each class; 1 without true positives, NaN without objects."""
         return frozen(np.array([curve.best.lrp for curve in self.per_class]))
 
     @property
     def best_thresholds(self) -> Floats:
-        """(K,) the score threshold with that error; NaN where no detection should count."""
+        """(K,) the score threshold with that error; NaN if the error is smallest without detections."""
         return frozen(np.array([curve.best.score for curve in self.per_class]))
 
     @property
@@ -150,7 +150,7 @@ class LRPErrors:
 
         ``oLRP`` and its parts ``oLRP_localisation``, ``oLRP_false_positive`` and ``oLRP_false_negative``. A class
         without a true positive has no error of localisation and no share of false positives: it is left out of these
-        two means. NaN is the mean over no class.
+        two means. A mean over no classes is NaN.
         """
         points = [curve.best for curve in self.per_class if curve.num_ground_truth]
         return {
@@ -233,6 +233,6 @@ def _curve(score: Floats, found: npt.NDArray[np.bool_], apart: Floats, objects: 
 
 
 def _mean(values: list[float]) -> float:
-    """The mean of those that are defined."""
+    """The mean of the defined values."""
     defined = [value for value in values if not math.isnan(value)]
     return float(np.mean(defined)) if defined else math.nan

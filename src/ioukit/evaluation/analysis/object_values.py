@@ -1,4 +1,4 @@
-"""Values of the objects of a ground truth, to evaluate by: how wide they are, and how crowded it is around them."""
+"""Values of the objects of a ground truth, for evaluation by bins: aspect ratios and crowding."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def aspect_ratios(ground_truth: GroundTruth) -> npt.NDArray[np.float64]:
 
 
 def largest_overlaps(ground_truth: GroundTruth, *, same_category: bool = False) -> npt.NDArray[np.float64]:
-    """How crowded it is around each object: the largest IoU of its box with that of another object of its image.
+    """The crowding of each object: the largest IoU of its box with the box of another object of its image.
 
-    Objects with the flag ``crowd`` are no neighbours of others.
+    Objects with the flag ``crowd`` do not count as neighbours.
 
     Args:
         ground_truth: The objects.
@@ -48,9 +48,9 @@ def largest_overlaps(ground_truth: GroundTruth, *, same_category: bool = False) 
 def num_neighbours(
     ground_truth: GroundTruth, iou_threshold: float = 0.5, *, same_category: bool = False
 ) -> npt.NDArray[np.int64]:
-    """How many other objects of its image overlap each object with at least this IoU of their boxes.
+    """The number of other objects of its image whose boxes overlap that of each object with at least this IoU.
 
-    Objects with the flag ``crowd`` are no neighbours of others.
+    Objects with the flag ``crowd`` do not count as neighbours.
 
     Args:
         ground_truth: The objects.
@@ -73,7 +73,7 @@ def num_neighbours(
 def _neighbours(
     ground_truth: GroundTruth, least: float, *, same_category: bool
 ) -> tuple[OverlapPairs, npt.NDArray[np.int64], npt.NDArray[np.intp]]:
-    """Pairs of objects, and for both directions the object and the position, where its neighbour is no crowd."""
+    """Pairs of objects in both directions whose neighbour is not a crowd: the object, and the position of the pair."""
     labels = np.unique(ground_truth.image_ids, return_inverse=True)[1].astype(np.int64)
     if same_category:
         categories = np.unique(ground_truth.category_ids, return_inverse=True)[1]

@@ -70,7 +70,7 @@ class AveragedPoint:
     average: str
     """``"micro"``, ``"macro"`` or ``"weighted"``."""
     beta: float
-    """How many times as much as precision recall weighs in F-beta."""
+    """The weight of recall in F-beta, relative to precision."""
     precision: float
     """Within [0, 1], or NaN."""
     recall: float
@@ -175,9 +175,9 @@ class ScoreCurves:
     """(K,) each class alone."""
 
     def best_thresholds(self, beta: float = 1.0) -> npt.NDArray[np.float64]:
-        """(K,) the score threshold of each class with the highest F-beta; NaN where no detection should count.
+        """(K,) the score threshold of each class with the highest F-beta; NaN if F-beta is best without detections.
 
-        Of several the highest. Choose thresholds on one set of images, and report numbers of another.
+        Among several, the highest threshold. Choose thresholds on one set of images, and report numbers of another.
 
         Raises:
             ValueError: If ``beta`` is not within [0, 1e100].
@@ -194,16 +194,16 @@ class ScoreCurves:
     ) -> AveragedPoint:
         """Precision, recall and F-beta of all classes as one number each.
 
-        ``"micro"`` adds up TP, FP and FN of all classes, and takes the formulas of the sums. ``"macro"`` takes the
-        formulas of each class, and then the mean over the classes that have an object. ``"weighted"`` is that mean
-        with the numbers of objects as weights.
+        ``"micro"`` adds up TP, FP and FN of all classes, and applies the formulas to the sums. ``"macro"`` applies the
+        formulas to each class, and takes the mean over the classes that have objects. ``"weighted"`` is that mean with
+        the numbers of objects as weights.
 
         Args:
             score: The score threshold: one for all classes, or (K,) one for each. In an array, NaN says that no
                 detection of the class counts, as in :meth:`best_thresholds`.
             average: ``"micro"``, ``"macro"`` or ``"weighted"``.
-            beta: How many times as much as precision recall weighs in F-beta.
-            undefined: What precision is where no detection counts. NaN leaves such a class out of the mean of
+            beta: The weight of recall in F-beta, relative to precision.
+            undefined: The precision of a class in which no detection counts. NaN leaves such a class out of the mean of
                 precision. This is ``zero_division`` of scikit-learn, which is 0 by default.
 
         Raises:

@@ -26,22 +26,22 @@ class RecallCurves(Frozen):
     """The result of :func:`recall_curves`."""
 
     categories: Categories
-    """(K,) the categories; one that stands for all if they count as one."""
+    """(K,) the categories; a single one for all if the protocol is class-agnostic."""
     iou_thresholds: tuple[float, ...]
     """(T,) the lowest IoU of a match."""
     area_range: str
     """Label of the area range."""
     counts: npt.NDArray[np.int64]
-    """(N,) numbers of detections, rising: the best ones within the scope of the protocol's cap."""
+    """(N,) numbers of detections, ascending: the best ones within the scope of the protocol's cap."""
     recall: Floats
-    """(T, K, N) share of the objects that these find; NaN where there are none."""
+    """(T, K, N) share of the objects that these detections find; NaN if there are no objects."""
 
     @property
     def average_recall(self) -> Floats:
         """(N,) AR: the mean of recall over the IoU thresholds and the classes that have an object, as in COCO's table.
 
-        With thresholds from 0.5 to 0.95 this is the sum by which ``2 * integral of recall over IoU from 0.5 to 1`` is
-        computed (Hosang et al., 2015).
+        With thresholds from 0.5 to 0.95 this approximates ``2 * integral of recall over IoU from 0.5 to 1`` (Hosang et
+        al., 2015).
         """
         defined = ~np.isnan(self.recall).any(axis=(0, 2))
         rows = np.ascontiguousarray(np.moveaxis(self.recall[:, defined], -1, 0).reshape(len(self.counts), -1))
@@ -75,14 +75,14 @@ def recall_curves(
 ) -> RecallCurves:
     """Recall and average recall with the 1, 2, 3, ... best detections of each image.
 
-    A detection is matched before all with a lower score, so a smaller cap changes no match of the others: one table has
-    the answers for all numbers. What a number counts is the scope of the protocol's cap: the detections of a category
-    on an image for COCO, all detections of an image after :func:`match_proposals`.
+    A detection is matched before all detections with a lower score, so a smaller cap changes no match of the others,
+    and one table is enough for all numbers. A number counts within the scope of the protocol's cap: the detections of a
+    category on an image for COCO, all detections of an image after :func:`match_proposals`.
 
     Args:
         table: The matches.
-        counts: Numbers of detections, rising, up to the last cap of the protocol. If ``None``, all from 1 to that cap,
-            or to the largest number that occurs if that is smaller.
+        counts: Numbers of detections, ascending, up to the last cap of the protocol. If ``None``, all from 1 to that
+            cap, or to the largest number that occurs if that is smaller.
         area_range: Label of one of the protocol's area ranges; its main one if ``None``.
 
     Raises:
@@ -130,7 +130,7 @@ def recall_curves(
 
 
 def _ranks(table: MatchTable, category: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """(N,) the place of each detection within the scope of the cap, best first."""
+    """(N,) the rank of each detection within the scope of the cap, best first."""
     if table.protocol.cap_scope != "category":
         return table.detections.rank.astype(np.int64)
     order = np.lexsort((-table.detections.score, category))  # stable: equal scores by image and rank
@@ -143,19 +143,20 @@ def _ranks(table: MatchTable, category: npt.NDArray[np.int64]) -> npt.NDArray[np
 def match_proposals(
     table: MatchTable, max_dets: Iterable[int] = (1, 10, 100, 1000), *, threads: int | None = None
 ) -> MatchTable:
-    """A match table in which all categories count as one, as for proposals: class-agnostic recall and AP.
+    """A match table in which all categories count as one, for class-agnostic recall and AP of proposals.
 
     A detection may match an object of any category, and the caps count the detections of an image over all categories.
-    Everything else is as the protocol says. ``Evaluation.from_table`` has the numbers, :func:`recall_curves` the recall
-    for every number of detections.
+    All other rules are those of the protocol. ``Evaluation.from_table`` has the numbers, :func:`recall_curves` has the
+    recall for every number of detections.
 
     Args:
-        table: The matches, with near pairs: ``match(..., near=0.1)``. It has all detections, those beyond its cap too.
+        table: The matches, with near pairs: ``match(..., near=0.1)``. Such a table has all detections, also those
+            beyond its cap.
         max_dets: The caps.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
-        ValueError: If the caps make no sense, or the table does not list the near pairs that this needs.
+        ValueError: If the caps are invalid, or the table does not list the near pairs that are needed.
 
     Examples:
         >>> from ioukit import Detections, Evaluation, GroundTruth

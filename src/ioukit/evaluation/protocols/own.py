@@ -1,4 +1,4 @@
-"""One's own protocol, from a file."""
+"""Reading a protocol from a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL_FILES", "read_protocol"]
 
 PROTOCOL_FILES = (".toml", ".json")
-"""How the names of files with a protocol end."""
+"""The suffixes of files with a protocol."""
 
 
 def read_protocol(path: str | os.PathLike[str]) -> Protocol:
@@ -34,8 +34,8 @@ def read_protocol(path: str | os.PathLike[str]) -> Protocol:
             a measure that have none. No upper limit of an area range is ``inf`` in TOML and ``null`` in JSON.
 
     Raises:
-        ValueError: If the file is no TOML or JSON, or a field does not exist, is missing or makes no sense; the message
-            names the file and the field.
+        ValueError: If the file is not TOML or JSON, or a field is unknown, missing or invalid; the message names the
+            file and the field.
         OSError: If the file cannot be read.
 
     Examples:
@@ -79,7 +79,7 @@ def _fields(path: Path) -> dict[str, Any]:
     try:
         text = content.decode()
         fields = json.loads(text) if path.suffix == ".json" else _toml(text)
-    except ValueError as error:  # of letters, TOML and JSON
+    except ValueError as error:  # an encoding, TOML or JSON that is invalid
         raise ValueError(f"{path}: expected {path.suffix[1:].upper()}, found something else: {error}") from None
     if not isinstance(fields, dict):
         raise ValueError(f"{path}: expected an object with the fields of a protocol, found {fields!r}")
@@ -88,7 +88,7 @@ def _fields(path: Path) -> dict[str, Any]:
 
 def _toml(text: str) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
-        import tomllib  # noqa: PLC0415 - for those who read a file
+        import tomllib  # noqa: PLC0415 - only files need it
     else:
         import tomli as tomllib  # noqa: PLC0415 - as above
     fields: dict[str, Any] = tomllib.loads(text)
@@ -161,7 +161,7 @@ def _expect(holds: bool, where: str, words: str, value: Any) -> None:
 def _check(
     given: Mapping[str, Any], expected: Mapping[str, _Expected], prefix: str, owner: str, known: Iterable[str]
 ) -> None:
-    """Refuses fields that do not exist, and values of a wrong type. What is not `expected` by name is text."""
+    """Refuses unknown fields, and values of a wrong type. Fields that are not in `expected` are text."""
     names = tuple(known)
     for name, value in given.items():
         if name not in names:
@@ -175,7 +175,7 @@ def _check(
 
 
 def _made(kind: type[Any], fields: dict[str, Any], where: str) -> Any:
-    """An `IgnoreRule` or a `Measure` of the fields of a table."""
+    """An `IgnoreRule` or a `Measure` from the fields of a table."""
     is_rule = kind is IgnoreRule
     names = IgnoreRule._fields if is_rule else tuple(field.name for field in dataclasses.fields(Measure))
     _check(fields, _IGNORED if is_rule else _MEASURE, f"{where}.", "a rule" if is_rule else "a measure", names)

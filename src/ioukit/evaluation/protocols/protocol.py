@@ -60,7 +60,7 @@ class IgnoreRule(NamedTuple):
     repeated: bool = False
     """Whether any number of detections may match one of them."""
     more_than: bool = False
-    """Whether a match with one of them needs more than the IoU threshold, whatever the other objects need."""
+    """Whether a match with one of them needs more than the IoU threshold, even if other objects do not."""
 
 
 @dataclass(frozen=True)

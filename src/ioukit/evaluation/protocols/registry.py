@@ -1,4 +1,4 @@
-"""The protocols by name, for commands and files. Each is loaded when it is asked for."""
+"""The protocols by name, for commands and files. Each is loaded at its first use."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["PROTOCOLS", "find_protocol", "register_protocol"]
 
 
 class _Protocols(MutableMapping[str, Protocol]):
-    """Names in lower case, in the order in which they were added, and their protocols."""
+    """Protocols by name: in lower case, in the order in which they were added."""
 
     def __init__(self, **homes: str) -> None:
-        # A protocol, or the module and the name that it has there.
+        # A protocol, or its module and its name there.
         self._entries: dict[str, Protocol | str] = {key.replace("_", "-"): home for key, home in homes.items()}
 
     def __getitem__(self, key: str) -> Protocol:

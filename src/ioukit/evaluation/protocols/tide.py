@@ -33,5 +33,5 @@ TIDE = COCO.replace(
     reference="Bolya et al., ECCV 2020, arXiv:2008.08115; tidecv 1.0.1",
 )
 """The AP of tidecv 1.0.1, the program of TIDE (Bolya et al., ECCV 2020, arXiv:2008.08115): COCO's rules at IoU 0.5 with
-100 detections per image whatever their class, the first of objects with equal IoU, and a mean to which a class with
-detections but without objects adds 0."""
+100 detections per image over all classes, the first of objects with equal IoU, and a mean in which a class with
+detections but without objects counts 0."""

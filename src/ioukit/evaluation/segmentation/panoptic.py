@@ -24,7 +24,7 @@ from ioukit.evaluation.segmentation.panoptic_results import PanopticOutcomes, Pa
 
 __all__ = ["panoptic_quality"]
 
-# Images per thread that wait at a time: enough to keep the threads busy, few enough to fit in memory.
+# Number of waiting images per thread: enough to keep the threads busy, and few enough to fit in memory.
 _WAITING = 8
 
 Id: TypeAlias = int | str
@@ -42,11 +42,11 @@ def panoptic_quality(
 ) -> PanopticQuality:
     """Returns panoptic quality (PQ) with its parts, segmentation quality (SQ) and recognition quality (RQ).
 
-    A panoptic segmentation gives every pixel to one segment or to none (void, id 0), and every segment a category.
-    Segments match if they have one category and an IoU of more than 0.5; the union leaves out what the prediction has
-    on void. Crowds match nothing and are not missed. A prediction without a match is ignored if more than half of it
-    lies on void and on the crowd of its category. Then PQ of a category is the sum of the IoU of its matches, divided
-    by TP + FP / 2 + FN / 2, and PQ the mean over categories with at least one of these.
+    A panoptic segmentation assigns every pixel to one segment or to none (void, id 0). Every segment has a category.
+    Segments match if they have the same category and an IoU of more than 0.5; the union leaves out the pixels of the
+    prediction on void. Crowds do not match and are not missed. A prediction without a match is ignored if more than
+    half of it is on void and on the crowd of its category. Then PQ of a category is the sum of the IoU of its matches,
+    divided by TP + FP / 2 + FN / 2, and PQ is the mean over categories with at least one of these.
 
     Counts and each IoU equal those of panopticapi. It adds up the IoU in an order that depends on the number of its
     processes; here the sum is correctly rounded. So the qualities differ by no more than the rounding of such sums.
@@ -69,8 +69,8 @@ def panoptic_quality(
     Raises:
         DatasetError: If a file or a record is invalid, an image has no prediction, sizes differ, or a map of ids does
             not fit the records. The message names the file, the record and the field.
-        FileNotFoundError: If there is no such JSON file.
-        ValueError: If an option makes no sense.
+        FileNotFoundError: If the JSON file does not exist.
+        ValueError: If an option is invalid.
         ModuleNotFoundError: If PNG files are read and Pillow is not installed.
 
     Source:
@@ -144,12 +144,12 @@ def _chosen(gt: PanopticSet, dt: PanopticSet, images: Sequence[Id] | None) -> li
 def _matched(
     pairs: Iterator[tuple[PanopticImage, PanopticImage]], positions: Mapping[int, int], workers: int
 ) -> Iterator[list[OutcomeRow]]:
-    """The rows of each image, in order. Images are taken from the iterator by this thread alone, a few at a time."""
+    """The rows of each image, in order. Only this thread takes images from the iterator, a few at a time."""
     if workers == 1:
         for pair in pairs:
             yield match_image(pair[0], pair[1], positions)
         return
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - who evaluates boxes waits for no threads
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - evaluating boxes should not load this
 
     with ThreadPoolExecutor(workers) as pool:
         while some := list(islice(pairs, _WAITING * workers)):

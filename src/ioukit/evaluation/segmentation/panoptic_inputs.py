@@ -1,4 +1,4 @@
-"""Panoptic segmentations of many images, from COCO's files or from arrays: which segments there are, and where."""
+"""Panoptic segmentations of many images, from COCO's files or from arrays."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class Segment(NamedTuple):
     is_crowd: bool
     """Whether it is a crowd."""
     area: int | None
-    """Its pixels as the record states them."""
+    """Its number of pixels, as the record states it."""
     where: str
-    """What messages call it."""
+    """Its name in messages."""
 
 
 class PanopticImage(NamedTuple):
     """The segments of one image."""
 
     where: str
-    """What messages call it."""
+    """Its name in messages."""
     load: Callable[[], SegmentMap]
     """Reads the map of ids."""
     segments_info: Any
@@ -52,11 +52,11 @@ class PanopticSet(NamedTuple):
     """The images of the ground truth, or those of the predictions."""
 
     source: str
-    """What messages call it: a file, or an argument."""
+    """Its name in messages: a file, or an argument."""
     wheres: Mapping[int | str, str]
-    """For each id of an image, what messages call its record."""
+    """For each image id, the name of its record in messages."""
     image: Callable[[int | str], PanopticImage]
-    """The image with an id."""
+    """Returns the image with an id."""
     categories: object
     """The records of the categories, not checked yet; ``None`` if there are none."""
 
@@ -66,8 +66,8 @@ def open_set(data: PanopticData, folder: str | os.PathLike[str] | None, *, name:
 
     Args:
         data: The file or the mapping.
-        folder: The folder of the PNG files; beside the file, and named like it, if ``None``.
-        name: What messages call a mapping.
+        folder: The folder of the PNG files; if ``None``, ``X`` for the file ``X.json``.
+        name: The name of a mapping in messages.
         option: The argument that names the folder, for messages.
 
     Raises:
@@ -136,7 +136,7 @@ def _of_file(path: str, folder: str | os.PathLike[str] | None, option: str) -> P
 
 
 def _document(path: str) -> dict[str, Any]:
-    import json  # noqa: PLC0415 - import ioukit is to be quick
+    import json  # noqa: PLC0415 - keeps `import ioukit` fast
 
     if os.path.isdir(path):
         raise DatasetError(f"{path}: expected a JSON file, found a folder")
@@ -174,7 +174,7 @@ def read_categories(records: object, where: str) -> Categories:
 
     Args:
         records: A list of ``{"id": 1, "name": "person", "isthing": 1}``.
-        where: What messages call the list.
+        where: The name of the list in messages.
 
     Raises:
         DatasetError: If a record is invalid, or two have one id.

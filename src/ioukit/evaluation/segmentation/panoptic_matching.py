@@ -1,6 +1,6 @@
-"""Which predicted segment matches which annotated one, in one image.
+"""The matching of predicted and annotated segments of one image.
 
-Source: Kirillov et al., Panoptic Segmentation, CVPR 2019; for void and crowds the program of its authors, panopticapi.
+Source: Kirillov et al., Panoptic Segmentation, CVPR 2019; for void and crowds, the authors' program panopticapi.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class OutcomeRow(NamedTuple):
     intersection: int = 0
     """Pixels that both share."""
     union: int = 0
-    """Pixels of either, those of the prediction on void left out."""
+    """Pixels of either, without those of the prediction on void."""
 
 
 def match_image(
@@ -42,7 +42,7 @@ def match_image(
     """The rows of an image: annotated segments in the order of their records, then wrong predictions in theirs.
 
     A prediction and an annotated segment of its category match if their IoU is more than 0.5. Segments of one map do
-    not overlap, so at most one can reach that. Crowds match nothing and are not missed. A prediction without a match
+    not overlap, so at most one can reach that. Crowds do not match and are not missed. A prediction without a match
     counts only if at most half of it lies on void and on the crowd of its category. Of several crowds of a category,
     the last one counts, as in panopticapi.
 
@@ -126,8 +126,8 @@ def _areas(
         ids: (P,) ids in the map, some more than once.
         areas: (P,) pixels.
         segments: The segments that the records list.
-        where: What messages call the record.
-        file: What messages call the map.
+        where: The name of the record in messages.
+        file: The name of the map in messages.
 
     Raises:
         DatasetError: If map and records have different segments, or a record states another area.

@@ -1,4 +1,4 @@
-"""Panoptic quality: what was matched, and the numbers of it."""
+"""The results of panoptic quality: matches, and the numbers computed from them."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ class PanopticClass(Frozen):
     true_positives: int
     """Matches."""
     false_positives: int
-    """Predicted segments that match nothing and are not ignored."""
+    """Predicted segments without a match that are not ignored."""
     false_negatives: int
-    """Annotated segments that nothing matches, crowds left out."""
+    """Annotated segments without a match, except crowds."""
     iou_sum: float
     """Sum of the IoU of all matches, correctly rounded."""
 
@@ -124,8 +124,8 @@ class PanopticAverage(Frozen):
 class PanopticQuality(Frozen):
     """The result of :func:`panoptic_quality`.
 
-    Results of different images add up, with ``+`` or :meth:`merge`. Whatever the split and the order, the sum has the
-    same rows and every number the same bits: areas are integers, and sums of IoU are correctly rounded.
+    Results of different images can be added with ``+`` or :meth:`merge`. For every split and in any order, the sum has
+    the same rows, and every number has the same bits: areas are integers, and sums of IoU are correctly rounded.
     """
 
     categories: Categories
@@ -133,7 +133,7 @@ class PanopticQuality(Frozen):
     image_ids: npt.NDArray[Any]
     """(I,) ids of the images, in ascending order: integers or strings."""
     outcomes: PanopticOutcomes
-    """What was matched, missed and wrong."""
+    """Matches, missed segments and wrong predictions."""
     repeated_images: int = 0
     """Images that :meth:`merge` left out because an earlier part has them."""
 
@@ -216,7 +216,7 @@ class PanopticQuality(Frozen):
                 leaves out the later one and counts it in :attr:`repeated_images`.
 
         Raises:
-            ValueError: If there is no part, if parts have different categories, or if two of them hold one image.
+            ValueError: If ``parts`` is empty, if parts have different categories, or if two of them hold one image.
         """
         check_choice("duplicates", duplicates, ("error", "first"))
         parts = list(parts)
@@ -252,7 +252,7 @@ class PanopticQuality(Frozen):
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the rows, in plain Python values, ``None`` where a number is undefined."""
+        """Everything except the rows, in plain Python values, ``None`` where a number is undefined."""
         return {
             "summary": {key: _defined(value) for key, value in self.summary.items()},
             "per_class": [
@@ -276,7 +276,7 @@ class PanopticQuality(Frozen):
 
     def to_json(self, *, indent: int | None = None) -> str:
         """:meth:`to_dict` as JSON, every number to its last bit."""
-        import json  # noqa: PLC0415 - import ioukit is to be quick
+        import json  # noqa: PLC0415 - keeps `import ioukit` fast
 
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
@@ -297,7 +297,7 @@ def _average(classes: Sequence[PanopticClass]) -> PanopticAverage:
 
 
 def _sum(values: Iterable[float]) -> float:
-    """One after the other, as panopticapi adds them. `sum` rounds less often from Python 3.12 on."""
+    """The sum, one value after another, as panopticapi adds them. `sum` rounds less often since Python 3.12."""
     return reduce(operator.add, values, 0.0)
 
 

@@ -1,7 +1,7 @@
-"""Which segment has which pixel: maps of ids from arrays and PNG files, and the areas that segments of two maps share.
+"""Maps of segment ids from arrays and PNG files, and the areas that segments of two maps share.
 
-Neighbouring pixels mostly belong to one segment. So a map is read as runs of equal ids: finding where they begin takes
-one comparison per pixel, and everything else is done per run. The ids of a PNG are computed for these few pixels alone.
+Neighbouring pixels mostly belong to one segment. So a map is read as runs of equal ids: finding their starts takes one
+comparison per pixel, and everything else is done per run. The ids of a PNG are computed only for these few pixels.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class SegmentMap(NamedTuple):
     pixels: npt.NDArray[Any]
     """(H, W) integer ids, or (H, W, 3) uint8 colours with the id R + 256 G + 65,536 B."""
     where: str
-    """What messages call it: a file, or an argument and an image."""
+    """Its name in messages: a file, or an argument and an image."""
 
     @classmethod
     def of_array(cls, values: object, where: str) -> SegmentMap:
         """The map of an array.
 
         Raises:
-            DatasetError: If it has neither of the two shapes, or no integers.
+            DatasetError: If it has neither of the two shapes, or does not hold integers.
         """
         pixels = np.asarray(values)
         if pixels.ndim == 3 and pixels.shape[2] == 3 and pixels.dtype == np.uint8:
@@ -86,7 +86,7 @@ def read_png(path: str | os.PathLike[str], where: str) -> SegmentMap:
         where: The record that names the file, for messages.
 
     Raises:
-        DatasetError: If there is no such file, or it is no PNG in colour.
+        DatasetError: If the file does not exist, or is not a PNG in colour.
         ModuleNotFoundError: If Pillow is not installed.
     """
     image = import_extra("PIL.Image", extra="shapes", needed_by=_NEEDED_BY)
@@ -97,7 +97,7 @@ def read_png(path: str | os.PathLike[str], where: str) -> SegmentMap:
             pixels = np.asarray(opened.convert("RGB") if mode in ("P", "RGBA") else opened)
     except FileNotFoundError:
         raise DatasetError(f"{where}.file_name: there is no file {os.fspath(path)}") from None
-    except Exception as error:  # a broken file makes Pillow raise nearly anything
+    except Exception as error:  # for a broken file, Pillow may raise errors of many kinds
         raise DatasetError(f"{where}.file_name: {os.fspath(path)} cannot be read as a PNG: {error}") from None
     if kind != "PNG" or pixels.ndim != 3 or pixels.dtype != np.uint8:
         raise DatasetError(

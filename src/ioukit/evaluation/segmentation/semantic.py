@@ -1,4 +1,4 @@
-"""Semantic segmentation: how often each class of pixels is taken for each, and the IoU of every class."""
+"""Semantic segmentation: the confusion matrix of pixels, and the IoU of every class."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Floats = npt.NDArray[np.float64]
 class SemanticIoU(Frozen):
     """The result of :func:`semantic_iou`.
 
-    Results add up, with ``+`` or :meth:`merge`. They are counts of pixels, so the sum is exact for any split. It does
-    not know images: an image that is in two parts counts twice.
+    Results can be added with ``+`` or :meth:`merge`. They are counts of pixels, so the sum is exact for any split. They
+    do not know their images: an image that is in two parts counts twice.
     """
 
     confusion: npt.NDArray[np.int64]
@@ -92,7 +92,7 @@ class SemanticIoU(Frozen):
         """The result of the images of all parts.
 
         Raises:
-            ValueError: If there is no part, or parts have different classes.
+            ValueError: If ``parts`` is empty, or parts have different classes.
         """
         parts = list(parts)
         if not parts:
@@ -131,7 +131,7 @@ class SemanticIoU(Frozen):
 
     def to_json(self, *, indent: int | None = None) -> str:
         """:meth:`to_dict` as JSON, every number to its last bit."""
-        import json  # noqa: PLC0415 - import ioukit is to be quick
+        import json  # noqa: PLC0415 - keeps `import ioukit` fast
 
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
@@ -150,8 +150,8 @@ def semantic_iou(
 ) -> SemanticIoU:
     """Returns the confusion matrix of pixels, with IoU per class and their means.
 
-    Pixels whose true label is ``ignore_label`` are left out, whatever is predicted there. All other pixels of all
-    images count alike, in one matrix.
+    Pixels whose true label is ``ignore_label`` are left out, with any prediction. All other pixels of all images have
+    the same weight, in one matrix.
 
     Args:
         ground_truth: True classes: an (H, W) array of integers from 0 to ``num_classes - 1`` or ``ignore_label``; an
@@ -164,7 +164,7 @@ def semantic_iou(
 
     Raises:
         DatasetError: If images do not fit each other, or a label is out of range; the message names image and pixel.
-        ValueError: If an option makes no sense, or there is not one prediction per image.
+        ValueError: If an option is invalid, or the number of predictions is not that of the images.
         ModuleNotFoundError: If PNG files are read and Pillow is not installed.
 
     Source:
@@ -231,7 +231,7 @@ def _counts(
 
 
 def _labels(labels: Any, name: str) -> tuple[str, npt.NDArray[Any]]:
-    """What messages call an image, and its labels."""
+    """The name of an image in messages, and its labels."""
     if isinstance(labels, str | os.PathLike):
         name = f"{name}, {os.fspath(labels)}"
         labels = _read_png(labels, name)
@@ -246,10 +246,10 @@ def _read_png(path: str | os.PathLike[str], name: str) -> npt.NDArray[Any]:
     try:
         with image.open(path) as opened:
             kind, mode = opened.format, opened.mode
-            pixels: npt.NDArray[Any] = np.asarray(opened)  # of a palette, the numbers and not the colours
+            pixels: npt.NDArray[Any] = np.asarray(opened)  # with a palette, the numbers and not the colours
     except FileNotFoundError:
         raise
-    except Exception as error:  # a broken file makes Pillow raise nearly anything
+    except Exception as error:  # for a broken file, Pillow may raise errors of many kinds
         raise DatasetError(f"{name} cannot be read as a PNG: {error}") from None
     if kind != "PNG" or pixels.ndim != 2 or pixels.dtype.kind not in "iu":
         raise DatasetError(f"{name}: expected a PNG of one channel, found {kind} of mode {mode}")
