@@ -141,7 +141,7 @@ def _chosen(count: int, positions: npt.NDArray[np.intp] | None) -> npt.NDArray[n
 
 def _verified(ground_truth: GroundTruth) -> VerifiedColumns:
     """The lists of categories that the images have."""
-    from ioukit.datasets import IdLists  # noqa: PLC0415 - for LVIS alone
+    from ioukit.datasets import IdLists  # noqa: PLC0415 - only LVIS needs it
 
     lists = []
     for name in ("neg_category_ids", "not_exhaustive_category_ids"):

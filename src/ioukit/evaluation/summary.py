@@ -60,7 +60,7 @@ def _in_group(curves: Curves, measure: Measure) -> npt.NDArray[np.bool_]:
 
 
 def _selected(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
-    """The same for all categories, whatever the group."""
+    """The same for all categories, without a group."""
     protocol = curves.protocol
     if measure.quantity == "AR":
         array = curves.recall

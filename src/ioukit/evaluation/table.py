@@ -42,7 +42,7 @@ class DetectionRows(Columns):
     """(N, A, B) thresholds at which it is ignored: it matches an ignored object, or it has no match and is
     :attr:`special` or itself outside the area range, or it is beyond the cap."""
     special: npt.NDArray[np.uint8] | None = None
-    """(N,) bits of what is special about a detection: 1 some objects of its category may not be annotated on its image,
+    """(N,) bits for special rules: 1 some objects of the category may not be annotated on the image,
     2 it takes a place within the scope of the cap and has no other part, because its category is not verified on its
     image or it has no area. ``None`` if the protocol knows of neither. Only tables with a cap per category list
     detections with bit 2."""
@@ -189,7 +189,7 @@ class MatchTable(Frozen):
         return self._bits(self.detections.ignored, iou_threshold, area_range)
 
     def is_within_cap(self) -> BoolArray:
-        """(N,) whether each detection is within the last cap and takes part."""
+        """(N,) whether each detection is within the last cap and evaluated."""
         cap, rows = self.protocol.max_dets[-1], self.detections
         if self.protocol.cap_scope == "category":
             most = np.bincount(self.evaluated_category(rows.category)).max(initial=0)
@@ -204,7 +204,7 @@ class MatchTable(Frozen):
         return np.ones(len(self), np.bool_) if special is None else special & 2 == 0
 
     def _places_in_category(self) -> npt.NDArray[np.int64]:
-        """(N,) the place of each detection among all of its category, best first."""
+        """(N,) the rank of each detection among all of its category, best first."""
         category = self.evaluated_category(self.detections.category)
         order = np.lexsort((-self.detections.score, category))  # stable: equal scores keep the order of the rows
         starts = np.searchsorted(category[order], category[order])

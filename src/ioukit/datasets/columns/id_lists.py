@@ -28,7 +28,7 @@ class IdLists(Sequence[npt.NDArray[np.int64]]):
     """
 
     def __init__(self, ids: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> None:
-        """Take the ids of all lists, one behind the other, and where each list ends."""
+        """Take the ids of all lists, one list after another, and where each list ends."""
         if (len(ends) and int(ends[-1]) != len(ids)) or (not len(ends) and len(ids)) or (np.diff(ends) < 0).any():
             raise ValueError(f"ends must rise to the number of ids, {len(ids):,}, got {ends}")
         self.ids = frozen(ids)
@@ -38,10 +38,10 @@ class IdLists(Sequence[npt.NDArray[np.int64]]):
 
     @classmethod
     def of(cls, lists: Iterable[Iterable[int]]) -> Self:
-        """Take one list of integers per row.
+        """The column with one list of integers per row.
 
         Raises:
-            TypeError: If a list holds something else, or is none.
+            TypeError: If a row is not a list of integers.
         """
         rows = []
         for row, each in enumerate(lists):
@@ -54,7 +54,7 @@ class IdLists(Sequence[npt.NDArray[np.int64]]):
 
     @classmethod
     def concat(cls, parts: Sequence[IdLists]) -> Self:
-        """All lists of several, in order."""
+        """The lists of several columns, in order."""
         shifts = np.cumsum([0, *(len(part.ids) for part in parts)])
         ends = [part.ends + shift for part, shift in zip(parts, shifts.tolist(), strict=False)]
         return cls(np.concatenate([part.ids for part in parts]), np.concatenate(ends))
@@ -68,7 +68,7 @@ class IdLists(Sequence[npt.NDArray[np.int64]]):
         return type(self)(self.ids[at], new_ends)
 
     def tolist(self) -> list[list[int]]:
-        """The lists as Python's."""
+        """The lists as Python lists."""
         return [row.tolist() for row in self]
 
     def _starts(self) -> npt.NDArray[np.int64]:

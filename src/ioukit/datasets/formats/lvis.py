@@ -23,10 +23,10 @@ _KEYS = (b'"not_exhaustive_category_ids"', b'"neg_category_ids"', b'"frequency"'
 
 
 def recognises(path: Path) -> bool:
-    """Whether a JSON file has a key of LVIS's within its first or its last bytes.
+    """Whether a JSON file has one of LVIS's keys within its first or its last bytes.
 
-    All of an annotation file is read alike, whatever the order of its arrays; a file that names these keys in its
-    middle only is taken for COCO's.
+    The order of the arrays in a file does not matter for reading. But a file that has these keys only in its middle is
+    recognised as COCO's.
     """
     if not coco.recognises(path):
         return False
@@ -50,10 +50,10 @@ def recognises(path: Path) -> bool:
 def read_lvis(
     source: str | os.PathLike[str] | Mapping[str, Any], *, on_invalid: OnInvalid = "error", threads: int | None = None
 ) -> GroundTruth:
-    """Read an LVIS annotation file, or take what ``json.load`` made of one.
+    """Read an LVIS annotation file, or the result of ``json.load`` for one.
 
     Images get the attributes ``neg_category_ids`` and ``not_exhaustive_category_ids``, each an
-    :class:`~ioukit.datasets.IdLists`; categories get ``frequency``, ``""`` where the file does not say. Annotations get
+    :class:`~ioukit.datasets.IdLists`; categories get ``frequency``, ``""`` if the file lacks it. Annotations get
     the flag ``ignore``. An image without ``file_name`` gets the end of its ``coco_url``.
 
     Args:
@@ -63,7 +63,7 @@ def read_lvis(
         threads: How many threads read a file; all cores if ``None``.
 
     Raises:
-        DatasetError: If the data is invalid; names file, record and field, what was expected and what came.
+        DatasetError: If the data is invalid. It names file, record and field, what was expected and what was found.
         OSError: If the file cannot be read.
     """
     return GroundTruth.from_coco(source, on_invalid=on_invalid, threads=threads, dialect="lvis")
