@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ioukit.evaluation.protocols.coco import COCO
 from ioukit.evaluation.protocols.measures import Measure
-from ioukit.evaluation.protocols.protocol import IgnoreRule, Protocol, register_measure_rule
+from ioukit.evaluation.protocols.protocol import IgnoreRule, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,8 +73,6 @@ def _measure(
         words = f"Average recall with {cap:,} detections per {scope}: how much could be found?"
     return Measure(key, quantity, iou, label, cap, group=group, line=line, headline=headline, words=words)  # type: ignore[arg-type]
 
-
-register_measure_rule("lvis", lvis_measures)
 
 LVIS = COCO.replace(
     name="LVIS",

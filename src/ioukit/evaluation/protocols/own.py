@@ -148,6 +148,7 @@ _MEASURE = {
     "iou_threshold": _Expected("a number", _is_high),
     "area_range": _Expected("the label of an area range", lambda value: value is None or isinstance(value, str)),
     "max_dets": _Expected("a whole number", lambda value: value is None or _is_whole(value)),
+    "group": _Expected("text", lambda value: value is None or isinstance(value, str)),
     "headline": _BOOL,
 }
 _REQUIRED = ("iou_thresholds", "recall_thresholds", "max_dets", "area_ranges")
