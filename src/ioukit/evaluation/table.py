@@ -42,10 +42,9 @@ class DetectionRows(Columns):
     """(N, A, B) thresholds at which it is ignored: it matches an ignored object, or it has no match and is
     :attr:`special` or itself outside the area range, or it is beyond the cap."""
     special: npt.NDArray[np.uint8] | None = None
-    """(N,) bits for special rules: 1 some objects of the category may not be annotated on the image,
-    2 it takes a place within the scope of the cap and has no other part, because its category is not verified on its
-    image or it has no area. ``None`` if the protocol knows of neither. Only tables with a cap per category list
-    detections with bit 2."""
+    """(N,) bits for special rules: 1 some objects of the category may not be annotated on the image, 2 the detection
+    only counts towards the cap, because its category is not verified on the image or it has no area. ``None`` if the
+    protocol has neither rule. Only tables with a cap per category list detections with bit 2."""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -199,7 +198,7 @@ class MatchTable(Frozen):
         return within if rows.special is None else within & self.takes_part()
 
     def takes_part(self) -> BoolArray:
-        """(N,) whether a detection does more than take a place within the scope of the cap."""
+        """(N,) whether each detection is evaluated; the others only count towards the cap."""
         special = self.detections.special
         return np.ones(len(self), np.bool_) if special is None else special & 2 == 0
 
