@@ -16,6 +16,7 @@ from evaluation.plain_rules import plain_ap
 from evaluation.small_scene import DT, GT
 from evaluation.test_rules import protocols, scenes
 from ioukit import COCO, Detections, GroundTruth, MatchTable, Protocol
+from ioukit.datasets import IdLists
 from ioukit.evaluation import Evaluation, aspect_ratios, largest_overlaps, match, match_bins, num_neighbours
 from ioukit.evaluation.protocols import AreaRange
 from support.paths import DATA
@@ -44,7 +45,7 @@ def _assert_same_rows(ours: MatchTable, expected: MatchTable) -> None:
         assert_same_columns(getattr(ours, name), getattr(expected, name), where=name)
 
 
-@given(scenes(), protocols(), st.data())
+@given(scenes(), protocols(federated=False), st.data())
 def test_bins_are_area_ranges_of_the_value(
     data: tuple[GroundTruth, Detections], protocol: Protocol, drawn: st.DataObject
 ) -> None:
@@ -64,7 +65,7 @@ def test_bins_are_area_ranges_of_the_value(
     np.testing.assert_array_equal(whole, (table.detections.matched, table.detections.ignored))
 
 
-@given(scenes(), protocols(), st.data())
+@given(scenes(), protocols(federated=False), st.data())
 def test_the_ap_of_a_bin_is_that_of_its_rule(
     data: tuple[GroundTruth, Detections], protocol: Protocol, drawn: st.DataObject
 ) -> None:
@@ -185,3 +186,19 @@ def test_objects_without_height_and_without_sense() -> None:
     assert largest_overlaps(flat).tolist() == [0]
     with pytest.raises(ValueError, match="iou_threshold must be above 0 and at most 1, got 0"):
         num_neighbours(flat, 0)
+
+
+def test_a_protocol_that_leaves_out_detections_is_refused() -> None:
+    ground_truth = GroundTruth.from_arrays(
+        image_ids=[1],
+        category_ids=[1],
+        boxes=[[0, 0, 9, 9]],
+        images=[1],
+        image_attributes={name: IdLists.of([[]]) for name in ("neg_category_ids", "not_exhaustive_category_ids")},
+    )
+    detections = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], scores=[0.5])
+    table = match(ground_truth, detections, COCO.replace(name="some", verified="listed"), near=0.1)
+    with pytest.raises(
+        ValueError, match="protocol 'some' cannot be matched again by other values: the protocol leaves"
+    ):
+        match_bins(table, [1.0], [0.0, 2.0])

@@ -22,7 +22,7 @@ REAL = DATA / "coco_val2014_100"
 FILES = REAL / "instances_val2014_100.json", REAL / "instances_val2014_fakebbox100_results.json"
 
 
-@given(scenes(), protocols(), st.booleans())
+@given(scenes(), protocols(federated=False), st.booleans())
 def test_every_number_is_a_cap(data: tuple[GroundTruth, Detections], protocol: Protocol, near: bool) -> None:
     table = match(*data, protocol, near=0.2 if near else None)
     for at, label in enumerate(protocol.area_labels):
@@ -39,7 +39,7 @@ def test_every_number_is_a_cap(data: tuple[GroundTruth, Detections], protocol: P
             np.testing.assert_allclose(curves.average_recall[place], average, rtol=1e-14)
 
 
-@given(scenes(), protocols(), st.sampled_from([[1], [2, 5], [1000]]))
+@given(scenes(), protocols(federated=False), st.sampled_from([[1], [2, 5], [1000]]))
 def test_proposals_are_matched_as_one_category(
     data: tuple[GroundTruth, Detections], protocol: Protocol, caps: list[int]
 ) -> None:

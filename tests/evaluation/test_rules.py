@@ -29,6 +29,7 @@ RULES: dict[str, list[Any]] = {
     "verified": ["all", "listed"],
     "without_area": ["counted", "left_out"],
 }
+FEDERATED = {"verified", "without_area"}
 IGNORED = [
     (),
     (IgnoreRule("crowd", over_detection=True, repeated=True),),
@@ -69,7 +70,9 @@ def scenes(draw: st.DrawFn) -> tuple[GroundTruth, Detections]:
 
 
 @st.composite
-def protocols(draw: st.DrawFn) -> Protocol:
+def protocols(draw: st.DrawFn, *, federated: bool = True) -> Protocol:
+    """With ``federated`` unset, all categories were looked for on all images, and areas of 0 count."""
+    rules = {name: values if federated else values[:1] for name, values in RULES.items() if name in FEDERATED}
     return COCO.replace(
         name="drawn",
         iou_thresholds=draw(st.sampled_from([[0.5], [1 / 3, 0.5, 1.0], [0.25, 0.6]])),
@@ -77,7 +80,7 @@ def protocols(draw: st.DrawFn) -> Protocol:
         max_dets=draw(st.sampled_from([[1], [2, 5], [100]])),
         area_ranges=draw(st.sampled_from([{"all": (0, 1e9)}, {"all": (0, 1e9), "small": (0, 32)}])),
         ignored=draw(st.sampled_from(IGNORED)),
-        **{name: draw(st.sampled_from(values)) for name, values in RULES.items()},
+        **{name: draw(st.sampled_from(values)) for name, values in {**RULES, **rules}.items()},
     )
 
 

@@ -108,19 +108,23 @@ def table_by_values(
         threads: How many threads; all cores if ``None``.
 
     Raises:
-        ValueError: If the table does not list the near pairs that are needed.
+        ValueError: If the table does not list the near pairs that are needed, or its protocol leaves out detections, as
+            LVIS does.
     """
+    if table.protocol.verified != "all" or table.protocol.without_area != "counted":
+        raise ValueError(
+            f"a table of the protocol {table.protocol.name!r} cannot be matched again by other values: the protocol leaves "
+            "out detections"
+        )
     near = near_pairs(table, min(protocol.iou_thresholds[0], _NEARLY_ONE))
     main = table.protocol.main_area
     always = np.where(table.ignores(main), np.uint8(_IGNORED), np.uint8(0))
     detections, objects = table.detections, table.objects
     # In the order of the data, which decides between equal scores of different categories.
     order = np.argsort(detections.row, kind="stable")
-    order = order[table.takes_part()[order]]
-    place = np.full(len(detections), -1)
+    place = np.empty_like(order)
     place[order] = np.arange(len(order))
     pair_order = np.lexsort((near.object, place[near.detection]))
-    pair_order = pair_order[place[near.detection[pair_order]] >= 0]
     images, categories = (np.arange(count) for count in (len(table.image_ids), len(table.categories)))
     scene = SceneColumns(
         SelectionColumns(images, np.ones(len(images), np.bool_)),
@@ -142,18 +146,13 @@ def table_by_values(
         verified=None,
     )
     pairs = PairColumns(place[near.detection[pair_order]], near.object[pair_order], near.iou[pair_order])
-    # The areas are values of any kind here; rows without area were left out before.
-    rules = rules_of(protocol.replace(without_area="counted"), near.least)
-    columns = _core.match_detections(scene, pairs, rules, check_threads(threads))
+    columns = _core.match_detections(scene, pairs, rules_of(protocol, near.least), check_threads(threads))
     rows = order[columns["detections"]["row"]]
     object_rows = columns["objects"]["row"]
     return dataclasses.replace(
         table,
         protocol=protocol,
-        detections=DetectionRows(
-            **{**columns["detections"], "row": detections.row[rows]},
-            special=None if detections.special is None else detections.special[rows],
-        ),
+        detections=DetectionRows(**{**columns["detections"], "row": detections.row[rows]}),
         objects=ObjectRows(
             **{**columns["objects"], "row": objects.row[object_rows]},
             id=objects.id[object_rows],
