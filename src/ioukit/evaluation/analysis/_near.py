@@ -113,8 +113,8 @@ def table_by_values(
     """
     if table.protocol.verified != "all" or table.protocol.without_area != "counted":
         raise ValueError(
-            f"a table of the protocol {table.protocol.name!r} cannot be matched again by other values: the protocol leaves "
-            "out detections"
+            f"a table of the protocol {table.protocol.name!r} cannot be matched again by other values: the protocol "
+            "leaves out detections"
         )
     near = near_pairs(table, min(protocol.iou_thresholds[0], _NEARLY_ONE))
     main = table.protocol.main_area
