@@ -86,8 +86,8 @@ LVIS = COCO.replace(
     reference="Gupta et al., CVPR 2019, arXiv:1908.03195; lvis 0.5.3",
 )
 """Large Vocabulary Instance Segmentation (Gupta et al., CVPR 2019, arXiv:1908.03195), as lvis 0.5.3 evaluates: 300
-detections per image over all categories; a detection counts only if annotators looked for its category on the image; AP of
-rare, common and frequent categories."""
+detections per image over all categories; a detection counts only if annotators looked for its category on the image; AP
+of rare, common and frequent categories."""
 
 LVIS_FIXED = LVIS.replace(
     name="LVIS fixed AP",
@@ -96,5 +96,5 @@ LVIS_FIXED = LVIS.replace(
     reference="Dave et al., arXiv:2102.01066; matching and curves of lvis 0.5.3",
 )
 """Fixed AP (Dave et al., Evaluating Large-Vocabulary Object Detectors: The Devil is in the Details, arXiv:2102.01066):
-LVIS with 10,000 detections per category over the data set, and no cap per image. LVIS's own cap counts all categories of
-an image, so there the AP of a category depends on the others."""
+LVIS with 10,000 detections per category over the data set, and no cap per image. LVIS's own cap counts all categories
+of an image, so there the AP of a category depends on the others."""
