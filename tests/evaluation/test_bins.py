@@ -198,7 +198,5 @@ def test_a_protocol_that_leaves_out_detections_is_refused() -> None:
     )
     detections = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], scores=[0.5])
     table = match(ground_truth, detections, COCO.replace(name="some", verified="listed"), near=0.1)
-    with pytest.raises(
-        ValueError, match="'some' cannot be matched again by other values: the protocol leaves"
-    ):
+    with pytest.raises(ValueError, match="'some' cannot be matched again by other values: the protocol leaves"):
         match_bins(table, [1.0], [0.0, 2.0])
