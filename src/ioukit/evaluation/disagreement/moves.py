@@ -69,7 +69,7 @@ def class_moves(before: Curves, after: Curves) -> tuple[ClassMove, ...]:
     It is empty if one of the two numbers is undefined.
 
     Args:
-        before: Curves by the old rules, whose only measure is the number.
+        before: Curves by the old rules, whose main measure is the number.
         after: Curves by the new rules.
     """
     old, new = _parts(before), _parts(after)

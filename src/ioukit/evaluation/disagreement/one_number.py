@@ -42,10 +42,11 @@ def measure_of(protocol: Protocol, key: str | None) -> Measure:
 
 
 def rules_of_number(protocol: Protocol, key: str | None = None) -> Protocol:
-    """A protocol whose only measure is one of those of another, with the same number to the last bit.
+    """A protocol whose main measure is one of those of another, with the same number to the last bit.
 
     It has only the IoU thresholds, the cap and the area range that the measure reads. So each of its fields is a rule
-    that this number depends on, and two numbers differ only by these fields.
+    that this number depends on, and two numbers differ only by these fields. Of the other measures, it keeps those of
+    other groups of categories, because they say which groups there are.
 
     Args:
         protocol: The rules.
@@ -66,5 +67,18 @@ def rules_of_number(protocol: Protocol, key: str | None = None) -> Protocol:
         area_ranges=(AreaRange("all", area.low, area.high),),
         max_dets=(protocol.main_max_dets if measure.max_dets is None else measure.max_dets,),
         category_groups="" if measure.group is None else protocol.category_groups,
-        summary=(dataclasses.replace(measure, iou_threshold=None, area_range=None, max_dets=None, line="", words=""),),
+        summary=(_of_all(measure), *_of_other_groups(protocol, measure)),
     )
+
+
+def _of_all(measure: Measure) -> Measure:
+    """A measure that reads all thresholds, the main cap and the main area range, which are the only ones."""
+    return dataclasses.replace(measure, iou_threshold=None, area_range=None, max_dets=None, line="", words="")
+
+
+def _of_other_groups(protocol: Protocol, measure: Measure) -> list[Measure]:
+    """One measure for each other group of categories; none if the measure is not of a group."""
+    if measure.group is None:
+        return []
+    groups = {other.group: _of_all(other) for other in protocol.measures if other.group not in (None, measure.group)}
+    return list(groups.values())

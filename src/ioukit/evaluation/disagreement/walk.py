@@ -43,7 +43,7 @@ class RuleStep:
     after: float
     """The number by the rules after the step."""
     protocol: Protocol
-    """The rules after the step. The number is its only measure."""
+    """The rules after the step. The number is its main measure."""
     classes: tuple[ClassMove, ...]
     """The classes that move, those that move most first. Their shares add up to :attr:`difference`."""
     images: tuple[ImageMove, ...]

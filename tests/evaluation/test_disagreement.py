@@ -1,0 +1,365 @@
+"""The walk from one number to another: its ends are those of the protocols, its moves those of plain Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import support.strategies  # noqa: F401 - the profile
+from evaluation.plain_rules import plain_ap, plain_matching
+from evaluation.test_rules import RULES as VALUES
+from evaluation.test_rules import protocols, scenes
+from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate
+from ioukit.evaluation import Outcome, ProtocolDifference, explain_difference, find_tool
+from ioukit.evaluation.disagreement.one_number import rules_of_number
+from ioukit.evaluation.disagreement.rules import RULES
+from ioukit.evaluation.protocols import NO_CAP, PROTOCOLS, Measure, find_protocol
+
+Scene = tuple[GroundTruth, Detections]
+
+
+@st.composite
+def numbers(draw: st.DrawFn) -> tuple[Protocol, str]:
+    """A protocol, and a measure that it has."""
+    protocol = draw(protocols())
+    keys = [measure.key for measure in protocol.measures if protocol.defines(measure)]
+    return protocol, draw(st.sampled_from(keys))
+
+
+def same(a: float, b: float) -> bool:
+    """Equal to the last bit, or both undefined."""
+    return a == b or (math.isnan(a) and math.isnan(b))
+
+
+# ---- The walk, over random data and random pairs of protocols.
+
+
+@given(scenes(), numbers())
+def test_the_rules_of_a_number_give_this_number(data: Scene, number: tuple[Protocol, str]) -> None:
+    protocol, key = number
+    rules = rules_of_number(protocol, key)
+    assert same(evaluate(*data, rules).summary[key], evaluate(*data, protocol).summary[key])
+    assert (len(rules.area_ranges), len(rules.max_dets), len(rules.measures)) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("name", list(PROTOCOLS))
+def test_every_number_of_every_protocol_has_its_rules(name: str) -> None:
+    """With the data that LVIS needs, so that all apply."""
+    data, protocol = federated(), find_protocol(name)
+    summary = evaluate(*data, protocol).summary
+    defined = [measure for measure in protocol.measures if protocol.defines(measure)]
+    for measure in defined:
+        rules = rules_of_number(protocol, measure.key)
+        assert same(evaluate(*data, rules).summary[measure.key], summary[measure.key])
+    assert defined
+
+
+@given(scenes(), numbers(), numbers())
+def test_a_walk_leads_from_one_number_to_the_other(
+    data: Scene, start: tuple[Protocol, str], end: tuple[Protocol, str]
+) -> None:
+    walk = explain_difference(*data, start[0], end[0], start_key=start[1], end_key=end[1])
+    assert same(walk.start_value, evaluate(*data, start[0]).summary[start[1]])
+    assert same(walk.end_value, evaluate(*data, end[0]).summary[end[1]])
+    values = [walk.start_value]
+    for step in walk.steps:
+        assert same(step.before, values[-1])
+        key = step.protocol.main_measure.key
+        assert same(
+            step.after, evaluate(*data, step.protocol).summary[key]
+        )  # tables that are used again change nothing
+        assert step.old != step.new
+        values.append(step.after)
+    assert same(values[-1], walk.end_value)
+    order = [rule.title for rule in RULES]
+    assert [step.rule for step in walk.steps] == sorted((step.rule for step in walk.steps), key=order.index)
+    json.dumps(walk.to_dict(), allow_nan=False)
+    assert walk.table().count("\n") >= 2 + len(walk.steps) - 1
+
+
+@given(scenes(), numbers(), numbers())
+def test_each_step_changes_one_rule_and_the_last_one_leaves_none(
+    data: Scene, start: tuple[Protocol, str], end: tuple[Protocol, str]
+) -> None:
+    walk = explain_difference(*data, start[0], end[0], start_key=start[1], end_key=end[1])
+    before = rules_of_number(*start)
+    for step in walk.steps:
+        changed = {
+            field.name
+            for field in dataclasses.fields(Protocol)
+            if getattr(step.protocol, field.name) != getattr(before, field.name)
+        }
+        assert changed
+        assert changed <= set(step.fields)
+        before = step.protocol
+    wanted = rules_of_number(*end)
+    left = {rule.title for rule in RULES if rule.value(before) != rule.value(wanted)}
+    assert not left
+
+
+@given(scenes(), numbers(), numbers())
+def test_the_shares_of_the_classes_add_up_to_the_difference(
+    data: Scene, start: tuple[Protocol, str], end: tuple[Protocol, str]
+) -> None:
+    walk = explain_difference(*data, start[0], end[0], start_key=start[1], end_key=end[1])
+    before = rules_of_number(*start)
+    for step in walk.steps:
+        shares = [move.share for move in step.classes]
+        assert shares == sorted(shares, key=lambda share: -abs(share))
+        if math.isnan(step.difference):
+            assert not shares
+        else:
+            assert sum(shares) == pytest.approx(step.difference, abs=1e-12)
+            count = same_classes(data, before, step.protocol)
+            for move in step.classes if count else ():
+                assert move.share == pytest.approx((move.after - move.before) / count, abs=1e-12)
+        before = step.protocol
+
+
+def same_classes(data: Scene, *both: Protocol) -> int:
+    """The number of classes in a mean that has the same ones by both protocols, 0 if it has not.
+
+    A class without objects can be in the mean at some of the IoU thresholds alone, if detections count, too.
+    """
+    in_mean = []
+    for protocol in both:
+        every, known = protocol.mean_over == "all", evaluate(*data, protocol).per_class
+        key = protocol.main_measure.key
+        in_mean.append({one.id for one in known if every or not math.isnan(one.summary[key])})
+        if protocol.mean_over == "with_objects_or_detections":
+            return 0
+    return len(in_mean[0]) if in_mean[0] == in_mean[1] else 0
+
+
+# ---- The moves, against plain Python.
+
+
+def plain_numbers(data: Scene, protocol: Protocol) -> dict[int, float]:
+    """AP of each class: the mean over the IoU thresholds."""
+    gt, dt = data
+    columns = [
+        plain_ap(gt, dt, protocol, threshold, protocol.area_ranges[0], protocol.max_dets[0])
+        for threshold in protocol.iou_thresholds
+    ]
+    return {number: float(np.mean([column[number] for column in columns])) for number in columns[0]}
+
+
+@given(scenes(), protocols(), protocols())
+def test_classes_move_as_in_plain_python(data: Scene, start: Protocol, end: Protocol) -> None:
+    walk = explain_difference(*data, start, end)
+    before = rules_of_number(start)
+    for step in walk.steps:
+        if not {before.mean_over, step.protocol.mean_over} & {"with_objects_or_detections"}:  # of parts of thresholds
+            old, new = plain_numbers(data, before), plain_numbers(data, step.protocol)
+            for move in step.classes:
+                for value, wanted in ((move.before, old), (move.after, new)):
+                    assert value == pytest.approx(wanted.get(move.id, math.nan), abs=1e-12, nan_ok=True)
+            moved = {move.id for move in step.classes}
+            defined = [sum(not math.isnan(value) for value in each.values()) for each in (old, new)]
+            if defined[0] == defined[1] and old.keys() == new.keys():
+                for number in old.keys() - moved:
+                    assert new[number] == pytest.approx(old[number], abs=1e-12, nan_ok=True)
+        before = step.protocol
+
+
+def plain_outcomes(data: Scene, protocol: Protocol) -> dict[tuple[str, int], Counter[Outcome]]:
+    """How often each detection and object has each outcome, over the IoU thresholds."""
+    gt, dt = data
+    area, cap = protocol.area_ranges[0], protocol.max_dets[0]
+    result: dict[tuple[str, int], Counter[Outcome]] = {}
+    for threshold in protocol.iou_thresholds:
+        found = plain_matching(gt, dt, protocol, threshold, area, cap)
+        hits = {place for row, place in found.matched.items() if row not in found.ignored}
+        for row in range(len(dt)):
+            outcome = Outcome.NOT_COUNTED
+            if row in found.counted:
+                matched = Outcome.TRUE_POSITIVE if row in found.matched else Outcome.FALSE_POSITIVE
+                outcome = Outcome.IGNORED if row in found.ignored else matched
+            result.setdefault(("detection", row), Counter())[outcome] += 1
+        for row in range(len(gt)):
+            flagged = any(gt.flags[rule.flag][row] for rule in protocol.ignored if rule.flag in gt.flags)
+            if protocol.without_area == "left_out" and not gt.areas[row] > 0:
+                outcome = Outcome.NOT_COUNTED
+            elif flagged or not area.low <= gt.areas[row] <= area.high:
+                outcome = Outcome.IGNORED
+            else:
+                outcome = Outcome.TRUE_POSITIVE if row in hits else Outcome.FALSE_NEGATIVE
+            result.setdefault(("object", row), Counter())[outcome] += 1
+    return result
+
+
+@given(scenes(), protocols(), protocols())
+def test_images_move_as_in_plain_python(data: Scene, start: Protocol, end: Protocol) -> None:
+    gt, dt = data
+    walk = explain_difference(*data, start, end)
+    before = rules_of_number(start)
+    for step in walk.steps:
+        counts = [len(before.iou_thresholds), len(step.protocol.iou_thresholds)]
+        old, new = plain_outcomes(data, before), plain_outcomes(data, step.protocol)
+        changed: Counter[int] = Counter()
+        net: dict[Outcome, Counter[int]] = {outcome: Counter() for outcome in Outcome}
+        for kind, row in old:
+            image = int(dt.image_ids_in(gt.images)[row] if kind == "detection" else gt.image_ids[row])
+            for outcome in Outcome:
+                part = new[kind, row][outcome] / counts[1] - old[kind, row][outcome] / counts[0]
+                changed[image] += abs(part) / 2  # type: ignore[assignment]
+                if (kind == "object") == (outcome == Outcome.FALSE_NEGATIVE):
+                    net[outcome][image] += part  # type: ignore[assignment]
+        moves = {int(move.image_id): move for move in step.images}
+        assert len(moves) == len(step.images)
+        for image in gt.images.ids.tolist():
+            assert (image in moves) == (changed[image] > 1e-9)
+        for image, move in moves.items():
+            assert move.changed == pytest.approx(changed[image])
+            assert move.true_positives == pytest.approx(net[Outcome.TRUE_POSITIVE][image], abs=1e-9)
+            assert move.false_positives == pytest.approx(net[Outcome.FALSE_POSITIVE][image], abs=1e-9)
+            assert move.false_negatives == pytest.approx(net[Outcome.FALSE_NEGATIVE][image], abs=1e-9)
+        sizes = [move.changed for move in step.images]
+        assert sizes == sorted(sizes, reverse=True)
+        before = step.protocol
+
+
+# ---- The rules.
+
+
+def test_every_field_of_a_protocol_is_in_one_rule() -> None:
+    fields = [field for rule in RULES for field in rule.fields]
+    assert sorted(fields) == sorted(
+        field.name for field in dataclasses.fields(Protocol) if field.name not in ("name", "reference", "meant_for")
+    )
+
+
+@pytest.mark.parametrize("field", list(VALUES))
+def test_the_values_of_a_rule_have_different_words(field: str) -> None:
+    (rule,) = [rule for rule in RULES if field in rule.fields]
+    said = [rule.words(COCO.replace(**{field: value})) for value in VALUES[field]]
+    assert len(set(said)) == len(said)
+    assert not any(char in words for words in said for char in "_{}")
+
+
+def test_the_words_of_numbers() -> None:
+    def words(field: str, **changes: Any) -> str:
+        (rule,) = [rule for rule in RULES if field in rule.fields]
+        return rule.words(COCO.replace(**changes))
+
+    assert words("iou_thresholds") == "0.5, 0.55, ..., 0.95"
+    assert words("iou_thresholds", iou_thresholds=[0.3, 0.5]) == "0.3, 0.5"
+    assert words("max_dets") == "100 per image and class"
+    assert words("max_dets", max_dets=[10_000], cap_scope="category") == "10,000 per class"
+    assert words("max_dets", max_dets=[NO_CAP]) == "none"
+    assert words("area_ranges", area_ranges={"all": (0, None)}) == "any area"
+    assert words("area_ranges", area_ranges={"all": (1024, None)}) == "1,024 to no limit square pixels"
+    assert words("ignored", ignored=[]) == "none"
+    grouped = COCO.replace(category_groups="frequency", summary=[Measure("APr", group="r")])
+    assert RULES[-1].words(grouped) == "AP of the classes with frequency 'r'"
+
+
+def test_thresholds_that_differ_in_their_last_bits_have_other_words() -> None:
+    data = federated()
+    walk = explain_difference(*data, "coco", find_tool("torchmetrics").protocol())
+    assert [step.new for step in walk.steps] == [
+        "0.5, 0.5500000119, ..., 0.9499999881",
+        "mean at 101 recalls, with slightly other values",
+    ]
+
+
+# ---- What it looks like, and what it refuses.
+
+
+def federated() -> Scene:
+    """Data that every protocol of boxes applies to."""
+    from ioukit.datasets import IdLists  # noqa: PLC0415 - as short as the others
+
+    gt = GroundTruth.from_arrays(
+        image_ids=[1, 1, 2],
+        category_ids=[1, 2, 1],
+        boxes=[[0, 0, 10, 10], [20, 0, 10, 10], [0, 0, 40, 40]],
+        images=[1, 2],
+        categories={1: "cat", 2: "dog", 3: "cow"},
+        flags={"without_keypoints": [False, False, False]},
+        image_attributes={
+            "neg_category_ids": IdLists.of([[3], [2]]),
+            "not_exhaustive_category_ids": IdLists.of([[], [1]]),
+        },
+        category_attributes={"frequency": ["f", "c", "r"]},
+    )
+    dt = Detections.from_arrays(
+        image_ids=[1, 1, 1, 2, 2],
+        category_ids=[1, 2, 3, 1, 3],
+        boxes=[[0, 0, 10, 5], [21, 0, 10, 10], [0, 0, 9, 9], [0, 0, 40, 44], [1, 1, 5, 5]],
+        scores=[0.9, 0.8, 0.7, 0.6, 0.5],
+    )
+    return gt, dt
+
+
+def test_a_walk_as_text() -> None:
+    walk = explain_difference(*federated(), "coco", "voc2012", start_key="AP50")
+    assert isinstance(walk, ProtocolDifference)
+    assert repr(walk) == "ProtocolDifference(COCO AP50=1.0000, VOC2012 mAP=1.0000, 9 rules differ)"
+    assert walk.table(zeros=False) == "\n".join(
+        [
+            "number   change  rule",
+            "1.0000           COCO, AP50",
+            "0.6262  -0.3738  IoU equal to the threshold: a match -> no match",
+            "                   classes: cat 1.0000 -> 0.2525 (-0.3738)",
+            "                   images: 1 (2 outcomes)",
+            "1.0000  +0.3738  pixels of a box: width x height -> (width + 1) x (height + 1)",
+            "                   classes: cat 0.2525 -> 1.0000 (+0.3738)",
+            "                   images: 1 (2 outcomes)",
+            "1.0000        0  VOC2012, mAP",
+        ]
+    )
+    assert walk.table().count("\n") > walk.table(zeros=False).count("\n")
+    assert "classes:" not in walk.table(most=0)
+    step = walk.to_dict(most=1)["steps"][1]
+    assert step["fields"] == ["threshold"]
+    assert step["classes"][0].items() >= {"name": "cat", "before": 1.0}.items()
+    assert step["images"] == [
+        {"image_id": 1, "changed": 2.0, "true_positives": -1.0, "false_positives": 1.0, "false_negatives": 1.0}
+    ]
+
+
+def test_groups_and_quantities_are_the_last_step() -> None:
+    data = federated()
+    walk = explain_difference(*data, "lvis", "coco", start_key="APc", end_key="AR100")
+    assert walk.start_value == evaluate(*data, find_protocol("lvis")).summary["APc"]
+    assert walk.end_value == evaluate(*data).summary["AR100"]
+    assert walk.steps[-1].rule == "measure"
+    assert (walk.steps[-1].old, walk.steps[-1].new) == ("AP of the classes with frequency 'c'", "AR of all classes")
+
+
+def test_the_same_protocol_is_a_walk_without_steps() -> None:
+    walk = explain_difference(*federated(), COCO, "COCO")
+    assert walk.steps == ()
+    assert walk.difference == 0
+    assert walk.table().splitlines()[1:] == ["0.5010          COCO, AP", "0.5010       0  COCO, AP"]
+
+
+def test_every_pair_of_protocols_is_joined_by_a_walk() -> None:
+    data = federated()
+    ends = {name: evaluate(*data, protocol) for name, protocol in PROTOCOLS.items()}
+    for a, b in itertools.permutations(ends, 2):
+        walk = explain_difference(*data, a, b)
+        assert walk.start_value == ends[a].summary[walk.start_key]
+        assert walk.end_value == ends[b].summary[walk.end_key]
+
+
+def test_what_is_refused() -> None:
+    data = federated()
+    with pytest.raises(ValueError, match="unknown protocol 'cocoa'; choose from coco"):
+        explain_difference(*data, "cocoa", COCO)
+    with pytest.raises(TypeError, match="expected a protocol or the name of one, got int"):
+        explain_difference(*data, COCO, 3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="the protocol VOC2007 has no measure 'AP'; choose from mAP"):
+        explain_difference(*data, COCO, "voc2007", end_key="AP")
+    with pytest.raises(ValueError, match="the measure AP75 of the protocol COCO is undefined"):
+        explain_difference(*data, COCO.replace(iou_thresholds=[0.5]), COCO, start_key="AP75")
