@@ -19,7 +19,7 @@ from evaluation.plain_rules import plain_ap, plain_matching
 from evaluation.test_rules import RULES as VALUES
 from evaluation.test_rules import protocols, scenes
 from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate
-from ioukit.evaluation import Outcome, ProtocolDifference, explain_difference, find_tool
+from ioukit.evaluation import Outcome, ProtocolDifference, compare_protocols, explain_difference, find_tool
 from ioukit.evaluation.disagreement.one_number import rules_of_number
 from ioukit.evaluation.disagreement.rules import RULES
 from ioukit.evaluation.protocols import NO_CAP, PROTOCOLS, Measure, find_protocol
@@ -51,16 +51,15 @@ def test_the_rules_of_a_number_give_this_number(data: Scene, number: tuple[Proto
     assert (len(rules.area_ranges), len(rules.max_dets), len(rules.measures)) == (1, 1, 1)
 
 
-@pytest.mark.parametrize("name", list(PROTOCOLS))
-def test_every_number_of_every_protocol_has_its_rules(name: str) -> None:
-    """With the data that LVIS needs, so that all apply."""
-    data, protocol = federated(), find_protocol(name)
-    summary = evaluate(*data, protocol).summary
-    defined = [measure for measure in protocol.measures if protocol.defines(measure)]
-    for measure in defined:
-        rules = rules_of_number(protocol, measure.key)
-        assert same(evaluate(*data, rules).summary[measure.key], summary[measure.key])
-    assert defined
+def test_every_number_of_every_protocol_has_its_rules() -> None:
+    """With the data that LVIS needs, so that many protocols apply."""
+    data = federated()
+    for result in compare_protocols(*data, PROTOCOLS).results:
+        defined = [measure for measure in result.protocol.measures if result.protocol.defines(measure)]
+        assert defined
+        for measure in defined:
+            rules = rules_of_number(result.protocol, measure.key)
+            assert same(evaluate(*data, rules).summary[measure.key], result.summary[measure.key])
 
 
 @given(scenes(), numbers(), numbers())
@@ -346,11 +345,12 @@ def test_the_same_protocol_is_a_walk_without_steps() -> None:
 
 def test_every_pair_of_protocols_is_joined_by_a_walk() -> None:
     data = federated()
-    ends = {name: evaluate(*data, protocol) for name, protocol in PROTOCOLS.items()}
-    for a, b in itertools.permutations(ends, 2):
-        walk = explain_difference(*data, a, b)
-        assert walk.start_value == ends[a].summary[walk.start_key]
-        assert walk.end_value == ends[b].summary[walk.end_key]
+    ends = compare_protocols(*data, PROTOCOLS)
+    for a, b in itertools.permutations(ends.results, 2):
+        walk = explain_difference(*data, a.name, b.name)
+        assert (walk.start_key, walk.end_key) == (a.key, b.key)
+        assert same(walk.start_value, a.value)
+        assert same(walk.end_value, b.value)
 
 
 def test_what_is_refused() -> None:

@@ -61,7 +61,7 @@ class Tool:
         """
         protocol, base = self.protocol(iou_type), self.protocols[iou_type]
         lines = [f"{self.name} {self.version}: protocol {base} ({PROTOCOLS[base].name})"]
-        lines += [f"  with its own {name}" for name in self.changes()]
+        lines += [f"  with its own {', '.join(self.changes())}"] if self.changes() else []
         known = {measure.key for measure in protocol.measures}
         keys = [f"{theirs} is {ours}" for theirs, ours in self.keys if ours in known]
         lines += [f"  its {', '.join(keys)}"] if keys else []
@@ -108,8 +108,8 @@ _ALL = (
         _torchmetrics_changes,
         keys=(("map", "AP"), ("map_50", "AP50"), ("map_75", "AP75"), ("mar_100", "AR100")),
         notes=(
-            "its default thresholds are float32: IoU 0.55 is 0.5500000119, and recall 0.3 is 0.3000000119. So its "
-            "numbers are not those of pycocotools, whichever backend it has",
+            "its default thresholds are float32: IoU 0.6 and recall 0.6 are 0.6000000238. A class with 3 of 5 objects "
+            "found does not reach that recall. So its numbers are not those of pycocotools, whichever backend it has",
             "boxes given as float32 corners lose bits before they are compared; numbers come back as float32",
             "the last bit of some recalls depends on the processor; these are those with fused multiply-add",
         ),

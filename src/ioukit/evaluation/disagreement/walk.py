@@ -89,6 +89,8 @@ class ProtocolDifference:
     """The key of the first number in the summary of its protocol."""
     end_key: str
     """The key of the last number."""
+    iou_type: str
+    """The kind of region that was compared."""
     start_value: float
     """The first number."""
     end_value: float
@@ -132,6 +134,7 @@ class ProtocolDifference:
             most: At most so many classes and images of each step; all if ``None``.
         """
         return {
+            "iou_type": self.iou_type,
             "start": {"protocol": self.start.name, "key": self.start_key, "value": defined(self.start_value)},
             "end": {"protocol": self.end.name, "key": self.end_key, "value": defined(self.end_value)},
             "difference": defined(self.difference),
@@ -247,7 +250,7 @@ def explain_difference(
             )
         )
         table, curves, before = new_table, new_curves, after
-    return ProtocolDifference(first, last, *keys, start_value, before, tuple(steps))
+    return ProtocolDifference(first, last, *keys, iou_type, start_value, before, tuple(steps))
 
 
 def _other_words(old: str, new: str) -> str:
