@@ -16,7 +16,7 @@ from ioukit import COCO, Detections, GroundTruth, RotatedBoxes, evaluate, read_c
 from ioukit.errors import DatasetError
 from ioukit.evaluation import TOOLS, compare_protocols, find_tool
 from ioukit.evaluation.disagreement.tools import Tool
-from ioukit.evaluation.protocols import PROTOCOLS, find_protocol
+from ioukit.evaluation.protocols import find_protocol
 from support.paths import DATA
 
 VAL2014 = DATA / "coco_val2014_100"

@@ -108,8 +108,8 @@ _ALL = (
         _torchmetrics_changes,
         keys=(("map", "AP"), ("map_50", "AP50"), ("map_75", "AP75"), ("mar_100", "AR100")),
         notes=(
-            "its default thresholds are float32: IoU 0.6 and recall 0.6 are 0.6000000238. A class with 3 of 5 objects "
-            "found does not reach that recall. So its numbers are not those of pycocotools, whichever backend it has",
+            "its default thresholds are float32: recall 0.6 is 0.6000000238, which 3 of 5 objects do not reach",
+            "so its numbers are not those of pycocotools, whichever backend it has",
             "boxes given as float32 corners lose bits before they are compared; numbers come back as float32",
             "the last bit of some recalls depends on the processor; these are those with fused multiply-add",
         ),
