@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use ioukit_core::coco::{self, IdIndex, Names, OnInvalid, Problem, ReadError, Segmentations};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+
+use crate::arrays::{Column, Table, column, table};
 
 pyo3::import_exception!(ioukit.errors, DatasetError);
 
@@ -38,14 +39,8 @@ pub fn problem(source: &str, problem: &Problem) -> PyErr {
     DatasetError::new_err(format!("{source}: {problem}"))
 }
 
-/// Rows of `N` numbers as an array of `N` columns.
-pub fn table<'py, T: numpy::Element, const N: usize>(py: Python<'py>, rows: Vec<[T; N]>) -> Bound<'py, PyArray2<T>> {
-    let shape = [rows.len(), N];
-    rows.into_flattened().into_pyarray(py).reshape(shape).expect("as many numbers as rows and columns ask for")
-}
-
-fn names<'py>(py: Python<'py>, names: Names) -> (Bound<'py, PyBytes>, Bound<'py, PyArray1<u64>>) {
-    (PyBytes::new(py, &names.bytes), names.ends.into_pyarray(py))
+fn names(py: Python<'_>, names: Names) -> PyResult<(Bound<'_, PyBytes>, Bound<'_, PyAny>)> {
+    Ok((PyBytes::new(py, &names.bytes), column(py, names.ends)?))
 }
 
 /// Columns of a results file.
@@ -60,13 +55,13 @@ pub fn read_coco_detections<'py>(
     let columns =
         py.detach(|| coco::read_detections(&path, on_invalid, threads)).map_err(|error| read_error(&path, error))?;
     let dict = PyDict::new(py);
-    dict.set_item("image_ids", columns.image_ids.into_pyarray(py))?;
-    dict.set_item("category_ids", columns.category_ids.into_pyarray(py))?;
-    dict.set_item("boxes", table(py, columns.boxes))?;
-    dict.set_item("scores", columns.scores.into_pyarray(py))?;
-    dict.set_item("segmentations", table(py, columns.segmentations))?;
+    dict.set_item("image_ids", column(py, columns.image_ids)?)?;
+    dict.set_item("category_ids", column(py, columns.category_ids)?)?;
+    dict.set_item("boxes", table(py, columns.boxes)?)?;
+    dict.set_item("scores", column(py, columns.scores)?)?;
+    dict.set_item("segmentations", table(py, columns.segmentations)?)?;
     let without_box: Vec<i64> = columns.without_box.into_iter().map(|row| row as i64).collect();
-    dict.set_item("without_box", without_box.into_pyarray(py))?;
+    dict.set_item("without_box", column(py, without_box)?)?;
     dict.set_item("dropped", columns.dropped)?;
     Ok(dict)
 }
@@ -83,20 +78,20 @@ pub fn read_coco_ground_truth<'py>(
     let columns =
         py.detach(|| coco::read_ground_truth(&path, on_invalid, threads)).map_err(|error| read_error(&path, error))?;
     let images = PyDict::new(py);
-    images.set_item("ids", columns.images.ids.into_pyarray(py))?;
-    images.set_item("sizes", table(py, columns.images.sizes))?;
-    images.set_item("names", names(py, columns.images.names))?;
+    images.set_item("ids", column(py, columns.images.ids)?)?;
+    images.set_item("sizes", table(py, columns.images.sizes)?)?;
+    images.set_item("names", names(py, columns.images.names)?)?;
     let categories = PyDict::new(py);
-    categories.set_item("ids", columns.categories.ids.into_pyarray(py))?;
-    categories.set_item("names", names(py, columns.categories.names))?;
+    categories.set_item("ids", column(py, columns.categories.ids)?)?;
+    categories.set_item("names", names(py, columns.categories.names)?)?;
     let annotations = PyDict::new(py);
-    annotations.set_item("ids", columns.annotations.ids.into_pyarray(py))?;
-    annotations.set_item("image_ids", columns.annotations.image_ids.into_pyarray(py))?;
-    annotations.set_item("category_ids", columns.annotations.category_ids.into_pyarray(py))?;
-    annotations.set_item("boxes", table(py, columns.annotations.boxes))?;
-    annotations.set_item("areas", columns.annotations.areas.into_pyarray(py))?;
-    annotations.set_item("crowd", columns.annotations.crowd.into_pyarray(py))?;
-    annotations.set_item("segmentations", table(py, columns.annotations.segmentations))?;
+    annotations.set_item("ids", column(py, columns.annotations.ids)?)?;
+    annotations.set_item("image_ids", column(py, columns.annotations.image_ids)?)?;
+    annotations.set_item("category_ids", column(py, columns.annotations.category_ids)?)?;
+    annotations.set_item("boxes", table(py, columns.annotations.boxes)?)?;
+    annotations.set_item("areas", column(py, columns.annotations.areas)?)?;
+    annotations.set_item("crowd", column(py, columns.annotations.crowd)?)?;
+    annotations.set_item("segmentations", table(py, columns.annotations.segmentations)?)?;
     let dict = PyDict::new(py);
     dict.set_item("images", images)?;
     dict.set_item("categories", categories)?;
@@ -112,10 +107,10 @@ pub fn read_text<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyB
     Ok(PyBytes::new(py, &text))
 }
 
-type Rows<'py> = Option<Bound<'py, PyArray1<i64>>>;
+type Rows<'py> = Option<Bound<'py, PyAny>>;
 
-fn rows(py: Python<'_>, rows: Option<Vec<usize>>) -> Rows<'_> {
-    rows.map(|rows| rows.into_iter().map(|row| row as i64).collect::<Vec<_>>().into_pyarray(py))
+fn rows(py: Python<'_>, rows: Option<Vec<usize>>) -> PyResult<Rows<'_>> {
+    rows.map(|rows| column(py, rows.into_iter().map(|row| row as i64).collect())).transpose()
 }
 
 /// The rows whose id stands for the first time, `None` for all.
@@ -124,22 +119,22 @@ pub fn unique_rows<'py>(
     py: Python<'py>,
     source: &str,
     array: &str,
-    ids: PyReadonlyArray1<'py, i64>,
+    ids: Column<'py, i64>,
     on_invalid: &str,
 ) -> PyResult<Rows<'py>> {
     let array = if array == "images" { "images" } else { "categories" };
-    let found = coco::unique_rows(array, ids.as_slice()?, self::on_invalid(on_invalid));
-    Ok(rows(py, found.map_err(|error| problem(source, &error))?))
+    let found = coco::unique_rows(array, &ids[..], self::on_invalid(on_invalid));
+    rows(py, found.map_err(|error| problem(source, &error))?)
 }
 
 /// Ids of rows: columns of the same length.
-type Ids<'py> = PyReadonlyArray1<'py, i64>;
+type Ids<'py> = Column<'py, i64>;
 
 /// The ids of the images and of the categories that a ground truth lists.
 type Known<'py> = (Ids<'py>, Ids<'py>);
 
 fn known(known: &Known<'_>) -> PyResult<(IdIndex, IdIndex)> {
-    Ok((IdIndex::new(known.0.as_slice()?), IdIndex::new(known.1.as_slice()?)))
+    Ok((IdIndex::new(&known.0), IdIndex::new(&known.1)))
 }
 
 /// The detections, by the ids of their image and category, that are known; `None` for all.
@@ -152,10 +147,10 @@ pub fn known_detections<'py>(
     on_invalid: &str,
 ) -> PyResult<Rows<'py>> {
     let (images, categories) = self::known(&known)?;
-    let (image_ids, category_ids) = (ids.0.as_slice()?, ids.1.as_slice()?);
+    let (image_ids, category_ids) = (&ids.0[..], &ids.1[..]);
     let on_invalid = self::on_invalid(on_invalid);
     let found = coco::known_rows("detections", image_ids, category_ids, &images, &categories, on_invalid);
-    Ok(rows(py, found.map_err(|error| problem(source, &error))?))
+    rows(py, found.map_err(|error| problem(source, &error))?)
 }
 
 /// The annotations, by their own ids and those of their image and category, to evaluate; `None` for all as they are.
@@ -168,10 +163,10 @@ pub fn settle_annotations<'py>(
     on_invalid: &str,
 ) -> PyResult<Rows<'py>> {
     let (images, categories) = self::known(&known)?;
-    let (own, image_ids, category_ids) = (ids.0.as_slice()?, ids.1.as_slice()?, ids.2.as_slice()?);
+    let (own, image_ids, category_ids) = (&ids.0[..], &ids.1[..], &ids.2[..]);
     let on_invalid = self::on_invalid(on_invalid);
     let found = coco::settle_annotations(own, image_ids, category_ids, &images, &categories, on_invalid);
-    Ok(rows(py, found.map_err(|error| problem(source, &error))?))
+    rows(py, found.map_err(|error| problem(source, &error))?)
 }
 
 /// The masks of records of a file, given by their positions in its array and the bytes of their values.
@@ -182,15 +177,15 @@ pub fn read_coco_masks<'py>(
     path: PathBuf,
     array: &str,
     records: Ids<'py>,
-    spans: PyReadonlyArray2<'py, u64>,
-    image_sizes: PyReadonlyArray2<'py, f64>,
+    spans: Table<'py, u64>,
+    image_sizes: Table<'py, f64>,
     threads: usize,
 ) -> PyResult<crate::regions::masks::Parts<'py>> {
     let segmentations = Segmentations {
         array: if array == "annotations" { "annotations" } else { "detections" },
-        records: records.as_slice()?,
-        spans: spans.as_slice()?.as_chunks().0,
-        image_sizes: image_sizes.as_slice()?.as_chunks().0,
+        records: &records,
+        spans: spans.as_chunks().0,
+        image_sizes: image_sizes.as_chunks().0,
     };
     let masks = py.detach(|| coco::read_masks(&path, segmentations, threads));
     crate::regions::masks::parts(py, masks.map_err(|error| read_error(&path, error))?)
@@ -198,8 +193,8 @@ pub fn read_coco_masks<'py>(
 
 /// The first of `[x, y, width, height]` rows that is no box: its position, what is expected and what came.
 #[pyfunction]
-pub fn box_problem(boxes: PyReadonlyArray2<'_, f64>) -> PyResult<Option<(usize, &'static str, String)>> {
-    let (rows, _) = boxes.as_slice()?.as_chunks();
+pub fn box_problem(boxes: Table<'_, f64>) -> PyResult<Option<(usize, &'static str, String)>> {
+    let (rows, _) = boxes.as_chunks();
     Ok(rows
         .iter()
         .enumerate()

@@ -2,6 +2,7 @@
 //!
 //! Python checks what a person passes and words the errors; these functions take one dtype, contiguous and read-only.
 
+mod arrays;
 mod coco;
 mod evaluation;
 mod fusion;
