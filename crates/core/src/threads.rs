@@ -7,14 +7,14 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rayon::ThreadPoolBuilder;
+use rayon_core::ThreadPoolBuilder;
 
 /// Runs `work` so that every loop inside it uses `threads` threads; 0 means all cores.
 ///
 /// A pool of its own is made for any other number than that of the cores, and in a forked process. That costs some tens
 /// of microseconds per thread: decide first whether the work is worth it.
 pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
-    if pool_is_alive() && (threads == 0 || threads == rayon::current_num_threads()) {
+    if pool_is_alive() && (threads == 0 || threads == rayon_core::current_num_threads()) {
         return work();
     }
     let mut result = None;
@@ -34,12 +34,12 @@ fn in_own_pool(threads: usize, work: &mut (dyn FnMut() + Send)) {
 
 /// How many threads a call uses where it is not told.
 pub fn available() -> usize {
-    rayon::current_num_threads()
+    rayon_core::current_num_threads()
 }
 
 /// Runs two pieces of work, at the same time where a thread is free.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    if is_stranded() { (a(), b()) } else { rayon::join(a, b) }
+    if is_stranded() { (a(), b()) } else { rayon_core::join(a, b) }
 }
 
 /// Runs `work` on this thread and at the same time on others, `threads` in all (0: as many as there are cores).
@@ -54,9 +54,9 @@ pub fn together(threads: usize, work: &(dyn Fn() + Sync)) {
 }
 
 fn spread(threads: usize, work: &(dyn Fn() + Sync)) {
-    let available = rayon::current_num_threads();
+    let available = rayon_core::current_num_threads();
     let threads = if threads == 0 { available } else { threads.min(available) };
-    rayon::in_place_scope(|scope| {
+    rayon_core::in_place_scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|_| work());
         }
@@ -166,7 +166,7 @@ fn pool_is_alive() -> bool {
 
 /// Whether this thread would wait for a pool that has no threads.
 fn is_stranded() -> bool {
-    !pool_is_alive() && rayon::current_thread_index().is_none()
+    !pool_is_alive() && rayon_core::current_thread_index().is_none()
 }
 
 #[cfg(test)]

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use rayon::prelude::*;
-
 use super::open::open;
 use super::{Problem, ReadError};
 use crate::json::{Cursor, Scalar, Source, SyntaxError};
 use crate::regions::rle::{self, MaskList, Size, polygon, string};
-use crate::threads::with_threads;
+use crate::threads::{map, with_threads};
 
 const FIELD: &str = "segmentation";
 const EXPECTED: &str = "polygons, or an object with size and counts";
@@ -35,7 +33,8 @@ pub struct Segmentations<'a> {
 pub fn read_masks(path: &Path, segmentations: Segmentations<'_>, threads: usize) -> Result<MaskList, ReadError> {
     let source = open(path)?;
     let count = segmentations.spans.len();
-    let part = |start: usize| {
+    let part = |number: usize| {
+        let start = number * ROWS_AT_ONCE;
         let rows = start..count.min(start + ROWS_AT_ONCE);
         let texts = Texts::read(&source, &segmentations.spans[rows.clone()])?;
         let mut masks = MaskList::default();
@@ -51,7 +50,7 @@ pub fn read_masks(path: &Path, segmentations: Segmentations<'_>, threads: usize)
         }
         Ok::<_, ReadError>(masks)
     };
-    let parts: Vec<_> = with_threads(threads, || (0..count).into_par_iter().step_by(ROWS_AT_ONCE).map(part).collect());
+    let parts = with_threads(threads, || map(count.div_ceil(ROWS_AT_ONCE), 0, part));
     let mut all = MaskList::default();
     for part in parts {
         all.append(part?);

@@ -1,8 +1,7 @@
 //! From outcomes to precision, recall and the score behind each point of the curve.
 
-use rayon::prelude::*;
-
 use super::score::falling;
+use crate::threads::each_with;
 
 /// The outcome of every detection, by image, category and falling score, as a match table has them.
 #[derive(Clone, Copy)]
@@ -69,16 +68,13 @@ pub fn accumulate(outcomes: Outcomes<'_>, drawing: Drawing<'_>) -> Curves {
     // As many empty parts as categories, where there is no area.
     let mut areas: Vec<&mut [f64]> = all.area.chunks_mut(curves).collect();
     areas.resize_with(categories, Default::default);
-    rows.into_par_iter()
-        .zip(all.precision.par_chunks_mut(points))
-        .zip(all.scores.par_chunks_mut(points))
-        .zip(all.recall.par_chunks_mut(curves))
-        .zip(areas)
-        .enumerate()
-        .for_each_init(Scratch::default, |scratch, (category, ((((rows, precision), scores), recall), area))| {
-            let counts = &outcomes.object_count[category * outcomes.ranges..(category + 1) * outcomes.ranges];
-            draw(outcomes, rows, counts, drawing, Out { precision, scores, recall, area }, scratch);
-        });
+    let points = all.precision.chunks_mut(points).zip(all.scores.chunks_mut(points));
+    let out = points.zip(all.recall.chunks_mut(curves)).zip(areas);
+    each_with(rows.into_iter().zip(out).enumerate(), 0, Scratch::default, |scratch, (category, (rows, out))| {
+        let (((precision, scores), recall), area) = out;
+        let counts = &outcomes.object_count[category * outcomes.ranges..(category + 1) * outcomes.ranges];
+        draw(outcomes, rows, counts, drawing, Out { precision, scores, recall, area }, scratch);
+    });
     all
 }
 

@@ -6,7 +6,7 @@ use super::regions::Regions;
 use super::rules::{CapScope, Choice, Rules, outside};
 use super::scene::{ByImage, NOWHERE, Scene, flag};
 use super::score::falling;
-use crate::threads::in_order;
+use crate::threads::{in_order, join};
 
 /// The columns of a match table.
 ///
@@ -111,10 +111,8 @@ impl Matches {
 
 /// Matches the detections of a scene to its objects.
 pub fn match_detections<R: Regions>(scene: Scene<'_>, regions: &R, rules: Rules<'_>) -> Matches {
-    let (objects, detections) = rayon::join(
-        || ByImage::new(scene.objects.image, scene.images),
-        || ByImage::new(scene.detections.image, scene.images),
-    );
+    let (objects, detections) =
+        join(|| ByImage::new(scene.objects.image, scene.images), || ByImage::new(scene.detections.image, scene.images));
     let matcher = Matcher::new(scene, regions, rules, &objects, &detections);
     // Runs of images with about the same number of detections, more of them than threads.
     let share = (scene.detections.image.len() / 64).max(1024);

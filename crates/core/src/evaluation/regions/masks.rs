@@ -1,9 +1,11 @@
 //! Masks, with the IoU of pycocotools.
 
-use rayon::prelude::*;
-
 use super::Regions;
 use crate::regions::rle::{self, overlap::common_runs};
+use crate::threads::{fill, join};
+
+/// How many masks a thread measures at a time.
+const MASKS_AT_ONCE: usize = 256;
 
 /// Masks as settled runs. Those of one image must have one size.
 pub struct Masks<'a> {
@@ -18,7 +20,7 @@ struct Side<'a> {
 }
 
 /// Where a mask lies, and how many pixels it has.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Extent {
     left: u32,
     top: u32,
@@ -29,12 +31,15 @@ struct Extent {
 
 impl<'a> Side<'a> {
     fn new(masks: rle::Masks<'a>) -> Self {
-        let extent = |index| {
-            let mask = masks.get(index);
-            let [x, y, width, height] = mask.bounds();
-            Extent { left: x, top: y, right: x + width, bottom: y + height, area: mask.area() }
-        };
-        Self { masks, extents: (0..masks.len()).into_par_iter().map(extent).collect() }
+        let mut extents = vec![Extent::default(); masks.len()];
+        fill(&mut extents, MASKS_AT_ONCE, 0, &|start, part| {
+            for (index, extent) in (start..).zip(part) {
+                let mask = masks.get(index);
+                let [x, y, width, height] = mask.bounds();
+                *extent = Extent { left: x, top: y, right: x + width, bottom: y + height, area: mask.area() };
+            }
+        });
+        Self { masks, extents }
     }
 }
 
@@ -51,7 +56,7 @@ impl Extent {
 impl<'a> Masks<'a> {
     /// The masks of all objects and all detections of a scene, in its order.
     pub fn new(objects: rle::Masks<'a>, detections: rle::Masks<'a>) -> Self {
-        let (objects, detections) = rayon::join(|| Side::new(objects), || Side::new(detections));
+        let (objects, detections) = join(|| Side::new(objects), || Side::new(detections));
         Self { objects, detections }
     }
 }
