@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["Run", "run_command", "run_program"]
+__all__ = ["Run", "run_command", "run_in_turns", "run_program"]
 
 # ru_maxrss is in bytes on macOS and in kilobytes elsewhere.
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -50,3 +50,20 @@ def run_command(command: Sequence[str]) -> Run:
 def run_program(program: str, *arguments: str) -> Run:
     """Runs Python source in a fresh interpreter, `sys.argv[1:]` being `arguments`."""
     return run_command([sys.executable, "-c", program, *arguments])
+
+
+def run_in_turns(programs: Mapping[str, str], rounds: int, *arguments: str) -> dict[str, list[Run]]:
+    """Runs every program once a round, in fresh processes; one whose library is not installed is left out."""
+    left = dict(programs)
+    runs: dict[str, list[Run]] = {}
+    for _ in range(rounds):
+        for name, program in list(left.items()):
+            try:
+                run = run_program(program, *arguments)
+            except RuntimeError as error:
+                if "ModuleNotFoundError" not in str(error):
+                    raise
+                del left[name]
+                continue
+            runs.setdefault(name, []).append(run)
+    return runs

@@ -15,13 +15,12 @@ import importlib.metadata
 import importlib.util
 import json
 import os
-import platform
 import statistics
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from _fresh import run_program
+from _machine import described
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,9 +89,7 @@ def main() -> None:
     options = parser.parse_args()
     peer = importlib.util.find_spec("tidecv") is not None
     packages = ["ioukit", "numpy", *(["tidecv"] if peer else [])]
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
-    print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}; {versions}")
-    print(f"{time.strftime('%Y-%m-%d')}\n")
+    print(f"{described(*packages)}\n")
     for name in options.sets:
         files = [str(options.folder / file) for file in FILES[name]]
         if not all(os.path.exists(file) for file in files):

@@ -14,15 +14,14 @@ rules than these three are measured for memory and time alone.
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import os
-import platform
 import statistics
 import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
 from _fresh import run_program
+from _machine import described
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,9 +118,7 @@ def main() -> None:
     parser.add_argument("--speed-only", action="store_true", help="leave memory out")
     parser.add_argument("--objects", type=int, nargs="+", default=[1, 50, 500])
     options = parser.parse_args()
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("ioukit", "numpy", "torch"))
-    print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}; {versions}; ", end="")
-    print(f"{time.strftime('%Y-%m-%d')}\n")
+    print(f"{described('ioukit', 'numpy', 'torch')}\n")
     if not options.speed_only:
         print("| rule | size | memory beyond the inputs | time |")
         print("| --- | --- | --- | --- |")

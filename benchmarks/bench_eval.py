@@ -12,13 +12,11 @@ the benchmark, one within them is shown in the column "numbers".
 from __future__ import annotations
 
 import argparse
-import datetime
 import importlib.metadata
 import importlib.util
 import json
 import math
 import os
-import platform
 import shutil
 import statistics
 import sys
@@ -28,52 +26,53 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from _fresh import Run, run_command, run_program
+from _machine import described
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-QUIET = "import contextlib, io, json, sys\ngt, dt = sys.argv[1:]\n"
+QUIET = "import contextlib, io, json, sys\ngt, dt, kind, *_ = [*sys.argv[1:], 'bbox']\n"
 
 
 @dataclass(frozen=True)
 class Engine:
-    """One engine: the package that brings it and the programs that use it as its own documentation does."""
+    """An engine: the package that brings it, and the programs that use it as its own documentation does."""
 
     package: str
-    evaluate: str  # prints the twelve numbers as JSON
+    evaluate: str  # prints the twelve numbers as JSON; `kind` is "bbox" or "segm"
     read: str | None = None  # leaves both files in the engine's own form in memory; None: no reader of its own
 
 
 ENGINES = {
     "ioukit": Engine(
         "ioukit",
-        "import ioukit\nr = ioukit.evaluate(*ioukit.read_coco(gt, dt))\nprint(json.dumps(list(r.summary.values())))",
+        "import ioukit\nr = ioukit.evaluate(gt, dt, iou_type=kind)\nprint(json.dumps(list(r.summary.values())))",
         "import ioukit\nstart()\nioukit.read_coco(gt, dt)\nstop()",
     ),
     "hotcoco": Engine(
         "hotcoco",
-        "from hotcoco import COCO, COCOeval\ng = COCO(gt)\ne = COCOeval(g, g.load_res(dt), 'bbox')\n"
+        "from hotcoco import COCO, COCOeval\ng = COCO(gt)\ne = COCOeval(g, g.load_res(dt), kind)\n"
         "with contextlib.redirect_stdout(io.StringIO()):\n    e.run()\nprint(json.dumps(list(e.stats)))",
         "from hotcoco import COCO\nstart()\nCOCO(gt).load_res(dt)\nstop()",
     ),
     "ultrafast-pycocotools": Engine(
         "ultrafast_pycocotools",
         "from ultrafast_pycocotools import COCO, COCOeval\nwith contextlib.redirect_stdout(io.StringIO()):\n"
-        "    g = COCO(gt, verbose=False)\n    e = COCOeval(g, g.loadRes(dt), 'bbox')\n"
+        "    g = COCO(gt, verbose=False)\n    e = COCOeval(g, g.loadRes(dt), kind)\n"
         "    e.evaluate()\n    e.accumulate()\n    e.summarize()\nprint(json.dumps([float(x) for x in e.stats]))",
         "from ultrafast_pycocotools import COCO\nstart()\nCOCO(gt, verbose=False).loadRes(dt)\nstop()",
     ),
     "faster-coco-eval": Engine(
         "faster_coco_eval",
         "from faster_coco_eval import COCO, COCOeval_faster\nwith contextlib.redirect_stdout(io.StringIO()):\n"
-        "    g = COCO(gt)\n    e = COCOeval_faster(g, g.loadRes(dt), 'bbox')\n"
+        "    g = COCO(gt)\n    e = COCOeval_faster(g, g.loadRes(dt), kind)\n"
         "    e.evaluate()\n    e.accumulate()\n    e.summarize()\nprint(json.dumps([float(x) for x in e.stats[:12]]))",
     ),
     "pycocotools": Engine(
         "pycocotools",
         "from pycocotools.coco import COCO\nfrom pycocotools.cocoeval import COCOeval\n"
         "with contextlib.redirect_stdout(io.StringIO()):\n"
-        "    g = COCO(gt)\n    e = COCOeval(g, g.loadRes(dt), 'bbox')\n"
+        "    g = COCO(gt)\n    e = COCOeval(g, g.loadRes(dt), kind)\n"
         "    e.evaluate()\n    e.accumulate()\n    e.summarize()\nprint(json.dumps(e.stats.tolist()))",
     ),
     # Not an evaluator: the fastest way to the same columns that a user could write in Python.
@@ -95,7 +94,7 @@ SIZES = {
     "large": ("gt.json", "dt_large.json"),
     "x10": ("gt_x10.json", "dt_x10.json"),
 }
-# Minutes and 13 GB of pycocotools teach nobody anything new.
+# They would take minutes, and pycocotools 13 GB.
 SLOW = {"x10": {"pycocotools", "faster-coco-eval"}}
 
 
@@ -137,15 +136,17 @@ def compare_numbers(runs: Mapping[str, Sequence[Run]]) -> dict[str, str]:
     return words
 
 
-def bench_evaluate(data: Path, size: str, engines: Mapping[str, Engine], rounds: int) -> None:
-    gt, dt = (str(data / name) for name in SIZES[size])
-    chosen = {n: e for n, e in engines.items() if e.evaluate and n not in SLOW.get(size, ())}
-    tasks = {n: (lambda e=e: run_program(QUIET + e.evaluate, gt, dt)) for n, e in chosen.items()}
+def bench_evaluate(
+    title: str, gt: Path, dt: Path, engines: Mapping[str, Engine], rounds: int, kind: str = "bbox"
+) -> None:
+    """Prints the table of all engines that evaluate, for two files of boxes or, with ``"segm"``, of masks."""
+    files = str(gt), str(dt), kind
+    tasks = {n: (lambda e=e: run_program(QUIET + e.evaluate, *files)) for n, e in engines.items() if e.evaluate}
     runs = take_turns(tasks, rounds)
     agreement = compare_numbers(runs)
     megabytes = (os.path.getsize(gt) + os.path.getsize(dt)) / 1e6
     best = min((wall(r) for n, r in runs.items() if n != "ioukit"), default=float("nan"))
-    print(f"\n### {size}: {megabytes:,.0f} MB of files to twelve numbers, fresh process, median of {rounds}\n")
+    print(f"\n### {title}: {megabytes:,.0f} MB of files to twelve numbers, fresh process, median of {rounds}\n")
     print("| engine | wall | peak memory | wall / best peer | numbers |\n| --- | ---: | ---: | ---: | --- |")
     for name, r in sorted(runs.items(), key=lambda item: wall(item[1])):
         print(f"| {name} | {wall(r):.3f} s | {peak_mb(r):,.0f} MB | {wall(r) / best:.2f} | {agreement[name]} |")
@@ -201,16 +202,6 @@ def bench_command(data: Path, rounds: int) -> None:
         print(f"| {name} | {wall(r) * 1e3:.0f} ms | {(wall(r) - base) * 1e3:+.0f} ms | {peak_mb(r):,.0f} MB |")
 
 
-def processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder written by make_coco.py")
@@ -221,14 +212,12 @@ def main() -> None:
     options = parser.parse_args()
 
     engines = installed(options.engines)
-    versions = {n: importlib.metadata.version(n.partition(" ")[0]) for n in engines}
-    print(
-        f"{datetime.date.today()}, {processor()}, {os.cpu_count()} threads, {platform.system()} {platform.machine()},"
-    )
-    print(f"Python {platform.python_version()}, " + ", ".join(f"{n} {v}" for n, v in versions.items()))
+    print(described(*(name.partition(" ")[0] for name in engines)))
     if "evaluate" not in options.skip:
         for size in options.sizes:
-            bench_evaluate(options.data, size, engines, options.rounds)
+            chosen = {name: engine for name, engine in engines.items() if name not in SLOW.get(size, ())}
+            gt, dt = (options.data / name for name in SIZES[size])
+            bench_evaluate(size, gt, dt, chosen, options.rounds)
     if "read" not in options.skip:
         bench_read(options.data, engines, options.rounds)
     if "command" not in options.skip and "ioukit" in engines:

@@ -17,15 +17,12 @@ calls and gives their median. The table of all pairs is left out beyond 5,000 bo
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import json
-import os
-import platform
 import statistics
 import tempfile
-import time
 
-from _fresh import run_program
+from _fresh import run_in_turns, run_program
+from _machine import described
 
 DATA = """
 import sys, numpy as np
@@ -140,30 +137,25 @@ def compare(count: int, runs: int, threads: int) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as folder:
         run_program(DATA, str(count), folder)
         for name, libraries in WORK.items():
-            seconds: dict[str, list[float]] = {}
-            found: dict[str, int] = {}
             programs = {
                 library: PROGRAM.format(imports="import ioukit" if library == "ioukit" else "", work=work)
                 for library, work in libraries.items()
                 if not (library.endswith("dense") and count > LARGEST_TABLE)
             }
-            for _ in range(runs):
-                for library, program in list(programs.items()):
-                    try:
-                        took, found[library] = json.loads(run_program(program, folder, str(threads)).output)
-                    except RuntimeError as error:
-                        if "ModuleNotFoundError" not in str(error):
-                            raise
-                        del programs[library]
-                        continue
-                    seconds.setdefault(library, []).append(took)
-            ours = statistics.median(seconds["ioukit"])
-            for library, times in seconds.items():
-                median = statistics.median(times)
-                rows.append(
-                    {"work": name, "boxes": count, "library": library, "seconds": median, "ratio": median / ours}
-                    | {"kept": found[library]}
-                )
+            taken = run_in_turns(programs, runs, folder, str(threads))
+            printed = {library: [json.loads(run.output) for run in own] for library, own in taken.items()}
+            medians = {library: statistics.median(took for took, _ in own) for library, own in printed.items()}
+            rows += [
+                {
+                    "work": name,
+                    "boxes": count,
+                    "library": library,
+                    "seconds": seconds,
+                    "ratio": seconds / medians["ioukit"],
+                    "kept": printed[library][-1][1],
+                }
+                for library, seconds in medians.items()
+            ]
     return rows
 
 
@@ -180,8 +172,7 @@ def main() -> None:
         print(json.dumps(rows, indent=2))
         return
     packages = ("ioukit", "numpy", "ensemble-boxes", "numba", "torch", "torchvision")
-    print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}; ")
-    print(f"{', '.join(map(_version, packages))}; {time.strftime('%Y-%m-%d')}\n")
+    print(f"{described(*packages)}\n")
     print("| work | boxes | library | median | time over ioukit's | left |")
     print("| --- | ---: | --- | ---: | ---: | ---: |")
     for row in rows:
@@ -196,13 +187,6 @@ def main() -> None:
             f"{row['kept']:,}",
         )
         print(f"| {' | '.join(map(str, cells))} |")
-
-
-def _version(package: str) -> str:
-    try:
-        return f"{package} {importlib.metadata.version(package)}"
-    except importlib.metadata.PackageNotFoundError:
-        return f"{package} not installed"
 
 
 if __name__ == "__main__":

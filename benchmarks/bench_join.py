@@ -17,15 +17,11 @@ A peer that is not installed is left out. Peak memory is that of the process, Py
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import json
-import os
-import platform
 import statistics
 import tempfile
-import time
 
-from _fresh import run_program
+from _fresh import run_in_turns, run_program
+from _machine import described
 
 DATA = """
 import sys, numpy as np
@@ -99,30 +95,17 @@ print(time.perf_counter() - start, len(rows))
 
 
 def compare(count: int, runs: int, threads: int) -> None:
-    seconds: dict[str, list[float]] = {}
-    peaks: dict[str, list[float]] = {}
-    found: dict[str, int] = {}
     programs = {name: PROGRAM.format(join=join) for name, join in JOINS.items()}
     with tempfile.TemporaryDirectory() as folder:
         run_program(DATA, str(count), folder)
-        for _ in range(runs):
-            for name, program in list(programs.items()):
-                try:
-                    run = run_program(program, folder, str(threads))
-                except RuntimeError as error:
-                    if "ModuleNotFoundError" not in str(error):
-                        raise
-                    del programs[name]
-                    continue
-                took, pairs = json.loads(f"[{run.output.replace(' ', ',')}]")
-                seconds.setdefault(name, []).append(took)
-                peaks.setdefault(name, []).append(run.peak)
-                found[name] = pairs
-    for name, times in seconds.items():
-        time_ms, ratio = statistics.median(times) * 1e3, statistics.median(times) / statistics.median(seconds["ioukit"])
-        peak = statistics.median(peaks[name]) / 1e6
+        taken = run_in_turns(programs, runs, folder, str(threads))
+    seconds = {name: statistics.median(float(run.output.split()[0]) for run in own) for name, own in taken.items()}
+    for name, own in taken.items():
+        ratio, peak = seconds[name] / seconds["ioukit"], statistics.median(run.peak for run in own) / 1e6
+        pairs = int(own[-1].output.split()[1])
         print(
-            f"| {count:,} x {count:,} | {name} | {time_ms:.1f} ms | {ratio:.1f} x | {peak:.0f} MB | {found[name]:,} |"
+            f"| {count:,} x {count:,} | {name} | {seconds[name] * 1e3:.1f} ms | {ratio:.1f} x | {peak:.0f} MB "
+            f"| {pairs:,} |"
         )
 
 
@@ -134,19 +117,11 @@ def main() -> None:
     options = parser.parse_args()
 
     packages = ("ioukit", "numpy", "geoindex-rs", "scipy", "shapely")
-    print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}; ")
-    print(f"{', '.join(map(_version, packages))}; {time.strftime('%Y-%m-%d')}\n")
+    print(f"{described(*packages)}\n")
     print("| work | library | median | time over ioukit's | peak memory | pairs |")
     print("| --- | --- | --- | --- | --- | --- |")
     for size in options.sizes:
         compare(size, options.runs, options.threads)
-
-
-def _version(package: str) -> str:
-    try:
-        return f"{package} {importlib.metadata.version(package)}"
-    except importlib.metadata.PackageNotFoundError:
-        return f"{package} not installed"
 
 
 if __name__ == "__main__":

@@ -10,10 +10,7 @@ are uniform with corners in 1000 x 1000 pixels and sides up to 100. ``--threads`
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import json
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -21,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from _machine import described
 from torchvision import ops
 
 from ioukit.losses import _pairs
@@ -102,9 +100,7 @@ def main() -> None:
     if options.json:
         print(json.dumps(rows))
         return
-    versions = [f"{package} {importlib.metadata.version(package)}" for package in ("ioukit", "torch", "torchvision")]
-    where = ", ".join(versions)
-    print(f"{os.cpu_count()} cores, {options.threads} threads, Python {platform.python_version()}; {where}\n")
+    print(f"{described('ioukit', 'torch', 'torchvision')}; {options.threads} threads\n")
     print(
         "| loss, forward and backward | ioukit | formulas in PyTorch | torchvision | faster by | kept a pair, ioukit | "
         "torchvision |"

@@ -11,16 +11,14 @@ anything is timed; below each stands `Masks`, which holds runs and reads no reco
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import json
-import os
-import platform
 import statistics
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pycocotools.mask as theirs
+from _machine import described
 
 import ioukit
 from ioukit import Masks
@@ -171,9 +169,7 @@ def main() -> None:
     parser.add_argument("--json", help="write the figures here, too")
     options = parser.parse_args()
 
-    packages = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("ioukit", "pycocotools", "numpy"))
-    print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}; {packages}")
-    print(f"{time.strftime('%Y-%m-%d')}\n")
+    print(f"{described('ioukit', 'pycocotools', 'numpy')}\n")
     print("| work | pycocotools | same call here | faster | `Masks` | faster |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     rows = pixels_and_records(100, 480, 640, options.runs)

@@ -17,15 +17,12 @@ Peak memory is that of the process, Python, NumPy and the boxes included.
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import json
-import os
-import platform
 import statistics
 import tempfile
-import time
 
-from _fresh import run_program
+from _fresh import run_in_turns, run_program
+from _machine import described
 
 DATA = """
 import sys, numpy as np
@@ -118,38 +115,23 @@ print(statistics.median(times), count)
 
 
 def compare(kind: str, count: int, runs: int, threads: int) -> list[dict[str, object]]:
-    seconds: dict[str, list[float]] = {}
-    peaks: dict[str, list[float]] = {}
-    kept: dict[str, int] = {}
     programs = {name: PROGRAM.format(peer=peer) for name, (peer, limit) in PEERS.items() if count <= limit}
     if kind == "identical":
         programs = {name: program for name, program in programs.items() if name != "powerboxes nms"}
     with tempfile.TemporaryDirectory() as folder:
         run_program(DATA, kind, str(count), folder)
-        for _ in range(runs):
-            for name, program in list(programs.items()):
-                try:
-                    run = run_program(program, folder, str(threads))
-                except RuntimeError as error:
-                    if "ModuleNotFoundError" not in str(error):
-                        raise
-                    del programs[name]
-                    continue
-                took, survivors = run.output.split()
-                seconds.setdefault(name, []).append(float(took))
-                peaks.setdefault(name, []).append(run.peak)
-                kept[name] = int(survivors)
-    ours = statistics.median(seconds["ioukit"])
+        taken = run_in_turns(programs, runs, folder, str(threads))
+    seconds = {name: statistics.median(float(run.output.split()[0]) for run in own) for name, own in taken.items()}
     return [
         {
             "boxes": f"{count:,} {kind}",
             "library": name,
-            "ms": statistics.median(times) * 1e3,
-            "ratio": statistics.median(times) / ours,
-            "peak_mb": statistics.median(peaks[name]) / 1e6,
-            "kept": kept[name],
+            "ms": seconds[name] * 1e3,
+            "ratio": seconds[name] / seconds["ioukit"],
+            "peak_mb": statistics.median(run.peak for run in own) / 1e6,
+            "kept": int(own[-1].output.split()[1]),
         }
-        for name, times in seconds.items()
+        for name, own in taken.items()
     ]
 
 
@@ -170,8 +152,7 @@ def main() -> None:
         print(json.dumps([row for kind, size in work for row in compare(kind, size, options.runs, options.threads)]))
         return
     packages = ("ioukit", "numpy", "powerboxes", "torchvision", "opencv-python-headless", "supervision")
-    print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}; ")
-    print(f"{', '.join(map(_version, packages))}; {time.strftime('%Y-%m-%d')}\n")
+    print(f"{described(*packages)}\n")
     print("| boxes | library | median | time / ioukit | peak memory | kept |")
     print("| --- | --- | ---: | ---: | ---: | ---: |")
     for kind, size in work:
@@ -181,13 +162,6 @@ def main() -> None:
                 f"{row['peak_mb']:.0f} MB | {row['kept']:,} |",
                 flush=True,
             )
-
-
-def _version(package: str) -> str:
-    try:
-        return f"{package} {importlib.metadata.version(package)}"
-    except importlib.metadata.PackageNotFoundError:
-        return f"{package} not installed"
 
 
 if __name__ == "__main__":

@@ -9,9 +9,6 @@ installed is left out. Boxes are uniform in an image of 1000 x 1000 pixels with 
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import os
-import platform
 import statistics
 import time
 import warnings
@@ -19,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from _machine import described
 
 import ioukit
 from ioukit import _core
@@ -128,21 +126,6 @@ def _time(seconds: float) -> str:
     return f"{seconds:.3g} s"
 
 
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
-
-
-def _version(package: str) -> str:
-    try:
-        return f"{package} {importlib.metadata.version(package)}"
-    except importlib.metadata.PackageNotFoundError:
-        return f"{package} not installed"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=3.0, help="about how long a row may take (default: 3)")
@@ -150,8 +133,7 @@ def main() -> None:
     options = parser.parse_args()
 
     packages = ("ioukit", "numpy", "powerboxes", "hotcoco", "supervision", "torchvision")
-    print(f"{_processor()}, {os.cpu_count()} cores, {_core.simd_levels()[-1]}; Python {platform.python_version()}; ")
-    print(f"{', '.join(map(_version, packages))}; {time.strftime('%Y-%m-%d')}\n")
+    print(f"{described(*packages)}; {_core.simd_levels()[-1]}\n")
     print("| work | new | `out=` | best peer | new, faster by | `out=`, faster by | `out=` / memset |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for size in (100, 1000):

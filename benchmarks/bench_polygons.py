@@ -12,11 +12,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.metadata
-import platform
-import time
 from typing import Any
 
 import numpy as np
+from _machine import described
 from bench_overlap import Call, medians
 from numpy.typing import NDArray
 
@@ -70,8 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=4.0, help="about how long a row may take (default: 4)")
     options = parser.parse_args()
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("ioukit", "numpy", "shapely"))
-    print(f"Python {platform.python_version()}; {versions}; {time.strftime('%Y-%m-%d')}\n")
+    print(f"{described('ioukit', 'numpy', 'shapely')}\n")
     print("| work | pairs that overlap | ioukit | one thread | Shapely, STRtree | faster by |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for corners, count in SIZES:

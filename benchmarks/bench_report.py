@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 from _fresh import run_command
+from _machine import described
 
 SIZES = {
     "small": ("gt.json", "dt_small.json", "5,000 images, 36k detections"),
@@ -64,6 +65,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="small,large", help="of small, large, x10")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
+    print(f"{described('ioukit')}\n")
     print("| data | files to tables | with the report | more | peak memory | page | usable after | slider |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for size in arguments.sizes.split(","):

@@ -20,14 +20,13 @@ import argparse
 import importlib
 import importlib.metadata
 import json
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from _machine import described
 from numpy.typing import NDArray
 
 from ioukit import RotatedBoxes, elementwise_iou, overlap_join, pairwise_iou
@@ -154,8 +153,7 @@ def main() -> None:
     clock = time.process_time if options.cpu else time.perf_counter
     if not options.json:
         packages = ("ioukit", "numpy", "powerboxes", "shapely", "opencv-python-headless")
-        print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()};")
-        print(f"{', '.join(map(_version, packages))}; {time.strftime('%Y-%m-%d')}\n")
+        print(f"{described(*packages)}\n")
         print(
             "| work | library | median | time over ioukit's | largest difference |\n| --- | --- | ---: | ---: | ---: |"
         )
@@ -190,13 +188,6 @@ def main() -> None:
                     f"| {subject} | {name} | {median * 1e3:.2f} ms | {median / ours:.1f} x | {off[name]:.1e} |",
                     flush=True,
                 )
-
-
-def _version(package: str) -> str:
-    try:
-        return f"{package} {importlib.metadata.version(package)}"
-    except importlib.metadata.PackageNotFoundError:
-        return f"{package} not installed"
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ units of 2**-53 or 2**-24: for areas relative to the exact one, for lengths rela
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,10 @@ def worst(variant: Variant, first: Boxes, second: Boxes) -> float:
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", type=int, nargs="?", default=100_000, help="how many pairs (default: 100,000)")
+    options = parser.parse_args()
+    count = options.pairs
     print(
         f"{count:,} pairs\n\n| variant | float64, units of 2**-53 | float32, units of 2**-24 |\n| --- | ---: | ---: |"
     )

@@ -9,6 +9,7 @@ the very points that were given.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,10 @@ def by_shapely(first: Polygons, second: Polygons) -> Any:
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", type=int, nargs="?", default=100_000, help="how many pairs (default: 100,000)")
+    options = parser.parse_args()
+    count = options.pairs
     rng = np.random.default_rng(20261121)
     print(f"{count:,} pairs\n\n| position | ioukit | Shapely |\n| --- | ---: | ---: |")
     worst = np.zeros(2)

@@ -2,14 +2,15 @@
 
     pip install 'ioukit[bench]' && python benchmarks/exact_rotated.py [PAIRS] [EXACT]
 
-For each kind of pairs (tests/support/rotated_pairs.py), PAIRS of them (100,000) against Shapely, which computes in
-float64 too, and EXACT of them (1,000) against rational arithmetic, which judges both: some as they come, and as many
-about which the two differ most. Prints the worst absolute error of IoU, and the worst error of the area of the
-intersection relative to the smaller of the two boxes.
+For each kind of pairs (tests/support/rotated_pairs.py), PAIRS of them (100,000) are compared with Shapely, which also
+computes in float64. EXACT of them (1,000) are computed in rational arithmetic, and both libraries are compared with it:
+half of these as they come, and half those where the two libraries differ most. Prints the worst absolute error of IoU,
+and the worst error of the area of the intersection, relative to the smaller of the two boxes.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -43,8 +44,11 @@ def exactly(first: Floats, second: Floats) -> tuple[list[Fraction], list[Fractio
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    exact_count = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", type=int, nargs="?", default=100_000, help="how many pairs (default: 100,000)")
+    parser.add_argument("exact", type=int, nargs="?", default=1_000, help="how many of them exactly (default: 1,000)")
+    options = parser.parse_args()
+    count, exact_count = options.pairs, options.exact
     print(f"{count:,} pairs of each kind against Shapely {shapely.__version__}, {exact_count:,} exactly\n")
     print("| pairs | IoU against Shapely | IoU, exactly | Shapely's IoU, exactly | area, exactly | Shapely's area |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")

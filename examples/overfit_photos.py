@@ -55,14 +55,14 @@ def larger_than(ground_truth: GroundTruth) -> GroundTruth:
     return dataclasses.replace(ground_truth, areas=ground_truth.boxes[:, 2:].min(axis=1) ** 2)
 
 
-def judge(network: Path, data: Data) -> Evaluation:
+def evaluated(network: Path, data: Data) -> Evaluation:
     """Evaluates a network on the objects larger than `LARGER` pixels."""
     found = detections_of(load_model(network, "cpu"), data)
     protocol = COCO.replace(area_ranges={"all": (LARGER**2 + 1e-6, 1e10)})
     return evaluate(larger_than(data.ground_truth), found, protocol)
 
 
-def say(epoch: Epoch) -> None:
+def show(epoch: Epoch) -> None:
     """Prints a line every ten steps."""
     if epoch.epoch % 10 == 0:
         print(f"step {epoch.epoch}  loss {epoch.losses['total']:.3f}  {epoch.seconds:.0f} s", file=sys.stderr)
@@ -79,8 +79,8 @@ def main() -> None:
     data = read_coco_data(ANNOTATIONS, options.photos)
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.out or Path(temporary) / "run"
-        train(data, data, config_for(data, side=options.side), folder, settings_for(options.epochs), on_epoch=say)
-        result = judge(folder / "last.safetensors", data)
+        train(data, data, config_for(data, side=options.side), folder, settings_for(options.epochs), on_epoch=show)
+        result = evaluated(folder / "last.safetensors", data)
     objects = sum(one.num_ground_truth for one in result.per_class)
     print(f"AP50 {result.summary['AP50']:.3f} on {objects} objects larger than {LARGER} pixels")
     for one in result.per_class:

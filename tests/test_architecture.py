@@ -14,7 +14,12 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SOURCE = Path(__file__).parent.parent / "src" / "ioukit"
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "ioukit"
+PYTHON = ("src", "tests", "benchmarks", "docs/build", "examples")  # the folders with Python files
+MOST_LINES = 400  # of a file
+LONG_FILES = 3  # files that may have more
+MOST_LINES_OF_CODE = 60  # of a function
 
 # Low to high: a file may import from its own layer's package and from every layer below.
 LAYERS = (
@@ -33,10 +38,6 @@ TOP = len(LAYERS)  # ioukit/__init__.py and __main__.py, which name what the lay
 # Beside the layers: it may use all up to evaluation, and few may use it.
 LEVEL["torch"] = LEVEL["evaluation"] + 0.5
 USERS_OF_TORCH = {"torch", "cli", "compat"}
-
-# The one import upwards: a method is where people look for the report of an evaluation. It stands inside the method, so
-# who evaluates loads nothing of the report, and the report can import evaluation.
-UPWARDS = {("evaluation/results.py", "ioukit.report.writer")}
 
 # Packages at home in one place, and only there.
 HOMES = {"torch": "torch", "torchvision": "torch", "matplotlib": "plots", "typer": "cli", "rich": "cli"}
@@ -64,8 +65,6 @@ def violations(path: Path, root: Path) -> Iterator[str]:
                     yield f"{where}{package} may be imported by {HOMES[package]}/ alone"
                 continue
             target = rest.partition(".")[0]
-            if (path.relative_to(root).as_posix(), name) in UPWARDS and getattr(node, "col_offset", 0) > 0:
-                continue
             if target not in LEVEL:
                 # `import ioukit` or a public name of it: what a user writes, so only the outermost layer may.
                 if level < LEVEL["cli"]:
@@ -93,6 +92,51 @@ def imported(node: ast.AST, module: Path) -> Iterator[str]:
             yield base
 
 
+def circles(root: Path) -> list[tuple[str, ...]]:
+    """Files that import each other, in groups. Imports inside functions and for type checkers count like others."""
+    stubs = {path: ast.parse(path.read_text(encoding="utf-8")).body for path in root.rglob("__init__.pyi")}
+    homes = {  # where a name that a package offers is defined
+        f"{module_name(path, root)}.{alias.asname or alias.name}": node.module or ""
+        for path, body in stubs.items()
+        for node in body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    trees = {module_name(path, root): ast.parse(path.read_text(encoding="utf-8")) for path in root.rglob("*.py")}
+    graph: dict[str, set[str]] = {}
+    for module, tree in trees.items():
+        graph[module] = set()
+        for node in ast.walk(tree):
+            named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                assert not node.level, f"{module}: import by the full name"
+                named = [f"{node.module}.{alias.name}" for alias in node.names]
+            for name in named:
+                parent = name.rpartition(".")[0]
+                target = homes.get(name) or (name if name in trees else parent)
+                if target in trees:
+                    graph[module].add(target)
+        graph[module].discard(module)
+    reached = {module: reachable(module, graph) for module in graph}
+    closed = [module for module in graph if module in reached[module]]
+    return sorted({tuple(sorted(one for one in reached[module] if module in reached[one])) for module in closed})
+
+
+def module_name(path: Path, root: Path) -> str:
+    return ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def reachable(start: str, graph: dict[str, set[str]]) -> set[str]:
+    """The modules that a module imports, and those that these import, and so on."""
+    seen: set[str] = set()
+    left = [start]
+    while left:
+        new = graph[left.pop()] - seen
+        seen |= new
+        left += new
+    return seen
+
+
 def files() -> list[Path]:
     return sorted([*SOURCE.rglob("*.py"), *SOURCE.rglob("*.pyi")])
 
@@ -100,6 +144,25 @@ def files() -> list[Path]:
 def test_imports_run_one_way() -> None:
     found = [line for path in files() for line in violations(path, SOURCE)]
     assert not found, "\n" + "\n".join(found)
+
+
+def test_no_two_files_import_each_other() -> None:
+    assert circles(SOURCE) == []
+
+
+def test_a_circle_is_found_however_it_is_closed(tmp_path: Path) -> None:
+    root = tmp_path / "ioukit"
+    root.mkdir()
+    for name, text in {
+        "__init__.py": "",
+        "__init__.pyi": "from ioukit.high import up as up",
+        "low.py": "def f():\n    from ioukit import up",
+        "middle.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import ioukit.low",
+        "high.py": "from ioukit import middle",
+        "alone.py": "from ioukit.high import up",
+    }.items():
+        (root / name).write_text(text)
+    assert circles(root) == [("ioukit.high", "ioukit.low", "ioukit.middle")]
 
 
 def test_packages_are_imported_at_the_top_only_where_always_installed() -> None:
@@ -163,3 +226,50 @@ def test_good_imports_are_not_named(file: str, line: str, tmp_path: Path) -> Non
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{line}\n")
     assert list(violations(path, tmp_path / "ioukit")) == []
+
+
+def python_files() -> list[Path]:
+    return sorted(path for folder in PYTHON for path in (ROOT / folder).rglob("*.py"))
+
+
+def test_few_files_are_long() -> None:
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in python_files()}
+    long = [f"{path.relative_to(ROOT)}: {count} lines" for path, count in lines.items() if count > MOST_LINES]
+    assert len(long) <= LONG_FILES, "\n" + "\n".join(long)
+
+
+def long_functions(text: str) -> Iterator[tuple[str, int, int]]:
+    """Name, line and lines of code of every function that is long and has no comment ``# Long: reason``.
+
+    Lines of code are those of the body without its docstring, comments and empty lines. The comment stands above the
+    function, or in it.
+    """
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        first = node.body[1:] if ast.get_docstring(node) is not None else node.body
+        body = [line.strip() for line in lines[first[0].lineno - 1 : node.end_lineno]] if first else []
+        code = [line for line in body if line and not line.startswith("#")]
+        start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        near = lines[max(start - 3, 0) : node.end_lineno]
+        if len(code) > MOST_LINES_OF_CODE and not any(line.lstrip().startswith("# Long: ") for line in near):
+            yield node.name, node.lineno, len(code)
+
+
+def test_long_functions_give_a_reason() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {name} has {count} lines of code; split it, or say why not: # Long: reason"
+        for path in python_files()
+        for name, line, count in long_functions(path.read_text(encoding="utf-8"))
+    ]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_what_counts_as_a_long_function() -> None:
+    body = "\n".join(f"    x{k} = {k}" for k in range(60))
+    assert list(long_functions(f"def f():\n{body}\n")) == []
+    assert list(long_functions(f'def f(\n    a,\n):\n    """Two\n\n    lines."""\n{body}\n\n    # a comment\n')) == []
+    assert list(long_functions(f"@g\ndef f():\n{body}\n    return x1\n")) == [("f", 2, 61)]
+    assert list(long_functions(f"def f():\n    # Long: one line per number\n{body}\n    return x1\n")) == []
+    assert list(long_functions(f"# Long: one line per number\n@g\ndef f():\n{body}\n    return x1\n")) == []

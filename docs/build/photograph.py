@@ -1,4 +1,4 @@
-"""Takes the pictures of pages in this folder with the system's Chromium: python docs/build/photograph.py."""
+"""Takes the pictures of pages, for docs/figures, with the system's Chromium: python docs/build/photograph.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MARGIN = 12
 
 
 def photograph(page: Path, name: str, *, selector: str, choose: str | None = None) -> None:
-    """Writes ``name`` beside this file: an element of a page, in few colours, which makes a small file."""
+    """Writes an element of a page to the folder of the figures, in few colours, which makes a small file."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1160, "height": 900}, color_scheme="light")

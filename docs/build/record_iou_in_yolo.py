@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from make_iou_in_yolo import RECORD, STEP, scene
+from yolo_walk import RECORD, STEP, scene
 
 from ioukit.torch.detector.checkpoint import load_model
 

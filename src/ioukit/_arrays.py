@@ -40,7 +40,7 @@ def as_floats(data: object, name: str) -> FloatArray:
 
     Args:
         data: A NumPy array, list or tuple.
-        name: What messages call it.
+        name: Its name in messages.
 
     Raises:
         TypeError: If the data are of another type, or do not hold real numbers.
@@ -130,7 +130,7 @@ def shared_with_numpy(*tensors: Array) -> list[NDArray[Any]] | None:
             return None
         try:
             shared.append((tensor.float() if tensor.dtype == torch.bfloat16 else tensor).detach().numpy())
-        except RuntimeError:  # inside torch.func's vmap and grad, a tensor stands for others and has no memory
+        except RuntimeError:  # inside torch.func's vmap and grad, a tensor is a placeholder and has no memory
             return None
     return shared
 
@@ -160,15 +160,15 @@ def as_numpy(array: Array) -> NDArray[Any] | None:
 
 
 def on_host(data: Any, name: str, refusal: str) -> Any:
-    """The values where NumPy can read them: arrays of other libraries copied from their device, all else as it is.
+    """The values where NumPy can read them: arrays of other libraries are copied to the host, all else stays as it is.
 
     Args:
         data: An array of any library, a list, or an object that holds NumPy arrays, such as `Boxes`.
-        name: What the message calls it.
-        refusal: The message, after the name, for an array without values.
+        name: Its name in the message.
+        refusal: The message for an array without values; it follows the name.
 
     Raises:
-        TypeError: If there are no values to read, because a program is traced or a map runs.
+        TypeError: If the array has no values yet, as in a traced program or inside a map.
     """
     if library_of(data) == "numpy":
         return data

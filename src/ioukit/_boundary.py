@@ -53,7 +53,7 @@ class DetectionColumns(NamedTuple):
     scores: Floats
     boxes: Floats
     areas: Floats | None
-    """Those of the boxes if ``None``."""
+    """The areas of the boxes if ``None``."""
 
 
 class SceneColumns(NamedTuple):
@@ -80,7 +80,7 @@ class MaskColumns(NamedTuple):
 
 
 class PairColumns(NamedTuple):
-    """Overlaps that are measured already, sorted by detection, then object."""
+    """Measured overlaps, sorted by detection, then object."""
 
     detection: Ids
     """(P,) rows of the detections."""
@@ -91,7 +91,7 @@ class PairColumns(NamedTuple):
 
 
 class RuleColumns(NamedTuple):
-    """What a protocol asks of matching."""
+    """The rules of a protocol that matching follows."""
 
     thresholds: Floats
     more_than: bool

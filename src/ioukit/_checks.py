@@ -51,7 +51,7 @@ def check_boxes(boxes: FloatArray, fmt: BoxFormat, name: str) -> None:
     Args:
         boxes: (..., 4), C-contiguous and aligned, float32 or float64.
         fmt: Their format.
-        name: What the message calls the array.
+        name: The name of the array in the message.
     """
     bad = _core.first_invalid(boxes, fmt == "xyxy")
     if bad is None:
@@ -80,7 +80,7 @@ def largest_coordinate(dtype: np.dtype[Any]) -> float:
 
 
 def too_large(dtype: np.dtype[Any]) -> str:
-    """What messages say of a box with a coordinate beyond `largest_coordinate`."""
+    """The complaint about a box with a coordinate beyond `largest_coordinate`."""
     limit = "2**126 in float32" if dtype == np.float32 else "2**500 in float64"
     return f"a coordinate is beyond {limit}, where sizes and areas overflow"
 
@@ -129,7 +129,7 @@ def check_count(**values: int) -> None:
 
 
 def check_factors(fx: float, fy: float | None) -> tuple[float, float]:
-    """The factors of a scale along x and y. ``fy`` is ``fx`` if it is None; neither may be negative or infinite."""
+    """The factors of a scale along x and y; if ``fy`` is None, it is ``fx``. Neither may be negative or infinite."""
     fy = fx if fy is None else fy
     if not (fx >= 0 and fy >= 0):
         raise ValueError(f"factors must not be negative, got {(fx, fy)}")
@@ -160,10 +160,10 @@ def integer_column(
     """(N,) a column of integers as a contiguous int64 array.
 
     Args:
-        name: What messages call the column.
+        name: The name of the column in messages.
         values: A NumPy array or a list of integers or bools.
         count: The length that the column must have; None for any length.
-        each: What the message about a wrong length expects.
+        each: What the message about a wrong length says after the expected shape.
 
     Raises:
         ValueError: If the shape does not fit, or a number is above 2**63 - 1.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -19,7 +19,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 def frozen(array: NDArray[T]) -> NDArray[T]:
-    """The array, read-only, and with it the arrays whose memory it shares."""
+    """Make an array read-only, and with it the arrays whose memory it shares."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base.flags.writeable = False
@@ -42,7 +42,7 @@ else:
 
 
 class Frozen:
-    """A base of records: every array in a field is read-only, also in a copy and in what was pickled."""
+    """A base of records whose arrays are read-only, also in copies and after pickling."""
 
     if not TYPE_CHECKING:
 
@@ -87,22 +87,25 @@ class Frozen:
                     vars(self)[field.name] = MappingProxyType(dict(value))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What to pickle: the fields, not what was computed from them."""
+        """What to pickle: the fields, without values that were computed from them."""
         state = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
         return {name: dict(value) if isinstance(value, MappingProxyType) else value for name, value in state.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the fields, and freeze them again: a pickled array forgets that it is read-only."""
+        """Restore the fields and freeze them again: NumPy does not pickle that an array is read-only."""
         vars(self).update(state)
         self._freeze()
 
 
 class Columns(Frozen):
-    """A base of dataclasses whose fields, but for those in :attr:`SHARED`, are columns of one length.
+    """A base of dataclasses whose fields, except those in :attr:`SHARED`, are columns of one length.
 
     A column is an array, a list, a mapping of columns by name, a set of regions, or anything else that has a length and
-    a method ``take``. A column that is ``None`` is not there.
+    a method ``take``. A column that is ``None`` is absent. Two tables are equal only if they are the same object;
+    compare their columns instead.
     """
+
+    __iter__ = None  # a table is not a sequence of rows: without this, Python would try table[0], table[1], ...
 
     SHARED: ClassVar[frozenset[str]] = frozenset()
     """Names of the fields that belong to the whole table, not to its rows."""
@@ -114,15 +117,42 @@ class Columns(Frozen):
         return [field.name for field in fields if field.name not in cls.SHARED]
 
     def take(self, rows: slice | NDArray[Any] | Sequence[int]) -> Self:
-        """Choose rows: by a slice, by positions in the order wanted, or by an array of bools, one per row.
+        """Choose rows: by a slice, by positions in any order, or by an array of bools, one per row.
 
         Raises:
             TypeError: If ``rows`` is none of these.
-            IndexError: If a position is out of range, or there are not as many bools as rows.
+            IndexError: If a position is out of range, or the number of bools differs from the number of rows.
         """
         chosen = _rows(rows, len(self))  # type: ignore[arg-type]
         taken = {name: take_rows(getattr(self, name), chosen) for name in self.column_names()}
         return dataclasses.replace(self, **taken)  # type: ignore[type-var]
+
+    @classmethod
+    def _joined(cls, parts: Sequence[Self], names: Iterable[str], label: str = "{}") -> dict[str, Any]:
+        """Some columns of several tables, joined: by name, with the rows of all tables in order.
+
+        A table without rows is left out, so it does not need the optional columns of the others.
+        """
+        filled = [part for part in parts if len(part)] or parts[:1]  # type: ignore[arg-type]
+        return {name: concat_columns([getattr(part, name) for part in filled], label.format(name)) for name in names}
+
+    @classmethod
+    def _parts(cls, parts: Iterable[Self]) -> list[Self]:
+        """The tables that a ``concat`` was given.
+
+        Raises:
+            TypeError: If one of them is not a table of this class, or ``parts`` is one table instead of a list.
+            ValueError: If the list is empty.
+        """
+        if isinstance(parts, Columns):
+            raise TypeError(f"concat expects a list of {cls.__name__}, got one {type(parts).__name__}")
+        listed = list(parts)
+        if not listed:
+            raise ValueError(f"concat needs at least one {cls.__name__}")
+        for position, part in enumerate(listed):
+            if not isinstance(part, cls):
+                raise TypeError(f"parts[{position}] must be {cls.__name__}, got {type(part).__name__}")
+        return listed
 
 
 def _rows(rows: Any, count: int) -> Any:
@@ -132,7 +162,8 @@ def _rows(rows: Any, count: int) -> Any:
     if positions.size == 0 and positions.ndim == 1:
         positions = positions.astype(np.intp) if positions.dtype.kind != "b" else positions
     if positions.ndim != 1 or positions.dtype.kind not in "iub":
-        raise TypeError(f"rows are chosen by a slice, positions or bools, got {rows!r}")
+        hint = f": write [[{rows!r}]] for this row" if positions.ndim == 0 and positions.dtype.kind in "iu" else ""
+        raise TypeError(f"rows are chosen by a slice, a list of positions or an array of bools, got {rows!r}{hint}")
     if positions.dtype.kind == "b":
         if len(positions) != count:
             raise IndexError(f"expected {count:,} bools, one per row, got {len(positions):,}")
@@ -160,21 +191,41 @@ def take_rows(column: Any, rows: Any) -> Any:
 
 
 def concat_columns(columns: Sequence[Any], name: str) -> Any:
-    """One column of all rows, in order; all must be of one kind.
+    """One column with the rows of all columns, in order.
+
+    Arrays are concatenated, mappings name by name. Other types need a class method ``concat(columns)``. Sequences of
+    different types become a list.
 
     Raises:
-        ValueError: If a column is there in some tables and not in others.
+        ValueError: If some of the columns are ``None``, or the shapes of arrays differ after the first axis.
+        TypeError: If the types of the columns do not fit together, or their type has no ``concat``.
     """
     if all(column is None for column in columns):
         return None
     if any(column is None for column in columns):
         raise ValueError(f"some of the parts have {name}, others have none")
-    first = columns[0]
-    if isinstance(first, np.ndarray):
-        return np.concatenate(columns)
-    if isinstance(first, Mapping):
-        names = list(dict.fromkeys(key for column in columns for key in column))
+    if all(isinstance(column, np.ndarray) for column in columns):
+        return _concat_arrays(columns, name)
+    if all(isinstance(column, Mapping) for column in columns):
+        names = dict.fromkeys(key for column in columns for key in column)
         return {key: concat_columns([column.get(key) for column in columns], f"{name}[{key!r}]") for key in names}
-    if hasattr(first, "concat"):
-        return type(first).concat(columns)
-    return type(first)(row for column in columns for row in column)
+    kinds = dict.fromkeys(type(column) for column in columns)
+    first = next(iter(kinds))
+    if len(kinds) == 1 and hasattr(first, "concat"):
+        return first.concat(columns)
+    if all(isinstance(column, Sequence) for column in columns):
+        rows = [row for column in columns for row in column]
+        return tuple(rows) if list(kinds) == [tuple] else rows
+    if len(kinds) == 1:
+        raise TypeError(f"{name}: {first.__name__} cannot be put together, it has no class method concat(parts)")
+    raise TypeError(f"{name} must be of one kind in all parts, got {', '.join(kind.__name__ for kind in kinds)}")
+
+
+def _concat_arrays(arrays: Sequence[NDArray[Any]], name: str) -> NDArray[Any]:
+    shapes = dict.fromkeys(array.shape[1:] for array in arrays)
+    if len(shapes) > 1:
+        found = " and ".join("(" + ", ".join(["N", *map(str, shape)]) + ")" for shape in list(shapes)[:2])
+        raise ValueError(f"{name} must have rows of one shape in all parts, got {found}")
+    if len({array.dtype.kind == "U" for array in arrays}) > 1:  # NumPy would write the numbers as strings
+        raise TypeError(f"{name} holds strings in some parts and numbers in others")
+    return np.concatenate(arrays)

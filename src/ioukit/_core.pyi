@@ -35,6 +35,9 @@ def known_detections(source: str, ids: tuple[Ids, Ids], known: tuple[Ids, Ids], 
 def settle_annotations(
     source: str, ids: tuple[Ids, Ids, Ids], known: tuple[Ids, Ids], on_invalid: str
 ) -> Ids | None: ...
+def read_coco_keypoints(
+    path: str, array: str, records: Ids, spans: NDArray[np.uint64], points: int | None, threads: int
+) -> tuple[Floats, int]: ...
 def read_coco_masks(
     path: str, array: str, records: Ids, spans: NDArray[np.uint64], image_sizes: Floats, threads: int
 ) -> MaskParts: ...

@@ -19,7 +19,7 @@ __all__ = ["attach"]
 
 
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """``__getattr__``, ``__dir__`` and ``__all__`` of a package.
+    """The ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
     A public name must not be the name of a module in the package: a program that imports that module would find the
     module in place of the name.

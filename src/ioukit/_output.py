@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, and text that shows what it holds."""
+"""Files and folders that appear complete or not at all, and text that is safe to print on a terminal."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["check_output", "printable", "whole_file", "whole_folder", "write_who
 
 
 def printable(text: str) -> str:
-    """`text` with an escape for each character that a terminal would obey, such as a line break, or cannot show."""
+    """`text` with an escape for each character that is not printable or controls a terminal, such as a line break."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def check_output(path: Path, inputs: Iterable[Path]) -> None:
-    """Raises `ValueError` if `path` is one of the inputs or cannot become a file: before the work, not after it."""
+    """Raises `ValueError` if `path` is one of the inputs or cannot be written. To be called before the work starts."""
     if path.is_dir():
         raise ValueError(f"{path} is a folder, expected a file to write")
     if not path.parent.is_dir():
@@ -35,22 +35,23 @@ def check_output(path: Path, inputs: Iterable[Path]) -> None:
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Writes a file, text as UTF-8 with the line breaks it has; `path` never holds half of it. See `whole_file`."""
+    """Writes a file; `path` never holds half of it, see `whole_file`. Text is UTF-8 and keeps its line breaks."""
     with whole_file(path) as unfinished:
         unfinished.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Gives the block a file to write, which becomes `path` if the block ends without an error.
+    """Gives the block a temporary file to write, which becomes `path` if the block ends without an error.
 
-    The unfinished file stands in the folder of `path` and is renamed at the end, so that `path` holds the old content
-    or the whole new one at any time. After an error nothing is left of it, and `path` is as it was. The permissions are
-    those of ``open(path, "w")``: an existing file keeps its own, a new one gets what the umask allows. If `path` is a
-    link, the file that it points to is replaced. If it is a pipe or a device, the block writes to it directly.
+    The temporary file is in the folder of `path` and is renamed at the end. So `path` holds either the old content or
+    the complete new one at any time. After an error the temporary file is removed, and `path` is unchanged. The
+    permissions are those of ``open(path, "w")``: an existing file keeps its own, a new one gets what the umask allows.
+    If `path` is a link, the file that it points to is replaced. If it is a pipe or a device, the block writes to it
+    directly.
 
     Raises:
-        OSError: If the file cannot be written; it names `path`, never the unfinished file.
+        OSError: If the file cannot be written; the error names `path`, never the temporary file.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not stat.S_ISREG(target.stat().st_mode):
@@ -78,13 +79,13 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Gives the block an empty folder to fill, which becomes `path` if the block ends without an error.
+    """Gives the block an empty temporary folder to fill, which becomes `path` if the block ends without an error.
 
-    After an error nothing is left of it, and no folder around it that was made for it.
+    After an error the temporary folder is removed, and so are the parent folders that were made for it.
 
     Raises:
-        OSError: If there is something at `path` other than an empty folder, or a file cannot be written; it names
-            `path` or the file in it, never the unfinished folder.
+        OSError: If `path` exists and is not an empty folder, or if a file cannot be written; the error names `path` or
+            the file in it, never the temporary folder.
     """
     target = Path(os.path.realpath(path))
     unfinished = _unfinished(target)
@@ -95,7 +96,7 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             unfinished.mkdir()
             yield unfinished
             if target.is_dir():
-                target.rmdir()  # Windows renames nothing to the name of a folder
+                target.rmdir()  # Windows does not rename to the name of an existing folder
             os.replace(unfinished, target)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -106,13 +107,13 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _unfinished(target: Path) -> Path:
-    """A name in the same folder that nothing has, however long the name of `target` is."""
+    """An unused name in the same folder; it is short enough even if the name of `target` is as long as allowed."""
     return target.with_name(f".ioukit-{os.urandom(8).hex()}.tmp")
 
 
 @contextlib.contextmanager
 def _named(path: str | os.PathLike[str], unfinished: Path) -> Iterator[None]:
-    """Puts `path` into errors that name the unfinished file or, as those of a full disk, no file at all."""
+    """Puts `path` into errors that name the temporary file or, like those of a full disk, no file."""
     try:
         yield
     except OSError as error:

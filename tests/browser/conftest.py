@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ioukit.report import write_report
+from ioukit.report.playground import playground_page
 from support.browsing import watch
+from support.report_cases import CASES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
 
+    from ioukit import Evaluation
     from support.browsing import OpenPage
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -59,3 +63,23 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         context.close()
     complaints = [complaint for _, found in opened for complaint in found]
     assert not complaints, "\n".join(complaints)
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Evaluation, Path]]:
+    """A report of each case, written once: the evaluation and the file."""
+    pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
+    folder, made = tmp_path_factory.mktemp("reports"), {}
+    for number, (name, make) in enumerate(CASES.items()):
+        evaluation, path = make(), folder / f"{number}.html"
+        write_report(evaluation, path)
+        made[name] = evaluation, path
+    return made
+
+
+@pytest.fixture
+def opened(open_page: OpenPage, tmp_path: Path) -> Callable[..., Page]:
+    """Opens the playground."""
+    path = tmp_path / "playground.html"
+    path.write_text(playground_page(), encoding="utf-8")
+    return lambda **options: open_page(path, **options)

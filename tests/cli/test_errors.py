@@ -11,7 +11,7 @@ import pytest
 import typer
 
 import ioukit
-from ioukit.cli._errors import bad_input, bad_use
+from ioukit.cli._errors import bad_input, bad_output, bad_use
 from ioukit.cli._near_names import did_you_mean, near_files
 from support.command import run_here
 
@@ -41,6 +41,16 @@ def test_work_takes_errors_about_files_alone() -> None:
     assert ended(lambda: bad_input(KeyError), KeyError("x")) == "Error: 'x'\n"
     for defect in (ValueError("shapes do not match"), KeyError("x")):
         with pytest.raises(type(defect)), bad_input():
+            raise defect
+
+
+def test_writing_takes_errors_about_files_alone_and_offers_no_name(tmp_path: Path) -> None:
+    (tmp_path / "result.json").touch()
+    error = FileNotFoundError(2, "No such file or directory", str(tmp_path / "results.json"))
+    assert ended(bad_output, error) == f"Error: {error}\n"
+    assert "; did you mean" in ended(bad_input, error)
+    for defect in (ValueError("shapes do not match"), ioukit.DatasetError("x.json: no")):
+        with pytest.raises(type(defect)), bad_output():
             raise defect
 
 

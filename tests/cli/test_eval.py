@@ -1,4 +1,4 @@
-"""`ioukit eval`: what it prints where, what its options mean, and what it writes."""
+"""`ioukit eval`: its tables, its JSON, and what its options change."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ import json
 import math
 import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import ioukit
-from ioukit.cli._options import parse_areas, parse_classes, parse_max_dets, parse_thresholds
 from support.command import run_fresh, run_here
 from support.paths import DATA, load, write_coco
 
@@ -25,7 +20,6 @@ if TYPE_CHECKING:
 
 VAL2014 = DATA / "coco_val2014_100"
 GT, DT = VAL2014 / "instances_val2014_100.json", VAL2014 / "instances_val2014_fakebbox100_results.json"
-posix = pytest.mark.skipif(os.name == "nt", reason="terminals, broken pipes and signals are those of POSIX")
 STATS = load(VAL2014 / "expected.json")["bbox"]["stats"]
 
 
@@ -113,7 +107,7 @@ def test_undefined_is_null(tmp_path: Path) -> None:
 def test_json_file_is_written_and_the_tables_are_printed(tmp_path: Path, result: ioukit.Evaluation) -> None:
     file = tmp_path / "result.json"
     for way in range(2):
-        command = run_here("eval", *((GT, DT, "--json", file), ("--json", GT, DT, file))[way])
+        command = run_here("eval", *((GT, DT, "--json", file), (f"--json={file}", GT, DT))[way])
         assert command.code == 0
         assert command.out.startswith(" Average Precision  (AP)")
         assert json.loads(file.read_bytes()) == json.loads(result.to_json())
@@ -217,68 +211,6 @@ def test_on_invalid(tmp_path: Path) -> None:
     assert json.loads(as_pycocotools.out)["summary"]["AP"] == case["expected"]["stats"][0] == 0.2524752475247525
 
 
-# ---- Values of options.
-
-
-def test_threshold_range_is_the_grid_of_coco() -> None:
-    assert parse_thresholds(["0.5:0.95:0.05"]) == np.linspace(0.5, 0.95, 10).tolist()
-    assert parse_thresholds(["0.7, 0.2:0.4:0.1", "0.1"]) == [0.1, *np.linspace(0.2, 0.4, 3).tolist(), 0.7]
-    assert parse_thresholds(["0.5:0.5:0.1"]) == [0.5]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "must be a number, got ''"),
-        ("half", "must be a number, got 'half'"),
-        ("0.5,,0.7", "must be a number, got ''"),
-        ("0.5:0.9", "expected one threshold or start:stop:step, got '0.5:0.9'"),
-        ("0.5:0.9:0.15", "whole steps, got '0.5:0.9:0.15'"),
-        ("0.9:0.5:0.1", "whole steps"),
-        ("0.5:0.9:0", "whole steps"),
-        ("0.5:0.9:-0.1", "whole steps"),
-        ("0.5:0.9:nan", "whole steps"),
-        ("0.1:0.9:1e-9", "whole steps"),
-    ],
-)
-def test_bad_thresholds(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        parse_thresholds([text])
-
-
-def test_caps() -> None:
-    assert parse_max_dets(["1, 10", "300"]) == [1, 10, 300]
-    for text in ("-1", "1.5", "many", "", "\u0661"):
-        with pytest.raises(ValueError, match=rf"whole number, got '{text}'"):
-            parse_max_dets([text])
-
-
-def test_areas() -> None:
-    assert parse_areas(["tiny:0:256,rest:256:inf"]) == [("all", 0, 1e10), ("tiny", 0, 256), ("rest", 256, 1e10)]
-    assert parse_areas(["tiny:0:256", "all:0:1e5"]) == [("tiny", 0, 256), ("all", 0, 1e5)]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("tiny", "expected name:low:high, got 'tiny'"),
-        (":0:1", "expected name:low:high, got ':0:1'"),
-        ("tiny:0:1:2", "expected name:low:high"),
-        ("tiny:low:1", "an end of the area 'tiny' must be a number, got 'low'"),
-    ],
-)
-def test_bad_areas(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        parse_areas([text])
-
-
-def test_a_class_is_a_name_or_else_an_id() -> None:
-    names = ["person", "hot dog", "salt, pepper", "7"]
-    assert parse_classes(["hot dog, 58"], names) == ["hot dog", 58]
-    assert parse_classes(["salt, pepper", "-3,person"], names) == ["salt, pepper", -3, "person"]
-    assert parse_classes(["7", "persn"], names) == ["7", "persn"]
-
-
 # ---- Bad use.
 
 
@@ -287,12 +219,20 @@ def test_a_class_is_a_name_or_else_an_id() -> None:
     [
         (["eval"], "Missing argument 'GT'"),
         (["eval", GT], "Missing argument 'DT'"),
-        (["eval", GT, DT, "out.json"], "a third file 'out.json' without --json"),
-        (["eval", GT, DT, "--json", "a.json", "b.json"], "b.json"),
+        (["eval", GT, DT, "out.json"], "unexpected extra argument(s) (out.json)"),
+        (["eval", "--json", GT, DT, "out.json"], "unexpected extra argument(s) (out.json)"),
+        (["eval", GT, DT, "--json", "a.json", "b.json"], "unexpected extra argument(s) (b.json)"),
+        (["eval", GT, DT, "--json="], "Invalid value for --json: expected a file, or - for standard output"),
         (["eval", GT, DT, "--bogus"], "--bogus"),
         (["evaluate", GT, DT], "evaluate"),
         (["eval", GT, DT, "--on-invalid", "ignore"], "'ignore' is not one of"),
         (["eval", GT, DT, "--threads", "0"], "--threads"),
+        (
+            ["eval", GT, DT, "--protocol", "coca"],
+            "Invalid value for --protocol: unknown protocol 'coca'; choose from c",
+        ),
+        (["eval", GT, DT, "--iou-type", "box"], "Invalid value for --iou-type: unknown iou_type 'box'; choose from bb"),
+        (["eval", "-", "-"], "- (standard input) stands for one file, got it twice"),
         (["eval", GT, DT, "--areas", "tiny"], "Invalid value for --areas: expected name:low:high, got 'tiny'"),
         (["eval", GT, DT, "--areas", "tiny:9:1"], "area range 'tiny' must go from a lower to a higher number, got 9"),
         (["eval", GT, DT, "--areas", "tiny:0:1,tiny:1:2"], "labels of area_ranges must differ"),
@@ -318,9 +258,11 @@ def test_help_tells_a_newcomer_how_to_begin() -> None:
     assert re.search(r"eval +Evaluate detections", top.out)
     assert "ioukit eval instances_val2017.json detections.json\n" in page.out
     for option in (
-        "--json",
+        "--json [FILE]",
         "--per-class",
         "--errors",
+        "--iou-type",
+        "--protocol",
         "--iou-thresholds",
         "--max-dets",
         "--areas",
@@ -332,139 +274,3 @@ def test_help_tells_a_newcomer_how_to_begin() -> None:
 
 def test_version() -> None:
     assert run_here("--version").out == f"ioukit {ioukit.__version__}\n"
-
-
-# ---- Processes, streams, signals.
-
-
-def test_module_and_script_are_the_same_command() -> None:
-    script = os.path.join(os.path.dirname(sys.executable), "ioukit")
-    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout == run_fresh("--version").out == f"ioukit {ioukit.__version__}\n"
-
-
-def test_no_colour_and_no_spinner_outside_of_a_terminal() -> None:
-    command = run_fresh("eval", GT, DT, env={**os.environ, "FORCE_COLOR": "1"})
-    assert command.code == 0
-    assert "\x1b" not in command.out + command.err
-    assert "\r" not in command.out + command.err
-
-
-@posix
-@pytest.mark.parametrize("long", [False, True])
-def test_a_terminal_sees_a_spinner_for_long_work_only_and_no_colour_if_unwanted(*, long: bool) -> None:
-    patch = "ioukit.cli.eval._LONG_WORK = 0" if long else ""
-    program = f"import ioukit.cli.eval; {patch}\nioukit.cli.main()"
-    terminal, stderr = os.openpty()
-    done = subprocess.run(
-        [sys.executable, "-c", program, "eval", GT, DT],
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        env={**os.environ, "NO_COLOR": "1", "TERM": "xterm-256color"},
-        check=True,
-    )
-    seen = os.read(terminal, 100_000).decode()
-    os.close(stderr)
-    os.close(terminal)
-    assert "839 boxes" in seen
-    assert ("reading" in seen) == long
-    assert not re.search(r"\x1b\[[0-9;]*[1-9][0-9;]*m", seen)
-    assert b"\x1b" not in done.stdout
-
-
-@posix
-def test_a_closed_pipe_is_quiet() -> None:
-    command = f"{sys.executable} -m ioukit eval {GT} {DT} --per-class | true; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(128 + signal.SIGPIPE)
-    assert "Error" not in done.stderr
-    assert "Exception" not in done.stderr
-
-
-@posix
-def test_a_closed_stderr_leaves_stdout_alone() -> None:
-    done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m ioukit eval {GT} {DT} --json 2>&-"], capture_output=True, check=True
-    )
-    assert json.loads(done.stdout)["summary"]["AP"] == STATS["AP"]
-
-
-@posix
-def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
-    """The ground truth is a pipe that nobody fills: the command waits, and is told to stop."""
-    os.mkfifo(tmp_path / "gt.json")
-    program = "; ".join([
-        "import ioukit, signal, time",
-        "signal.signal(signal.SIGINT, signal.default_int_handler)",  # background jobs inherit that it is ignored
-        "ioukit.read_coco = lambda *a, **k: print('ready', flush=True) or time.sleep(60)",
-        "from ioukit.cli import main; main()",
-    ])  # fmt: skip
-    command = [sys.executable, "-c", program, "eval", "gt.json", "dt.json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=True) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
-    assert (process.returncode, out, err) == (130, "", "")
-
-
-# ---- Errors.
-
-
-def test_errors_are_a_third_table(result: ioukit.Evaluation) -> None:
-    plain, command = run_here("eval", GT, DT), run_here("eval", GT, DT, "--errors")
-    assert command.code == 0
-    coco, classes, errors = command.out.split("\n\n")
-    assert f"{coco}\n\n{classes}\n" == plain.out
-    lines = errors.splitlines()
-    assert lines[0] == f"at IoU 0.50, AP {STATS['AP50']:.3f}"
-    assert lines[1].split() == ["error", "count", "dAP"]
-    kinds = result.error_kinds()
-    rows = {kind: (count, delta) for kind, count, delta in (line.split() for line in lines[2:8])}
-    assert rows == {kind: (f"{kinds.counts[kind]:,}", f"{kinds.delta_ap[kind]:.3f}") for kind in kinds.counts}
-    deltas = [float(line.split()[-1]) for line in lines[2:8]]
-    assert deltas == sorted(deltas, reverse=True), "the costliest first"
-    assert {line.rsplit(maxsplit=1)[0].rstrip() for line in lines[8:10]} == {
-        "every false positive",
-        "every false negative",
-    }
-    best = result.score_curves().overall.best
-    assert lines[10] == (
-        f"best F1 {best.f1:.3f} at score {best.score:.3f}: precision {best.precision:.3f}, recall {best.recall:.3f}"
-    )
-    assert len(lines) == 11
-
-
-def test_errors_are_in_the_json_if_asked_for(result: ioukit.Evaluation, tmp_path: Path) -> None:
-    assert "analysis" not in json.loads(run_here("eval", GT, DT, "--json").out)
-    document = json.loads(run_here("eval", GT, DT, "--json", "--errors").out)
-    analysis = document.pop("analysis")
-    assert document == json.loads(result.to_json())
-    kinds, best = result.error_kinds(), result.score_curves().overall.best
-    assert (analysis["iou_threshold"], analysis["area"], analysis["background_threshold"]) == (0.5, "all", 0.1)
-    assert analysis["ap"] == kinds.ap
-    assert {kind: found["delta_ap"] for kind, found in analysis["errors"].items()} == kinds.delta_ap
-    assert analysis["errors"]["false_positive"]["count"] is None
-    assert analysis["errors"]["missed"]["count"] == kinds.counts["missed"]
-    assert (analysis["best_f1"]["score"], analysis["best_f1"]["false_negatives"]) == (best.score, best.false_negatives)
-    assert [row["name"] for row in analysis["best_f1_per_class"]] == [c.name for c in result.per_class]
-    file = tmp_path / "result.json"
-    run_here("eval", GT, DT, "--errors", "--json", file)
-    assert load(file)["analysis"] == analysis
-
-
-def test_errors_of_nothing_and_at_other_thresholds(tmp_path: Path) -> None:
-    files = write_coco(tmp_path, {"images": [{"id": 1}], "categories": [], "annotations": []}, [])
-    command = run_here("eval", *files, "--errors")
-    assert command.code == 0
-    assert "at IoU 0.50, AP -\n" in command.out
-    assert command.out.endswith("best F1 - at score -: precision -, recall -\n")
-    document = json.loads(run_here("eval", *files, "--errors", "--json").out)
-    assert document["analysis"]["best_f1"]["f1"] is None
-    low = json.loads(run_here("eval", GT, DT, "--errors", "--json", "--iou-thresholds", "0.05,0.3").out)["analysis"]
-    assert (low["iou_threshold"], low["background_threshold"]) == (0.05, 0.05)
-    assert run_here("eval", GT, DT, "--errors", "--class-agnostic").code == 0
-    fine = json.loads(run_here("eval", GT, DT, "--errors", "--json", "--iou-thresholds", "0.05:0.95:0.05").out)
-    assert fine["analysis"]["iou_threshold"] == 0.49999999999999994, "which is what linspace has for 0.5"

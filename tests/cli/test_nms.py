@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,46 @@ def test_json_is_one_object_on_stdout_and_quiet_silences_the_rest(file: Path, tm
     counts = json.loads(command.out)
     assert counts.pop("seconds") >= 0
     assert counts == {"output": str(out), "detections": 5, "kept": 4, "removed": 1, "images": 2}
+
+
+def test_counts_go_to_a_file(file: Path, tmp_path: Path) -> None:
+    out, counts = tmp_path / "out.json", tmp_path / "counts.json"
+    for words in (["--json", counts], [f"--json={counts}"]):  # the second writes over the file of the first
+        command = run_here("nms", file, "-o", out, *words)
+        assert (command.code, command.out) == (0, "")
+        assert json.loads(counts.read_text())["kept"] == 4
+        assert f"wrote {counts}\n" in command.err
+
+
+@pytest.mark.parametrize("content", [TEXT, "\n[]", '{"images": []}', '{"image_id": 1}\n{"image_id": 2}'])
+def test_counts_never_go_into_an_input(content: str, file: Path, tmp_path: Path) -> None:
+    """``nms --fuse a.json --json b.json`` names an input, most likely."""
+    other, out = tmp_path / "other.json", tmp_path / "out.json"
+    other.write_text(content, encoding="utf-8")
+    for options in ([], ["--fuse"]):
+        command = run_here("nms", *options, file, "--json", other, "-o", out)
+        assert (command.code, command.out) == (2, "")
+        assert "Invalid value for --json: " in command.err
+        assert "other.json holds no counts and would be overwritten: put --json last" in command.err
+    for path, says in ((file, "is an input and would be overwritten"), (out, "is the file of --output too")):
+        command = run_here("nms", file, "-o", out, f"--json={path}")
+        assert command.code == 2
+        assert says in command.err
+    assert other.read_text(encoding="utf-8") == content
+    assert not out.exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="the system has no file for standard input")
+def test_a_dash_is_standard_input(file: Path, tmp_path: Path) -> None:
+    out, expected = tmp_path / "out.json", tmp_path / "expected.json"
+    run_here("nms", file, "-o", expected)
+    with open(file, "rb") as content:
+        assert run_fresh("nms", "-", "-o", out, stdin=content).code == 0
+    assert out.read_bytes() == expected.read_bytes()
+    piped = run_fresh("nms", "-", "-o", out, input=TEXT)
+    assert piped.code == 2
+    assert "is a pipe, which can be read once: save it, and name the file" in piped.err
+    assert run_fresh("nms", "--fuse", "-", "-o", out, input=TEXT).code == 0
 
 
 @pytest.mark.parametrize("method", ["linear", "gaussian"])

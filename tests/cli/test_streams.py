@@ -44,6 +44,18 @@ def test_a_file_that_is_full_is_named() -> None:
     assert done.returncode == 2
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder in which nobody can make a file")
+@pytest.mark.parametrize("option", ["--report", "--json"])
+def test_a_file_that_cannot_be_made_is_named(option: str) -> None:
+    if option == "--report":
+        pytest.importorskip("jinja2", reason="the report needs Jinja2: pip install 'ioukit[report]'")
+    done = shell(f"ioukit eval {GT} {DT} --quiet {option} /proc/r.html")
+    assert done.stderr.startswith("Error: ")
+    assert "'/proc/r.html'\n" in done.stderr or "/proc/r.html: the folder /proc does not let" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.returncode == 2
+
+
 def test_a_closed_standard_output_is_one_line() -> None:
     done = shell("ioukit doctor >&-")
     assert (done.returncode, done.stderr) == (2, "Error: standard output cannot be written: it is closed\n")

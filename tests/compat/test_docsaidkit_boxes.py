@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ioukit
 import ioukit.compat.docsaidkit as D
-from support.paths import ROOT
+from support.capybara import CAPYBARA
 from support.strategies import grid_boxes
 
-CASES = json.loads((ROOT / "tests" / "data" / "overlap" / "capybara_structures.json").read_text())
 MODES = ("XYXY", "XYWH", "CXCYWH")
-ROWS = CASES["boxes"]["input"]
+ROWS = CAPYBARA["boxes"]["input"]
 
 
 # Values
@@ -26,7 +24,7 @@ ROWS = CASES["boxes"]["input"]
 
 @pytest.mark.parametrize("mode", MODES)
 def test_values_of_a_box(mode: str) -> None:
-    case = CASES["box_by_mode"][mode]
+    case = CAPYBARA["box_by_mode"][mode]
     box = D.Box(case["input"], mode)
     for name in ("width", "height", "area", "aspect_ratio"):
         assert getattr(box, name) == pytest.approx(case[name])
@@ -51,7 +49,7 @@ def test_values_of_a_box(mode: str) -> None:
 
 
 def test_values_of_boxes() -> None:
-    case, boxes = CASES["boxes"], D.Boxes(ROWS)
+    case, boxes = CAPYBARA["boxes"], D.Boxes(ROWS)
     for name in ("width", "height", "area", "aspect_ratio", "center", "left_top", "right_bottom"):
         assert_allclose(getattr(boxes, name), case[name], rtol=1e-6)
     assert boxes.get_empty_index().tolist() == case["get_empty_index"]
@@ -77,7 +75,7 @@ def test_every_method_of_boxes_is_that_of_each_box(mode: str) -> None:
 
 
 def test_values_of_overlaps() -> None:
-    case = CASES["pairwise"]["mixed"]
+    case = CAPYBARA["pairwise"]["mixed"]
     boxes1, boxes2 = D.Boxes(case["boxes1"], case["mode1"]), D.Boxes(case["boxes2"], case["mode2"])
     for function, name in ((D.pairwise_intersection, "intersection"), (D.pairwise_iou, "iou")):
         found = function(boxes1, boxes2)

@@ -1,8 +1,7 @@
-"""Polygon, Polygons, Keypoints and their functions, of DocsaidKit: upstream's values, and the differences."""
+"""Polygon and Polygons of DocsaidKit and their functions: upstream's values, and the differences."""
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -11,10 +10,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ioukit.compat.docsaidkit as D
-from support.paths import ROOT
+from support.capybara import CAPYBARA
 
-CASES = json.loads((ROOT / "tests" / "data" / "overlap" / "capybara_structures.json").read_text())
-DIAMOND, SQUARE = CASES["polygon"]["diamond"], CASES["polygon"]["scale_square"]
+DIAMOND, SQUARE = CAPYBARA["polygon"]["diamond"], CAPYBARA["polygon"]["scale_square"]
 IRREGULAR = [[3, 1], [20, 5], [17, 19], [9, 12], [1, 14]]
 
 
@@ -30,7 +28,7 @@ def test_values_of_a_polygon() -> None:
     assert_allclose([*centre, radius], [*expected_centre, expected_radius])
     assert polygon.orientation == pytest.approx(DIAMOND["orientation_upstream"])
     assert polygon.solidity == 1
-    case = CASES["polygon"]["to_box"]
+    case = CAPYBARA["polygon"]["to_box"]
     assert D.Polygon(case["points"]).to_box().to_list() == case["xyxy"]
     assert D.Polygon(case["points"]).to_box("XYWH").to_list() == [10, 7, 13, 16]
 
@@ -222,13 +220,13 @@ def test_contours_of_an_image() -> None:
 
 @pytest.mark.parametrize("name", ["squares", "disjoint"])
 def test_values_of_polygon_iou(name: str) -> None:
-    case = CASES["polygon_iou"][name]
+    case = CAPYBARA["polygon_iou"][name]
     assert D.polygon_iou(D.Polygon(case["a"]), D.Polygon(case["b"])) == pytest.approx(case["polygon_iou"])
 
 
 def test_polygons_that_cross_themselves_count_by_what_they_enclose() -> None:
     pytest.importorskip("shapely", reason="Shapely is not installed")
-    case = CASES["polygon_iou"]["bowtie"]
+    case = CAPYBARA["polygon_iou"]["bowtie"]
     assert case["capybara"] == 0
     bow, square = D.Polygon(case["a"]), D.Polygon(case["b"])
     assert D.polygon_iou(bow, square) == D.polygon_iou(square, bow) == pytest.approx(0.5)
@@ -237,12 +235,12 @@ def test_polygons_that_cross_themselves_count_by_what_they_enclose() -> None:
 
 def test_polygons_without_area_overlap_nothing() -> None:
     pytest.importorskip("shapely", reason="Shapely is not installed")
-    point = D.Polygon(CASES["polygon_iou"]["degenerate"]["a"])
+    point = D.Polygon(CAPYBARA["polygon_iou"]["degenerate"]["a"])
     assert D.polygon_iou(point, point) == 0
     assert D.polygon_iou(D.Polygon([]), D.Polygon(SQUARE["points"])) == 0
 
 
-@pytest.mark.parametrize("case", CASES["jaccard_index"])
+@pytest.mark.parametrize("case", CAPYBARA["jaccard_index"])
 def test_values_of_the_document_index(case: dict[str, Any]) -> None:
     for kind in (np.array, D.Polygon):
         found = D.jaccard_index(kind(case["pred"]), kind(case["gt"]), image_size=case["image_size"])
@@ -278,7 +276,7 @@ def test_units_do_not_mix() -> None:
 # Points and angles
 
 
-@pytest.mark.parametrize("case", CASES["calc_angle"])
+@pytest.mark.parametrize("case", CAPYBARA["calc_angle"])
 def test_angles(case: dict[str, Any]) -> None:
     assert D.calc_angle(case["v1"], np.array(case["v2"])) == pytest.approx(case["deg"])
 
@@ -296,7 +294,7 @@ def test_angles_of_quadrilaterals() -> None:
         D.poly_angle(D.Polygon([0, 0]))
 
 
-@pytest.mark.parametrize("case", CASES["order_points_clockwise"])
+@pytest.mark.parametrize("case", CAPYBARA["order_points_clockwise"])
 def test_order_of_points(case: dict[str, Any]) -> None:
     for points in (np.array(case["points"], float), np.array(case["points"], float)[[2, 0, 3, 1]]):
         assert_array_equal(D.order_points_clockwise(points), case["order"])
@@ -333,78 +331,5 @@ def test_points_in_a_box() -> None:
     ],
 )
 def test_errors(call: Any, kind: type[Exception], says: str) -> None:
-    with pytest.raises(kind, match=says):
-        call()
-
-
-# Keypoints
-
-
-def test_values_of_keypoints() -> None:
-    case = CASES["keypoints"]
-    keypoints = D.Keypoints(np.array(case["input"]))
-    several = D.KeypointsList([keypoints, keypoints])
-    calls: dict[str, Any] = {
-        "shift_1_2": lambda k: k.shift(1, 2),
-        "scale_2_half": lambda k: k.scale(2, 0.5),
-        "normalize_100_200": lambda k: k.normalize(100, 200),
-    }
-    for name, call in calls.items():
-        assert_allclose(call(keypoints).numpy(), case[name], rtol=1e-6)
-        assert_allclose(call(several).numpy(), [case[name]] * 2, rtol=1e-6)
-    assert keypoints.normalize(100, 200).denormalize(100, 200) == keypoints
-    assert keypoints.normalize(100, 200).copy().is_normalized
-    assert keypoints != keypoints.shift(1, 0)
-    assert keypoints[0].tolist() == case["input"][0]
-    assert len(keypoints) == 2
-
-
-def test_keypoints_have_colours() -> None:
-    keypoints = D.Keypoints([[0, 0], [1, 1], [2, 2]])  # a list of lists, which upstream refuses
-    assert keypoints.point_colors == [(127, 0, 255), (127, 255, 180), (255, 0, 0)]
-    pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
-    keypoints.set_point_colors("viridis")
-    assert keypoints.point_colors[0] == (68, 1, 84)
-    assert D.Keypoints([[0, 0]], cmap="viridis").point_colors == [(68, 1, 84)]
-
-
-def test_lists_of_keypoints() -> None:
-    first, second = D.Keypoints([[0, 0, 1], [1, 1, 2]]), D.Keypoints([[5, 5, 0], [6, 6, 2]])
-    several = D.KeypointsList([first, second])
-    assert [item.to_list() for item in several] == [first.to_list(), second.to_list()]
-    assert several[1] == several[-1] == several[np.int64(1)] == second
-    assert several[[1]] == D.KeypointsList([second]) == several[1:]
-    several[0] = second
-    assert several[0] == second
-    assert D.KeypointsList.cat([several, D.KeypointsList([first])]).to_list()[2] == first.to_list()
-    assert len(D.KeypointsList([])) == 0
-
-
-@pytest.mark.parametrize(
-    ("call", "kind", "says"),
-    [
-        (lambda: D.Keypoints([[0, 0, 3]]), ValueError, "visibility, from 0 to 2"),
-        (lambda: D.Keypoints([[0, 0, np.nan]]), ValueError, "visibility, from 0 to 2"),
-        (lambda: D.Keypoints([[0, 0, 1, 1]]), ValueError, r"Keypoints must have shape \(K, 2 or 3\), got \(1, 4\)"),
-        (lambda: D.KeypointsList([[0, 0]]), ValueError, r"must have shape \(N, K, 2 or 3\), got \(1, 2\)"),
-        (lambda: D.Keypoints([[0, 0]], is_normalized=True).normalize(1, 1), ValueError, "already normalized"),
-        (lambda: D.Keypoints([[0, 0]]).denormalize(1, 1), ValueError, "not normalized"),
-        (lambda: D.KeypointsList.cat([]), ValueError, "at least one KeypointsList"),
-        (lambda: D.KeypointsList.cat([1]), TypeError, r"keypoints_lists\[0\] must be a KeypointsList, got int"),  # type: ignore[list-item]
-        (
-            lambda: D.KeypointsList.cat([D.KeypointsList([[[0, 0]]]), D.KeypointsList([[[0, 0], [1, 1]]])]),
-            ValueError, r"one shape, got \[\(1, 2\), \(2, 2\)\]",
-        ),
-        (
-            lambda: D.KeypointsList([D.Keypoints([[0, 0]]), D.Keypoints([[0, 0]], normalized=True)]),
-            ValueError, "normalized and absolute",
-        ),
-        (
-            lambda: D.KeypointsList([[[0, 0]]]).__setitem__(0, D.Keypoints([[0, 0]], normalized=True)),
-            ValueError, "normalized and absolute",
-        ),
-    ],
-)  # fmt: skip
-def test_errors_of_keypoints(call: Any, kind: type[Exception], says: str) -> None:
     with pytest.raises(kind, match=says):
         call()

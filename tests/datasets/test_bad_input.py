@@ -89,7 +89,9 @@ BAD_TEXT = {
     "truncated behind the last record": bad_dt(DT_TEXT[:-1], "...byte...truncated"),
     "trailing garbage": bad_gt(GT_TEXT + "x", "expected the end"),
     "two documents": bad_dt(f"{DT_TEXT}\n{DT_TEXT}", "expected the end"),
-    "one result a line": bad_dt("\n".join(map(json.dumps, DT)), "expected an array"),
+    "one result per line": bad_dt(
+        "\n".join(map(json.dumps, DT)), "expected an array...one object per line (JSON Lines"
+    ),
     "byte order mark": bad_gt(b"\xef\xbb\xbf" + GT_TEXT.encode(), "...byte order mark"),
     "UTF-16": bad_dt(DT_TEXT.encode("utf-16"), "...UTF-16"),
     "UTF-16 without mark": bad_gt(GT_TEXT.encode("utf-16-le"), "...UTF-16"),
@@ -104,8 +106,10 @@ BAD_TEXT = {
     "NaN where nobody looks": bad_gt(gt_with("images", 0, note=Raw("[NaN]")), "images[0].note: ...NaN"),
 }
 BAD_DOCUMENT = {
-    "swapped: ground truth": bad_gt(DT_TEXT, "expected an object...found an array...swapped"),
-    "swapped: detections": bad_dt(GT_TEXT, "expected an array...found an object...swapped"),
+    "detections as ground truth": bad_gt(DT_TEXT, "expected an object...found an array...swapped"),
+    "ground truth as detections": bad_dt(GT_TEXT, "expected an array...found an object with images or annotations"),
+    "empty object as detections": bad_dt("{}", "expected an array of detections, found an empty object"),
+    "empty object as ground truth": bad_gt("{}", "images: expected an array, found no such key"),
     "empty list as ground truth": bad_gt("[]", "expected an object"),
     "number as ground truth": bad_gt("7", "expected an object"),
     "null as detections": bad_dt("null", "expected an array"),
@@ -173,13 +177,13 @@ BAD_REFERENCE = {
 BAD = {**BAD_TEXT, **BAD_DOCUMENT, **MISSING_KEY, **BAD_VALUE, **BAD_REFERENCE}
 
 
-def assert_refused(files: tuple[Path, Path], message: str) -> None:
-    """Both faces refuse the files, with the same single message."""
+def assert_refused(files: tuple[Path, Path], message: str, offer: str = "") -> None:
+    """Both faces refuse the files, with the same single message; the command may add an offer."""
     with pytest.raises((ioukit.DatasetError, OSError), match=pattern(message)) as refused:
         ioukit.read_coco(*files)
     command = run_here("eval", *files)
     assert (command.code, command.out) == (2, "")
-    assert command.err == f"Error: {refused.value}\n"
+    assert command.err == f"Error: {refused.value}{offer}\n"
     assert len(command.err) < 400 + len(str(files))
 
 
@@ -195,15 +199,22 @@ def test_the_good_files_are_good(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    gt, _ = write_coco(tmp_path, GT, DT)
-    path = tmp_path / "none.json"
-    assert_refused((gt, path), f"No such file or directory: {str(path)!r}")
+    gt, dt = write_coco(tmp_path, GT, DT)
+    message = "No such file or directory: "
+    far, near = tmp_path / "none.txt", tmp_path / "dt.jsn"
+    assert_refused((gt, far), f"{message}{str(far)!r}")
+    assert_refused((gt, near), f"{message}{str(near)!r}", f"; did you mean {str(dt)!r} or {str(gt)!r}?")
 
 
 def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
     _, dt = write_coco(tmp_path, GT, DT)
     (tmp_path / "folder.json").mkdir()
-    assert_refused((tmp_path / "folder.json", dt), "folder.json")
+    with pytest.raises(ioukit.DatasetError, match=r"folder\.json: expected a file, found a folder"):
+        ioukit.read_coco(tmp_path / "folder.json", dt)
+    # The command finds the format first, and a data set may be a folder.
+    command = run_here("eval", tmp_path / "folder.json", dt)
+    assert (command.code, command.out) == (2, "")
+    assert command.err.startswith(f"Error: {tmp_path / 'folder.json'}: not a format that can be read; there are coco: ")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ioukit
-from ioukit import Boxes, DatasetError, Detections, GroundTruth
+from ioukit import Boxes, Boxes3D, DatasetError, Detections, GroundTruth, Masks, RotatedBoxes
 
 RLE = {"size": [4, 6], "counts": "03]0"}
 POLYGON = [[0, 0, 4, 0, 4, 2]]
@@ -134,6 +134,29 @@ def test_defaults_of_from_arrays() -> None:
         ),
         ({"boxes": [[0, np.inf, 1, 1]]}, DatasetError, r"detections\[0\].bbox: expected finite numbers"),
         ({"boxes": [[0, 1e17, 1, 1]]}, DatasetError, r"expected coordinates of at most 2\*\*53 pixels"),
+        ({"boxes": [["0", "0", "1", "1"]]}, TypeError, "boxes must be numbers, got dtype <U1"),
+        ({"scores": ["0.5"]}, TypeError, "scores must be numbers, got dtype <U3"),
+        ({"areas": [np.nan]}, DatasetError, r"detections\[0\].area: expected a finite number of at least 0, found nan"),
+        ({"category_ids": [np.inf]}, ValueError, "category_ids must be integers, got inf in row 0"),
+        ({"category_ids": [1e300]}, ValueError, "category_ids must fit 64 signed bits, got 1e[+]300"),
+        ({"image_ids": [np.nan]}, ValueError, "image_ids must be integers, got nan in row 0"),
+        ({"image_ids": [b"a"]}, TypeError, r"image_ids must be integers, got dtype \|S1"),
+        (
+            {"regions": [Boxes([[0, 0, 1, 1]]), Boxes([[0, 0, 1, 2]])]},
+            ValueError,
+            "regions must be of different kinds, got Boxes twice",
+        ),
+        ({"regions": [[0, 0, 1, 1]]}, TypeError, "regions must be sets of regions such as .*, got list"),
+        ({"boxes": None}, DatasetError, "expected boxes, or a set of regions to take them from"),
+        (
+            {"boxes": None, "regions": Boxes([[0, 0, 1, 1]], normalized=True)},
+            ValueError,
+            "boxes are normalized, expected pixels",
+        ),
+        ({"segmentations": []}, ValueError, "segmentations must have 1 rows, got 0"),
+        ({"keypoints": [[1, 2, 3]]}, ValueError, r"keypoints must have shape \(N, P, 3\), got \(1, 3\)"),
+        ({"attributes": {"x": [1, 2]}}, ValueError, r"attributes\['x'\] must have 1 rows, got shape \(2,\)"),
+        ({"attributes": {"x": 1}}, ValueError, r"attributes\['x'\] must have 1 rows, got shape \(\)"),
     ],
 )
 def test_bad_arrays_are_refused(changes: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -141,6 +164,132 @@ def test_bad_arrays_are_refused(changes: dict[str, Any], error: type[Exception],
     Detections.from_arrays(**good)
     with pytest.raises(error, match=message):
         Detections.from_arrays(**{**good, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"crowd": [2, 0]}, ValueError, "crowd must be bools, or 0 and 1, got 2 in row 0"),
+        ({"crowd": [0, np.nan]}, ValueError, "crowd must be bools, or 0 and 1, got nan in row 1"),
+        ({"flags": {"far": ["no", "no"]}}, TypeError, "far must be bools, got dtype <U2"),
+        ({"areas": [-1, 1]}, DatasetError, r"annotations\[0\].area: expected a finite number of at least 0, found -1"),
+        ({"ids": [5, 5]}, DatasetError, r"annotations\[1\].id: .*5 again"),
+        ({"image_ids": [1, "b"]}, TypeError, "image_ids must be all integers or all strings, got strings and 1"),
+        ({"images": ["a", "b"]}, TypeError, "images and image_ids must both be integers or both strings, got 'a', 1"),
+        ({"images": [1, 1, 2]}, DatasetError, r"images\[1\].id: .*1 again"),
+        ({"images": [1]}, DatasetError, r"annotations\[1\].image_id: expected the id of an image.*found 2"),
+        ({"images": [2, 1], "sizes": [2, 1]}, ValueError, r"sizes must have shape \(2, 2\), got \(2,\)"),
+        ({"images": [2, 1], "sizes": [[2, 1]]}, ValueError, r"sizes must have shape \(2, 2\), got \(1, 2\)"),
+        ({"images": [2, 1], "names": ["a"]}, ValueError, "names must have 2 strings, got 1"),
+        ({"images": [2, 1], "names": ["a", 5]}, TypeError, "names must be strings, got 5"),
+        ({"images": [2, 1], "image_attributes": {"x": [1]}}, ValueError, r"image_attributes\['x'\] must have 2 rows"),
+        ({"sizes": [[1, 1], [1, 1]]}, ValueError, "sizes needs the ids of images, whose order it has"),
+        ({"names": ["a", "b"]}, ValueError, "names needs the ids of images"),
+        ({"categories": ["cat"]}, TypeError, "categories must be integers, got dtype <U3"),
+        ({"categories": {4: "cat"}}, DatasetError, r"annotations\[0\].category_id: expected the id of a category"),
+        (
+            {"categories": {1: "a"}, "category_attributes": {"x": []}},
+            ValueError,
+            r"category_attributes\['x'\] must have 1",
+        ),
+    ],
+)
+def test_bad_columns_of_ground_truth_are_refused(changes: dict[str, Any], error: type[Exception], message: str) -> None:
+    good: dict[str, Any] = {"image_ids": [1, 2], "category_ids": [1, 1], "boxes": [[0, 0, 1, 1]] * 2}
+    GroundTruth.from_arrays(**good)
+    with pytest.raises(error, match=message):
+        GroundTruth.from_arrays(**{**good, **changes})
+
+
+def test_ids_of_images_of_another_data_set_must_be_of_its_kind() -> None:
+    row: dict[str, Any] = {"category_ids": [1], "boxes": [[0, 0, 1, 1]]}
+    numbers, strings = (GroundTruth.from_arrays(**row, image_ids=ids).images for ids in ([7], ["7"]))
+    with pytest.raises(TypeError, match="image ids of this data set are integers, got '7'"):
+        GroundTruth.from_arrays(**row, image_ids=["7"], images=numbers)
+    with pytest.raises(TypeError, match="image ids of this data set are strings, got 7"):
+        GroundTruth.from_arrays(**row, image_ids=[7], images=strings)
+    with pytest.raises(DatasetError, match=r"annotations\[0\].image_id: expected the id of an image .*, found '8'"):
+        GroundTruth.from_arrays(**row, image_ids=["8"], images=strings)
+
+
+def test_from_arrays_takes_all_that_a_file_can_say() -> None:
+    rotated = RotatedBoxes([[5, 5, 4, 2, 30], [2, 2, 2, 2, 0]], unit="degrees", sense="clockwise")
+    cars = Boxes3D([[5, 5, 0, 4, 2, 3, 0], [2, 2, 0, 2, 2, 2, 0]], z="bottom", unit="radians", sense="clockwise")
+    masks = Masks.from_rle([{"size": [4, 6], "counts": [3, 2, 19]}, {"size": [4, 6], "counts": [0, 24]}])
+    gt = GroundTruth.from_arrays(
+        image_ids=np.array(["b.jpg", "a.jpg"], object),
+        category_ids=np.array([2.0, 1.0]),
+        regions=[masks, rotated, cars],
+        crowd=[0, 1],
+        ids=np.array([9, 4], np.uint8),
+        images=["c.jpg", "b.jpg", "a.jpg"],
+        sizes=np.array([[6, 4], [6, 4], [np.nan, np.nan]]),
+        names=["x/c.jpg", "x/b.jpg", ""],
+        categories={2: "dog", 1: "cat"},
+        flags={"difficult": [True, False], "group_of": [False, True], "truncated": [1, 0]},
+        segmentations=[POLYGON, None],
+        keypoints=np.arange(12).reshape(2, 2, 3),
+        attributes={"colour": ["red", "blue"], "speed": [[1, 2], [3, 4]], "mixed": np.array([None, 5])},
+        image_attributes={"night": [True, False, True]},
+        category_attributes={"frequency": ["r", "f"]},
+        source="cars",
+    )
+    assert (gt.source, gt.ids.tolist(), gt.image_labels().tolist()) == ("cars", [9, 4], ["b.jpg", "a.jpg"])
+    assert gt.images.labels.tolist() == ["a.jpg", "b.jpg", "c.jpg"]
+    np.testing.assert_array_equal(gt.images.sizes, [[np.nan, np.nan], [6, 4], [6, 4]])
+    assert list(gt.images.names) == ["", "x/b.jpg", "x/c.jpg"]
+    assert gt.images.attributes["night"].tolist() == [True, False, True]
+    assert (gt.categories.ids.tolist(), gt.categories.names) == ([1, 2], ("cat", "dog"))
+    assert gt.categories.attributes["frequency"].tolist() == ["f", "r"]
+    assert gt.crowd.tolist() == gt.flag("group_of").tolist() == [False, True]
+    assert gt.flag("difficult").tolist() == gt.flag("truncated").tolist() == [True, False]
+    assert gt.flag("occluded").tolist() == [False, False]
+    assert (gt.regions["Masks"], gt.regions["RotatedBoxes"], gt.regions["Boxes3D"]) == (masks, rotated, cars)
+    np.testing.assert_array_equal(gt.boxes, masks.to_boxes().convert("xywh").numpy())
+    assert gt.areas.tolist() == masks.area.tolist()
+    assert gt.segmentations == [POLYGON, None]
+    assert gt.regions["keypoints"].tolist() == [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [9, 10, 11]]]
+    assert gt.attributes["speed"].tolist() == [[1, 2], [3, 4]]
+    assert gt.attributes["mixed"].tolist() == ["None", "5"]
+    dt = Detections.from_arrays(image_ids=["c.jpg", "a.jpg"], category_ids=[1, 2], scores=[1, 2], regions=[cars, masks])
+    assert dt.areas is not None
+    assert (dt.areas.tolist(), dt.image_labels().tolist()) == (cars.area.tolist(), ["c.jpg", "a.jpg"])
+    np.testing.assert_array_equal(dt.boxes, cars.to_boxes().convert("xywh").numpy())
+    other = GroundTruth.from_arrays(image_ids=["b.jpg"], category_ids=[1], boxes=[[0, 0, 1, 1]], images=gt.images)
+    assert (other.image_labels().tolist(), len(other.images)) == (["b.jpg"], 3)
+
+
+def test_a_notebook_shows_the_first_rows() -> None:
+    count = 7
+    names: dict[str, Any] = {
+        "image_ids": ["<a>"] * count,
+        "category_ids": [1] * count,
+        "boxes": [[0, 0, 1, 1 / 3]] * count,
+    }
+    shown = GroundTruth.from_arrays(**names, categories={1: "<b>"}, crowd=[1] * count)._repr_html_()
+    assert "<caption>GroundTruth(7 annotations, 1 images, 1 categories)</caption>" in shown
+    assert shown.count("<td>&lt;a&gt;</td><td>&lt;b&gt;</td><td>0</td><td>0</td><td>1</td><td>0.333333</td>") == 5
+    assert "<th>crowd</th>" in shown
+    assert "and 2 more" in shown
+    shown = Detections.from_arrays(**names, scores=[0.5] * count)[:2]._repr_html_()
+    assert "<caption>Detections(2)</caption>" in shown
+    assert shown.count("<td>0.5</td></tr>") == 2
+    assert "more" not in shown
+
+
+def test_filters_are_lists_of_ids() -> None:
+    gt, dt = GroundTruth.from_coco(DATASET), Detections.from_coco(RESULTS)
+    assert gt.filter(images=[3], categories=["1"]).ids.tolist() == [11, 12]
+    assert dt.filter(images=[3, 99], categories=[1, 99]).scores.tolist() == [0.5]
+    for wanted, message in ((3, "expected a list of image ids, got 3"), (["a"], "are integers, got 'a'")):
+        with pytest.raises(TypeError, match=message):
+            gt.filter(images=wanted)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no image has the id 99"):
+        gt.filter(images=[99])
+    with pytest.raises(TypeError, match="image ids of these detections are integers, got 'a'"):
+        dt.filter(images=["a"])
+    with pytest.raises(TypeError, match=r"detections know their categories by id, not by name, got \['dog'\]"):
+        dt.filter(categories=["dog"])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,13 @@ pytest.importorskip("torch", reason="the detector needs PyTorch: pip install 'io
 pytest.importorskip("safetensors", reason="the detector needs safetensors: pip install 'ioukit[torch]'")
 pytest.importorskip("yaml", reason="the detector needs PyYAML: pip install 'ioukit[torch]'")
 
-import torch
 from PIL import Image
 
 from ioukit import Detections, GroundTruth, evaluate
-from ioukit.datasets.shapes import CLASSES, make_shapes
+from ioukit.datasets.shapes import CLASSES
 from ioukit.plots._placing import place_labels
-from ioukit.torch.detector.checkpoint import save_model
 from ioukit.torch.detector.drawing import above_boxes, draw
-from ioukit.torch.detector.model import YOLO, Config
+from ioukit.torch.detector.model import Config
 from ioukit.torch.detector.predict import FoundBoxes, Result
 from support.command import run_fresh, run_here
 
@@ -36,18 +34,8 @@ ALL = ["--score", "0", "--iou", "0.6", *CPU]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("data") / "shapes"
-    make_shapes(target, images=8, val=0.5, seed=3, size=(64, 64), handwritten=False)
-    return target
-
-
-@pytest.fixture(scope="module")
-def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(0)
-    path = tmp_path_factory.mktemp("network") / "net.safetensors"
-    save_model(YOLO(SMALL), path)
-    return path
+def folder(few_images: Path) -> Path:
+    return few_images
 
 
 @pytest.fixture(scope="module")

@@ -1,262 +1,32 @@
-"""Training and prediction: small, quick, and to the same bits."""
+"""Training: stopped and resumed it ends with the same bits, and it leaves behind what it says."""
 
 from __future__ import annotations
 
 import csv
 import json
 import os
-import shutil
 import sys
 from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
 
 pytest.importorskip("torch", reason="the detector needs PyTorch: pip install 'ioukit[torch]'")
 pytest.importorskip("safetensors", reason="the detector needs safetensors: pip install 'ioukit[torch]'")
 pytest.importorskip("yaml", reason="the detector needs PyYAML: pip install 'ioukit[torch]'")
-
 import torch
-from PIL import Image
 
-from ioukit import DatasetError
-from ioukit.datasets.shapes import CLASSES, make_shapes
-from ioukit.torch.detector.batches import NO_AUGMENTATION, Augmentation, Samples, collate, loader
-from ioukit.torch.detector.checkpoint import load_model, save_model, save_state
-from ioukit.torch.detector.data import Data, read_coco_data, read_yolo_data
-from ioukit.torch.detector.decoding import decode, priors
-from ioukit.torch.detector.drawing import draw
-from ioukit.torch.detector.learning import ASSIGNERS, BOX_LOSSES, Learning
+from ioukit.torch.detector.checkpoint import load_model, save_state
+from ioukit.torch.detector.data import Data
 from ioukit.torch.detector.log import to_tensorboard
-from ioukit.torch.detector.model import YOLO, Config
-from ioukit.torch.detector.predict import detections_of, predict, to_coco
+from ioukit.torch.detector.model import YOLO
 from ioukit.torch.detector.train import Epoch, Settings, train
 from support.command import run_here
+from support.small_detector import config
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-ANCHORS = (
-    ((8.0, 8.0), (12.0, 12.0), (16.0, 16.0)), ((20.0, 20.0), (26.0, 26.0), (32.0, 32.0)),
-    ((40.0, 40.0), (48.0, 48.0), (64.0, 64.0)),
-)  # fmt: skip
-
-
-def config(head: str = "anchor") -> Config:
-    return Config(
-        num_classes=len(CLASSES), head=head, image_size=(64, 64), width=0.125, depth=0.1, anchors=ANCHORS,  # type: ignore[arg-type]
-        names=CLASSES,
-    )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("data") / "shapes"
-    make_shapes(target, images=20, seed=3, size=(64, 64), handwritten=False)
-    return target
-
-
-@pytest.fixture(scope="module")
-def learn(folder: Path) -> Data:
-    return read_yolo_data(folder / "data.yaml", "train")
-
-
-@pytest.fixture(scope="module")
-def held_out(folder: Path) -> Data:
-    return read_yolo_data(folder / "data.yaml", "val")
-
-
-class TestData:
-    def test_both_formats_say_the_same(self, folder: Path, learn: Data) -> None:
-        coco = read_coco_data(folder / "annotations" / "train.json", folder / "images" / "train")
-        assert coco.names == learn.names == CLASSES
-        assert len(coco) == len(learn) == 16
-        for a, b in zip(coco.records, learn.records, strict=True):
-            assert a.path.name == b.path.name
-            assert a.size == b.size == (64, 64)
-            assert_array_equal(a.labels, b.labels)
-            assert_allclose(a.boxes, b.boxes, atol=1e-4)
-
-    @pytest.mark.filterwarnings("ignore:os.fork")  # of JAX, if another test has imported it
-    def test_a_sample_depends_on_seed_epoch_and_number_alone(self, learn: Data) -> None:
-        def batches(start: int = 0, workers: int = 0) -> list[Any]:
-            return list(loader(learn, (64, 64), batch=4, epoch=2, seed=5, start=start, workers=workers))
-
-        every = batches()
-        assert len(every) == 4
-        for again in (batches(), batches(workers=1)):
-            for a, b in zip(every, again, strict=True):
-                assert all(torch.equal(x, y) for x, y in zip(a, b, strict=True))
-        for a, b in zip(every[2:], batches(start=2), strict=True):
-            assert torch.equal(a.images, b.images)
-
-    def test_boxes_stay_on_what_they_mark(self, tmp_path: Path) -> None:
-        """Bright rectangles on black: after any augmentation, their boxes are where it is bright."""
-        (tmp_path / "images").mkdir()
-        (tmp_path / "labels").mkdir()
-        rng = np.random.default_rng(0)
-        for number in range(6):
-            pixels = np.zeros((80, 100, 3), np.uint8)
-            x1, y1 = rng.integers(5, 40, 2)
-            w, h = rng.integers(20, 35, 2)
-            pixels[y1 : y1 + h, x1 : x1 + w] = 255
-            Image.fromarray(pixels).save(tmp_path / "images" / f"{number}.png")
-            numbers = [(x1 + w / 2) / 100, (y1 + h / 2) / 80, w / 100, h / 80]
-            (tmp_path / "labels" / f"{number}.txt").write_text(" ".join(map(str, [0, *numbers])))
-        (tmp_path / "data.yaml").write_text("train: images\nval: images\nnames: [bright]\n")
-        data = read_yolo_data(tmp_path / "data.yaml", "train")
-        strong = Augmentation(mosaic=0.5, flip=0.5, scale=0.3, shift=0.1, hue=0, saturation=0, brightness=0)
-        for epoch in range(6):
-            for batch in loader(data, (96, 96), batch=2, epoch=epoch, seed=1, augmentation=strong):
-                for image in range(2):
-                    bright = batch.images[image].float().mean(dim=0).numpy() > 200
-                    marked = np.zeros((96, 96), bool)
-                    for x1, y1, x2, y2 in batch.boxes[batch.image == image].round().int().tolist():
-                        marked[y1:y2, x1:x2] = True
-                        inner = bright[y1 + 1 : y2 - 1, x1 + 1 : x2 - 1]
-                        assert not inner.size or inner.mean() > 0.9
-                    assert (bright & ~marked).sum() < 0.1 * max(bright.sum(), 60)
-
-    @pytest.mark.parametrize(
-        ("line", "kind", "message"),
-        [
-            ("9 0.5 0.5 0.1 0.1", "label out of range", "class 9 is not one of 0 to 6"),
-            ("0 0.5 0.5 0.1", "bad line", "expected class cx cy w h"),
-            ("0 0.5 nan 0.1 0.1", "bad line", "expected class cx cy w h"),
-            ("0 0.9 0.5 0.4 0.1", "box outside", "has no area or reaches out of the image"),
-            ("0 0.5 0.5 0 0.1", "box outside", "has no area or reaches out of the image"),
-        ],
-    )
-    def test_bad_lines(self, line: str, kind: str, message: str, folder: Path, tmp_path: Path) -> None:
-        copy = _copy(folder, tmp_path)
-        label = copy / "labels" / "train" / "000003.txt"
-        good = label.read_text()
-        label.write_text(f"{good}{line}\n")
-        with pytest.raises(DatasetError, match=rf"000003\.txt: line {good.count(chr(10)) + 1}: .*{message}"):
-            read_yolo_data(copy / "data.yaml", "train")
-        data = read_yolo_data(copy / "data.yaml", "train", on_invalid="skip")
-        assert data.problems == {kind: 1}
-        assert len(data) == 16
-
-    def test_bad_images(self, folder: Path, tmp_path: Path) -> None:
-        copy = _copy(folder, tmp_path)
-        broken = copy / "images" / "train" / "000002.png"
-        broken.write_bytes(broken.read_bytes()[:400])
-        with pytest.raises(DatasetError, match=r"000002\.png cannot be read as an image"):
-            read_yolo_data(copy / "data.yaml", "train")
-        data = read_yolo_data(copy / "data.yaml", "train", on_invalid="skip")
-        assert data.problems == {"corrupt image": 1}
-        assert len(data) == 15
-        broken.unlink()
-        with pytest.raises(DatasetError, match=r"there is no image .*000002\.png"):
-            read_coco_data(copy / "annotations" / "train.json", copy / "images" / "train")
-        coco = read_coco_data(copy / "annotations" / "train.json", copy / "images" / "train", on_invalid="skip")
-        assert coco.problems == {"missing image": 1}
-
-    def test_an_image_without_objects_is_background(self, folder: Path, tmp_path: Path) -> None:
-        copy = _copy(folder, tmp_path)
-        (copy / "labels" / "train" / "000001.txt").write_text("")
-        (copy / "labels" / "train" / "000004.txt").unlink()
-        data = read_yolo_data(copy / "data.yaml", "train")
-        assert data.problems == {"background": 2}
-        assert len(data.records[1].labels) == 0
-
-    def test_file_names_do_not_lead_out_of_the_folder(self, folder: Path, tmp_path: Path) -> None:
-        path = tmp_path / "train.json"
-        data = json.loads((folder / "annotations" / "train.json").read_text())
-        data["images"][0]["file_name"] = "../val/000016.png"
-        path.write_text(json.dumps(data))
-        with pytest.raises(DatasetError, match=r"file_name '\.\./val/000016\.png' is not in"):
-            read_coco_data(path, folder / "images" / "train")
-
-
-def _copy(folder: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(folder, tmp_path / "copy")
-
-
-class TestLearning:
-    @pytest.mark.parametrize("head", ["anchor", "free"])
-    def test_perfect_predictions_cost_little(self, head: str, learn: Data) -> None:
-        """Boxes that are exactly right have no box loss, and decode to themselves."""
-        batch = collate([_sample(learn, number) for number in range(4)])
-        model = YOLO(config(head))
-        losses = Learning(model.config)(model(batch.images.float() / 255), batch)
-        assert set(losses) >= {"total", "box", "classes"}
-        assert losses["total"].item() == pytest.approx(
-            sum(value.item() for name, value in losses.items() if name != "total"), rel=1e-5
-        )
-
-    @pytest.mark.parametrize("loss", BOX_LOSSES)
-    def test_every_loss_learns(self, loss: str, learn: Data) -> None:
-        _learns(config(), learn, loss=loss)
-
-    @pytest.mark.parametrize("assigner", ASSIGNERS)
-    def test_every_assigner_learns(self, assigner: str, learn: Data) -> None:
-        _learns(config(), learn, assigner=assigner)
-        if not assigner.startswith("yolo"):
-            _learns(config("free"), learn, assigner=assigner)
-
-    def test_wrong_names(self) -> None:
-        with pytest.raises(ValueError, match="unknown loss 'l2'; choose from iou"):
-            Learning(config(), loss="l2")
-        with pytest.raises(ValueError, match="unknown assigner 'best'; choose from atss"):
-            Learning(config(), assigner="best")
-        with pytest.raises(ValueError, match="needs anchors, which the anchor-free head has not"):
-            Learning(config("free"), assigner="yolov3")
-
-    def test_a_batch_without_objects(self, learn: Data) -> None:
-        sample = _sample(learn, 0)
-        empty = collate([sample._replace(boxes=sample.boxes[:0], labels=sample.labels[:0])] * 2)
-        for head in ("anchor", "free"):
-            model = YOLO(config(head))
-            losses = Learning(model.config)(model(empty.images.float() / 255), empty)
-            losses["total"].backward()
-            assert torch.isfinite(losses["total"])
-            assert losses["box"].item() == 0
-
-
-def _sample(data: Data, number: int) -> Any:
-    return Samples(data, (64, 64), NO_AUGMENTATION, 0)[0, number]
-
-
-def _learns(shape: Config, data: Data, **choices: Any) -> None:
-    torch.manual_seed(0)
-    batch = collate([_sample(data, number) for number in range(4)])
-    model, learning = YOLO(shape), Learning(shape, **choices)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    totals = []
-    for _ in range(12):
-        total = learning(model(batch.images.float() / 255), batch)["total"]
-        optimizer.zero_grad()
-        total.backward()
-        optimizer.step()
-        totals.append(total.item())
-    assert np.isfinite(totals).all()
-    assert totals[-1] < 0.8 * totals[0]
-
-
-class TestDecoding:
-    def test_priors_are_in_the_order_of_the_maps(self) -> None:
-        known = priors(config())
-        assert known.levels == (3 * 64, 3 * 16, 3 * 4)
-        assert known.anchors[0].tolist() == [0, 0, 8, 8]
-        assert known.anchors[64].tolist() == [-2, -2, 10, 10]  # the second anchor of the first cell
-        assert known.cells[:2].tolist() == [[0, 0], [1, 0]]
-        assert known.points[-1].tolist() == [48, 48]
-
-    @pytest.mark.parametrize("head", ["anchor", "free"])
-    def test_shapes(self, head: str) -> None:
-        model = YOLO(config(head)).eval()
-        predictions = decode(model(torch.rand(2, 3, 64, 64)), model.config)
-        count = 3 * 84 if head == "anchor" else 84
-        assert predictions.boxes.shape == (2, count, 4)
-        assert predictions.scores.shape == (2, count, len(CLASSES))
-        assert (predictions.boxes[..., 2:] >= predictions.boxes[..., :2]).all()
-        assert predictions.needs_nms == (head == "anchor")
-
 
 SHORT = Settings(epochs=3, batch=4, lr=2e-3, warmup=0.5, plain_epochs=1, judge_every=2)
 
@@ -382,59 +152,6 @@ class TestTraining:
             train(
                 learn, held_out, config(), tmp_path / "run", Settings(epochs=3, batch=4, lr=1e18, warmup=0, clip=1e30)
             )
-
-
-@pytest.fixture(scope="module")
-def model() -> YOLO:
-    torch.manual_seed(0)
-    made = YOLO(config())
-    made.eval()
-    return made
-
-
-class TestPrediction:
-    def test_results_are_in_the_pixels_of_each_image(self, model: YOLO, folder: Path) -> None:
-        wide = np.zeros((50, 200, 3), np.uint8)
-        results = list(predict(model, [wide, folder / "images" / "val"], score_threshold=0.0, batch=3))
-        assert len(results) == 5
-        first = results[0]
-        assert first.size == (200, 50)
-        assert len(first.boxes) == 100
-        assert (first.boxes.conf[:-1] >= first.boxes.conf[1:]).all()
-        assert first.boxes.xyxy.min() >= 0
-        assert (first.boxes.xyxy.max(axis=0) <= [200, 50, 200, 50]).all()
-        assert_allclose(first.boxes.xywh[:, 2:], first.boxes.cxcywh[:, 2:])
-        assert_allclose(first.boxes.cxcywh[:, :2], first.boxes.xyxy.reshape(-1, 2, 2).mean(axis=1), atol=1e-3)
-        assert draw(first).shape == wide.shape
-        records = to_coco(results, range(1, 6), range(1, 8))
-        assert len(records) == sum(len(result.boxes) for result in results)
-        assert records[0]["image_id"] == 1
-
-    def test_batches_change_nothing(self, model: YOLO, folder: Path) -> None:
-        one, four = (
-            list(predict(model, folder / "images" / "val", score_threshold=0.0, batch=batch)) for batch in (1, 4)
-        )
-        for a, b in zip(one, four, strict=True):
-            assert_allclose(a.boxes.conf, b.boxes.conf, atol=1e-5)
-
-    def test_saved_and_loaded_finds_the_same(self, model: YOLO, held_out: Data, tmp_path: Path) -> None:
-        save_model(model, tmp_path / "model.safetensors")
-        again = load_model(tmp_path / "model.safetensors")
-        assert again.config == model.config
-        a, b = (detections_of(one, held_out) for one in (model, again))
-        assert_array_equal(a.scores, b.scores)
-        assert_array_equal(a.boxes, b.boxes)
-
-    def test_bad_input(self, model: YOLO, tmp_path: Path) -> None:
-        with pytest.raises(FileNotFoundError, match="there is no file"):
-            list(predict(model, tmp_path / "none.png"))
-        with pytest.raises(FileNotFoundError, match="there is no image in"):
-            list(predict(model, tmp_path))
-        with pytest.raises(ValueError, match=r"an image must be \(H, W, 3\) of uint8 in RGB"):
-            list(predict(model, np.zeros((4, 4, 4), np.uint8)))
-        (tmp_path / "wrong.safetensors").write_bytes(b"no")
-        with pytest.raises(ValueError, match="is not a safetensors file"):
-            load_model(tmp_path / "wrong.safetensors")
 
 
 class TestCommands:

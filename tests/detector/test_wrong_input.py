@@ -14,13 +14,10 @@ pytest.importorskip("torch", reason="the detector needs PyTorch: pip install 'io
 pytest.importorskip("safetensors", reason="the detector needs safetensors: pip install 'ioukit[torch]'")
 pytest.importorskip("yaml", reason="the detector needs PyYAML: pip install 'ioukit[torch]'")
 
-import torch
 
 from ioukit import DatasetError
-from ioukit.datasets.shapes import CLASSES, make_shapes
-from ioukit.torch.detector.checkpoint import save_model
+from ioukit.datasets.shapes import CLASSES
 from ioukit.torch.detector.data import read_yolo_data
-from ioukit.torch.detector.model import YOLO, Config
 from ioukit.torch.detector.predict import predict
 from support.command import run_here
 
@@ -29,24 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("data") / "shapes"
-    make_shapes(target, images=8, val=0.5, seed=3, size=(64, 64), handwritten=False)
-    return target
-
-
-@pytest.fixture(scope="module")
-def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(0)
-    path = tmp_path_factory.mktemp("network") / "net.safetensors"
-    save_model(YOLO(Config(num_classes=len(CLASSES), image_size=(64, 64), width=0.125, depth=0.1)), path)
-    return path
-
-
 @pytest.fixture
-def folder(drawn: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(drawn, tmp_path / "copy")
+def folder(few_images: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(few_images, tmp_path / "copy")
 
 
 def missing(folder: Path) -> None:

@@ -10,8 +10,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ioukit import Boxes, Boxes3D, Diagnosis, Masks, Polygon, Polygons, RotatedBoxes, diagnose
-from ioukit.diagnosis import diagnose_boxes, diagnose_boxes3d, diagnose_masks, diagnose_polygons, diagnose_rotated
+from ioukit import (
+    Boxes,
+    Boxes3D,
+    Detections,
+    Diagnosis,
+    GroundTruth,
+    Masks,
+    Polygon,
+    Polygons,
+    RotatedBoxes,
+    diagnose,
+)
+from ioukit.diagnosis import (
+    diagnose_boxes,
+    diagnose_boxes3d,
+    diagnose_data,
+    diagnose_masks,
+    diagnose_polygons,
+    diagnose_rotated,
+)
 from ioukit.diagnosis.findings import CODES
 from ioukit.regions import Regions
 from support.paths import ROOT
@@ -179,6 +197,19 @@ def as_sizes(count: int, centred: bool) -> Any:
     return rows
 
 
+def rows_of(images: range) -> dict[str, Any]:
+    return {"image_ids": images, "boxes": [[0, 0, 50, 50]] * len(images)}
+
+
+def truth() -> GroundTruth:
+    return GroundTruth.from_arrays(**rows_of(range(40)), category_ids=[1 + k % 2 for k in range(40)])
+
+
+def detections(images: range, shift: int = 0) -> Detections:
+    categories = [1 + k % 2 + shift for k in images]
+    return Detections.from_arrays(**rows_of(images), category_ids=categories, scores=[1] * len(images))
+
+
 NUMBERS: dict[str, Any] = {
     "refused": [[NAN, 0, 1, 1], [0, 0, INF, 1], [0, 0, 1e300, 1], [2, 0, 1, 1]],
     "records": [{"size": [3, 4]}, {"size": [3, 4], "counts": [12]}, {"size": [4, 3], "counts": [0, 12]}],
@@ -199,13 +230,15 @@ REPORTS: dict[str, Diagnosis] = {
     "space": diagnose(space(sense="clockwise"), reference=space(z="bottom")),
     "polygons": diagnose(Polygons([*(SQUARE[order] for order in ORDERS), np.array([[0, 0], [1, 1], [3, 3]])])),
     "masks": diagnose(NUMBERS["records"], image_size=(4, 3)),
+    "category ids": diagnose(detections(range(10, 40), shift=1), reference=truth()),
+    "images": diagnose(detections(range(20, 40)), reference=truth()),
 }
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_code_occurs_and_is_documented(code: str) -> None:
     assert code in {finding.code for report in REPORTS.values() for finding in report}
-    rules = [diagnose_boxes, diagnose_boxes3d, diagnose_masks, diagnose_polygons, diagnose_rotated]
+    rules = [diagnose_boxes, diagnose_boxes3d, diagnose_data, diagnose_masks, diagnose_polygons, diagnose_rotated]
     page = (ROOT / "docs" / "diagnose.md").read_text(encoding="utf-8")
     assert f"``{code}``" in str(diagnose.__doc__)
     assert f"`{code}`" in page

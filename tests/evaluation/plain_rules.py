@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from evaluation.plain_analysis import plain_iou
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ioukit import Detections, GroundTruth, Protocol
     from ioukit.evaluation.protocols import AreaRange
+
+    Overlap = Callable[..., float]
 
 __all__ = ["Found", "plain_ap", "plain_matching"]
 
@@ -49,9 +53,18 @@ def _within_cap(gt: GroundTruth, dt: Detections, protocol: Protocol, cap: int) -
 
 
 def plain_matching(
-    gt: GroundTruth, dt: Detections, protocol: Protocol, iou_threshold: float, area_range: AreaRange, cap: int
+    gt: GroundTruth,
+    dt: Detections,
+    protocol: Protocol,
+    iou_threshold: float,
+    area_range: AreaRange,
+    cap: int,
+    overlap: Overlap | None = None,
 ) -> Found:
-    """Each detection chooses in turn, best first."""
+    """Each detection chooses in turn, best first.
+
+    ``overlap(row, place, crowd=...)`` compares a detection with an object; upright boxes if ``None``.
+    """
     rules = {rule.flag: rule for rule in protocol.ignored if rule.flag in gt.flags}
 
     def rule_holds(field: str, row: int) -> bool:
@@ -65,15 +78,19 @@ def plain_matching(
     agnostic = protocol.class_agnostic
     rows = sorted(within, key=lambda row: _order(dt, gt, row, agnostic=agnostic))
     places = sorted(range(len(gt)), key=lambda row: (gt.category_ids[row], row)) if agnostic else list(range(len(gt)))
+    images = dt.image_ids_in(gt.images)
     taken: set[int] = set()
     found = Found({}, set(), rows)
     for row in rows:
         options = []
         for place in places:
             same_class = agnostic or gt.category_ids[place] == dt.category_ids[row]
-            if gt.image_ids[place] != dt.image_ids[row] or not same_class:
+            if gt.image_ids[place] != images[row] or not same_class:
                 continue
-            iou = plain_iou(dt.boxes[row], gt.boxes[place], crowd=rule_holds("over_detection", place))
+            crowd = rule_holds("over_detection", place)
+            iou = (
+                overlap(row, place, crowd=crowd) if overlap else plain_iou(dt.boxes[row], gt.boxes[place], crowd=crowd)
+            )
             least = min(iou_threshold, 1 - 1e-10)
             meets = iou > iou_threshold if protocol.threshold == "more_than" else iou >= least
             if protocol.choice == "best_of_all" or (meets and (rule_holds("repeated", place) or place not in taken)):
@@ -88,16 +105,22 @@ def plain_matching(
             found.matched[row] = best[0]
             if ignored_object[best[0]]:
                 found.ignored.add(row)
-        elif outside(dt.boxes[row, 2] * dt.boxes[row, 3]):
+        elif outside(dt.boxes[row, 2] * dt.boxes[row, 3] if dt.areas is None else dt.areas[row]):
             found.ignored.add(row)
     return found
 
 
 def plain_ap(
-    gt: GroundTruth, dt: Detections, protocol: Protocol, iou_threshold: float, area_range: AreaRange, cap: int
+    gt: GroundTruth,
+    dt: Detections,
+    protocol: Protocol,
+    iou_threshold: float,
+    area_range: AreaRange,
+    cap: int,
+    overlap: Overlap | None = None,
 ) -> dict[int, float]:
     """AP of each category; NaN where there is nothing to find."""
-    found = plain_matching(gt, dt, protocol, iou_threshold, area_range, cap)
+    found = plain_matching(gt, dt, protocol, iou_threshold, area_range, cap, overlap)
     epsilon = 2.0**-52 if protocol.precision_epsilon else 0.0
     result: dict[int, float] = {}
     for category in [-1] if protocol.class_agnostic else gt.categories.ids.tolist():

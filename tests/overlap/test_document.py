@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -12,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioukit import Polygon, document_jaccard, polygon_iou
-from support.paths import ROOT
+from support.capybara import CAPYBARA
 from support.polygon_oracles import exact_document_jaccard
 
-CASES = json.loads((ROOT / "tests/data/overlap/capybara_structures.json").read_text())["jaccard_index"]
+CASES = CAPYBARA["jaccard_index"]
 SQUARE = [[0, 0], [10, 0], [10, 10], [0, 10]]
 PAGE = [[1, 1], [9, 0], [10, 10], [0, 8]]
 

@@ -339,7 +339,7 @@ def test_unchecked_boxes_never_crash(dtype: Any, data: st.DataObject) -> None:
         ({"boxes2": None, "labels2": [1, 2, 3]}, r"labels2 are given without boxes2: .* takes labels1 alone"),
         ({"labels1": [1, 2], "labels2": [1, 2, 3]}, r"labels1 must have shape \(3,\), one label per box, got \(2,\)"),
         ({"boxes2": None, "labels1": [[1, 2, 3]]}, r"labels1 must have shape \(3,\), .*, got \(1, 3\)"),
-        ({"boxes2": None, "labels1": np.array([0, 1, 2**63], np.uint64)}, r"labels1 holds 9223372036854775808, beyond"),
+        ({"boxes2": None, "labels1": np.array([0, 1, 2**63], np.uint64)}, r"labels1 hold 9223372036854775808, beyond"),
         ({"threads": 0}, r"threads must be at least 1, or None for all cores, got 0"),
         ({"format": "yxyx"}, r"unknown format 'yxyx'; choose from xyxy, xywh, cxcywh"),
     ],

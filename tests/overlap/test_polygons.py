@@ -16,10 +16,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 import ioukit
 from ioukit import Boxes, Polygon, Polygons, elementwise_iou, pairwise_iou, polygon_iou
 from ioukit.overlap.engines import polygons as engine
+from support.capybara import CAPYBARA
 from support.paths import ROOT
 from support.polygon_oracles import KINDS, convex_pair, exact_iou
 
-CAPYBARA = json.loads((ROOT / "tests/data/overlap/capybara_structures.json").read_text())["polygon_iou"]
+POLYGON_IOU = CAPYBARA["polygon_iou"]
 COCO = json.loads((ROOT / "tests/data/coco_val2014_100/instances_val2014_100.json").read_text())
 
 SQUARE = [[0, 0], [4, 0], [4, 4], [0, 4]]
@@ -187,7 +188,7 @@ def winding(points: Any, probe: Any) -> int:
 class TestPolygonIou:
     @pytest.mark.parametrize("name", ["squares", "degenerate", "disjoint"])
     def test_values_of_capybara(self, name: str) -> None:
-        case = CAPYBARA[name]
+        case = POLYGON_IOU[name]
         expected = case.get("polygon_iou", case.get("capybara"))
         assert polygon_iou(case["a"], case.get("b", case["a"])) == pytest.approx(expected, rel=1e-15)
         value = polygon_iou(Polygon(case["a"]), np.array(case.get("b", case["a"])))
@@ -196,7 +197,7 @@ class TestPolygonIou:
     def test_the_bow_tie_of_capybara_is_an_error(self) -> None:
         """Capybara returns 0 with any polygon; the parts of the bow tie have IoU 0.5 with the square."""
         pytest.importorskip("shapely")
-        case = CAPYBARA["bowtie"]
+        case = POLYGON_IOU["bowtie"]
         assert case["capybara"] == 0
         with pytest.raises(ValueError, match="make_valid"):
             polygon_iou(case["a"], case["b"])

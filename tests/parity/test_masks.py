@@ -39,7 +39,7 @@ def test_every_bit_is_that_of_pycocotools(first: int, tmp_path: Path) -> None:
     compared = 0
     for seed in range(first, first + CHUNK):
         gt, dt = random_mask_case(seed)
-        for iou_type in ("segm", "bbox"):
+        for iou_type in ("segm", "bbox", "boundary"):
             reference = run_pycocotools(gt, _compressed(dt), iou_type=iou_type)
             if seed % 2:
                 ours = ioukit.evaluate(*write_coco(tmp_path, gt, dt), iou_type=iou_type)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -14,9 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ioukit import Boxes
 from ioukit.typing import BoxFormat
+from support.capybara import CAPYBARA
 
 FORMATS: tuple[BoxFormat, ...] = get_args(BoxFormat)
-CAPYBARA = json.loads((Path(__file__).parents[1] / "data" / "overlap" / "capybara_structures.json").read_text())
 ROWS = [[10.0, 20.0, 50.0, 80.0], [20.0, 30.0, 60.0, 90.0], [5.0, 5.0, 5.0, 9.0]]
 
 every_format = pytest.mark.parametrize("fmt", FORMATS)

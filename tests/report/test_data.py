@@ -83,7 +83,7 @@ def test_the_slider_begins_where_matrix_and_images_are() -> None:
         curves = data.drawn["curves"]
         at = curves["scores"][curves["start"]]
         assert at == min(score for score in curves["scores"] if score >= expected)
-        assert data.score == f"at score {expected:.4f} or more"
+        assert data.score == f"with a score of at least {expected:.4f}"
 
 
 def test_the_cells_hold_the_matrix_and_lead_to_its_images() -> None:

@@ -12,10 +12,14 @@ import support.strategies  # noqa: F401 - it says how many examples, and without
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SIZES", "blobs", "mask_arrays", "plain_counts", "polygons", "random_masks"]
+__all__ = ["SIZES", "SMALL", "blobs", "mask_arrays", "plain_counts", "polygons", "random_masks"]
 
 Pixels = Any  # uint8 of 0 and 1
 SIZES = [(0, 0), (0, 5), (7, 0), (1, 1), (1, 9), (9, 1), (13, 64), (64, 13), (65, 3), (128, 5), (37, 41), (300, 300)]
+SMALL: list[Any] = [
+    {"size": [3, 4], "counts": [4, 2, 1, 2, 3]},
+    {"size": [3, 4], "counts": [12]},
+]  # the second is empty
 
 
 def random_masks(rng: np.random.Generator, count: int, height: int, width: int) -> NDArray[np.uint8]:

@@ -41,7 +41,7 @@ def assert_same_columns(ours: Any, expected: Any, *, but: Sequence[str] = (), wh
         assert list(ours) == list(expected), where
         for key in expected:
             assert_same_columns(ours[key], expected[key], but=but, where=f"{where}[{key!r}]")
-    elif isinstance(expected, tuple | list):
+    elif isinstance(expected, Sequence) and not isinstance(expected, str | bytes):
         assert len(ours) == len(expected), where
         for at, (mine, its) in enumerate(zip(ours, expected, strict=True)):
             assert_same_columns(mine, its, but=but, where=f"{where}[{at}]")

@@ -103,13 +103,17 @@ pub fn fill<T: Send>(out: &mut [T], part: usize, threads: usize, work: &(dyn Fn(
     }
 }
 
-/// What `make` returns for every number below `count`, on `threads` threads (0: all cores).
-pub fn map<T: Send>(count: usize, threads: usize, make: impl Fn(usize) -> T + Sync) -> Vec<T> {
+/// What `make` returns for every item, on `threads` threads (0: all cores).
+pub fn map<I, T: Send>(items: I, threads: usize, make: impl Fn(I::Item) -> T + Sync) -> Vec<T>
+where
+    I: ExactSizeIterator + Send,
+{
+    let count = items.len();
     if threads == 1 || count < 2 {
-        return (0..count).map(make).collect();
+        return items.map(make).collect();
     }
     let mut made: Vec<Option<T>> = (0..count).map(|_| None).collect();
-    each(made.iter_mut().enumerate(), threads, |(number, place)| *place = Some(make(number)));
+    each(made.iter_mut().zip(items), threads, |(place, item)| *place = Some(make(item)));
     made.into_iter().map(|item| item.expect("every item is made")).collect()
 }
 
@@ -177,7 +181,7 @@ mod tests {
     fn every_item_is_used_once_whatever_the_threads() {
         for threads in [0, 1, 2, 5] {
             for count in [0, 1, 2, 77] {
-                assert_eq!(map(count, threads, |number| 3 * number), (0..count).map(|n| 3 * n).collect::<Vec<_>>());
+                assert_eq!(map(0..count, threads, |number| 3 * number), (0..count).map(|n| 3 * n).collect::<Vec<_>>());
                 let mut out = vec![0; count];
                 fill(&mut out, 10, threads, &|start, part| {
                     part.iter_mut().enumerate().for_each(|(k, out)| *out += start + k + 1);

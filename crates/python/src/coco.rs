@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ioukit_core::coco::{self, IdIndex, Names, OnInvalid, Problem, ReadError, Segmentations};
+use ioukit_core::coco::{self, IdIndex, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -59,7 +59,8 @@ pub fn read_coco_detections<'py>(
     dict.set_item("category_ids", column(py, columns.category_ids)?)?;
     dict.set_item("boxes", table(py, columns.boxes)?)?;
     dict.set_item("scores", column(py, columns.scores)?)?;
-    dict.set_item("segmentations", table(py, columns.segmentations)?)?;
+    dict.set_item("segmentations", table(py, columns.segmentations.0)?)?;
+    dict.set_item("keypoints", table(py, columns.keypoints.0)?)?;
     let without_box: Vec<i64> = columns.without_box.into_iter().map(|row| row as i64).collect();
     dict.set_item("without_box", column(py, without_box)?)?;
     dict.set_item("dropped", columns.dropped)?;
@@ -91,7 +92,9 @@ pub fn read_coco_ground_truth<'py>(
     annotations.set_item("boxes", table(py, columns.annotations.boxes)?)?;
     annotations.set_item("areas", column(py, columns.annotations.areas)?)?;
     annotations.set_item("crowd", column(py, columns.annotations.crowd)?)?;
-    annotations.set_item("segmentations", table(py, columns.annotations.segmentations)?)?;
+    annotations.set_item("segmentations", table(py, columns.annotations.segmentations.0)?)?;
+    annotations.set_item("keypoints", table(py, columns.annotations.keypoints.0)?)?;
+    annotations.set_item("num_keypoints", column(py, columns.annotations.num_keypoints)?)?;
     let dict = PyDict::new(py);
     dict.set_item("images", images)?;
     dict.set_item("categories", categories)?;
@@ -169,6 +172,29 @@ pub fn settle_annotations<'py>(
     rows(py, found.map_err(|error| problem(source, &error))?)
 }
 
+/// The name of an array of records, as the core keeps it.
+fn array_name(array: &str) -> &'static str {
+    if array == "annotations" { "annotations" } else { "detections" }
+}
+
+/// (N * 3P,) x, y and visibility of the keypoints of records of a file, NaN for records without; and P.
+#[pyfunction]
+pub fn read_coco_keypoints<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    array: &str,
+    records: Ids<'py>,
+    spans: Table<'py, u64>,
+    points: Option<usize>,
+    threads: usize,
+) -> PyResult<(Bound<'py, PyAny>, usize)> {
+    let (records, spans) = (&records[..], spans.as_chunks().0);
+    let keypoints = Keypoints { array: array_name(array), records, spans, points };
+    let read = py.detach(|| coco::read_keypoints(&path, keypoints, threads));
+    let (values, points) = read.map_err(|error| read_error(&path, error))?;
+    Ok((column(py, values)?, points))
+}
+
 /// The masks of records of a file, given by their positions in its array and the bytes of their values.
 #[pyfunction]
 #[pyo3(signature = (path, array, records, spans, image_sizes, threads))]
@@ -182,7 +208,7 @@ pub fn read_coco_masks<'py>(
     threads: usize,
 ) -> PyResult<crate::regions::masks::Parts<'py>> {
     let segmentations = Segmentations {
-        array: if array == "annotations" { "annotations" } else { "detections" },
+        array: array_name(array),
         records: &records,
         spans: spans.as_chunks().0,
         image_sizes: image_sizes.as_chunks().0,

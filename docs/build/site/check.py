@@ -3,44 +3,47 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import sys
 import zlib
 from pathlib import Path
 
-ROOMS = [
-    *(
-        "anchors",
-        "assign",
-        "datasets",
-        "datasets.shapes",
-        "diagnosis",
-        "errors",
-        "evaluation",
-        "losses",
-        "overlap",
-        "plots",
-        "regions",
-    ),
-    *("compat.detectron2", "compat.docsaidkit", "compat.pycocotools.mask", "compat.torchvision_ops"),
-    *("postprocess", "report", "torch.losses", "typing"),
-]
+import ioukit
+
+# Rooms without names of their own for a reader: programs, and packages whose names are described one level up or down.
+NOT_IN_THE_REFERENCE = {
+    "ioukit.cli",
+    "ioukit.compat",
+    "ioukit.compat.docsaidkit.drawing",
+    "ioukit.compat.docsaidkit.structures",
+    "ioukit.compat.pycocotools",
+    "ioukit.torch",
+}
+# Public modules that are no packages.
+MODULES = ["ioukit.compat.pycocotools.mask", "ioukit.errors", "ioukit.typing"]
+
+
+def rooms() -> list[str]:
+    """Every package whose names the reference describes, and the public modules."""
+    packages = [
+        found.name
+        for found in pkgutil.walk_packages(ioukit.__path__, "ioukit.", onerror=lambda _: None)
+        if found.ispkg and "._" not in found.name and found.name not in NOT_IN_THE_REFERENCE
+    ]
+    return [*packages, *MODULES]
 
 
 def missing(folder: Path) -> list[str]:
     """Public names that the inventory of the site lacks, which has a line for each place it describes."""
     _, _, _, _, packed = (folder / "objects.inv").read_bytes().split(b"\n", 4)
     described = {line.split()[0] for line in zlib.decompress(packed).decode().splitlines()}
-    return [
-        f"ioukit.{room}.{name}"
-        for room in ROOMS
-        for name in _public(f"ioukit.{room}")
-        if f"ioukit.{room}.{name}" not in described
-    ]
+    return [f"{room}.{name}" for room in rooms() for name in _public(room) if f"{room}.{name}" not in described]
 
 
 def _public(room: str) -> list[str]:
+    """The names of a room; none if its package only groups files."""
     try:
-        return list(importlib.import_module(room).__all__)
+        return list(getattr(importlib.import_module(room), "__all__", ()))
     except ModuleNotFoundError as error:
         sys.stderr.write(f"not checked: {room}, which needs {error.name}\n")
         return []

@@ -35,8 +35,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command("eval", epilog=EXAMPLES)(eval_files)
-app.command("nms", epilog=NMS_EXAMPLES)(filter_files)
+app.command("eval", cls=JsonCommand, epilog=EXAMPLES)(eval_files)
+app.command("nms", cls=JsonCommand, epilog=NMS_EXAMPLES)(filter_files)
 app.command("doctor", cls=JsonCommand)(doctor)
 app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)
 app.command("playground")(playground)

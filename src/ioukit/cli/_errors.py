@@ -4,9 +4,10 @@ An error is shown as one line, with exit code 2, only where it must be about wha
 defect of ioukit and keeps its traceback. So each block of a command stands in the context for the kind of its work:
 
 - `bad_use`: options and data are checked. Here a `ValueError` is about them.
-- `bad_input`: files are read and written, and numbers computed. Here only a `DatasetError` or an `OSError` is.
+- `bad_input`: files are read, and numbers computed. Here only a `DatasetError` or an `OSError` is.
+- `bad_output`: files are written. Here only an `OSError` is.
 
-In both, a package that is not installed is one line, too.
+In all, a package that is not installed is one line, too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ioukit.cli._output import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["bad_input", "bad_use", "bad_value", "missing_extra"]
+__all__ = ["bad_input", "bad_output", "bad_use", "bad_value", "missing_extra"]
 
 
 @contextlib.contextmanager
@@ -60,6 +61,19 @@ def bad_input(*others: type[Exception]) -> Iterator[None]:
         near = [] if error.filename is None else near_files(error.filename)
         _end(f"{error}{did_you_mean(near)}")
     except about_input as error:
+        _end(str(error))
+
+
+@contextlib.contextmanager
+def bad_output() -> Iterator[None]:
+    """Turns what is wrong with a file to write into one message and exit code 2.
+
+    No other name is offered: a file that is written need not exist.
+    """
+    try:
+        with missing_extra():
+            yield
+    except OSError as error:
         _end(str(error))
 
 

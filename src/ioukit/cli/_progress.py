@@ -6,6 +6,8 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
+from ioukit.evaluation.protocols import COCO
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -41,8 +43,9 @@ class _Progress:
     def epoch(self, epoch: Epoch) -> None:
         """Shows an epoch that has ended."""
         losses = "  ".join(f"{name} {value:.3f}" for name, value in epoch.losses.items())
-        judged = "  ".join(f"{name} {epoch.summary[name]:.3f}" for name in ("AP", "AP50", "AP75") if epoch.summary)
-        line = f"epoch {epoch.epoch}/{self.epochs}  {losses}  {judged}  {epoch.seconds:.0f} s"
+        shown = [measure.key for measure in COCO.measures if measure.headline and measure.quantity == "AP"]
+        numbers = "  ".join(f"{key} {epoch.summary[key]:.3f}" for key in shown if epoch.summary)
+        line = f"epoch {epoch.epoch}/{self.epochs}  {losses}  {numbers}  {epoch.seconds:.0f} s"
         if self.bar is None:
             self._say(line)
         else:  # printed by the bar's own console, above the bar; another line would tear the bar

@@ -15,7 +15,7 @@ from ioukit.postprocess._options import SymmetricMetric
 from ioukit.postprocess.fusion import Confidence
 from ioukit.postprocess.soft import SoftMethod
 
-__all__ = ["Suppressing", "fused_records", "surviving_records", "surviving_rows"]
+__all__ = ["Fusing", "Suppressing", "fused_records", "surviving_records", "surviving_rows"]
 
 _SOFT_THRESHOLD = 0.001  # the default of soft_nms
 
@@ -31,6 +31,17 @@ class Suppressing(NamedTuple):
     sigma: float
     score_threshold: float | None
     """None for the default of the method."""
+    max_dets: int | None
+    """The largest number of boxes per image."""
+
+
+class Fusing(NamedTuple):
+    """How boxes of several files are averaged."""
+
+    iou_threshold: float
+    score_threshold: float
+    confidence: Confidence
+    """How scores are averaged."""
     max_dets: int | None
     """The largest number of boxes per image."""
 
@@ -86,14 +97,7 @@ def surviving_records(path: Path, rows: npt.NDArray[np.int64], scores: npt.NDArr
 
 
 def fused_records(
-    sets: list[ioukit.Detections],
-    *,
-    iou_threshold: float,
-    score_threshold: float,
-    weights: list[float] | None,
-    confidence: Confidence,
-    max_dets: int | None,
-    threads: int | None,
+    sets: list[ioukit.Detections], how: Fusing, *, weights: list[float] | None, threads: int | None
 ) -> list[str]:
     """New records: by image, in the order of the files, and then by descending score."""
     image_ids = np.concatenate([detections.image_ids for detections in sets])
@@ -106,9 +110,9 @@ def fused_records(
         [detections.scores for detections in sets],
         np.split(codes, ends),
         weights=weights,
-        iou_threshold=iou_threshold,
-        skip_box_threshold=score_threshold,
-        confidence=confidence,
+        iou_threshold=how.iou_threshold,
+        skip_box_threshold=how.score_threshold,
+        confidence=how.confidence,
         format="xywh",
         threads=threads,
     )
@@ -116,7 +120,7 @@ def fused_records(
     source = first[np.searchsorted(known, fused.labels)]
     _, appears, image = np.unique(image_ids, return_index=True, return_inverse=True)
     place = appears[image][source]
-    best = best_of_images(place, fused.scores, len(place) if max_dets is None else max_dets)
+    best = best_of_images(place, fused.scores, len(place) if how.max_dets is None else how.max_dets)
     return [
         json.dumps(
             {

@@ -26,6 +26,11 @@ class Talk:
         self._stream = None if quiet else sys.stderr
 
     @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is printed."""
+        return self._stream is None
+
+    @property
     def on_terminal(self) -> bool:
         """Whether a person may be watching."""
         return self._stream is not None and self._stream.isatty()

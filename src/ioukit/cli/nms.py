@@ -1,7 +1,9 @@
 """`ioukit nms`: suppresses, softens or fuses the overlapping detections of files."""
 
 import json as json_module
+import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,9 +11,12 @@ import numpy as np
 import typer
 
 import ioukit
-from ioukit.cli._errors import bad_input, bad_value
-from ioukit.cli._output import check_output, print_result, write_whole
-from ioukit.cli._survivors import Suppressing, fused_records, surviving_records, surviving_rows
+from ioukit.cli._data_files import check_readable_again, size_of
+from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
+from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._output import check_output, printable, write_whole
+from ioukit.cli._standard_input import input_files
+from ioukit.cli._survivors import Fusing, Suppressing, fused_records, surviving_records, surviving_rows
 from ioukit.cli._talk import Talk
 from ioukit.postprocess._options import SymmetricMetric
 from ioukit.postprocess.fusion import Confidence
@@ -20,6 +25,7 @@ from ioukit.postprocess.soft import SoftMethod
 __all__ = ["EXAMPLES", "filter_files"]
 
 _LONG_WORK = 30_000_000  # bytes of input from which the command shows that it is busy
+_COUNTS = b'{"output": '  # how the counts of --json begin
 
 EXAMPLES = """\b
 Examples:
@@ -30,9 +36,11 @@ Examples:
 """
 
 
-# The function is long because its signature is the command line, one argument per option.
+# The function is long because its signature is the command line, a line or more per option.
 def filter_files(
-    files: Annotated[list[Path], typer.Argument(metavar="DT...", help="Detections: COCO results, .json or .json.gz.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="DT...", help="Detections: COCO results, .json or .json.gz; - is stdin.")
+    ],
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write. An error leaves it unchanged.")],
     iou: Annotated[
@@ -66,7 +74,9 @@ def filter_files(
     class_agnostic: Annotated[
         bool, typer.Option("--class-agnostic", help="Let boxes of different classes remove each other.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print counts as one JSON object.")] = False,
+    json: Annotated[
+        JsonOutput | None, json_option("Print counts as one JSON object; with FILE, write it there.")
+    ] = None,
     threads: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Threads to use; the results are the same. [default: all]")
     ] = None,
@@ -79,7 +89,8 @@ def filter_files(
     """
     start = time.perf_counter()
     talk = Talk(quiet=quiet)
-    _check_use(files, output, fuse=fuse)
+    sources = input_files(*files)
+    _check_use(sources, output, json, fuse=fuse)
     _check_options(
         fuse,
         soft,
@@ -87,39 +98,31 @@ def filter_files(
         for_fuse={"--weights": weights, "--confidence": confidence},
         not_for_fuse={"--soft": soft, "--metric": metric, "--class-agnostic": class_agnostic or None},
     )
-
-    long = sum(path.stat().st_size for path in files if path.is_file()) > _LONG_WORK
-    sets = [_read(path, talk, max(len(str(path)) for path in files), long, threads) for path in files]
+    long = size_of(sources) > _LONG_WORK
+    width = max(len(printable(str(path))) for path in sources)
+    sets = [_read(path, talk, width, long, threads) for path in sources]
 
     worked = time.perf_counter()
     with talk.busy("working", long=long):
         if fuse:
+            fusing = Fusing(0.55 if iou is None else iou, score_threshold or 0.0, confidence or "avg", max_dets)
             with bad_value(None):
-                lines = fused_records(
-                    sets,
-                    iou_threshold=0.55 if iou is None else iou,
-                    score_threshold=score_threshold or 0.0,
-                    weights=_weights(weights),
-                    confidence=confidence or "avg",
-                    max_dets=max_dets,
-                    threads=threads,
-                )
+                lines = fused_records(sets, fusing, weights=_weights(weights), threads=threads)
         else:
             how = Suppressing(iou, metric or "iou", soft, 0.5 if sigma is None else sigma, score_threshold, max_dets)
             with bad_value(None):
                 rows, scores = surviving_rows(sets[0], how, class_agnostic=class_agnostic, threads=threads)
             with bad_input():
-                lines = surviving_records(files[0], rows, scores)
-    with bad_input():
+                lines = surviving_records(sources[0], rows, scores)
+    with bad_output():
         write_whole(output, "[" + ",\n".join(lines) + "]\n")
     end = time.perf_counter()
 
-    given = sum(map(len, sets))
-    images = len(np.unique(np.concatenate([detections.image_ids for detections in sets])))
+    given, images = sum(map(len, sets)), _number_of_images(sets)
     verb = "fused into" if fuse else "kept"
     talk.say(f"{verb} {len(lines):,} of {given:,} in {images:,} images  {end - worked:.2f} s")
-    talk.say(f"wrote {output}  {end - start:.2f} s in all")
-    if json:
+    talk.say(f"wrote {printable(str(output))}  {end - start:.2f} s in all")
+    if json is not None:
         counts: dict[str, Any] = {
             "output": str(output),
             "detections": given,
@@ -128,25 +131,51 @@ def filter_files(
             "images": images,
             "seconds": round(end - start, 3),
         }
-        print_result(json_module.dumps(counts))
+        with bad_output():
+            json.write(json_module.dumps(counts), talk)
+
+
+def _number_of_images(sets: list[ioukit.Detections]) -> int:
+    return len(np.unique(np.concatenate([detections.image_ids for detections in sets])))
 
 
 def _read(path: Path, talk: Talk, width: int, long: bool, threads: int | None) -> ioukit.Detections:
     """The detections of a file, with a line about it whose name is as wide as the widest."""
     began = time.perf_counter()
-    with bad_input(), talk.busy(f"reading {path}", long=long):
+    with bad_input(), talk.busy(f"reading {printable(str(path))}", long=long):
         detections = ioukit.Detections.from_coco(path, threads=threads)
-    talk.say(f"read {path!s:{width}}  {len(detections):,} detections  {time.perf_counter() - began:.2f} s")
+    talk.say(
+        f"read {printable(str(path)):{width}}  {len(detections):,} detections  {time.perf_counter() - began:.2f} s"
+    )
     return detections
 
 
-def _check_use(files: list[Path], output: Path, *, fuse: bool) -> None:
+def _check_use(files: Sequence[Path], output: Path, json: JsonOutput | None, *, fuse: bool) -> None:
     with bad_value("--output"):
         check_output(output, files)
         if output.suffix == ".gz":
             raise ValueError(f"{output}: expected a name without .gz, as the file is not packed")
     if len(files) > 1 and not fuse:
         raise typer.BadParameter(f"expected one file, got {len(files)}; --fuse takes several")
+    if json is not None and json.path is not None:
+        with bad_value("--json"):
+            json.check(files)
+            if os.path.realpath(json.path) == os.path.realpath(output):
+                raise ValueError(f"{json.path} is the file of --output too")
+            if not _may_hold_counts(json.path):
+                # `nms --fuse a.json --json b.json` names an input, most likely.
+                raise ValueError(f"{json.path} holds no counts and would be overwritten: put --json last")
+    if not fuse:
+        with bad_use():
+            check_readable_again(files, "the records that are kept are read again")
+
+
+def _may_hold_counts(path: Path) -> bool:
+    """Whether nothing is lost if the counts are written to this path."""
+    if not path.is_file():
+        return True
+    with open(path, "rb") as file:
+        return file.read(len(_COUNTS)) in (b"", _COUNTS)
 
 
 def _check_options(

@@ -2,6 +2,7 @@
 
 from ioukit.diagnosis.boxes import diagnose_boxes
 from ioukit.diagnosis.boxes3d import diagnose_boxes3d
+from ioukit.diagnosis.data_sets import diagnose_data
 from ioukit.diagnosis.diagnosis import diagnose, register_rules
 from ioukit.diagnosis.findings import Diagnosis, Finding
 from ioukit.diagnosis.masks import diagnose_masks
@@ -14,6 +15,7 @@ __all__ = [
     "diagnose",
     "diagnose_boxes",
     "diagnose_boxes3d",
+    "diagnose_data",
     "diagnose_masks",
     "diagnose_polygons",
     "diagnose_rotated",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from ioukit._checks import check_positive
-from ioukit.overlap.pairwise import pairwise_iou
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -183,6 +182,8 @@ def check_reference(boxes: Regions, reference: object) -> None:
 
 def best_overlaps(regions: Regions, reference: Regions) -> FloatArray:
     """(N,) the IoU of each region with the best one of the reference, which is not empty."""
+    from ioukit.overlap.pairwise import pairwise_iou  # noqa: PLC0415 - who has no reference waits for no overlap
+
     step = max(1, PAIRS_AT_ONCE // len(reference))
     blocks = (regions[row : row + step] for row in range(0, len(regions), step))
     return np.concatenate([pairwise_iou(block, reference).max(axis=1) for block in blocks])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ioukit.diagnosis.findings import Mask
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["collect", "diagnose_boxes"]
+__all__ = ["LOOKS_LIKE", "collect", "diagnose_boxes", "other_formats"]
 
 LOOKS_LIKE: dict[BoxFormat, Code] = {
     "xyxy": "looks_like_xyxy",
@@ -160,29 +160,42 @@ def _unusable(case: _Case) -> None:
 
 def _formats(case: _Case) -> None:
     """Adds a finding if another format fits the numbers much better than the declared one."""
-    rows, image = case.four[case.usable], case.units.image
+    rows = case.four[case.usable]
     if case.rotated or not len(rows):
         return
-    misfits = {fmt: _misfits(rows, fmt, image) for fmt in FORMATS}
-    count = {fmt: int(mask.sum()) for fmt, mask in misfits.items()}
-    declared = count.pop(case.fmt)
-    ordered = image is None and _ordered(rows)
-    if declared >= max(MISFIT_SHARE * len(rows), min(MISFIT_ROWS, len(rows))):
-        fits = [fmt for fmt in count if count[fmt] == min(count.values()) and BETTER * count[fmt] <= declared]
-        if ordered and "xyxy" in fits:
-            fits = ["xyxy"]
-        mask = case.usable.copy()
-        mask[case.usable] = misfits[case.fmt]
-    elif case.fmt == "xywh" and ordered:
-        fits, mask = ["xyxy"], case.usable
-    else:
-        return
+    fits, misfits = other_formats(rows, case.fmt, case.units.image)
+    mask = case.usable.copy()
+    mask[case.usable] = misfits
     for fmt in fits:
         tie = "" if len(fits) == 1 else f"; {' and '.join(fits)} fit equally, and an image size would tell"
         case.found.add(
             LOOKS_LIKE[fmt], "warning", mask, f"hardly fit {case.fmt!r}, and fit {fmt!r}{tie}",
             f"pass format={fmt!r} if that is their format",
         )  # fmt: skip
+
+
+def other_formats(rows: FloatArray, declared: BoxFormat, image: FloatArray | None) -> tuple[list[BoxFormat], Mask]:
+    """The formats that fit much better than the declared one, by the rules of `diagnose_boxes`, and why.
+
+    Args:
+        rows: (N, 4) finite numbers, at least one row.
+        declared: The declared format.
+        image: (2,) width and height of the image of all rows, or (N, 2) of each, NaN where unknown; None if all are
+            unknown.
+
+    Returns:
+        The formats, several if they fit equally; and (N,) which rows do not fit the declared format.
+    """
+    misfits = {fmt: _misfits(rows, fmt, image) for fmt in FORMATS}
+    count = {fmt: int(mask.sum()) for fmt, mask in misfits.items()}
+    misfitting = count.pop(declared)
+    ordered = image is None and _ordered(rows)
+    if misfitting >= max(MISFIT_SHARE * len(rows), min(MISFIT_ROWS, len(rows))):
+        fits = [fmt for fmt in count if count[fmt] == min(count.values()) and BETTER * count[fmt] <= misfitting]
+        return ["xyxy"] if ordered and "xyxy" in fits else fits, misfits[declared]
+    if declared == "xywh" and ordered:
+        return ["xyxy"], np.ones(len(rows), np.bool_)
+    return [], misfits[declared]
 
 
 def _misfits(rows: FloatArray, fmt: BoxFormat, image: FloatArray | None) -> Mask:

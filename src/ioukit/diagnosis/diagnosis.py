@@ -1,4 +1,4 @@
-"""`diagnose`: what looks wrong with regions of any kind? The rules of each kind are in a file of their own."""
+"""`diagnose`: what looks wrong with regions, or with a data set? The rules of each kind are in a file of their own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ioukit._columns import Columns
 from ioukit.diagnosis.boxes import diagnose_boxes
 from ioukit.regions._by_kind import ByKind
 from ioukit.regions.boxes import Boxes
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from ioukit.datasets import Detections, GroundTruth
     from ioukit.diagnosis.findings import Diagnosis
     from ioukit.regions._by_kind import Kind
     from ioukit.typing import BoxFormat
@@ -59,14 +61,14 @@ register_rules("ioukit.regions.rotated:RotatedBoxes", "ioukit.diagnosis.rotated:
 
 
 def diagnose(
-    regions: Regions | Sequence[Any] | ArrayLike,
+    regions: Regions | GroundTruth | Detections | Sequence[Any] | ArrayLike,
     format: BoxFormat | None = None,
     *,
     image_size: tuple[float, float] | None = None,
     normalized: bool = False,
-    reference: Regions | None = None,
+    reference: Regions | GroundTruth | None = None,
 ) -> Diagnosis:
-    """Reports what looks wrong with the regions of one image, or of many. It changes nothing.
+    """Reports what looks wrong with the regions of one image, or of many, or with a data set. It changes nothing.
 
     The result is a list of findings. Each has a code, a severity, the rows concerned, and a hint how to fix them. An
     ``"error"`` means rows that `Boxes` or `Masks` refuse, a ``"warning"`` is probably a mistake, and a ``"note"`` is
@@ -86,12 +88,15 @@ def diagnose(
       ``mixed_orientation``; the codes of `Boxes` for units and places; ``duplicate``.
     - `Masks` and COCO's records: ``other_size``, ``empty_mask``, ``full_mask``, ``duplicate``; for records also
       ``bad_runs``, exactly those that `Masks.from_rle` refuses.
+    - `GroundTruth` and `Detections`: ``normalized_not_declared``, ``looks_like_xyxy``, ``looks_like_cxcywh``; for
+      detections with their ground truth also ``other_category_ids`` and ``images_without_detections``. Of large data
+      sets 5,000 boxes are looked at.
 
     Args:
         regions: A set of regions of any kind; or (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or
             (N, 5) rotated boxes with ``format="cxcywh"``, whose fifth number is an angle in radians; or a list of
             COCO's records of masks, ``{"size": [height, width], "counts": ...}``. Numbers may have any value, also NaN
-            and infinity.
+            and infinity. Or a whole data set: `GroundTruth`, or `Detections`.
         format: The declared format of an array: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. Sets of regions
             have their own.
         image_size: (width, height) in pixels, if all regions are from images of one size. Normalized regions do not
@@ -99,7 +104,8 @@ def diagnose(
         normalized: Whether the declared unit of an array is the image rather than the pixel. Sets of regions have
             their own.
         reference: Regions of the same kind that these should overlap, such as the ground truth of the image. With it,
-            the sense of `RotatedBoxes` and `Boxes3D`, and the z of `Boxes3D`, can be checked.
+            the sense of `RotatedBoxes` and `Boxes3D`, and the z of `Boxes3D`, can be checked. For `Detections`: the
+            `GroundTruth` that they are compared with.
 
     Returns:
         A `Diagnosis`: errors, then warnings, then notes.
@@ -116,6 +122,8 @@ def diagnose(
         >>> diagnose([[100, 80, 40, 60], [300, 200, 50, 30], [10, 20, 15, 25]], "xywh", image_size=(640, 480)).ok
         True
     """
+    if isinstance(regions, Columns):
+        return _diagnose_data(regions, reference, format, image_size, normalized=normalized)
     if isinstance(regions, Regions):
         name = type(regions).__name__
         _refuse(f"{name}, which have their own", format=format, normalized=normalized or None)
@@ -138,6 +146,24 @@ def diagnose(
         return diagnose_records(regions, image_size)
     _refuse("arrays", reference=reference)
     return diagnose_boxes(regions, format or "xyxy", image_size=image_size, normalized=normalized)
+
+
+def _diagnose_data(
+    data: Columns, reference: object, format: object, image_size: object, *, normalized: bool
+) -> Diagnosis:
+    from ioukit.datasets import Detections, GroundTruth  # noqa: PLC0415 - regions need no data sets
+    from ioukit.diagnosis.data_sets import diagnose_data  # noqa: PLC0415
+
+    name = type(data).__name__
+    if not isinstance(data, GroundTruth | Detections):
+        raise TypeError(f"diagnose takes GroundTruth or Detections, got {name}")
+    _refuse(name, format=format, image_size=image_size, normalized=normalized or None)
+    if isinstance(data, GroundTruth):
+        _refuse(name, reference=reference)
+        return diagnose_data(data)
+    if reference is not None and not isinstance(reference, GroundTruth):
+        raise TypeError(f"reference must be the GroundTruth of the detections, got {type(reference).__name__}")
+    return diagnose_data(data, reference)
 
 
 def _refuse(kind: str, **given: object) -> None:

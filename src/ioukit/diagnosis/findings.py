@@ -54,6 +54,9 @@ Code: TypeAlias = Literal[
     "mixed_orientation",
     # Any kind of region.
     "duplicate",
+    # Detections and the ground truth that they are compared with.
+    "other_category_ids",
+    "images_without_detections",
 ]
 """The codes of findings; `diagnose` lists the codes of each kind of region."""
 CODES: tuple[Code, ...] = get_args(Code)
@@ -76,7 +79,7 @@ class Finding:
     hint: str
     """How it can be fixed."""
     rows: tuple[int, ...]
-    """The rows of the regions concerned, ascending."""
+    """The rows of the regions concerned, ascending; none if the finding is not about regions."""
 
     @property
     def count(self) -> int:
@@ -89,8 +92,8 @@ class Finding:
 
     def __str__(self) -> str:
         shown = ", ".join(map(str, self.rows[:SHOWN_ROWS])) + (", ..." if self.count > SHOWN_ROWS else "")
-        where = f"row{'s' if self.count > 1 else ''} {shown}"
-        return f"{self.severity:<8}{self.code}: {self.message} ({where})\n{'':8}-> {self.hint}"
+        where = f" (row{'s' if self.count > 1 else ''} {shown})" if self.rows else ""
+        return f"{self.severity:<8}{self.code}: {self.message}{where}\n{'':8}-> {self.hint}"
 
 
 @dataclass(frozen=True)
@@ -142,9 +145,11 @@ class Collector:
         """Adds a finding if a row of (N,) is true. The message is the number of regions, then ``says``."""
         self.state(code, severity, rows, f"{int(rows.sum())} of {_counted(self.count, self.kind)} {says}", hint)
 
-    def state(self, code: Code, severity: Severity, rows: Mask, message: str, hint: str) -> None:
-        """Adds a finding with this message if a row of (N,) is true."""
-        if rows.any():
+    def state(self, code: Code, severity: Severity, rows: Mask | None, message: str, hint: str) -> None:
+        """Adds a finding with this message if a row of (N,) is true, or if it is not about rows at all (None)."""
+        if rows is None:
+            self._found.append(Finding(code, severity, message, hint, ()))
+        elif rows.any():
             self._found.append(Finding(code, severity, message, hint, tuple(np.flatnonzero(rows).tolist())))
 
     def diagnosis(self) -> Diagnosis:

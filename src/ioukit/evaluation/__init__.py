@@ -1,4 +1,4 @@
-"""How good is it? ``match -> merge -> accumulate -> summarise``, pure functions on frozen data.
+"""How good are the detections? ``match -> merge -> accumulate -> summarise``, pure functions on frozen data.
 
 The public names are in the stub ``__init__.pyi``.
 """

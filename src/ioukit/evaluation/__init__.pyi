@@ -1,4 +1,4 @@
-"""How good is it? And where does it fail?"""
+"""How good are the detections, and where are the errors?"""
 
 from ioukit.evaluation.analysis.confusion import ConfusionMatrix, confusion_matrix
 from ioukit.evaluation.analysis.images import ImageResults, per_image
@@ -18,8 +18,9 @@ from ioukit.evaluation.kinds import (
     region_kind,
     register_kind,
 )
+from ioukit.evaluation.kinds.keypoints import COCO_SIGMAS, keypoint_similarity, keypoints_kind
 from ioukit.evaluation.matching import match
-from ioukit.evaluation.protocols import COCO, AreaRange, IgnoreRule, Measure, Protocol
+from ioukit.evaluation.protocols import COCO, COCO_KEYPOINTS, AreaRange, IgnoreRule, Measure, Protocol
 from ioukit.evaluation.results import ClassResult, ClassResults, Evaluation
 from ioukit.evaluation.summary import summarise, value_of
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
@@ -27,6 +28,8 @@ from ioukit.evaluation.table_file import load_table, save_table
 
 __all__ = [
     "COCO",
+    "COCO_KEYPOINTS",
+    "COCO_SIGMAS",
     "ERROR_KINDS",
     "REGION_KINDS",
     "AreaRange",
@@ -60,6 +63,8 @@ __all__ = [
     "confusion_matrix",
     "error_kinds",
     "evaluate",
+    "keypoint_similarity",
+    "keypoints_kind",
     "load_table",
     "match",
     "outcomes",

@@ -1,4 +1,4 @@
-"""The sum of match tables: rows brought together by image, in time proportional to the rows."""
+"""The sum of match tables: rows are grouped by image, in time proportional to the number of rows."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Positions = npt.NDArray[np.int64]
 
 
 def merged_fields(tables: Sequence[Any], *, keep_first: bool) -> dict[str, Any]:
-    """The fields of the sum of match tables that fit each other.
+    """The fields of the sum of match tables that can be added.
 
     Args:
         tables: At least two tables.
-        keep_first: Whether an image that several tables have is taken from the first of them, instead of refused.
+        keep_first: Whether an image that is in several tables is taken from the first of them. If not, it is an error.
 
     Raises:
-        ValueError: If an image is in two tables and is refused, or some tables call images by strings and others by
-            integers.
+        ValueError: If an image is in two tables and ``keep_first`` is false, or if the image ids of some tables are
+            strings and those of others integers.
     """
     images = _images([table.image_ids for table in tables])
     again = np.flatnonzero(~images.kept)
@@ -75,20 +75,20 @@ class _Images(NamedTuple):
     """The images of several tables."""
 
     ids: npt.NDArray[Any]
-    """(I,) ids, each once, rising."""
+    """(I,) ids, each once, in ascending order."""
     place: Positions
-    """(J,) position in ``ids`` of every image of every table, one table after the other."""
+    """(J,) position in ``ids`` of every image of every table, one table after another."""
     kept: npt.NDArray[np.bool_]
-    """(J,) whether it is the first with its id."""
+    """(J,) whether the image is the first with its id."""
     starts: Positions
-    """(tables + 1,) where the images of each table begin among the J, and where the last ones end."""
+    """(tables + 1,) where the images of each table begin among the J, and where those of the last table end."""
 
 
 def _images(ids: Sequence[npt.NDArray[Any]]) -> _Images:
     """The images of several tables, given the ids of each.
 
     Raises:
-        ValueError: If some tables call images by strings and others by integers.
+        ValueError: If the image ids of some tables are strings and those of others integers.
     """
     if len({each.dtype.kind for each in ids if len(each)}) > 1:
         raise ValueError("image ids of some tables are strings, those of others are integers")
@@ -101,7 +101,7 @@ def _images(ids: Sequence[npt.NDArray[Any]]) -> _Images:
 
 
 class _RowOrder:
-    """Where the rows of several tables go in their sum: by image, and in the order of the table within an image.
+    """The places of the rows of several tables in their sum: by image, and within an image in the order of the table.
 
     The rows of each table are sorted by image.
     """
@@ -115,11 +115,11 @@ class _RowOrder:
         place = images.place[of_all]
         kept = images.kept[of_all]
         self.kept: Positions | None = None if kept.all() else np.flatnonzero(kept)
-        """(N,) the rows that stay, among those of all; ``None`` for all of them."""
+        """(N,) positions of the rows that are kept, among the rows of all tables; ``None`` if all are kept."""
         self.image = place if self.kept is None else place[self.kept]
-        """(N,) position of the image of each row that stays, in the old order."""
+        """(N,) position of the image of each kept row, in the old order."""
         self.order = _by_image(self.image, len(images.ids))
-        """(N,) for each row of the sum, which of the rows that stay it is."""
+        """(N,) for each row of the sum, its position among the kept rows."""
         new = np.empty_like(self.order)
         new[self.order] = np.arange(len(self.order))
         self._new = new
@@ -128,7 +128,7 @@ class _RowOrder:
             self._new[self.kept] = new
 
     def column(self, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """A column of the sum, from that of each table."""
+        """A column of the sum, from the columns of the tables."""
         every: npt.NDArray[Any] = np.concatenate(parts)
         if self.kept is not None:
             every = every[self.kept]
@@ -136,7 +136,7 @@ class _RowOrder:
         return column
 
     def new_rows(self, parts: Sequence[npt.NDArray[np.int64]]) -> list[Positions]:
-        """Rows of each table as rows of the sum; -1 for those that do not stay."""
+        """Rows of each table as rows of the sum; -1 for those that are not kept."""
         shifts = self.starts[:-1].tolist()
         return [self._new[part + shift] for part, shift in zip(parts, shifts, strict=True)]
 
@@ -146,7 +146,7 @@ def _starts(parts: Sequence[npt.NDArray[Any]]) -> Positions:
 
 
 def _by_image(image: Positions, count: int) -> Positions:
-    """The order that brings rows together by image; the rows of an image stand in one block already."""
+    """The order that sorts rows by image. The rows of an image of one table are already contiguous."""
     if not len(image):
         return np.zeros(0, np.int64)
     first = np.flatnonzero(np.append(True, image[1:] != image[:-1]))
@@ -156,6 +156,6 @@ def _by_image(image: Positions, count: int) -> Positions:
     start[image[first]] = first
     size[image[first]] = sizes
     ends = np.cumsum(size)
-    # Position k of the sum is as far from the begin of its image as its source is.
+    # Position k of the sum is as far from the start of its image as its source is.
     order: Positions = np.arange(len(image)) + np.repeat(start - (ends - size), size)
     return order

@@ -24,15 +24,15 @@ Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 class Curves(Frozen):
     """The curves of every category, at every IoU threshold, in every area range and with every cap.
 
-    Axes: T IoU thresholds, R recall thresholds, K categories, A area ranges, M caps on detections. Where there is
-    nothing to find, everything is NaN; pycocotools has -1 there.
+    Axes: T IoU thresholds, R recall thresholds, K categories, A area ranges, M caps on detections. All values are NaN
+    where a category has no objects to find; pycocotools has -1 there.
     """
 
     protocol: Protocol
     """The rules."""
     categories: Categories
-    """(K,) the categories; one that stands for all if they count as one."""
-    # Category by category, as they are drawn and kept: copies have the same layout, hence sums of the same bits.
+    """(K,) the categories; a single one for all if the protocol is class-agnostic."""
+    # One category after another in memory. Copies keep this layout, so their sums have the same bits.
     _precision: Floats
     _recall: Floats
     _scores: Floats
@@ -40,7 +40,7 @@ class Curves(Frozen):
 
     @property
     def precision(self) -> Floats:
-        """(T, R, K, A, M) best precision at the recall or beyond; 0 where the recall is not reached."""
+        """(T, R, K, A, M) highest precision at this recall or a higher one; 0 where the recall is not reached."""
         return np.transpose(self._precision, (3, 4, 0, 1, 2))
 
     @property
@@ -50,7 +50,7 @@ class Curves(Frozen):
 
     @property
     def scores(self) -> Floats:
-        """(T, R, K, A, M) score with which the recall is reached; 0 where it is not."""
+        """(T, R, K, A, M) score at which the recall is reached; 0 where it is not reached."""
         return np.transpose(self._scores, (3, 4, 0, 1, 2))
 
     @property
@@ -62,11 +62,11 @@ class Curves(Frozen):
 
 
 def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
-    """Draw the curves of a match table.
+    """Compute the curves of a match table.
 
-    The detections of a category stand in the order of their scores, those with equal scores in the order of image and
-    rank. Precision is ``tp / (tp + fp)``, with 2**-52 added below the line if the protocol says so; the best precision
-    at a recall or beyond is taken for it. Recall is ``tp / objects``.
+    The detections of a category are sorted by score; those with equal scores by image and rank. Precision is
+    ``tp / (tp + fp)``, with 2**-52 added to the denominator if the protocol asks for it. The precision at a recall is
+    the highest precision at this recall or a higher one. Recall is ``tp / objects``.
 
     Args:
         table: The matches.

@@ -1,4 +1,4 @@
-"""The whole way in one call."""
+"""From data to results in one call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.curves import accumulate
 from ioukit.evaluation.matching import match
-from ioukit.evaluation.protocols import COCO, Protocol
+from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.results import Evaluation
 
 __all__ = ["evaluate"]
@@ -24,7 +24,7 @@ DetectionsLike: TypeAlias = "Detections | str | os.PathLike[str] | Sequence[Mapp
 def evaluate(
     ground_truth: GroundTruthLike,
     detections: DetectionsLike,
-    protocol: Protocol = COCO,
+    protocol: Protocol | None = None,
     *,
     iou_type: str = "bbox",
     categories: Sequence[int | str] | None = None,
@@ -34,24 +34,28 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate detections: ``summarise(accumulate(match(...)))``, kept together.
 
-    With the protocol :data:`COCO`, arrays and numbers are those of pycocotools 2.0.11 to the last bit.
+    With the protocol :data:`COCO`, arrays and numbers are those of pycocotools 2.0.11 to the last bit. Boxes whose area
+    underflows, because it is below 2.3e-308 square pixels, are the exception: pycocotools divides 0 by 0 and counts the
+    result as a match; here these boxes do not match.
 
     Args:
-        ground_truth: The objects that are there: :class:`~ioukit.GroundTruth`, the path of a file, or the mapping that
-            ``json.load`` makes of a COCO file.
-        detections: What a detector reports, of images and categories that the ground truth lists:
+        ground_truth: The objects: :class:`~ioukit.GroundTruth`, the path of a file, or the mapping that ``json.load``
+            returns for a COCO file.
+        detections: The detections, on images and categories that the ground truth lists:
             :class:`~ioukit.Detections`, the path of a file, or a list of COCO's records.
-        protocol: The rules; ``COCO.replace(...)`` changes some.
-        iou_type: The kind of region that is compared: ``"bbox"`` or ``"segm"``, see :func:`ioukit.evaluation.match`.
+        protocol: The rules; ``COCO.replace(...)`` changes some of them. If ``None``, those of the kind of region:
+            :data:`COCO_KEYPOINTS` for keypoints, else :data:`COCO`.
+        iou_type: The kind of region that is compared, ``"bbox"`` or ``"segm"`` for example, see
+            :func:`ioukit.evaluation.match`.
         categories: Ids or names of the categories to evaluate; all if ``None``.
         images: Ids of the images to evaluate; all if ``None``.
         near: As for :func:`ioukit.evaluation.match`. It is not needed while the evaluation holds its data.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
-        DatasetError: If a detection is of an image or category that the ground truth does not list, or a file is
+        DatasetError: If a detection has an image or category that the ground truth does not list, or a file is
             invalid.
-        ValueError: If ``categories`` or ``images`` names one that is not there.
+        ValueError: If ``categories`` or ``images`` has one that the ground truth does not list.
 
     Examples:
         >>> ground_truth = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 10, 10]])
@@ -59,7 +63,8 @@ def evaluate(
         >>> round(evaluate(ground_truth, detections).summary["AP"], 3)
         0.7
     """
-    gt, dt = _ground_truth(ground_truth, threads), _detections(detections, threads)
+    gt = _ground_truth(ground_truth, threads)
+    dt = _detections(detections, gt, threads)
     table = match(gt, dt, protocol, iou_type=iou_type, categories=categories, images=images, near=near, threads=threads)
     curves = accumulate(table, threads=threads)
     return Evaluation(table, curves, gt.dropped + dt.dropped, (*gt.notes, *dt.notes), gt, dt)
@@ -69,7 +74,7 @@ def _ground_truth(given: GroundTruthLike, threads: int | None) -> GroundTruth:
     if isinstance(given, GroundTruth):
         return given
     if isinstance(given, str | os.PathLike):
-        from ioukit.datasets import read  # noqa: PLC0415 - for those who give a path
+        from ioukit.datasets import read  # noqa: PLC0415 - only paths need the readers
 
         return read(given, threads=threads)
     if isinstance(given, Mapping):
@@ -80,13 +85,13 @@ def _ground_truth(given: GroundTruthLike, threads: int | None) -> GroundTruth:
     )
 
 
-def _detections(given: DetectionsLike, threads: int | None) -> Detections:
+def _detections(given: DetectionsLike, gt: GroundTruth, threads: int | None) -> Detections:
     if isinstance(given, Detections):
         return given
     if isinstance(given, str | os.PathLike):
         from ioukit.datasets import read_detections  # noqa: PLC0415 - as above
 
-        return read_detections(given, threads=threads)
+        return read_detections(given, ground_truth=gt, threads=threads)
     if isinstance(given, Sequence | np.ndarray) and not isinstance(given, bytes):
         return Detections.from_coco(given)
     raise TypeError(

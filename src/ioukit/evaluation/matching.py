@@ -13,7 +13,7 @@ from ioukit._boundary import DetectionColumns, ObjectColumns, RuleColumns, Scene
 from ioukit._checks import check_number, check_threads
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.kinds import Comparison, find_kind
-from ioukit.evaluation.protocols import COCO, Protocol
+from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
 __all__ = ["match", "rules_of"]
@@ -24,7 +24,7 @@ _IGNORED, _OVER_DETECTION, _REPEATED, _VOID = 1, 2, 4, 8
 def match(
     ground_truth: GroundTruth,
     detections: Detections,
-    protocol: Protocol = COCO,
+    protocol: Protocol | None = None,
     *,
     iou_type: str = "bbox",
     categories: Sequence[int | str] | None = None,
@@ -34,31 +34,33 @@ def match(
 ) -> MatchTable:
     """Match detections to objects by the rules of a protocol.
 
-    On each image and in each category the detections choose in the order of their scores; of equal scores the first in
-    the file comes first. With COCO's rules, each takes the object with the highest IoU at or above the threshold that
-    is still free, and of objects with the same IoU the last in the file. An object that counts is taken before one that
-    is ignored. A crowd may be taken any number of times.
+    On each image and in each category the detections choose in the order of their scores; among equal scores, the first
+    in the file chooses first. With COCO's rules, each detection takes the free object with the highest IoU, if that is
+    at least the threshold; among objects with the same IoU it takes the last in the file. An object that counts is
+    preferred to one that is ignored. A crowd may be taken any number of times.
 
     Args:
         ground_truth: The objects.
-        detections: The detections, of images and categories that the ground truth lists.
-        protocol: The rules.
-        iou_type: The kind of region that is compared: ``"bbox"``, ``"segm"``, or one that was added with
-            :func:`ioukit.evaluation.register_kind`.
+        detections: The detections, on images and categories that the ground truth lists.
+        protocol: The rules; if ``None``, those of the kind: :data:`COCO_KEYPOINTS` for keypoints, else :data:`COCO`.
+        iou_type: The kind of region that is compared, a key of :data:`ioukit.evaluation.REGION_KINDS`: ``"bbox"``,
+            ``"segm"``, ``"boundary"``, ``"keypoints"``, ``"rotated"``, ``"polygon"``, ``"box3d"``, ``"bev"``, or one
+            that was added with :func:`ioukit.evaluation.register_kind`.
         categories: Ids or names of the categories to evaluate; all if ``None``.
         images: Ids of the images to evaluate; all if ``None``.
-        near: If given, the table also lists the pairs of detections and objects with this IoU or a higher one, of
-            whatever categories, and the detections beyond the cap. The confusion matrix and the kinds of errors need
-            them; 0.1 is enough for both with their default options.
+        near: If given, the table also lists the pairs of detections and objects with this IoU or a higher one, within
+            and across categories, and the detections beyond the cap. The confusion matrix and the error kinds need
+            these pairs; 0.1 is enough for both with their default options.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
-        DatasetError: If a detection is of an image or category that the ground truth does not list, or a side lacks the
+        DatasetError: If a detection has an image or category that the ground truth does not list, or a side lacks the
             regions that are compared.
-        ValueError: If ``categories`` or ``images`` names one that is not there, ``iou_type`` is unknown, or ``near`` is
-            not within (0, 1].
+        ValueError: If ``categories`` or ``images`` has one that the ground truth does not list, ``iou_type`` is
+            unknown, or ``near`` is not within (0, 1].
     """
     kind = find_kind(iou_type)
+    protocol = kind.protocol if protocol is None else protocol
     if near is not None:
         check_number(near=near)
         if not 0 < near <= 1:
@@ -85,7 +87,7 @@ def match(
             detections.source, image_ids, detections.category_ids, detections.scores, detections.boxes, detections.areas
         ),
     )
-    columns = _core.match_detections(scene, kind.columns(compared), rules_of(protocol, near), check_threads(threads))
+    columns = _core.match_detections(scene, kind.compare(compared), rules_of(protocol, near), check_threads(threads))
     rows = columns["objects"]["row"]
     return MatchTable(
         protocol=protocol,
@@ -102,7 +104,7 @@ def match(
 
 
 def rules_of(protocol: Protocol, near: float | None) -> RuleColumns:
-    """What a protocol asks of matching."""
+    """The rules of a protocol that matching follows."""
     return RuleColumns(
         thresholds=np.array(protocol.iou_thresholds),
         more_than=protocol.threshold == "more_than",
@@ -127,9 +129,10 @@ def _special(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.ui
     """(G,) the bits of :attr:`ObjectRows.special`."""
     special = np.zeros(len(ground_truth), np.uint8)
     for rule in protocol.ignored:
-        if rule.flag in ground_truth.flags:
+        flagged = ground_truth.flag(rule.flag)
+        if flagged.any():
             bits = _IGNORED | (_OVER_DETECTION if rule.over_detection else 0) | (_REPEATED if rule.repeated else 0)
-            special |= ground_truth.flags[rule.flag].astype(np.uint8) * np.uint8(bits)
+            special |= flagged.astype(np.uint8) * np.uint8(bits)
     if "void" in ground_truth.flags:
         special |= ground_truth.flags["void"].astype(np.uint8) * np.uint8(_VOID)
     return special

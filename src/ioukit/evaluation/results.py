@@ -1,4 +1,4 @@
-"""What an evaluation found, to read, to print and to keep."""
+"""The results of an evaluation: numbers, tables and analyses."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class ClassResult(Frozen):
     """The numbers of one category."""
 
     id: int
-    """Its id; -1 for all categories as one."""
+    """Its id; -1 if all categories count as one."""
     name: str
     """Its name."""
     num_ground_truth: int
-    """Objects to find, ignored ones left out."""
+    """Objects to find, without ignored ones."""
     num_detections: int
-    """Detections within the cap of each image."""
+    """Detections within the cap."""
     summary: Mapping[str, float]
-    """The same keys as :attr:`Evaluation.summary`; NaN where there is nothing to find."""
+    """The same keys as :attr:`Evaluation.summary`; NaN if there are no objects to find."""
 
     def __repr__(self) -> str:
         numbers = "".join(f", {key}={value:.4f}" for key, value in list(self.summary.items())[:1])
@@ -54,7 +54,7 @@ class ClassResult(Frozen):
 
 
 class ClassResults(Sequence[ClassResult]):
-    """The numbers of all categories by rising id: ``results[0]`` by position, ``results["person"]`` by name."""
+    """The numbers of all categories, sorted by id: ``results[0]`` by position, ``results["person"]`` by name."""
 
     def __init__(self, results: Sequence[ClassResult]) -> None:
         """Take the results in order."""
@@ -100,15 +100,15 @@ class Evaluation(Frozen):
     dropped: int = 0
     """Records that were left out because they were invalid."""
     notes: tuple[str, ...] = ()
-    """What a user should know about the data."""
+    """Notes about the data that a user should know."""
     ground_truth: GroundTruth | None = None
-    """What was evaluated against; ``None`` if only the match table was kept."""
+    """The ground truth; ``None`` if only the match table was kept."""
     detections: Detections | None = None
-    """What was evaluated; ``None`` if only the match table was kept."""
+    """The detections; ``None`` if only the match table was kept."""
 
     @classmethod
     def from_table(cls, table: MatchTable, *, threads: int | None = None) -> Evaluation:
-        """The evaluation of a match table: one that was read from a file, or a sum of tables.
+        """The evaluation of a match table, for example one read from a file or a sum of tables.
 
         Args:
             table: The matches. With near pairs, every analysis works without the data.
@@ -140,7 +140,7 @@ class Evaluation(Frozen):
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
-        """How many were evaluated, of the images and categories asked for, and how many records were left out before.
+        """How many rows were evaluated, within the chosen images and categories, and how many were left out.
 
         ``images``, ``categories``, ``annotations``, ``crowds`` (annotations that are ignored whatever their size),
         ``detections`` and ``dropped``.
@@ -168,7 +168,7 @@ class Evaluation(Frozen):
 
     @cached_property
     def per_class(self) -> ClassResults:
-        """The numbers of every category, by rising id; ``per_class["person"]`` finds one by name."""
+        """The numbers of every category, sorted by id; ``per_class["person"]`` finds one by name."""
         table, categories = self.matches, self.matches.evaluated
         area = self.protocol.position_of_area(self.protocol.main_area)
         counted = table.evaluated_category(table.detections.category)[table.is_within_cap()]
@@ -184,7 +184,7 @@ class Evaluation(Frozen):
 
     def score_curves(self, *, iou_threshold: float | None = None, area_range: str | None = None) -> ScoreCurves:
         """Precision, recall and F1 over the score threshold, see :func:`ioukit.evaluation.score_curves`."""
-        from ioukit.evaluation.analysis.operating import score_curves  # noqa: PLC0415 - who evaluates need not pay
+        from ioukit.evaluation.analysis.operating import score_curves  # noqa: PLC0415 - evaluating does not need it
 
         return score_curves(self.matches, iou_threshold=iou_threshold, area_range=area_range)
 
@@ -195,7 +195,7 @@ class Evaluation(Frozen):
         area_range: str | None = None,
         score_threshold: float = -math.inf,
     ) -> Outcomes:
-        """What became of every detection and object, see :func:`ioukit.evaluation.outcomes`."""
+        """The outcome of every detection and object, see :func:`ioukit.evaluation.outcomes`."""
         from ioukit.evaluation.analysis.outcomes import outcomes  # noqa: PLC0415 - as above
 
         return outcomes(
@@ -223,10 +223,10 @@ class Evaluation(Frozen):
         max_dets: int | None = None,
         threads: int | None = None,
     ) -> ConfusionMatrix:
-        """Which class is taken for which, see :func:`ioukit.evaluation.confusion_matrix`.
+        """Which classes are confused, see :func:`ioukit.evaluation.confusion_matrix`.
 
         Raises:
-            ValueError: As :meth:`near_matches` and the function do.
+            ValueError: As :meth:`near_matches` and the function.
         """
         from ioukit.evaluation.analysis.confusion import confusion_matrix  # noqa: PLC0415 - as above
 
@@ -247,10 +247,10 @@ class Evaluation(Frozen):
         max_dets_per_image: int | None = None,
         threads: int | None = None,
     ) -> ErrorKinds:
-        """The kinds of errors and what each costs, see :func:`ioukit.evaluation.error_kinds`.
+        """The kinds of errors and the AP that each costs, see :func:`ioukit.evaluation.error_kinds`.
 
         Raises:
-            ValueError: As :meth:`near_matches` and the function do.
+            ValueError: As :meth:`near_matches` and the function.
         """
         from ioukit.evaluation.analysis.tide import error_kinds  # noqa: PLC0415 - as above
 
@@ -264,9 +264,10 @@ class Evaluation(Frozen):
         )
 
     def near_matches(self, least: float = _NEAR, *, threads: int | None = None) -> MatchTable:
-        """The match table with the near pairs that some analyses need; :attr:`matches` itself if it has them.
+        """The match table with the near pairs that some analyses need.
 
-        The data is matched once more if need be, and the table is kept.
+        This is :attr:`matches` if it has these pairs. Otherwise the data is matched once more, and the new table is
+        kept.
 
         Args:
             least: Pairs with this IoU or a higher one are needed.
@@ -277,7 +278,7 @@ class Evaluation(Frozen):
         """
         known: MatchTable = vars(self).get("_near_matches", self.matches)
         if (known.near is not None and known.near.least <= least) or not 0 < least <= 1:
-            return known  # the analysis words the error of a threshold that makes no sense
+            return known  # the analysis raises the error about an invalid threshold
         if self.ground_truth is None or self.detections is None:
             raise ValueError(
                 "this evaluation holds a match table alone, without the near pairs that this needs: match with "
@@ -298,7 +299,7 @@ class Evaluation(Frozen):
         return table
 
     def table(self) -> str:
-        """The lines of the protocol's table; with COCO's those that pycocotools prints, -1.000 where undefined."""
+        """The lines of the protocol's table; with COCO's protocol those of pycocotools, -1.000 where undefined."""
         return table(self.protocol, self.summary)
 
     def to_dict(self) -> dict[str, Any]:
@@ -324,7 +325,7 @@ class Evaluation(Frozen):
 
     def to_json(self, *, indent: int | None = None) -> str:
         """:meth:`to_dict` as JSON, every number to its last bit."""
-        import json  # noqa: PLC0415 - import ioukit is to be quick
+        import json  # noqa: PLC0415 - keeps `import ioukit` fast
 
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
@@ -334,8 +335,8 @@ class Evaluation(Frozen):
         return f"Evaluation({numbers}, {self.counts['images']:,} images, {self.counts['detections']:,} detections)"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the numbers of the summary as a table."""
-        import html  # noqa: PLC0415 - import ioukit is to be quick
+        """The numbers of the summary as a table, for notebooks."""
+        import html  # noqa: PLC0415 - keeps `import ioukit` fast
 
         rows = "".join(
             f"<tr><th style='text-align:left'>{html.escape(measure.key)}</th>"

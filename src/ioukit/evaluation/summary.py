@@ -1,4 +1,4 @@
-"""The numbers people quote, read off the curves."""
+"""The numbers of the summary, computed from the curves."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ __all__ = ["select", "summarise", "summarise_classes", "table", "value_of"]
 
 
 def summarise(curves: Curves) -> dict[str, float]:
-    """The numbers of a protocol by their keys: each the mean of a part of the curves, NaN where it is undefined.
+    """The numbers of a protocol by their keys: each is the mean of a part of the curves, NaN where undefined.
 
-    The mean is over the categories that have something to find, or over all if the protocol says so. With COCO's
+    The mean is over the categories that have objects to find, or over all if the protocol says so. With COCO's
     protocol, sums are NumPy's over the same numbers in the same order as in pycocotools, so that the last bit agrees.
     """
     return {measure.key: value_of(curves, measure) for measure in curves.protocol.measures}
 
 
 def value_of(curves: Curves, measure: Measure) -> float:
-    """The number of one measure, which need not be one of the protocol's own; NaN where it is undefined."""
+    """The number of one measure; NaN where it is undefined. It may be a measure that the protocol does not list."""
     return _mean(select(curves, measure), curves.protocol)
 
 
 def summarise_classes(curves: Curves) -> list[dict[str, float]]:
-    """The same numbers for each category alone; NaN where it has nothing to find."""
+    """The same numbers for each category alone; NaN if it has no objects to find."""
     columns = {}
     for measure in curves.protocol.measures:
         chosen = select(curves, measure)  # (T, R, K) or (T, K)
         count = chosen.shape[-1]
-        # (K, T * R), in one piece: NumPy's sum depends on how rows lie in memory.
+        # (K, T * R), contiguous: the last bits of NumPy's sum depend on the layout in memory.
         rows = np.ascontiguousarray(np.moveaxis(chosen, -1, 0).reshape(count, chosen[..., :1].size))
         columns[measure.key] = rows.mean(axis=1).tolist() if rows.shape[1] else [float("nan")] * count
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def select(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
-    """The part of the curves that a measure is the mean of: (T, R, K) or (T, K), empty if there is no such part."""
+    """The part of the curves that a measure is the mean of: (T, R, K) or (T, K), empty if the protocol lacks it."""
     protocol = curves.protocol
     if measure.quantity == "AR":
         array = curves.recall
@@ -65,8 +65,8 @@ def _mean(values: npt.NDArray[np.float64], protocol: Protocol) -> float:
 
 
 def table(protocol: Protocol, summary: Mapping[str, float]) -> str:
-    """The lines of the protocol's table; with COCO's protocol those that pycocotools prints.
+    """The lines of the protocol's table; with COCO's protocol those of pycocotools.
 
-    A number that is undefined is -1.000; one that the protocol has no threshold, cap or area range for has no line.
+    An undefined number is -1.000. A measure has no line if the protocol lacks its threshold, cap or area range.
     """
     return "\n".join(measure.text(summary[measure.key]) for measure in protocol.measures if protocol.defines(measure))

@@ -1,4 +1,4 @@
-"""The match table: which detection matches which object. It is all that the rest of an evaluation reads."""
+"""The match table: which detection matches which object. The later steps of an evaluation read only this table."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class DetectionRows(Columns):
     image: npt.NDArray[np.uint32]
     """(N,) position in :attr:`MatchTable.image_ids`."""
     rank: npt.NDArray[np.uint32]
-    """(N,) place within the scope of the protocol's cap, best first."""
+    """(N,) rank by score within the scope of the protocol's cap, 0 for the best."""
     score: npt.NDArray[np.float64]
     """(N,) scores."""
     row: npt.NDArray[np.int64]
-    """(N,) row in the detections that were matched; in a sum of tables these count on from table to table."""
+    """(N,) row in the detections that were matched. A sum of tables numbers the rows of all its tables on."""
     matched: npt.NDArray[np.uint8]
     """(N, A, B) thresholds at which the detection has a match."""
     ignored: npt.NDArray[np.uint8]
-    """(N, A, B) thresholds at which it counts neither for nor against: matched to an ignored object, unmatched and
-    itself of another size, or beyond the cap."""
+    """(N, A, B) thresholds at which it is ignored: it matches an ignored object, or it has no match and is itself
+    outside the area range, or it is beyond the cap."""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -57,12 +57,12 @@ class ObjectRows(Columns):
     id: npt.NDArray[np.int64]
     """(G,) annotation id."""
     row: npt.NDArray[np.int64]
-    """(G,) row in the ground truth that was matched; in a sum of tables these count on from table to table."""
+    """(G,) row in the ground truth that was matched. A sum of tables numbers the rows of all its tables on."""
     special: npt.NDArray[np.uint8]
-    """(G,) bits of what is special about an object: 1 it is ignored everywhere, 2 its overlap is the intersection over
-    the area of the detection, 4 any number of detections may match it, 8 its matches do not count."""
+    """(G,) bits for special rules: 1 it is ignored in every area range, 2 its overlap is the intersection over the area
+    of the detection, 4 any number of detections may match it, 8 its matches do not count."""
     ignored: npt.NDArray[np.uint8]
-    """(G, C) area ranges that ignore it: range ``a`` in bit ``a % 8`` of byte ``a // 8``."""
+    """(G, C) area ranges in which it is ignored: range ``a`` in bit ``a % 8`` of byte ``a // 8``."""
 
     def __len__(self) -> int:
         return len(self.id)
@@ -87,14 +87,17 @@ class PairRows(Columns):
 
 @record(frozen=True, eq=False, repr=False)
 class NearPairs(Columns):
-    """One row per detection and object of one image with some IoU, of whatever categories, sorted by detection."""
+    """One row per detection and object of one image whose IoU is high enough, also across categories.
+
+    The rows are sorted by detection.
+    """
 
     SHARED: ClassVar[frozenset[str]] = frozenset({"least"})
 
     detection: npt.NDArray[np.int64]
     """(Q,) row in :attr:`MatchTable.detections`."""
     object: npt.NDArray[np.int64]
-    """(Q,) row in :attr:`MatchTable.objects`; of one detection these rise."""
+    """(Q,) row in :attr:`MatchTable.objects`, ascending for each detection."""
     iou: npt.NDArray[np.float64]
     """(Q,) their IoU, as in :attr:`PairRows.iou`."""
     least: float
@@ -106,11 +109,11 @@ class NearPairs(Columns):
 
 @record(frozen=True, eq=False, repr=False)
 class MatchTable(Frozen):
-    """What matching found: detections, objects, and the pairs of both.
+    """The result of matching: detections, objects, and pairs of both.
 
-    Every analysis is a function of a table. Tables of different images add up: whatever the split, the order and the
-    machine, the sum has the same rows as the table of all images, and everything computed from it the same bits. Only
-    the columns ``row`` refer to the data that was matched.
+    Every analysis is a function of a table. Tables of different images can be added. For every split of the images, in
+    any order and on any machine, the sum has the same rows as the table of all images, and everything computed from it
+    has the same bits. Only the columns ``row`` refer to the data that was matched.
     """
 
     protocol: Protocol
@@ -118,11 +121,11 @@ class MatchTable(Frozen):
     iou_type: str
     """The kind of region that was compared, ``"bbox"`` for example."""
     categories: Categories
-    """(K,) categories that take part, by rising id."""
+    """(K,) categories that are evaluated, sorted by id."""
     image_ids: npt.NDArray[Any]
-    """(I,) ids of the images that take part, rising: integers or strings. Equal scores are ordered by them."""
+    """(I,) ids of the images that are evaluated, in ascending order: integers or strings. They order equal scores."""
     image_detections: npt.NDArray[np.int64]
-    """(I,) detections of each image, of the categories that take part, those beyond the cap too."""
+    """(I,) number of detections of each image in the evaluated categories, including those beyond the cap."""
     detections: DetectionRows
     """(N,) the detections within the cap; with near pairs, all of them."""
     objects: ObjectRows
@@ -132,9 +135,9 @@ class MatchTable(Frozen):
     near: NearPairs | None
     """(Q,) pairs below the thresholds and across categories, for analyses; ``None`` if they were not asked for."""
     sources: tuple[int, int]
-    """How many rows the ground truth and the detections had that were matched."""
+    """The number of rows of the ground truth and of the detections that were matched."""
     repeated_images: int = 0
-    """Images that were left out of a sum because an earlier table had them."""
+    """Number of images that were left out of a sum because an earlier table had them."""
 
     def __len__(self) -> int:
         return len(self.detections)
@@ -147,7 +150,7 @@ class MatchTable(Frozen):
 
     @property
     def evaluated(self) -> Categories:
-        """(E,) what curves and numbers are for: the categories, or one that stands for all if they count as one."""
+        """(E,) the categories that have curves and numbers: all, or a single one if the protocol is class-agnostic."""
         if self.protocol.class_agnostic:
             return Categories(np.array([-1]), ("all categories",))
         return self.categories
@@ -176,11 +179,11 @@ class MatchTable(Frozen):
         )
 
     def is_ignored(self, iou_threshold: float | None = None, area_range: str | None = None) -> BoolArray:
-        """(N,) whether each detection counts neither for nor against."""
+        """(N,) whether each detection is ignored."""
         return self._bits(self.detections.ignored, iou_threshold, area_range)
 
     def is_within_cap(self) -> BoolArray:
-        """(N,) whether each detection is within the last cap; without near pairs all are."""
+        """(N,) whether each detection is within the last cap; a table without near pairs lists no others."""
         if self.near is None or self.protocol.cap_scope == "category":
             return np.ones(len(self), np.bool_)
         return self.detections.rank < self.protocol.max_dets[-1]
@@ -192,7 +195,7 @@ class MatchTable(Frozen):
     def matched_object(
         self, iou_threshold: float | None = None, area_range: str | None = None
     ) -> npt.NDArray[np.int64]:
-        """(N,) row in :attr:`objects` of the object that each detection matches, ignored ones too; -1 for none."""
+        """(N,) row in :attr:`objects` of the object that each detection matches, also an ignored one; -1 for none."""
         found = np.full(len(self), -1)
         pairs = self.matched_pairs(iou_threshold, area_range)
         found[self.pairs.detection[pairs]] = self.pairs.object[pairs]
@@ -219,17 +222,17 @@ class MatchTable(Frozen):
 
     @classmethod
     def merge(cls, tables: Iterable[MatchTable], *, duplicates: str = "error") -> MatchTable:
-        """The sum of tables. The time it takes is in proportion to their rows.
+        """The sum of tables, in time proportional to their rows.
 
         Args:
             tables: Tables of the same protocol, kind of region and categories.
-            duplicates: What to do with an image that an earlier table has, too: ``"error"`` refuses it; ``"first"``
-                leaves out the later one and counts it in :attr:`repeated_images`. A sampler that pads its last batch
-                repeats images.
+            duplicates: What to do with an image that is in several tables: ``"error"`` refuses it; ``"first"`` keeps
+                the first one and counts the others in :attr:`repeated_images`. This is for samplers that repeat images
+                to fill the last batch.
 
         Raises:
-            ValueError: If there is no table, if they follow different protocols or have different categories, if some
-                have near pairs and others do not, or if two of them hold the same image.
+            ValueError: If ``tables`` is empty, if they have different protocols or categories, if some have near pairs
+                and others do not, or if two of them have the same image.
         """
         check_choice("duplicates", duplicates, ("error", "first"))
         tables = list(tables)
@@ -239,7 +242,7 @@ class MatchTable(Frozen):
         first = tables[0]
         if len(tables) == 1:
             return first
-        from ioukit.evaluation._merging import merged_fields  # noqa: PLC0415 - for those who merge
+        from ioukit.evaluation._merging import merged_fields  # noqa: PLC0415 - only merging needs it
 
         return cls(**merged_fields(tables, keep_first=duplicates == "first"))
 

@@ -1,4 +1,4 @@
-"""Match tables in files: one ``.npz`` with columns and a header, of a version that is checked."""
+"""Match tables in files: one ``.npz`` with columns and a header that holds the version of the format."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ _POSITIONS = {  # columns of positions, and the rows that they are positions of
 
 
 def save_table(table: MatchTable, path: str | os.PathLike[str], *, compress: bool = True) -> None:
-    """Write a match table to a file, whole or not at all.
+    """Write a match table to a file. After an error the file is as it was.
 
     The file is NumPy's ``.npz`` without pickled objects: an array per column, integers in the smallest type that holds
-    them, and a header in JSON with the protocol. :func:`load_table` gives the same table, to the last bit.
+    them, and a header in JSON with the protocol. :func:`load_table` returns the same table, to the last bit.
 
     Args:
         table: The matches.
         path: The file to write; by convention its name ends in ``.npz``.
-        compress: Whether columns are packed. Without it the file is about three times as large, and written and read
-            in a fraction of the time.
+        compress: Whether columns are compressed. Without compression the file is about three times as large, and is
+            written and read in a fraction of the time.
 
     Raises:
         OSError: If the file cannot be written.
@@ -100,7 +100,7 @@ def load_table(path: str | os.PathLike[str]) -> MatchTable:
     """Read a match table that :func:`save_table` wrote.
 
     Raises:
-        DatasetError: If the file is no match table, is cut or damaged, or was written by a later version.
+        DatasetError: If the file is not a match table, is cut or damaged, or was written by a later version.
         OSError: If the file cannot be read.
     """
     with open(path, "rb") as file:
@@ -181,7 +181,7 @@ _TYPES: dict[str, Any] = {
 
 
 def _typed(group: str, name: str, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A column in the type that it has in memory."""
+    """A column, converted to its type in memory."""
     wanted = np.dtype(_TYPES.get(name, np.int64))
     if column.dtype.kind not in ("f" if wanted.kind == "f" else "iu"):
         raise DatasetError(f"{group}.{name}: expected {wanted.name}, found {column.dtype.name}")

@@ -7,6 +7,7 @@ a picture is drawn: ``pip install 'ioukit[plots]'``. The figures of evaluations 
 from ioukit.plots.assignment import assignment_figure
 from ioukit.plots.bars import ap_by_size_figure, class_ap_figure, error_kinds_figure
 from ioukit.plots.boxes import boxes_figure
+from ioukit.plots.boxes_on_image import draw_boxes
 from ioukit.plots.confusion import confusion_figure
 from ioukit.plots.curves import ap_by_iou_figure, precision_recall_figure
 from ioukit.plots.grid import grid_figure
@@ -25,6 +26,7 @@ __all__ = [
     "boxes_figure",
     "class_ap_figure",
     "confusion_figure",
+    "draw_boxes",
     "error_kinds_figure",
     "grid_figure",
     "iou_histogram_figure",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,13 +13,14 @@ from ioukit._optional import import_extra
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from PIL.Image import Image
 
     from ioukit.datasets import GroundTruth
 
 __all__ = ["ImageLike", "found_in", "frame_of", "pixels_of"]
 
-ImageLike: TypeAlias = "str | os.PathLike[str] | NDArray[Any]"
-"""A file, or an array of (height, width), (height, width, 3) or (height, width, 4), uint8 or floats from 0 to 1."""
+ImageLike: TypeAlias = "str | os.PathLike[str] | Image | NDArray[Any]"
+"""A file, a Pillow image, or an array of (H, W), (H, W, 3) or (H, W, 4), uint8 or floats from 0 to 1."""
 
 
 def pixels_of(image: Any, *, needed_by: str, longest: int | None = None) -> NDArray[Any]:
@@ -44,6 +46,9 @@ def pixels_of(image: Any, *, needed_by: str, longest: int | None = None) -> NDAr
                 whole.thumbnail((longest, longest))
         pixels: NDArray[Any] = np.asarray(whole)
         return pixels
+    loaded = sys.modules.get("PIL.Image")
+    if loaded is not None and isinstance(image, loaded.Image):
+        image = image.convert("RGB")  # a palette has one number per pixel, too
     array = np.asarray(image)
     if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (3, 4)) or not array.size:
         raise ValueError(f"image must be a path or of shape (H, W), (H, W, 3) or (H, W, 4), got {array.shape}")

@@ -20,7 +20,7 @@ __all__ = [
     "average_precision",
     "chosen",
     "curves_of",
-    "mean_defined",
+    "mean_of_classes",
     "number",
     "operating_of",
     "score_limits",
@@ -69,8 +69,10 @@ def chosen(categories: Categories, classes: Sequence[int | str] | None) -> NDArr
     return np.array(list(dict.fromkeys(categories.positions(classes))), np.intp)
 
 
-def mean_defined(values: FloatArray, axis: int) -> FloatArray:
-    """The mean over what is not NaN; NaN where nothing is left, without a warning."""
+def mean_of_classes(values: FloatArray, axis: int, protocol: Protocol) -> FloatArray:
+    """The mean over the classes that the protocol takes it over; NaN where there is none, without a warning."""
+    if protocol.mean_over == "all":
+        values = np.nan_to_num(values, nan=0.0)
     defined = ~np.isnan(values)
     count = defined.sum(axis=axis)
     total = np.where(defined, values, 0.0).sum(axis=axis)

@@ -1,4 +1,4 @@
-"""How good is it for each size, how good for each class, and what does each kind of error cost? Bars."""
+"""Bars: AP by size, AP of each class, and the AP that each kind of error costs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit.plots._drawing import axes_for, dress, legend_beside, letters, shorten, theme_of
-from ioukit.plots._reading import average_precision, chosen, curves_of, mean_defined, number, operating_of
+from ioukit.plots._reading import average_precision, chosen, curves_of, mean_of_classes, number, operating_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from ioukit.evaluation import ErrorKinds, Evaluation
+    from ioukit.evaluation import Curves, ErrorKinds, Evaluation
     from ioukit.plots._drawing import Theme, ThemeName
     from ioukit.typing import FloatArray
 
@@ -26,8 +26,8 @@ KIND_NAMES = {
     "classification": "classification: right place, wrong class",
     "localisation": "localisation: right class, loose box",
     "both": "both: wrong class and loose box",
-    "duplicate": "duplicate: the object was found already",
-    "background": "background: there is nothing",
+    "duplicate": "duplicate: the object is found already",
+    "background": "background: no object there",
     "missed": "missed: no detection near the object",
     "false_positive": "all false positives",
     "false_negative": "all false negatives",
@@ -55,16 +55,8 @@ def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: 
         ['0.400', '0.117', '0.371', '0.547']
     """
     curves, look = evaluation.curves, theme_of(theme)
-    thresholds, areas = curves.protocol.iou_thresholds, curves.protocol.area_ranges
-    rows = np.arange(len(curves.categories))
-    means = np.stack([mean_defined(average_precision(curves, rows, area.label), 1) for area in areas], axis=1)  # (T, A)
-    series = {"AP": means.mean(axis=0)} if len(thresholds) > 1 else {}
-    for measure in curves.protocol.measures:
-        at = None if measure.iou_threshold is None else curves.protocol.find_iou(measure.iou_threshold)
-        if at is not None and measure.quantity == "AP" and len(series) < 3:
-            series[measure.key] = means[at]
-    if not series:
-        series = {f"AP at IoU {thresholds[0]:g}": means[0]}
+    areas = curves.protocol.area_ranges
+    series = _ap_by_size(curves)
     ax = axes_for(ax, needed_by="ap_by_size_figure", figsize=(2.4 + 1.3 * len(areas), 3.6), paper=look.paper)
     objects = evaluation.matches.num_objects.sum(axis=0).tolist()
     looks = [(look.blue, ""), (look.paper, ""), (look.paper, "////")]
@@ -92,6 +84,21 @@ def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: 
     ax.set(ylabel="AP", ylim=(0, 1.08), yticks=np.linspace(0, 1, 6))
     ax.tick_params(axis="x", length=0)
     return ax
+
+
+def _ap_by_size(curves: Curves) -> dict[str, FloatArray]:
+    """(A,) AP by area range, under the names of at most three measures that differ by their IoU thresholds."""
+    protocol = curves.protocol
+    rows = np.arange(len(curves.categories))
+    by_area = [average_precision(curves, rows, label) for label in protocol.area_labels]
+    means = np.stack([mean_of_classes(values, 1, protocol) for values in by_area], axis=1)  # (T, A)
+    series = {"AP": means.mean(axis=0)} if len(protocol.iou_thresholds) > 1 else {}
+    for measure in protocol.measures:
+        main = measure.area_range in (None, protocol.main_area) and measure.max_dets in (None, protocol.main_max_dets)
+        at = None if measure.iou_threshold is None else protocol.find_iou(measure.iou_threshold)
+        if main and at is not None and measure.quantity == "AP" and len(series) < 3:
+            series[measure.key] = means[at]
+    return series or {f"AP at IoU {protocol.iou_thresholds[0]:g}": means[0]}
 
 
 def _limits(low: float, high: float) -> str:
@@ -156,12 +163,12 @@ def class_ap_figure(
     bars = ax.barh(range(len(rows)), np.nan_to_num(found), 0.72, color=look.blue)
     for bar, row in zip(bars, rows.tolist(), strict=True):
         bar.set_gid(f"class {row}")
-    mean = float(mean_defined(found, 0))
+    mean = float(mean_of_classes(found, 0, protocol))
     handles, words = [], []
     if not math.isnan(mean):
         handles.append(ax.axvline(mean, color=look.ink, ls="--", lw=1.2, gid="mean"))
         words.append(f"mean {mean:.3f}")
-    thresholds = curves.protocol.iou_thresholds
+    thresholds = protocol.iou_thresholds
     if iou_threshold is None and len(thresholds) > 1:
         style: dict[str, Any] = {"mfc": look.paper, "mec": look.ink, "ms": max(size / 2, 2), "ls": "none", "mew": 1.0}
         handles += ax.plot(loosest, range(len(rows)), "o", gid="loosest", clip_on=False, zorder=4, **style)
@@ -208,7 +215,7 @@ def _columns(ax: Axes, cells: Sequence[tuple[str, str]], size: float, look: Them
 
 
 def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: ThemeName = "light") -> Axes:
-    """Draws how much AP would rise if the errors of one kind were mended, after TIDE.
+    """Draws how much AP would rise if all errors of one kind were corrected, after TIDE.
 
     Args:
         errors: What `ioukit.evaluation.error_kinds` returns.
@@ -253,6 +260,6 @@ def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: The
     top = float(np.nanmax(values, initial=0.0))
     low = min(float(np.nanmin(values, initial=0.0)), 0.0)
     ax.set(ylim=(max(places, default=0) + 0.6, -0.6), xlim=(1.1 * low, max(1.25 * top, 0.01)))
-    ax.set_xlabel(f"AP gained if they were mended (AP at IoU {errors.iou_threshold:g} is {number(errors.ap)})")
+    ax.set_xlabel(f"AP gained if they were corrected (AP at IoU {errors.iou_threshold:g} is {number(errors.ap)})")
     ax.tick_params(axis="y", length=0)
     return ax

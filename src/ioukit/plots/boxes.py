@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._optional import import_extra
-from ioukit.plots._drawing import GREEN, SKY, VERMILLION, axes_for, dress, legend_beside, rings, shorten, theme_of
+from ioukit.plots._box_drawing import (
+    Outlined,
+    draw_frame,
+    draw_labels,
+    draw_outlines,
+    outline_style,
+    score_text,
+    shape_of_figure,
+)
+from ioukit.plots._drawing import GREEN, SKY, VERMILLION, axes_for, legend_beside, theme_of
 from ioukit.plots._images import frame_of, pixels_of
 
 if TYPE_CHECKING:
@@ -23,7 +32,7 @@ if TYPE_CHECKING:
     from ioukit.plots._images import ImageLike
     from ioukit.typing import FloatArray
 
-__all__ = ["KINDS", "Drawn", "boxes_figure", "data_of", "draw_boxes", "drawn_on", "kind_handles", "outcomes_of"]
+__all__ = ["KINDS", "Drawn", "boxes_figure", "data_of", "draw_outcomes", "drawn_on", "kind_handles", "outcomes_of"]
 
 
 @dataclass(frozen=True)
@@ -64,15 +73,7 @@ class Drawn:
     @property
     def wordings(self) -> Sequence[str]:
         """What its label says, and what it says where there is less room."""
-        mark = KINDS[self.kind].mark
-        if self.score is None:
-            return [
-                f"{mark}{shorten(self.name, 22)}",
-                f"{mark}{shorten(self.name, 10)}",
-                *([mark.strip()] if mark else []),
-            ]
-        score = f"{self.score:.2f}" if abs(self.score) < 100 else f"{self.score:.3g}"
-        return [f"{mark}{shorten(self.name, 22)} {score}", f"{mark}{shorten(self.name, 10)} {score}", f"{mark}{score}"]
+        return score_text(self.name, self.score, KINDS[self.kind].mark)
 
 
 def boxes_figure(
@@ -131,9 +132,9 @@ def boxes_figure(
     pixels = None if image is None else pixels_of(image, needed_by="boxes_figure")
     corners = np.array([entry.box for entry in drawn]).reshape(-1, 4)
     size = frame_of(truth, position, pixels, corners)
-    tall = 6.4 * float(np.clip(size[1] / size[0], 0.3, 1.8))
-    ax = axes_for(ax, needed_by="boxes_figure", figsize=(6.4, tall + 0.5), paper=look.paper)
-    draw_boxes(ax, drawn, size, pixels, look, labelled=LABEL_ORDER if labels else ())
+    wide, tall = shape_of_figure(size)
+    ax = axes_for(ax, needed_by="boxes_figure", figsize=(wide, tall + 0.5), paper=look.paper)
+    draw_outcomes(ax, drawn, size, pixels, look, labelled=LABEL_ORDER if labels else ())
     if legend:
         _count(ax, drawn, look, on_image=pixels is not None)
     return ax
@@ -204,7 +205,7 @@ def _corners(box: FloatArray) -> FloatArray:
     return np.concatenate([box[:2], box[:2] + box[2:]])
 
 
-def draw_boxes(
+def draw_outcomes(
     ax: Axes,
     drawn: Sequence[Drawn],
     size: tuple[float, float],
@@ -229,39 +230,30 @@ def draw_boxes(
         fontsize: Of the labels, in points.
         thin: How many times as wide as usual lines are.
     """
-    width, height = size
-    if pixels is not None:
-        ax.imshow(pixels, extent=(0, width, height, 0), interpolation="antialiased", zorder=0, gid="image")
-    dress(ax, look)
-    ax.spines[:].set_visible(True)
-    ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xticks=[], yticks=[])
+    draw_frame(ax, size, pixels, look)
     styles = {name: _style(name, look, thin, on_image=pixels is not None) for name in KINDS}
-    for entry in drawn:
-        order = 3 + list(KINDS).index(entry.kind) / 10
-        rings(ax, [entry.box], gid=entry.gid, zorder=order, **styles[entry.kind])
-    if not labelled:
-        return
-    # Its file imports matplotlib at the top, which by now is known to be there.
-    from ioukit.plots._labels import Labels  # noqa: PLC0415
-
-    texts = Labels(ax, np.array([0, 0, width, height]), covered=covered)
-    for entry in sorted(drawn, key=lambda entry: LABEL_ORDER.index(entry.kind)):
-        if entry.kind in labelled and entry.kind != "object":  # whose name is that of the detection that found it
-            plate: dict[str, Any] = {"fill": KINDS[entry.kind].colour, "edge": "#000000", "size": fontsize}
-            texts.add(entry.box, entry.wordings, gid=f"label of {entry.gid}", **plate)
+    outlined = [
+        Outlined(
+            entry.box, entry.gid, KINDS[entry.kind].colour, entry.wordings, styles[entry.kind],
+            zorder=3 + list(KINDS).index(entry.kind) / 10,
+        )
+        for entry in drawn
+    ]  # fmt: skip
+    draw_outlines(ax, outlined)
+    if labelled:
+        # The name of an object that was found is that of the detection that found it.
+        order = [kind for kind in LABEL_ORDER if kind in labelled and kind != "object"]
+        chosen = [(order.index(entry.kind), place) for place, entry in enumerate(drawn) if entry.kind in order]
+        draw_labels(ax, [outlined[place] for _, place in sorted(chosen)], size, covered=covered, fontsize=fontsize)
 
 
 def _style(name: str, look: Theme, thin: float, *, on_image: bool) -> dict[str, Any]:
-    """Of the outline. On an image a dark edge keeps every colour apart from what is below."""
+    """The style of the outline."""
     kind = KINDS[name]
-    line = thin * kind.width
     colour = kind.colour if on_image else {"object": look.ink, "ignored": look.soft, "FN": look.blue}.get(name)
-    style: dict[str, Any] = {"fill": False, "ec": colour or kind.colour, "ls": kind.dashes, "lw": line}
+    style = outline_style(colour or kind.colour, kind.dashes, kind.width, on_image=on_image, thin=thin)
     if kind.hatch:
         style |= {"hatch": kind.hatch, "hatch_linewidth": 0.6 * thin}
-    if on_image:
-        effects = import_extra("matplotlib.patheffects", extra="plots", needed_by="boxes_figure")
-        style["path_effects"] = [effects.withStroke(linewidth=line + 1.6 * thin, foreground="#000000", alpha=0.8)]
     return style
 
 

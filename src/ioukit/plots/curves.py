@@ -1,4 +1,4 @@
-"""How precise is it at each recall, and how good at each IoU threshold? A line per class, and their mean."""
+"""Lines: precision over recall and AP over the IoU threshold, one per class and one for their mean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit._optional import import_extra
 from ioukit.plots._drawing import axes_for, dress, legend_beside, shorten, theme_of
-from ioukit.plots._reading import average_precision, chosen, curves_of, mean_defined, number, operating_of
+from ioukit.plots._reading import average_precision, chosen, curves_of, mean_of_classes, number, operating_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ def precision_recall_figure(
     ax: Axes | None = None,
     theme: ThemeName = "light",
 ) -> Axes:
-    """Draws precision over recall: the mean height of a line is its AP.
+    """Draws precision over recall, with AP in the legend.
 
     At one IoU threshold there is a line per class, and a thick one for their mean. Up to six classes have colours,
     dashes and a name with their AP. More classes are thin grey lines, which nobody can tell apart: choose some by
@@ -66,14 +66,17 @@ def precision_recall_figure(
     iou, area = operating_of(protocol, None if isinstance(iou_threshold, str) else iou_threshold, area_range)
     cap = protocol.position_of_max_dets(protocol.main_max_dets)
     precision = curves.precision[:, :, rows, protocol.position_of_area(area), cap]  # (T, R, K)
+    found = average_precision(curves, rows, area)  # (T, K)
     recall = np.array(protocol.recall_thresholds)
     ax = axes_for(ax, needed_by="precision_recall_figure", figsize=(6.4, 4.0), paper=look.paper)
     if not everywhere:
         names = [curves.categories.names[row] for row in rows]
-        _lines(ax, recall, precision[protocol.position_of_iou(iou)], names, rows.tolist(), look)
+        at = protocol.position_of_iou(iou)
+        _lines(ax, recall, precision[at], found[at], names, rows.tolist(), protocol, look)
         ax.set_ylabel(f"precision at IoU {iou:.2f}")
     else:
-        _by_threshold(ax, recall, mean_defined(precision, 2), protocol.iou_thresholds, look)
+        means = mean_of_classes(precision, 2, protocol), mean_of_classes(found, 1, protocol)
+        _by_threshold(ax, recall, *means, protocol.iou_thresholds, look)
         ax.set_ylabel("precision, mean of the classes")
     dress(ax, look, grid="both")
     ax.set(xlabel=_of("recall", area, protocol), xlim=(0, 1), ylim=(0, 1.02))
@@ -112,14 +115,15 @@ def ap_by_iou_figure(
     """
     curves, look = curves_of(evaluation), theme_of(theme)
     rows = chosen(curves.categories, classes)
-    area = operating_of(curves.protocol, None, area_range)[1]
+    protocol = curves.protocol
+    area = operating_of(protocol, None, area_range)[1]
     found = average_precision(curves, rows, area)  # (T, K)
-    thresholds = np.array(curves.protocol.iou_thresholds)
+    thresholds = np.array(protocol.iou_thresholds)
     ax = axes_for(ax, needed_by="ap_by_iou_figure", figsize=(6.4, 4.0), paper=look.paper)
     names = [curves.categories.names[row] for row in rows]
-    _lines(ax, thresholds, found, names, rows.tolist(), look, marker="o")
+    _lines(ax, thresholds, found, found.mean(axis=0), names, rows.tolist(), protocol, look, marker="o")
     dress(ax, look, grid="both")
-    ax.set(xlabel="IoU threshold", ylabel=_of("AP", area, curves.protocol), ylim=(0, 1.02))
+    ax.set(xlabel="IoU threshold", ylabel=_of("AP", area, protocol), ylim=(0, 1.02))
     room = 0.05 * (thresholds[-1] - thresholds[0]) or 0.05
     ax.set_xlim(thresholds[0] - room, thresholds[-1] + room)
     ax.set_xticks(thresholds[:: max(-(-len(thresholds) // 5), 1)])
@@ -131,25 +135,33 @@ def _of(quantity: str, area: str, protocol: Protocol) -> str:
     return quantity if area == protocol.main_area else f"{quantity} ({area} objects)"
 
 
-def _mean_in_words(numbers: FloatArray) -> str:
-    count = int((~np.isnan(numbers)).sum())
+def _mean_in_words(numbers: FloatArray, protocol: Protocol) -> str:
+    count = len(numbers) if protocol.mean_over == "all" else int((~np.isnan(numbers)).sum())
     if not count:
         return "no class has objects"
-    return f"mean of {count} class{'' if count == 1 else 'es'}: AP {number(float(mean_defined(numbers, 0)))}"
+    mean = float(mean_of_classes(numbers, 0, protocol))
+    return f"mean of {count} class{'' if count == 1 else 'es'}: AP {number(mean)}"
 
 
 def _lines(
-    ax: Axes, x: FloatArray, values: FloatArray, names: list[str], rows: list[int], look: Theme, **style: Any
+    ax: Axes,
+    x: FloatArray,
+    values: FloatArray,
+    numbers: FloatArray,
+    names: list[str],
+    rows: list[int],
+    protocol: Protocol,
+    look: Theme,
+    **style: Any,
 ) -> None:
-    """Lines of (X, K) values and of their mean, with their means over X in the legend."""
-    numbers = values.mean(axis=0) if len(x) else np.full(len(rows), np.nan)
-    mean = mean_defined(values, 1)
+    """Lines of (X, K) values and of their mean, with (K,) numbers, the AP of each, in the legend."""
+    mean = mean_of_classes(values, 1, protocol)
     size = {"ms": 3.5, **style}
     few = len(rows) <= len(look.styles)
     handles, words = [], []
     if len(rows) != 1:  # the mean of one class is that class
         handles += ax.plot(x, mean, color=look.ink, lw=2.4, zorder=4, gid="mean", **size)
-        words.append(_mean_in_words(numbers))
+        words.append(_mean_in_words(numbers, protocol))
     thin = []
     for k, (row, name) in enumerate(zip(rows, names, strict=True)):
         if few:
@@ -165,9 +177,12 @@ def _lines(
 
 
 def _by_threshold(
-    ax: Axes, recall: FloatArray, precision: FloatArray, thresholds: tuple[float, ...], look: Theme
+    ax: Axes, recall: FloatArray, precision: FloatArray, numbers: FloatArray, thresholds: tuple[float, ...], look: Theme
 ) -> None:
-    """Lines of (T, R) values: from the ink of the loosest threshold to a hue, so that their order is seen in grey."""
+    """Lines of (T, R) values, with (T,) numbers, the AP of each, in the legend.
+
+    Their colours go from that of the ink, for the lowest threshold, to a hue, so that their order shows in grey.
+    """
     colors = import_extra("matplotlib.colors", extra="plots", needed_by="precision_recall_figure")
     ramp = colors.LinearSegmentedColormap.from_list("thresholds", [look.ink, look.blue, look.many])
     lines = []
@@ -175,5 +190,5 @@ def _by_threshold(
         colour = ramp(t / max(len(thresholds) - 1, 1))
         dashes = ("-", "--", "-.", ":")[t % 4]
         lines += ax.plot(recall, precision[t], color=colour, ls=dashes, lw=1.6, gid=f"iou {threshold:g}")
-    words = [f"IoU {iou:.2f}: AP {number(float(row.mean()))}" for iou, row in zip(thresholds, precision, strict=True)]
+    words = [f"IoU {iou:.2f}: AP {number(float(ap))}" for iou, ap in zip(thresholds, numbers, strict=True)]
     legend_beside(ax, lines, words, look)

@@ -14,7 +14,7 @@ from ioukit._optional import import_extra
 from ioukit.plots._drawing import literal, shorten, theme_of
 from ioukit.plots._images import found_in, frame_of, pixels_of
 from ioukit.plots._reading import number
-from ioukit.plots.boxes import KINDS, data_of, draw_boxes, drawn_on, kind_handles, outcomes_of
+from ioukit.plots.boxes import KINDS, data_of, draw_outcomes, drawn_on, kind_handles, outcomes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +95,7 @@ def worst_images_figure(
         shown |= pixels is not None
         size = frame_of(truth, position, pixels, np.array([entry.box for entry in drawn]).reshape(-1, 4))
         labelled = ("FN", "FP") if labels else ()
-        draw_boxes(ax, drawn, size, pixels, look, labelled=labelled, covered=0.2, fontsize=6, thin=0.6)
+        draw_outcomes(ax, drawn, size, pixels, look, labelled=labelled, covered=0.2, fontsize=6, thin=0.6)
         ax.set_gid(f"image {image_id}")
         wrong, missed = results.false_positives[at], results.false_negatives[at]
         words = f"FP {wrong}   FN {missed}   F1 {number(float(results.f1[at]), 2)}"

@@ -23,6 +23,7 @@ __all__ = [
     "class_table",
     "error_rows",
     "headline",
+    "iou_text",
     "lead",
     "measure_rows",
     "score_text",
@@ -44,11 +45,11 @@ _UNDEFINED = "\N{EN DASH}"
 # TIDE's names, which people look for, with plain words beside them.
 KIND_WORDS = {
     "classification": ("Classification", "wrong class", "The box fits an object of another class."),
-    "localisation": ("Localisation", "wrong place", "The class is right, the box overlaps its object too little."),
+    "localisation": ("Localisation", "wrong place", "The class is right, but the box overlaps its object too little."),
     "both": ("Both", "wrong class and place", "The box overlaps an object of another class, and too little."),
-    "duplicate": ("Duplicate", "found twice", "The box fits an object that a better detection has found already."),
-    "background": ("Background", "nothing there", "The box is where no object is."),
-    "missed": ("Missed", "not found", "An object that no detection found, not even a wrong one."),
+    "duplicate": ("Duplicate", "found twice", "The box fits an object that a detection with a higher score has found."),
+    "background": ("Background", "no object there", "The box overlaps no object."),
+    "missed": ("Missed", "not found", "No detection belongs to the object, not even a wrong one."),
 }
 
 
@@ -91,19 +92,19 @@ def text(value: float, digits: int = 3) -> str:
 
 
 def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds | None) -> str:
-    """What the report comes to, in two sentences."""
+    """How good the detector is and which errors cost most, in two sentences."""
     protocol = evaluation.protocol
     objects = int(evaluation.matches.num_objects[:, protocol.position_of_area(protocol.main_area)].sum())
     found = len(evaluation.matches)
     if not objects:
-        return "There is no object to find, so precision, recall and everything made of them is undefined."
+        return "There are no objects, so precision, recall and every number made of them are undefined."
     if not found:
-        return f"There is no detection: none of the {_count(objects, 'object')} was found."
+        return f"There are no detections: none of the {_count(objects, 'object')} was found."
     if best is None or math.isnan(best.score):
         return f"None of the {_count(found, 'detection')} finds any of the {_count(objects, 'object')}."
     sentence = (
-        f"Counting detections with a score of {score_text(best.score)} or more, the detector finds {best.recall:.1%} "
-        f"of the objects, and {best.precision:.1%} of its detections are right."
+        f"At a score threshold of {score_text(best.score)}, the detector finds {best.recall:.1%} of the objects, and "
+        f"{best.precision:.1%} of its detections are right."
     )
     if errors is None:
         return sentence
@@ -112,8 +113,8 @@ def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds
         return sentence
     name, plain, _ = KIND_WORDS[kind]
     return (
-        f"{sentence} The kind of error that costs most is {name.lower()} ({plain}): without it AP at IoU "
-        f"{errors.iou_threshold:.2f} would be {loss:.3f} higher."
+        f"{sentence} The kind of error that costs most is {name.lower()} ({plain}): without it, AP at IoU "
+        f"{iou_text(errors.iou_threshold)} would be {loss:.3f} higher."
     )
 
 
@@ -125,23 +126,27 @@ def headline(evaluation: Evaluation, curves: ScoreCurves, best: OperatingPoint) 
         for measure in protocol.measures
         if measure.headline and protocol.defines(measure)
     ]
-    words = "The balance of precision and recall where it is best"
+    words = "The highest F1 over all score thresholds"
     if not math.isnan(best.score):
-        words += f": all classes together, IoU {curves.iou_threshold:.2f}, score {score_text(best.score)} or more"
+        words += (
+            f": all classes together, IoU {iou_text(curves.iou_threshold)}, score threshold {score_text(best.score)}"
+        )
     return [*tiles, Tile("Best F1", value_text(best.f1), f"{words}.")]
 
 
 def _words(evaluation: Evaluation, measure: Measure) -> str:
     """What a measure says, with the classes and thresholds that it is the mean over."""
     thresholds = evaluation.protocol.iou_thresholds
-    with_value = sum(not math.isnan(result.summary[measure.key]) for result in evaluation.per_class)
     listed = len(evaluation.per_class)
+    with_value = sum(not math.isnan(result.summary[measure.key]) for result in evaluation.per_class)
+    if evaluation.protocol.mean_over == "all":
+        with_value = listed
     classes = _count(with_value, "class", "classes")
     if with_value < listed:
         classes += f" with objects (of {listed:,})"
-    over = f"{len(thresholds)} IoU thresholds from {thresholds[0]:.2f} to {thresholds[-1]:.2f}"
+    over = f"{len(thresholds)} IoU thresholds from {iou_text(thresholds[0])} to {iou_text(thresholds[-1])}"
     if len(thresholds) == 1:
-        over = f"IoU {thresholds[0]:.2f}"
+        over = f"IoU {iou_text(thresholds[0])}"
     return measure.words.replace("{classes}", classes).replace("{thresholds}", over)
 
 
@@ -155,7 +160,7 @@ def measure_rows(evaluation: Evaluation) -> list[tuple[Measure, str, str, str, s
             iou = measure.iou_threshold
             if iou is None and first == last:
                 iou = first
-            words = f"{first:.2f} to {last:.2f}" if iou is None else f"{iou:.2f}"
+            words = f"{iou_text(first)} to {iou_text(last)}" if iou is None else iou_text(iou)
             area = protocol.main_area if measure.area_range is None else measure.area_range
             cap = protocol.main_max_dets if measure.max_dets is None else measure.max_dets
             rows.append((measure, words, shown(area), f"{cap:,}", text(evaluation.summary[measure.key])))
@@ -213,13 +218,12 @@ def error_rows(errors: ErrorKinds) -> list[Bar]:
 def by_iou(evaluation: Evaluation) -> dict[str, Any]:
     """AP at each IoU threshold, of each class and of their mean, ``None`` where undefined."""
     protocol = evaluation.protocol
-    area = protocol.position_of_area(protocol.main_area)
-    ap = evaluation.curves.ap[:, :, area, protocol.position_of_max_dets(protocol.main_max_dets)]  # (T, K)
-    defined = ~np.isnan(ap)
-    count = defined.sum(axis=1)
-    mean = np.where(count > 0, np.where(defined, ap, 0).sum(axis=1) / np.maximum(count, 1), np.nan)
+    curves, thresholds = evaluation.curves, protocol.iou_thresholds
+    area, cap = protocol.position_of_area(protocol.main_area), protocol.position_of_max_dets(protocol.main_max_dets)
+    ap = curves.ap[:, :, area, cap]  # (T, K)
+    mean = np.array([value_of(curves, Measure("AP", "AP", threshold)) for threshold in thresholds])
     return {
-        "thresholds": list(protocol.iou_thresholds),
+        "thresholds": list(thresholds),
         "mean": _rounded(mean),
         "classes": [_rounded(column) for column in ap.T],
     }
@@ -251,6 +255,12 @@ def score_text(value: float) -> str:
     if size != 0 and (size < 1e-3 or size >= 1e6):
         return f"{value:.2e}"
     return f"{value:.{1 if size >= 100 else 2 if size >= 10 else 4}f}"
+
+
+def iou_text(value: float) -> str:
+    """An IoU threshold with two digits, or with as many as it has: 0.50, 0.125."""
+    short = f"{value:.2f}"
+    return short if abs(float(short) - value) < 1e-9 else f"{value:.6g}"
 
 
 def value_text(value: float) -> str:

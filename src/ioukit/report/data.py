@@ -1,4 +1,4 @@
-"""Everything that the page shows, before it is a page."""
+"""Everything that the page of a report shows."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["InputFile", "ReportData", "input_paths", "report_data"]
 
+_NO_NEAR_PAIRS = "The evaluation holds neither its data nor near pairs, so this cannot be shown."
+
 
 @dataclass(frozen=True)
 class InputFile:
@@ -48,12 +50,12 @@ class ReportData:
 
     title: str
     against: str
-    """What the detections were judged by."""
+    """The ground truth that the detections were evaluated against."""
     created: str
     facts: tuple[tuple[str, str], ...]
-    """What there was, and how much of it."""
+    """How many images, classes, objects and detections there are."""
     lead: str
-    """What it comes to."""
+    """How good the detector is and which errors cost most."""
     headline: tuple[_numbers.Tile, ...]
     protocol: str
     measures: tuple[tuple[Measure, str, str, str, str], ...]
@@ -106,43 +108,37 @@ def report_data(
     threads: int | None = None,
 ) -> ReportData:
     """Gather what a report shows; the arguments are those of :func:`write_report`."""
-    table, protocol = evaluation.matches, evaluation.protocol
     if worst < 0:
         raise ValueError(f"worst must not be negative, got {worst}")
     if score_threshold is not None and math.isnan(score_threshold):
         raise ValueError("score_threshold must be a number, got nan")
-    area = protocol.main_area
-    curves = score_curves(table, iou_threshold=iou_threshold, area_range=area)
+    table, protocol = evaluation.matches, evaluation.protocol
+    curves = score_curves(table, iou_threshold=iou_threshold, area_range=protocol.main_area)
     best = curves.overall.best
     if score_threshold is None:
         # Where nothing is found every detection is shown: all of them are errors.
         lowest = float(table.detections.score.min()) if len(table) else 0.0
         score_threshold = lowest if math.isnan(best.score) else best.score
-    point = _Point(curves.iou_threshold, area, score_threshold)
+    point = _Point(curves.iou_threshold, protocol.main_area, score_threshold)
 
     drawn, missing = _curves(evaluation, curves, point)
-    errors: ErrorKinds | None = None
     notes = [printable(note) for note in evaluation.notes]
-    background = min(0.1, point.iou)
-    try:
-        near = evaluation.near_matches(background, threads=threads)
-    except ValueError:
-        reason = "The evaluation holds neither its data nor near pairs, so this cannot be shown."
-        missing.update(matrix=reason, errors=reason, images=reason)
+    near = _near(evaluation, point, threads)
+    errors: ErrorKinds | None = None
+    if near is None:
+        missing.update(dict.fromkeys(("matrix", "errors", "images"), _NO_NEAR_PAIRS))
     else:
         more, missing_here, more_notes = _boxes(evaluation, near, point, folder=images, worst=worst, threads=threads)
         drawn.update(more)
         missing.update(missing_here)
         notes += more_notes
-        errors = error_kinds(
-            near, iou_threshold=point.iou, area_range=area, background_threshold=background, threads=threads
-        )
+        errors = _errors(near, point, threads)
 
     columns, rows = _numbers.class_table(evaluation, curves)
     files = tuple(_input_file(role, path) for role, path in input_paths(evaluation))
     by_role = {file.role: file.name for file in files}
     now = created or datetime.datetime.now(datetime.timezone.utc)
-    score = f"at score {_numbers.score_text(point.score)} or more" if len(table) else "at any score"
+    score = f"with a score of at least {_numbers.score_text(point.score)}" if len(table) else "of any score"
     return ReportData(
         title=shown(title if title is not None else by_role.get("Detections", "Evaluation")),
         against=by_role.get("Ground truth", ""),
@@ -157,19 +153,47 @@ def report_data(
         sizes=tuple(_numbers.size_rows(evaluation, iou_threshold=point.iou, score_threshold=point.score)),
         errors=() if errors is None else tuple(_numbers.error_rows(errors)),
         error_ap="" if errors is None else _numbers.value_text(errors.ap),
-        iou=f"{point.iou:.2f}",
+        iou=_numbers.iou_text(point.iou),
         score=score,
         notes=tuple(notes),
-        settings=(
-            *_numbers.settings(evaluation),
-            ("Curves, matrix, images", f"IoU {point.iou:.4g}, area “{shown(area)}”, {score}"),
-            ("ioukit", _core.__version__),
-            ("Python, NumPy", f"{platform.python_version()}, {np.__version__}"),
-            ("System", f"{platform.system()} {platform.machine()}"),
-        ),
+        settings=(*_numbers.settings(evaluation), *_made_with(point, score)),
         files=files,
         missing=missing,
         drawn=drawn,
+    )
+
+
+def _near(evaluation: Evaluation, point: _Point, threads: int | None) -> MatchTable | None:
+    """The match table with its near pairs; ``None`` where the evaluation cannot tell them."""
+    try:
+        return evaluation.near_matches(_background(point), threads=threads)
+    except ValueError:
+        return None
+
+
+def _errors(near: MatchTable, point: _Point, threads: int | None) -> ErrorKinds:
+    return error_kinds(
+        near,
+        iou_threshold=point.iou,
+        area_range=point.area,
+        background_threshold=_background(point),
+        threads=threads,
+    )
+
+
+def _background(point: _Point) -> float:
+    """The IoU below which a box is on background: 0.1, but never above the IoU threshold."""
+    return min(0.1, point.iou)
+
+
+def _made_with(point: _Point, score: str) -> tuple[tuple[str, str], ...]:
+    """The thresholds of the page, and the versions of what made it."""
+    iou = _numbers.iou_text(point.iou)
+    return (
+        ("Curves, matrix, images", f"IoU {iou}, area “{shown(point.area)}”; matrix and images: detections {score}"),
+        ("ioukit", _core.__version__),
+        ("Python, NumPy", f"{platform.python_version()}, {np.__version__}"),
+        ("System", f"{platform.system()} {platform.machine()}"),
     )
 
 
@@ -186,10 +210,10 @@ def _curves(evaluation: Evaluation, curves: ScoreCurves, point: _Point) -> tuple
     }
     if not curves.overall.num_ground_truth:
         drawn["curves"] = drawn["byIou"] = None
-        reason = "There is no object to find: precision and recall are undefined."
+        reason = "There are no objects: precision and recall are undefined."
         return drawn, {"curves": reason, "iou": reason}
     if drawn["curves"] is None:
-        return drawn, {"curves": "There is no detection that counts, so there is no curve."}
+        return drawn, {"curves": "No detection counts, so there are no curves."}
     scores = np.array(drawn["curves"]["scores"])
     drawn["curves"]["start"] = int(max(np.searchsorted(-scores, -point.score, side="right") - 1, 0))
     return drawn, {}
@@ -220,11 +244,13 @@ def _boxes(
     }
     missing = {}
     if not cells:
-        missing["matrix"] = "There is neither an object nor a detection to count."
+        missing["matrix"] = "There are neither objects nor detections to count."
     if evaluation.ground_truth is None:
-        missing["images"] = "The evaluation does not hold the boxes that it was made of, so images cannot be drawn."
+        missing["images"] = "The evaluation does not hold its data, so images cannot be drawn."
     elif not gathered.worst:
-        missing["images"] = "No image has an error at this score." if len(table.image_ids) else "There is no image."
+        missing["images"] = (
+            "No image has an error at this score threshold." if len(table.image_ids) else "There are no images."
+        )
     return drawn, missing, gathered.notes
 
 

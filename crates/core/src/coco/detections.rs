@@ -5,13 +5,14 @@ use std::path::Path;
 use super::fields::{Slot, box_problem, four, integer, real};
 use super::mistaken;
 use super::open::open;
+use super::spans::Spans;
 use super::{OnInvalid, Problem, ReadError};
 use crate::json::{Cursor, Records, Stream, SyntaxError};
 use crate::threads::with_threads;
 
 const ARRAY: &str = "detections";
 
-const MEMBERS: [&str; 5] = ["image_id", "category_id", "bbox", "score", "segmentation"];
+const MEMBERS: [&str; 6] = ["image_id", "category_id", "bbox", "score", "segmentation", "keypoints"];
 
 /// The columns of a results file, one row a detection in the order of the file.
 #[derive(Debug, Default)]
@@ -20,14 +21,15 @@ pub struct Detections {
     pub image_ids: Vec<i64>,
     /// The category of each.
     pub category_ids: Vec<i64>,
-    /// `[x, y, width, height]` as the file has it; NaN where a record has a segmentation instead.
+    /// `[x, y, width, height]` as the file has it; NaN where a record has a mask or keypoints instead.
     pub boxes: Vec<[f64; 4]>,
     /// The confidence of each.
     pub scores: Vec<f64>,
-    /// First byte and byte behind the value of `segmentation`, the same twice where there is none; empty if no record
-    /// has one.
-    pub segmentations: Vec<[u64; 2]>,
-    /// Rows without a box, if the first record of the file has a segmentation instead of one.
+    /// Where `segmentation` is.
+    pub segmentations: Spans,
+    /// Where `keypoints` is.
+    pub keypoints: Spans,
+    /// Rows without a box, if the first record of the file has a mask or keypoints instead of one.
     pub without_box: Vec<usize>,
     /// Records left out.
     pub dropped: usize,
@@ -35,16 +37,14 @@ pub struct Detections {
 
 impl Detections {
     fn append(&mut self, other: &mut Self) {
-        if self.segmentations.len() + other.segmentations.len() > 0 {
-            self.segmentations.resize(self.scores.len(), [0, 0]);
-            other.segmentations.resize(other.scores.len(), [0, 0]);
-        }
-        self.without_box.extend(other.without_box.drain(..).map(|row| row + self.scores.len()));
+        let (rows, other_rows) = (self.scores.len(), other.scores.len());
+        self.segmentations.append(rows, &mut other.segmentations, other_rows);
+        self.keypoints.append(rows, &mut other.keypoints, other_rows);
+        self.without_box.extend(other.without_box.drain(..).map(|row| row + rows));
         self.image_ids.append(&mut other.image_ids);
         self.category_ids.append(&mut other.category_ids);
         self.boxes.append(&mut other.boxes);
         self.scores.append(&mut other.scores);
-        self.segmentations.append(&mut other.segmentations);
         self.dropped += std::mem::take(&mut other.dropped);
     }
 }
@@ -60,7 +60,8 @@ impl Detections {
         retain(&mut self.category_ids, &keep);
         retain(&mut self.boxes, &keep);
         retain(&mut self.scores, &keep);
-        retain(&mut self.segmentations, &keep);
+        retain(&mut self.segmentations.0, &keep);
+        retain(&mut self.keypoints.0, &keep);
     }
 }
 
@@ -75,7 +76,7 @@ struct Piece {
     columns: Detections,
     records: usize,
     problem: Option<Problem>,
-    /// The first record that has a segmentation instead of a box.
+    /// The first record that has a mask or keypoints instead of a box.
     first_without_box: Option<usize>,
 }
 
@@ -86,7 +87,7 @@ impl Records for Piece {
     fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>> {
         let (mut image_id, mut category_id) = (Slot::Missing, Slot::Missing);
         let (mut values, mut score) = (Slot::Missing, Slot::Missing);
-        let mut segmentation = [0, 0];
+        let (mut segmentation, mut keypoints) = ([0, 0], [0, 0]);
         let is_object = cursor.peek() == Some(b'{');
         if is_object {
             let mut more = cursor.open(b'{', b'}')?;
@@ -98,6 +99,7 @@ impl Records for Piece {
                     2 => four(cursor).map(|value| values = value),
                     3 => real(cursor).map(|value| score = value),
                     4 => cursor.span().map(|value| segmentation = value),
+                    5 => cursor.span().map(|value| keypoints = value),
                     _ => cursor.skip(),
                 };
                 read.map_err(|error| error.within(MEMBERS.get(member).map_or(b"", |name| name.as_bytes())))?;
@@ -112,7 +114,7 @@ impl Records for Piece {
             if !is_object {
                 return Err(("", "an object", "another value".into()));
             }
-            let without_box = segmentation[1] > 0 && values.is_none();
+            let without_box = segmentation[1].max(keypoints[1]) > 0 && values.is_none();
             let values = match values.get() {
                 _ if without_box => [f64::NAN; 4],
                 Ok(values) => values,
@@ -138,12 +140,8 @@ impl Records for Piece {
                     columns.without_box.push(columns.image_ids.len());
                     self.first_without_box.get_or_insert(record);
                 }
-                if segmentation[1] > 0 && columns.segmentations.is_empty() {
-                    columns.segmentations.resize(columns.image_ids.len(), [0, 0]);
-                }
-                if segmentation[1] > 0 || !columns.segmentations.is_empty() {
-                    columns.segmentations.push(segmentation);
-                }
+                columns.segmentations.push(columns.image_ids.len(), segmentation);
+                columns.keypoints.push(columns.image_ids.len(), keypoints);
                 columns.image_ids.push(image_id);
                 columns.category_ids.push(category_id);
                 columns.boxes.push(values);
@@ -195,7 +193,7 @@ fn read(path: &Path, on_invalid: OnInvalid) -> Result<Detections, ReadError> {
         ));
     }
     let Piece { mut columns, mut problem, first_without_box, .. } = piece;
-    // As pycocotools has it, the first record decides whether the file holds boxes, or masks alone.
+    // As pycocotools has it, the first record decides whether the file holds boxes, or masks or keypoints alone.
     if let Some(record) = first_without_box.filter(|&record| record > 0) {
         let lacking = Problem { array: ARRAY, record, field: BOX.0, expected: BOX.1, found: "no such key".into() };
         problem = match problem {

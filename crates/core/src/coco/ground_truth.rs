@@ -5,6 +5,7 @@ use std::path::Path;
 use super::fields::{Slot, box_problem, flag, four, integer, real, text};
 use super::mistaken;
 use super::open::open;
+use super::spans::Spans;
 use super::{OnInvalid, Problem, ReadError};
 use crate::json::{Cursor, Records, Stream, SyntaxError};
 use crate::threads::with_threads;
@@ -66,8 +67,12 @@ pub struct Annotations {
     pub areas: Vec<f64>,
     /// `iscrowd`.
     pub crowd: Vec<bool>,
-    /// First byte and byte behind the value of `segmentation`, the same twice where there is none.
-    pub segmentations: Vec<[u64; 2]>,
+    /// Where `segmentation` is.
+    pub segmentations: Spans,
+    /// Where `keypoints` is.
+    pub keypoints: Spans,
+    /// `num_keypoints`, -1 where a record has none; empty if no record has one.
+    pub num_keypoints: Vec<i64>,
 }
 
 /// The columns of an annotation file.
@@ -174,13 +179,23 @@ impl Table for Categories {
     }
 }
 
+/// Adds a count behind `rows` others; a column of nothing but -1 stays empty.
+fn push_count(counts: &mut Vec<i64>, rows: usize, count: i64) {
+    if count >= 0 && counts.is_empty() {
+        counts.resize(rows, -1);
+    }
+    if count >= 0 || !counts.is_empty() {
+        counts.push(count);
+    }
+}
+
 impl Table for Annotations {
     const ARRAY: &'static str = "annotations";
 
     fn take(&mut self, members: Members<'_, '_>, on_invalid: OnInvalid) -> Result<Result<(), Lack>, Box<SyntaxError>> {
         let (mut id, mut image_id, mut category_id) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut values, mut area, mut crowd) = (Slot::Missing, Slot::Missing, Slot::Missing);
-        let mut segmentation = [0, 0];
+        let (mut segmentation, mut keypoints, mut num_keypoints) = ([0, 0], [0, 0], Slot::Missing);
         members.each(|key, cursor| {
             match key {
                 b"id" => id = integer(cursor)?,
@@ -190,6 +205,8 @@ impl Table for Annotations {
                 b"area" => area = real(cursor)?,
                 b"iscrowd" => crowd = flag(cursor)?,
                 b"segmentation" => segmentation = cursor.span()?,
+                b"keypoints" => keypoints = cursor.span()?,
+                b"num_keypoints" => num_keypoints = integer(cursor)?,
                 _ => cursor.skip()?,
             }
             Ok(())
@@ -209,26 +226,36 @@ impl Table for Annotations {
                     return Err(("area", "an area of at least 0", format!("{area:?}")));
                 }
             }
+            let rows = self.ids.len();
+            self.segmentations.push(rows, segmentation);
+            self.keypoints.push(rows, keypoints);
+            push_count(&mut self.num_keypoints, rows, num_keypoints.ok().unwrap_or(-1));
             self.ids.push(id);
             self.image_ids.push(image_id);
             self.category_ids.push(category_id);
             self.boxes.push(values);
             self.areas.push(area);
             self.crowd.push(crowd);
-            self.segmentations.push(segmentation);
             Ok(())
         };
         Ok(row())
     }
 
     fn append(&mut self, other: &mut Self) {
+        let (rows, other_rows) = (self.ids.len(), other.ids.len());
+        self.segmentations.append(rows, &mut other.segmentations, other_rows);
+        self.keypoints.append(rows, &mut other.keypoints, other_rows);
+        if self.num_keypoints.len() + other.num_keypoints.len() > 0 {
+            self.num_keypoints.resize(rows, -1);
+            other.num_keypoints.resize(other_rows, -1);
+            self.num_keypoints.append(&mut other.num_keypoints);
+        }
         self.ids.append(&mut other.ids);
         self.image_ids.append(&mut other.image_ids);
         self.category_ids.append(&mut other.category_ids);
         self.boxes.append(&mut other.boxes);
         self.areas.append(&mut other.areas);
         self.crowd.append(&mut other.crowd);
-        self.segmentations.append(&mut other.segmentations);
     }
 }
 

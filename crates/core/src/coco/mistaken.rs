@@ -15,8 +15,8 @@ pub(super) fn object(source: &Source) -> String {
     } else if keys.is_empty() {
         "an empty object".into()
     } else if has(&["images", "categories", "annotations", "info", "licenses"]) {
-        "an object with images or annotations (a ground truth: are the two files swapped? Detections are a plain array \
-         of objects with image_id, category_id, bbox and score)"
+        "an object with images or annotations (a data set; detections are a plain array of objects with image_id, \
+         category_id, bbox and score)"
             .into()
     } else {
         format!("an object with the key {:?}", keys[0])
@@ -63,10 +63,13 @@ mod tests {
         for (text, says) in [
             ("{}", "an empty object"),
             ("{\"score\": 1}\n{\"score\": 2}\n", "JSON Lines"),
-            ("{\"info\": {}, \"images\": [", "swapped"),
+            ("{\"info\": {}, \"images\": [", "a data set; detections are a plain array"),
+            ("{\"images\": [], \"annotations\": [{\"score\": 1}]}", "a data set; detections are a plain array"),
             ("{\"boxes\": [[1, 2]]}", "the key \"boxes\""),
         ] {
-            assert!(object(&memory(text)).contains(says), "{text}: {}", object(&memory(text)));
+            let words = object(&memory(text));
+            assert!(words.contains(says), "{text}: {words}");
+            assert!(!words.contains("swapped"), "who reads both files has read the ground truth by now: {words}");
         }
         assert!(array(&memory("[{\"image_id\": 1, \"score\": 0.5}, ")).contains("swapped"));
         assert_eq!(array(&memory("[{\"image_id\": 1}]")), "an array");

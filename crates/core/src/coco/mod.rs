@@ -1,25 +1,29 @@
 //! COCO files read straight into columns, and the checks that make a data set of them.
 //!
-//! `fields` reads one member of a record, `detections` and `ground_truth` whole files, `segmentations` the masks of such a
-//! file, `references` compares ids across records. Messages name record and field; the caller knows the file and puts its
+//! `fields` reads one member of a record, `detections` and `ground_truth` whole files, `segmentations` and `keypoints`
+//! what such a file says of regions other than boxes, `references` compares ids across records. Messages name record and field; the caller knows the file and puts its
 //! name in front.
 
 mod detections;
 mod fields;
 mod ground_truth;
+mod keypoints;
 mod mistaken;
 mod open;
 mod references;
 mod segmentations;
+mod spans;
 
 use std::fmt;
 
 pub use detections::{Detections, read_detections};
 pub use fields::box_problem;
 pub use ground_truth::{Annotations, Categories, GroundTruth, Images, Names, read_ground_truth};
+pub use keypoints::{Keypoints, read_keypoints};
 pub use open::read_text;
 pub use references::{IdIndex, known_rows, settle_annotations, unique_rows};
 pub use segmentations::{Segmentations, read_masks};
+pub use spans::Spans;
 
 use crate::json::StreamError;
 

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::open::open;
+use super::spans::Texts;
 use super::{Problem, ReadError};
-use crate::json::{Cursor, Scalar, Source, SyntaxError};
+use crate::json::{Cursor, Scalar, SyntaxError};
 use crate::regions::rle::{self, MaskList, Size, polygon, string};
 use crate::threads::{map, with_threads};
 
@@ -13,8 +14,6 @@ const EXPECTED: &str = "polygons, or an object with size and counts";
 
 /// Records whose values are read from the file at once.
 const ROWS_AT_ONCE: usize = 256;
-/// So many bytes that nobody asked for are read, rather than the file once more.
-const GAP: u64 = 1 << 16;
 
 /// Where the masks of some records are.
 #[derive(Clone, Copy)]
@@ -50,42 +49,12 @@ pub fn read_masks(path: &Path, segmentations: Segmentations<'_>, threads: usize)
         }
         Ok::<_, ReadError>(masks)
     };
-    let parts = with_threads(threads, || map(count.div_ceil(ROWS_AT_ONCE), 0, part));
+    let parts = with_threads(threads, || map(0..count.div_ceil(ROWS_AT_ONCE), 0, part));
     let mut all = MaskList::default();
     for part in parts {
         all.append(part?);
     }
     Ok(all)
-}
-
-/// The text of some values: in one piece where they stand close together.
-enum Texts {
-    Together(u64, Vec<u8>),
-    Apart(Vec<Vec<u8>>),
-}
-
-impl Texts {
-    fn read(source: &Source, spans: &[[u64; 2]]) -> Result<Self, ReadError> {
-        let there = || spans.iter().filter(|[start, end]| start < end);
-        let (first, last) = (there().map(|span| span[0]).min(), there().map(|span| span[1]).max());
-        let (Some(first), Some(last)) = (first, last) else { return Ok(Self::Together(0, Vec::new())) };
-        let wanted: u64 = there().map(|[start, end]| end - start).sum();
-        if last - first <= 2 * wanted + spans.len() as u64 * 512 + GAP {
-            return Ok(Self::Together(first, source.part(first, last)?));
-        }
-        let texts: Result<_, std::io::Error> = spans.iter().map(|&[start, end]| source.part(start, end)).collect();
-        Ok(Self::Apart(texts?))
-    }
-
-    fn get(&self, [start, end]: [u64; 2], position: usize) -> &[u8] {
-        match self {
-            Self::Together(first, text) if start < end => {
-                text.get((start - first) as usize..(end - first) as usize).unwrap_or_default()
-            }
-            Self::Together(..) => &[],
-            Self::Apart(texts) => &texts[position],
-        }
-    }
 }
 
 /// What is expected, and what was found.

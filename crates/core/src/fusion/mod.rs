@@ -86,7 +86,7 @@ pub fn fuse(given: Models<'_>, threshold: f64, clusters: Clusters, rule: Rule, t
         by_label.chunk_by(|&a, &b| given.labels[a as usize] == given.labels[b as usize]).collect();
 
     let threads = if count < WORTH_THREADS { 1 } else { threads };
-    let fused = map(labels.len(), threads, |label| Label::fuse(&given, labels[label], threshold, clusters));
+    let fused = map(0..labels.len(), threads, |label| Label::fuse(&given, labels[label], threshold, clusters));
 
     let mut rank = vec![0; count];
     for (place, &number) in order.iter().enumerate() {

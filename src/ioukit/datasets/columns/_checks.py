@@ -1,4 +1,4 @@
-"""What every column of a data set is checked for, whoever brings it."""
+"""Checks of single columns, for all sources of a data set."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ __all__ = [
     "bools",
     "check_boxes",
     "check_on_invalid",
+    "check_readable_again",
     "check_values",
     "existing_file",
     "floats",
@@ -28,20 +29,20 @@ __all__ = [
 ]
 
 OnInvalid = Literal["error", "drop", "pycocotools"]
-"""What to do with a record that the format does not allow: refuse the data set; leave the record out and count it; do
-what pycocotools does where it gives a number, and refuse where it raises."""
+"""What to do with an invalid record. ``"error"``: refuse the data set. ``"drop"``: leave the record out and count it.
+``"pycocotools"``: give the number that pycocotools gives, and refuse the data set where pycocotools raises an error."""
 
 AnyArray = npt.NDArray[Any]
 
 
 def check_on_invalid(on_invalid: str) -> None:
-    """Refuse a policy that does not exist."""
+    """Raise `ValueError` for a value that :data:`OnInvalid` does not have."""
     if on_invalid not in get_args(OnInvalid):
         raise ValueError(f"unknown on_invalid {on_invalid!r}; choose from {', '.join(get_args(OnInvalid))}")
 
 
 def existing_file(path: str | os.PathLike[str]) -> str:
-    """The path, if it is not that of a folder; a missing file is left to the reader, whose error names it."""
+    """The path as a string; a folder is a `DatasetError`. Whether the file exists is checked by whoever opens it."""
     path = os.fspath(path)
     if os.path.isdir(path):
         raise DatasetError(f"{path}: expected a file, found a folder")
@@ -49,33 +50,53 @@ def existing_file(path: str | os.PathLike[str]) -> str:
 
 
 def integers(values: npt.ArrayLike, *, name: str, length: int | None = None) -> npt.NDArray[np.int64]:
-    """A new column of ids: (N,) integers, or floats that are integers."""
+    """(N,) a new column of ids from integers, or from floats without a fraction."""
     array = np.asarray(values)
     _check_shape(array, name, length)
     if array.size == 0:
         return np.zeros(0, np.int64)
-    if array.dtype.kind == "f" and not (array == np.trunc(array)).all():
-        row = int(np.flatnonzero(array != np.trunc(array))[0])
-        raise ValueError(f"{name} must be integers, got {array[row]} in row {row}")
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be integers, got dtype {array.dtype}")
-    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
-        raise ValueError(f"{name} must fit 64 signed bits, got {array.max()}")
+    if array.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            whole = np.isfinite(array) & (array == np.trunc(array))
+        if not whole.all():
+            row = int(np.argmin(whole))
+            raise ValueError(f"{name} must be integers, got {array[row]} in row {row}")
+    if (
+        array.dtype.kind in "uf"
+        and (largest := array[np.argmax(np.abs(array))])
+        and not -(2**63) <= int(largest) < 2**63
+    ):
+        raise ValueError(f"{name} must fit 64 signed bits, got {largest}")
     return array.astype(np.int64)
 
 
 def floats(values: npt.ArrayLike, *, name: str, length: int) -> npt.NDArray[np.float64]:
-    """A new column of numbers: (N,)."""
-    array: npt.NDArray[np.float64] = np.array(values, np.float64)
+    """(N,) a new column of numbers."""
+    array = _numbers(values, name)
     _check_shape(array, name, length)
     return array
+
+
+def _numbers(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
+    """A new float64 array. Strings are refused, because NumPy would read numbers from them."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "biufO":
+        raise TypeError(f"{name} must be numbers, got dtype {given.dtype}")
+    return np.array(given, np.float64, order="C")
 
 
 def bools(values: npt.ArrayLike, *, name: str, length: int) -> npt.NDArray[np.bool_]:
-    """A new column of flags: (N,) bools, or numbers that stand for them."""
-    array: npt.NDArray[np.bool_] = np.array(values, np.bool_)
+    """(N,) a new column of flags from bools, or from the numbers 0 and 1."""
+    array = np.asarray(values)
     _check_shape(array, name, length)
-    return array
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be bools, got dtype {array.dtype}")
+    if array.dtype.kind != "b" and not (good := np.isin(array, (0, 1))).all():
+        row = int(np.argmin(good))
+        raise ValueError(f"{name} must be bools, or 0 and 1, got {array[row]} in row {row}")
+    return array.astype(np.bool_)
 
 
 def _check_shape(array: AnyArray, name: str, length: int | None) -> None:
@@ -85,20 +106,34 @@ def _check_shape(array: AnyArray, name: str, length: int | None) -> None:
 
 
 def image_labels(values: npt.ArrayLike, *, name: str) -> npt.NDArray[np.int64] | npt.NDArray[np.str_]:
-    """A new column of image ids: (N,) integers or strings."""
+    """(N,) a new column of image ids: integers or strings."""
     array = np.asarray(values)
-    if array.dtype.kind == "O" and array.size and all(isinstance(value, str) for value in array.flat):
-        array = array.astype(np.str_)
+    if array.dtype.kind == "U" and not isinstance(values, np.ndarray):
+        array = np.asarray(values, np.object_)  # NumPy turns the number in [1, "a"] into a string
+    if array.dtype.kind in "OT" and array.size:
+        others = [value for value in array.flat if not isinstance(value, str)]
+        if others and len(others) < array.size:
+            raise TypeError(f"{name} must be all integers or all strings, got strings and {others[0]!r}")
+        array = array if others else array.astype(np.str_)
     if array.dtype.kind != "U":
         return integers(values, name=name)
     _check_shape(array, name, None)
     return np.array(array)
 
 
+def check_readable_again(path: str, what: str) -> None:
+    """Refuses a pipe: it was empty as soon as the columns were read from it."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise DatasetError(
+            f"{path}: expected a file, found a pipe: {what} are read again when they are compared, and a pipe can be "
+            "read once"
+        )
+
+
 def named_columns(
     columns: Mapping[str, npt.ArrayLike] | None, *, name: str, length: int
 ) -> dict[str, npt.NDArray[Any]]:
-    """New arrays of N rows by name, of any dtype."""
+    """New arrays of N rows by name, of any dtype; Python objects become strings."""
     made = {}
     for key, values in (columns or {}).items():
         array = np.array(values)
@@ -111,12 +146,12 @@ def named_columns(
 
 
 def pixel_boxes(boxes: BoxesLike, count: int) -> npt.NDArray[np.float64]:
-    """(N, 4) ``[x, y, width, height]`` in a float64 array of their own."""
+    """(N, 4) ``[x, y, width, height]`` in a new float64 array."""
     if isinstance(boxes, Boxes):
         if boxes.normalized:
             raise ValueError("boxes are normalized, expected pixels: denormalize(width, height) them first")
         boxes = boxes.convert("xywh").numpy()
-    array = np.array(boxes, np.float64, order="C")
+    array = _numbers(boxes, "boxes")
     if array.size == 0:
         array = array.reshape(0, 4)
     if array.shape != (count, 4):
@@ -125,10 +160,10 @@ def pixel_boxes(boxes: BoxesLike, count: int) -> npt.NDArray[np.float64]:
 
 
 def check_boxes(boxes: npt.NDArray[np.float64], source: str, array: str, on_invalid: OnInvalid) -> AnyArray | None:
-    """The rows that are boxes, ``None`` for all; the first other one is an error, unless they are dropped.
+    """A mask of the rows that are boxes; ``None`` if all are. Another row is an error, unless rows are dropped.
 
-    pycocotools computes with whatever it is given; what is not finite is refused all the same, since no number comes
-    out of it that means anything.
+    For ``"pycocotools"``, only numbers that are not finite are an error: pycocotools computes with them, but the
+    results mean nothing.
     """
     if on_invalid == "pycocotools":
         return check_values(boxes, "bbox", source, array, on_invalid)
@@ -153,7 +188,7 @@ def check_values(
     *,
     lowest: float | None = None,
 ) -> AnyArray | None:
-    """The rows that are finite (and not below ``lowest``), ``None`` for all; otherwise as :func:`check_boxes`."""
+    """A mask of the rows that are finite (and at least ``lowest``), used as that of :func:`check_boxes`."""
     fine = np.isfinite(values) if lowest is None else np.isfinite(values) & (values >= lowest)
     good: AnyArray = np.all(fine, axis=tuple(range(1, values.ndim)))
     if good.all():

@@ -1,4 +1,4 @@
-"""COCO's files, and what ``json.load`` makes of them, as columns that are not yet settled."""
+"""COCO's files, and the objects that ``json.load`` makes of them, as columns that are not fully checked yet."""
 
 from __future__ import annotations
 
@@ -12,31 +12,32 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets.columns._checks import AnyArray, OnInvalid, existing_file, integers
-from ioukit.datasets.columns._records import BOX_OR_MASK, FLAG, FOUR, INTEGER, NUMBER, columns
+from ioukit.datasets.columns._records import BOX_OR_OTHER, FLAG, FOUR, INTEGER, NUMBER, columns, has_box
+from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS
 from ioukit.datasets.columns.images import Categories, Images
-from ioukit.datasets.columns.lazy import Names, Segmentations
+from ioukit.datasets.columns.lazy import Keypoints, Names, Segmentations
 from ioukit.errors import DatasetError
 
 __all__ = ["Raw", "detection_columns", "ground_truth_columns"]
 
 
 class Raw(NamedTuple):
-    """Columns of a source, by the names of the fields that they become."""
+    """Columns of a source, by the names of their fields in `GroundTruth` or `Detections`."""
 
     source: str
     columns: dict[str, Any]
     dropped: int
-    """Records left out because they were invalid."""
+    """How many records were left out because they were invalid."""
     unchecked: bool
-    """Whether values of boxes, areas and scores have not been looked at."""
+    """Whether boxes, areas and scores still have to be checked."""
     without_box: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-    """Rows of detections that have a mask and no box."""
+    """Rows of detections that have a mask or keypoints, and no box."""
 
 
 def ground_truth_columns(
     source: str | os.PathLike[str] | Mapping[str, Any], on_invalid: OnInvalid, threads: int | None
 ) -> Raw:
-    """The columns of an annotation file, or of the mapping in one."""
+    """The columns of an annotation file, or of the mapping that it holds."""
     if isinstance(source, Mapping):
         return _ground_truth_records(source, on_invalid)
     if not isinstance(source, str | os.PathLike):
@@ -52,8 +53,8 @@ def ground_truth_columns(
         "images": Images(images["ids"], images["sizes"], Names(*images["names"])),
         "categories": Categories(categories["ids"], Names(*categories["names"])[:]),
         **{name: annotations[name] for name in ("ids", "image_ids", "category_ids", "boxes", "areas")},
-        "flags": {"crowd": annotations["crowd"]},
-        "regions": {"segmentations": Segmentations(path, annotations["segmentations"])},
+        "flags": {"crowd": annotations["crowd"], **_counted(annotations["num_keypoints"])},
+        "regions": _in_file(path, annotations),
     }
     return Raw(path, rows, raw["dropped"], unchecked=False)
 
@@ -63,12 +64,13 @@ def detection_columns(
     on_invalid: OnInvalid,
     threads: int | None,
 ) -> Raw:
-    """The columns of a results file, of the list in one, or of an (N, 7) array."""
+    """The columns of a results file, of the list that it holds, or of an (N, 7) array."""
     if isinstance(source, str | os.PathLike):
         path = existing_file(source)
         raw = _core.read_coco_detections(path, on_invalid, check_threads(threads))
-        spans, dropped, without_box = (raw.pop(name) for name in ("segmentations", "dropped", "without_box"))
-        raw["regions"] = {"segmentations": Segmentations(path, spans)} if len(spans) else {}
+        regions = _in_file(path, {name: raw.pop(name) for name in (SEGMENTATIONS, KEYPOINTS)})
+        dropped, without_box = raw.pop("dropped"), raw.pop("without_box")
+        raw["regions"] = regions
         return Raw(path, raw, dropped, unchecked=False, without_box=without_box)
     if isinstance(source, np.ndarray):
         return _detection_array(source)
@@ -84,13 +86,24 @@ def detection_columns(
     return _detection_records(source, on_invalid)
 
 
+def _in_file(path: str, spans: Mapping[str, npt.NDArray[np.uint64]]) -> dict[str, Any]:
+    """The regions other than boxes that a file has, by kind."""
+    kinds = {SEGMENTATIONS: Segmentations, KEYPOINTS: Keypoints}
+    return {name: kind(path, spans[name]) for name, kind in kinds.items() if len(spans[name])}
+
+
+def _counted(num_keypoints: npt.NDArray[np.int64]) -> dict[str, AnyArray]:
+    """The flag of objects without keypoints; -1 is a record that does not tell, and then the keypoints do."""
+    return {WITHOUT_KEYPOINTS: num_keypoints == 0} if len(num_keypoints) and num_keypoints.min() >= 0 else {}
+
+
 def _detection_array(array: npt.NDArray[Any]) -> Raw:
     if array.ndim != 2 or array.shape[1] != 7:
         raise ValueError(
             f"an array of detections must have shape (N, 7) [image id, x, y, width, height, score, category id], "
             f"got {array.shape}"
         )
-    # pycocotools truncates ids here; an id that is no integer is refused instead.
+    # pycocotools truncates ids here. An id with a fraction is refused instead.
     rows = {
         "image_ids": integers(array[:, 0], name="image ids (column 0)"),
         "category_ids": integers(array[:, 6], name="category ids (column 6)"),
@@ -101,11 +114,12 @@ def _detection_array(array: npt.NDArray[Any]) -> Raw:
 
 
 def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvalid) -> Raw:
-    # As pycocotools has it, the first record decides whether the file holds boxes, or masks alone.
+    # As in pycocotools, the first record decides whether the file holds boxes, or only masks or keypoints.
     first = source[0] if len(source) else {}
-    masks_alone = isinstance(first, Mapping) and not _has_box(first) and first.get("segmentation") is not None
+    others = ("segmentation", "keypoints")
+    no_boxes = isinstance(first, Mapping) and not has_box(first) and any(first.get(key) is not None for key in others)
     fields = {"image_id": INTEGER, "category_id": INTEGER, "score": NUMBER}
-    fields["bbox"] = BOX_OR_MASK if masks_alone else FOUR
+    fields["bbox"] = BOX_OR_OTHER if no_boxes else FOUR
     raw, kept = columns(source, fields, source="detections", array="detections", on_invalid=on_invalid)
     records = source if kept is None else [source[row] for row in kept]
     rows: dict[str, Any] = {
@@ -113,20 +127,20 @@ def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvali
         "category_ids": raw["category_id"].astype(np.int64),
         "boxes": np.ascontiguousarray(raw["bbox"], np.float64),
         "scores": np.ascontiguousarray(raw["score"], np.float64),
-        "regions": _segmentations(records),
+        "regions": _regions(records),
     }
-    lacking = [row for row, record in enumerate(records) if masks_alone and not _has_box(record)]
+    lacking = [row for row, record in enumerate(records) if no_boxes and not has_box(record)]
     return Raw("detections", rows, len(source) - len(records), unchecked=True, without_box=np.array(lacking, np.int64))
 
 
-def _has_box(record: Mapping[str, Any]) -> bool:
-    box = record.get("bbox")
-    return box is not None and (not hasattr(box, "__len__") or len(box) > 0)
-
-
-def _segmentations(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    values = [record.get("segmentation") for record in records]
-    return {"segmentations": values} if any(value is not None for value in values) else {}
+def _regions(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The regions other than boxes that records have, by kind."""
+    found = {}
+    for name, key in ((SEGMENTATIONS, "segmentation"), (KEYPOINTS, "keypoints")):
+        values = [record.get(key) for record in records]
+        if any(value is not None for value in values):
+            found[name] = values
+    return found
 
 
 def _ground_truth_records(source: Mapping[str, Any], on_invalid: OnInvalid) -> Raw:
@@ -150,10 +164,16 @@ def _ground_truth_records(source: Mapping[str, Any], on_invalid: OnInvalid) -> R
         "category_ids": raw["category_id"].astype(np.int64),
         "boxes": np.ascontiguousarray(raw["bbox"], np.float64),
         "areas": np.ascontiguousarray(raw["area"], np.float64),
-        "flags": {"crowd": raw["iscrowd"].astype(np.bool_)},
-        "regions": _segmentations(records),
+        "flags": {"crowd": raw["iscrowd"].astype(np.bool_), **_counted(_counts(records))},
+        "regions": _regions(records),
     }
     return Raw(name, rows, dropped + dropped_images + dropped_categories, unchecked=True)
+
+
+def _counts(records: Sequence[Mapping[str, Any]]) -> npt.NDArray[np.int64]:
+    """`num_keypoints` of every record, -1 where a record does not tell."""
+    values = [record.get("num_keypoints") for record in records]
+    return np.array([value if isinstance(value, int | np.integer) else -1 for value in values], np.int64)
 
 
 def _image_records(records: Any, name: str, on_invalid: OnInvalid) -> tuple[Images, int]:

@@ -23,12 +23,12 @@ def listed_images(
     names: Sequence[str] | None,
     attributes: Mapping[str, npt.ArrayLike] | None,
 ) -> Images:
-    """The images that `GroundTruth.from_arrays` is given, in their order; those of the labels if it is given none.
+    """The images that were given to `GroundTruth.from_arrays`, in their order; those of the labels if none were given.
 
     Raises:
         TypeError: If the ids of images and the labels are not both integers or both strings.
         ValueError: If columns come without images, or shapes do not fit.
-        DatasetError: If a string is there twice.
+        DatasetError: If a string occurs twice.
     """
     alone = images is None or isinstance(images, Images)
     for name, given in (("sizes", sizes), ("names", names), ("image_attributes", attributes)):
@@ -41,14 +41,17 @@ def listed_images(
     else:
         listed = image_labels(images, name="images")
     if len(listed) and len(labels) and listed.dtype.kind != labels.dtype.kind:
-        raise TypeError(f"images and image_ids must both be integers or both strings, got {listed[0]!r}, {labels[0]!r}")
+        given = f"{listed[0].item()!r}, {labels[0].item()!r}"
+        raise TypeError(f"images and image_ids must both be integers or both strings, got {given}")
     count = len(listed)
-    size_array = np.full((count, 2), np.nan) if sizes is None else np.array(sizes, np.float64).reshape(-1, 2)
-    if len(size_array) != count:
+    size_array = np.full((count, 2), np.nan) if sizes is None else np.array(sizes, np.float64)
+    if size_array.shape != (count, 2) and (size_array.size or count):
         raise ValueError(f"sizes must have shape ({count}, 2), got {size_array.shape}")
     name_list = [""] * count if names is None else list(names)
     if len(name_list) != count:
         raise ValueError(f"names must have {count} strings, got {len(name_list)}")
+    if wrong := [name for name in name_list if not isinstance(name, str)]:
+        raise TypeError(f"names must be strings, got {wrong[0]!r}")
     keys = ids = None
     if listed.dtype.kind == "U":
         keys = listed
@@ -60,7 +63,7 @@ def listed_images(
     else:
         ids = listed
     further = named_columns(attributes, name="image_attributes", length=count)
-    return Images(ids, size_array, Names.of(name_list), keys, further)
+    return Images(ids, size_array.reshape(-1, 2), Names.of(name_list), keys, further)
 
 
 def listed_categories(
@@ -68,7 +71,7 @@ def listed_categories(
     categories: Categories | Mapping[int, str] | npt.ArrayLike | None,
     attributes: Mapping[str, npt.ArrayLike] | None,
 ) -> Categories:
-    """The categories that `GroundTruth.from_arrays` is given; those of the annotations if it is given none."""
+    """The categories that were given to `GroundTruth.from_arrays`; those of the annotations if none were given."""
     if isinstance(categories, Categories):
         return categories
     if isinstance(categories, Mapping):
@@ -80,12 +83,15 @@ def listed_categories(
 
 
 def numbered(labels: npt.NDArray[Any], images: Images, source: str) -> npt.NDArray[np.int64]:
-    """The ids of images in the place of the strings that a data set calls them.
+    """(N,) integer ids of images, also for labels that are strings.
 
     Raises:
+        TypeError: If the labels are strings and the images have integers, or the other way round.
         DatasetError: If no image has such a string; integers are checked later.
     """
     if images.keys is None:
+        if labels.dtype.kind == "U":
+            raise TypeError(f"image ids of this data set are integers, got {str(labels[0])!r}")
         return labels.astype(np.int64)
     try:
         return by_id(images).ids[by_id(images).positions(labels)]
@@ -98,7 +104,7 @@ def numbered(labels: npt.NDArray[Any], images: Images, source: str) -> npt.NDArr
 
 
 def by_id(images: Images) -> Images:
-    """The images in the order of their ids, or of their strings where they have such."""
+    """The images in ascending order of their ids, or of their keys if they have strings."""
     if images.keys is not None:
         return images.take(np.argsort(images.keys, kind="stable"))
     return images.take(np.argsort(images.ids))

@@ -1,4 +1,4 @@
-"""Columns out of Python records: lists of dictionaries as COCO's files hold them."""
+"""Columns from Python records: lists of dictionaries as in COCO's files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from ioukit.datasets.columns._checks import AnyArray, OnInvalid
 from ioukit.errors import DatasetError
 
-__all__ = ["BOX_OR_MASK", "FLAG", "FOUR", "INTEGER", "NUMBER", "Field", "columns"]
+__all__ = ["BOX_OR_OTHER", "FLAG", "FOUR", "INTEGER", "NUMBER", "Field", "columns", "has_box"]
 
 
 class Field:
-    """A kind of member: how many of them become a column, and what is wrong with a single one."""
+    """A kind of value in records: how values become a column, and whether a single value is right."""
 
     def __init__(
         self,
@@ -25,9 +25,17 @@ class Field:
         kinds: str,
         *,
         shape: tuple[int, ...] = (),
-        all_good: Callable[[AnyArray], bool] = lambda array: True,  # noqa: ARG005 - a test that asks nothing
+        all_good: Callable[[AnyArray], bool] = lambda array: True,  # noqa: ARG005 - every column passes
     ) -> None:
-        """Take what is expected and a test of one value; the dtypes, shape and test of a good column."""
+        """A kind of value.
+
+        Args:
+            expected: What messages say was expected.
+            good: Whether one value is right.
+            kinds: The kinds of dtype that a good column may have.
+            shape: The shape of one value.
+            all_good: Whether all values of a column of the right dtype and shape are right.
+        """
         self.expected = expected
         self.good = good
         self.kinds = kinds
@@ -35,15 +43,15 @@ class Field:
         self.all_good = all_good
 
     def value_in(self, record: Mapping[str, Any], name: str) -> Any:
-        """The member of a record.
+        """The value in a record.
 
         Raises:
-            KeyError: If the record has none.
+            KeyError: If the record does not have the name.
         """
         return record[name]
 
     def column(self, values: list[Any]) -> AnyArray | None:
-        """The column, or ``None`` if some value does not belong there."""
+        """The column, or ``None`` if a value is not of this kind."""
         if not values:
             return np.zeros((0, *self.shape), np.float64)
         try:
@@ -51,7 +59,7 @@ class Field:
         except (ValueError, TypeError, OverflowError):
             return None
         fits = array.dtype.kind in self.kinds and array.shape[1:] == self.shape and self.all_good(array)
-        # NumPy makes a number of a bool that stands among numbers.
+        # NumPy turns a bool among numbers into a number.
         numbers = chain.from_iterable(values) if self.shape else values
         return array if fits and ("b" in self.kinds or bool not in set(map(type, numbers))) else None
 
@@ -61,7 +69,7 @@ def _is_real(value: Any) -> bool:
 
 
 def _is_integer(value: Any) -> bool:
-    # numpy has no integer for more; a float that is one is taken, since some tools write ids so.
+    # NumPy has no larger integers. Floats without a fraction are taken, because some tools write ids as floats.
     if isinstance(value, Integral | np.integer) and not isinstance(value, bool | np.bool_):
         return -(2**63) <= int(value) < 2**63
     return _is_real(value) and float(value).is_integer() and abs(float(value)) < 2**53
@@ -89,18 +97,21 @@ FLAG = Field("0 or 1", _is_flag, "iufb", all_good=lambda array: bool(np.isin(arr
 _NO_BOX = (float("nan"),) * 4
 
 
-class _BoxOrMask(Field):
-    """A box where a record has one; four NaN for a record with a mask alone, whose box is that of the mask."""
+def has_box(record: Mapping[str, Any]) -> bool:
+    """Whether a record has a box, valid or not. As in pycocotools, an empty list is no box, and ``None`` is one."""
+    box = record.get("bbox", ())
+    return not hasattr(box, "__len__") or len(box) > 0
+
+
+class _BoxOrOther(Field):
+    """The box of a record; four NaN for a record that has only a mask or keypoints, which its box will surround."""
 
     def value_in(self, record: Mapping[str, Any], name: str) -> Any:
-        box = record.get(name)
-        has_box = box is not None and (not hasattr(box, "__len__") or len(box) > 0)
-        if not has_box and record.get("segmentation") is not None:
-            return _NO_BOX
-        return record[name]
+        has_other = any(record.get(key) is not None for key in ("segmentation", "keypoints"))
+        return _NO_BOX if has_other and not has_box(record) else record[name]
 
 
-BOX_OR_MASK = _BoxOrMask("4 numbers [x, y, width, height]", _is_four, "iuf", shape=(4,))
+BOX_OR_OTHER = _BoxOrOther("4 numbers [x, y, width, height]", _is_four, "iuf", shape=(4,))
 
 
 def columns(
@@ -111,10 +122,10 @@ def columns(
     array: str,
     on_invalid: OnInvalid,
 ) -> tuple[dict[str, AnyArray], AnyArray | None]:
-    """One column a field, and the positions of the records they came from (``None`` for all).
+    """One column per field, and the positions of the records that they hold (``None`` for all records).
 
     Raises:
-        DatasetError: If a record lacks a field or has something else in its place, and records are not dropped.
+        DatasetError: If a record lacks a field or has a wrong value, and records are not dropped.
     """
     try:
         found = {
@@ -124,7 +135,7 @@ def columns(
         found = dict.fromkeys(fields)
     if all(column is not None for column in found.values()):
         return {name: column for name, column in found.items() if column is not None}, None
-    # Something is wrong, or unusual: look at the records one by one.
+    # At least one value is wrong or unusual, so look at the records one by one.
     rows = []
     for row, record in enumerate(records):
         problem = _problem(record, fields)
@@ -149,7 +160,7 @@ def _plain(value: Any) -> Any:
 
 
 def _problem(record: Any, fields: Mapping[str, Field]) -> tuple[str, str, str] | None:
-    """What the first bad member is, what is expected there and what came."""
+    """The first wrong field of a record, what was expected there and what came."""
     if not isinstance(record, Mapping):
         return "", "an object", _show(record)
     for name, field in fields.items():

@@ -1,4 +1,4 @@
-"""The regions of a data set beside its boxes: one column per kind."""
+"""The regions that a data set has besides its boxes: one column per kind."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit.datasets.columns._checks import pixel_boxes
 from ioukit.errors import DatasetError
 from ioukit.regions.boxes import Boxes
 from ioukit.regions.regions import Regions
 
-__all__ = ["KEYPOINTS", "SEGMENTATIONS", "bounding_boxes", "region_columns"]
+__all__ = ["KEYPOINTS", "SEGMENTATIONS", "WITHOUT_KEYPOINTS", "bounding_boxes", "region_columns"]
 
 SEGMENTATIONS = "segmentations"
-"""The column of masks as a file spells them: polygons or RLE."""
+"""The name of the column of masks as in COCO's files: polygons or RLE."""
 KEYPOINTS = "keypoints"
-"""The column of keypoints: (N, P, 3) of x, y and visibility or score."""
+"""The name of the column of keypoints: (N, P, 3) of x, y and visibility or score."""
+WITHOUT_KEYPOINTS = "without_keypoints"
+"""The name of the flag of objects that have no labelled keypoint."""
 
 
 def region_columns(
@@ -26,12 +29,14 @@ def region_columns(
     keypoints: npt.ArrayLike | None,
     length: int,
 ) -> dict[str, Any]:
-    """Columns by kind, each checked for its length; a set of regions is named by its type, ``"Masks"`` for example."""
+    """Columns by kind, each with ``length`` rows. A set of regions has the name of its type, such as ``"Masks"``."""
     columns: dict[str, Any] = {}
     given = [] if regions is None else [regions] if isinstance(regions, Regions) else list(regions)
     for one in given:
         if not isinstance(one, Regions):
             raise TypeError(f"regions must be sets of regions such as Masks or RotatedBoxes, got {type(one).__name__}")
+        if type(one).__name__ in columns:
+            raise ValueError(f"regions must be of different kinds, got {type(one).__name__} twice")
         columns[type(one).__name__] = one
     if segmentations is not None:
         columns[SEGMENTATIONS] = list(segmentations)
@@ -55,5 +60,5 @@ def bounding_boxes(columns: Mapping[str, Any], source: str) -> npt.NDArray[np.fl
     for column in columns.values():
         if isinstance(column, Regions):
             around: Any = column if isinstance(column, Boxes) else column.to_boxes()
-            return np.ascontiguousarray(around.convert("xywh").numpy(), np.float64)
+            return pixel_boxes(around, len(column))
     raise DatasetError(f"{source}: expected boxes, or a set of regions to take them from")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._columns import Columns, concat_columns, record
+from ioukit._columns import Columns, record
 from ioukit.datasets.columns import _coco
 from ioukit.datasets.columns._checks import (
     OnInvalid,
@@ -40,33 +40,33 @@ _NAME = "detections"
 class Detections(Columns):
     """Detected objects as columns, one row per detection in the order of the source.
 
-    Build one with :meth:`from_coco`, :meth:`from_arrays` or :func:`ioukit.datasets.read_detections`: they check what
-    the columns hold. The arrays are read-only. ``detections[detections.scores > 0.5]`` chooses rows, by a slice, by
-    positions or by bools.
+    Build one with :meth:`from_coco`, :meth:`from_arrays` or :func:`ioukit.datasets.read_detections`. They check the
+    values of the columns. The arrays are read-only. ``detections[detections.scores > 0.5]`` chooses rows; a slice and a
+    list of positions work, too.
     """
 
     SHARED: ClassVar[frozenset[str]] = frozenset({"image_keys", "source", "dropped", "notes"})
 
     image_ids: npt.NDArray[np.int64]
-    """(N,) the image of each; where images are called by strings, a position in :attr:`image_keys`."""
+    """(N,) the id of the image of each detection, or a position in :attr:`image_keys` if the ids are strings."""
     category_ids: npt.NDArray[np.int64]
-    """(N,) the category of each."""
+    """(N,) the id of the category of each detection."""
     boxes: npt.NDArray[np.float64]
-    """(N, 4) ``[x, y, width, height]`` in pixels, to the last bit as the source has them."""
+    """(N, 4) ``[x, y, width, height]`` in pixels, with the bits of the source."""
     scores: npt.NDArray[np.float64]
     """(N,) confidences; only their order matters."""
     areas: npt.NDArray[np.float64] | None = None
-    """(N,) areas in square pixels, where they are not those of the boxes; else ``None``."""
+    """(N,) areas in square pixels; ``None`` if they are the areas of the boxes."""
     regions: Mapping[str, Any] = field(default_factory=dict)
-    """(N,) the regions of each by kind, see :attr:`GroundTruth.regions`."""
+    """Regions by kind, N of each, see :attr:`GroundTruth.regions`."""
     attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     """Further columns by name, each (N, ...)."""
     image_keys: npt.NDArray[np.str_] | None = None
-    """(J,) what the data set calls its images, rising, where these are strings; else ``None``."""
+    """(J,) ids of images in ascending order if they are strings; else ``None``."""
     source: str = _NAME
-    """Where the data came from, for messages."""
+    """The name of the data in messages, such as the path of its file."""
     dropped: int = 0
-    """Records left out because they were invalid."""
+    """How many records were left out because they were invalid."""
     notes: tuple[str, ...] = ()
     """What a user should know about the data."""
 
@@ -79,9 +79,17 @@ class Detections(Columns):
     def __repr__(self) -> str:
         return f"Detections({len(self):,})"
 
+    def _repr_html_(self) -> str:
+        from ioukit.datasets.columns._html import FIRST_ROWS, table  # noqa: PLC0415 - for notebooks alone
+
+        shown = self.take(FIRST_ROWS)
+        columns = {"image": shown.image_labels().tolist(), "category": shown.category_ids.tolist()}
+        columns |= dict(zip(("x", "y", "width", "height"), shown.boxes.T.tolist(), strict=True))
+        return table(repr(self), {**columns, "score": shown.scores.tolist()}, len(self))
+
     @property
     def segmentations(self) -> Sequence[Any] | None:
-        """(N,) masks as the source has them (RLE), read when looked at; ``None`` if there are none."""
+        """(N,) RLE as in the source, or ``None`` if it has none. Those of a file are read on access."""
         return self.regions.get(SEGMENTATIONS)
 
     @classmethod
@@ -99,7 +107,8 @@ class Detections(Columns):
                 ``category_id``, ``bbox`` as ``[x, y, width, height]`` and ``score`` (other keys are ignored); or an
                 (N, 7) array of image id, x, y, width, height, score and category id. If the first record has a
                 ``segmentation`` and no ``bbox``, boxes and areas are those of the masks, as in pycocotools.
-            on_invalid: As for :meth:`GroundTruth.from_coco`. A width or height of 0 is valid: it finds nothing.
+            on_invalid: As for :meth:`GroundTruth.from_coco`. A width or height of 0 is valid; such a box matches
+                nothing. If boxes come from masks, a record whose mask cannot be read is invalid, too.
             threads: How many threads read a file; all cores if ``None``.
 
         Raises:
@@ -110,7 +119,7 @@ class Detections(Columns):
         raw = _coco.detection_columns(source, on_invalid, threads)
         dt = cls(**raw.columns, source=raw.source, dropped=raw.dropped)
         if len(raw.without_box):
-            dt = _with_boxes_of_masks(dt, raw.without_box, threads)
+            dt = _with_boxes_of_regions(dt, raw.without_box, on_invalid, threads)
         return _settled(dt, on_invalid, check=raw.unchecked)
 
     @classmethod
@@ -138,10 +147,10 @@ class Detections(Columns):
                 if ``None``.
             areas: (N,) square pixels; those of ``regions`` if there are regions and no boxes, else those of the boxes.
             regions: A set of N regions, or several sets of different kinds, see :meth:`GroundTruth.from_arrays`.
-            segmentations: (N,) masks as COCO's files spell them: lists of polygons, RLE, or ``None``.
+            segmentations: (N,) masks as in COCO's files: lists of polygons, RLE, or ``None``.
             keypoints: (N, P, 3) x, y and score.
-            attributes: (N, ...) further columns by name.
-            source: Where the data came from, for messages.
+            attributes: (N, ...) further columns by name. Python objects become strings.
+            source: The name of the data in messages.
 
         Raises:
             ValueError: If shapes do not fit; :class:`~ioukit.DatasetError` if values are invalid.
@@ -174,24 +183,20 @@ class Detections(Columns):
         """The rows of several sets of detections, in order.
 
         Raises:
-            ValueError: If there is none, or columns that some have are not in all.
+            TypeError: If a part is something else, or columns of the parts are of kinds that do not fit together.
+            ValueError: If there is no part, or some of them lack a column that others have.
         """
-        parts = list(parts)
-        if not parts:
-            raise ValueError("concat needs at least one set of detections")
-        if len({part.image_keys is None for part in parts}) > 1:
+        parts = cls._parts(parts)
+        filled = [part for part in parts if len(part)] or parts[:1]
+        if len({part.image_keys is None for part in filled}) > 1:
             raise ValueError("image ids of some parts are strings, those of others are integers")
-        rows = {
-            name: concat_columns([getattr(part, name) for part in parts], name)
-            for name in cls.column_names()
-            if name != "areas"
-        }
+        rows = cls._joined(filled, [name for name in cls.column_names() if name != "areas"])
         # Where a part has no areas of its own, those of its boxes.
         if any(part.areas is not None for part in parts):
             rows["areas"] = np.concatenate([part.areas_or_those_of_boxes() for part in parts])
         keys = None
-        if parts[0].image_keys is not None:
-            labels = np.concatenate([part.image_labels() for part in parts])
+        if filled[0].image_keys is not None:
+            labels = np.concatenate([part.image_labels() for part in filled])
             keys, rows["image_ids"] = np.unique(labels, return_inverse=True)
         sources = list(dict.fromkeys(part.source for part in parts))
         return cls(
@@ -203,11 +208,11 @@ class Detections(Columns):
         )
 
     def image_labels(self) -> npt.NDArray[Any]:
-        """(N,) the image of each as the data set calls it: an integer or a string."""
+        """(N,) the id of the image of each detection as in the source: integers or strings."""
         return self.image_ids if self.image_keys is None else self.image_keys[self.image_ids]
 
     def areas_or_those_of_boxes(self) -> npt.NDArray[np.float64]:
-        """(N,) :attr:`areas`; width times height where these are not given."""
+        """(N,) :attr:`areas`, or width times height if these are ``None``."""
         return self.boxes[:, 2] * self.boxes[:, 3] if self.areas is None else self.areas
 
     def filter(
@@ -219,24 +224,34 @@ class Detections(Columns):
         """The detections of some images and categories.
 
         Args:
-            images: Ids of images; all if ``None``.
-            categories: Ids of categories; all if ``None``.
+            images: Ids of images; all if ``None``. An id that no detection has is no error.
+            categories: Ids of categories; all if ``None``. :meth:`Categories.positions` finds a category by its name.
+
+        Raises:
+            TypeError: If ids of images are strings and those of the detections are integers, or the other way round;
+                or if categories are names.
         """
         kept = np.ones(len(self), np.bool_)
         if images is not None:
-            kept &= np.isin(self.image_labels(), np.asarray(images))
+            wanted, labels = image_labels(images, name="images"), self.image_labels()
+            if len(wanted) and len(labels) and wanted.dtype.kind != labels.dtype.kind:
+                kinds = "integers" if self.image_keys is None else "strings"
+                raise TypeError(f"image ids of these detections are {kinds}, got {wanted[0].item()!r}")
+            kept &= np.isin(labels, wanted)
         if categories is not None:
+            if np.asarray(categories).dtype.kind == "U":
+                raise TypeError(f"detections know their categories by id, not by name, got {categories!r}")
             kept &= np.isin(self.category_ids, integers(categories, name="categories"))
         return self.take(kept)
 
     def image_ids_in(self, images: Images) -> npt.NDArray[np.int64]:
-        """(N,) the image of each by its id in a list of images, for detections that call their images by strings too.
+        """(N,) the id of the image of each detection in a list of images; strings are looked up.
 
-        Ids that are integers are not looked up.
+        Ids that are integers are returned as they are, even if the list does not have them.
 
         Raises:
-            DatasetError: If the image of a detection, called by a string, is not listed.
-            TypeError: If one side calls images by strings and the other by integers.
+            DatasetError: If the ids are strings and the list lacks one.
+            TypeError: If the ids of one side are strings and those of the other are integers.
         """
         if self.image_keys is None and (images.keys is None or not len(self)):
             return self.image_ids
@@ -253,7 +268,7 @@ class Detections(Columns):
         return images.ids[places]
 
     def _places(self, images: Images) -> npt.NDArray[np.intp]:
-        """(N,) positions in a list of images that are called by strings; -1 where an image is not there."""
+        """(N,) positions in a list of images whose ids are strings; -1 for an image that the list lacks."""
         assert self.image_keys is not None
         assert images.keys is not None
         if not len(images):
@@ -266,12 +281,13 @@ class Detections(Columns):
         """The detections of images and categories that the ground truth lists.
 
         Args:
-            ground_truth: What they will be compared with.
-            on_invalid: ``"error"`` refuses others, ``"drop"`` leaves them out and counts them, ``"pycocotools"`` leaves
-                out those of an unknown category and refuses those of an unknown image.
+            ground_truth: The ground truth that the detections will be compared with.
+            on_invalid: What happens to other detections. ``"error"`` refuses them. ``"drop"`` leaves them out and
+                counts them. ``"pycocotools"`` leaves out those of an unknown category, and refuses those of an unknown
+                image.
 
         Raises:
-            DatasetError: If a detection is refused; names it.
+            DatasetError: If a detection is refused; the message names it.
         """
         check_on_invalid(on_invalid)
         dt = self
@@ -288,23 +304,35 @@ class Detections(Columns):
         return _settled(dataclasses.replace(dt, dropped=dropped), on_invalid, check=False)
 
 
-def _with_boxes_of_masks(dt: Detections, rows: npt.NDArray[np.int64], threads: int | None) -> Detections:
-    """Detections of a file that holds masks: areas of all, and boxes of the rows that have none."""
-    from ioukit.datasets.columns.masks import boxes_of_masks  # noqa: PLC0415 - who reads boxes waits for no mask
+def _with_boxes_of_regions(
+    dt: Detections, without_box: npt.NDArray[np.int64], on_invalid: OnInvalid, threads: int | None
+) -> Detections:
+    """The detections with areas from their masks or keypoints, and with boxes around these where they have none."""
+    # Imported here because reading boxes should not wait for masks.
+    from ioukit.datasets.columns._boxes_of_regions import boxes_of_regions, readable_rows  # noqa: PLC0415
 
-    assert dt.segmentations is not None
-    bounds, areas = boxes_of_masks(dt.segmentations, dt.source, threads)
-    boxes = np.array(dt.boxes)
-    boxes[rows] = bounds[rows]
+    lacking = np.isin(np.arange(len(dt)), without_box)
+    try:
+        bounds, areas = boxes_of_regions(dt.regions, dt.source, threads)
+    except DatasetError:
+        if on_invalid != "drop":
+            raise
+        good = readable_rows(dt.regions, dt.source, threads)
+        dropped = dt.dropped + len(dt) - len(good)
+        dt, lacking = dataclasses.replace(dt.take(good), dropped=dropped), lacking[good]
+        bounds, areas = boxes_of_regions(dt.regions, dt.source, threads)
+    boxes = np.where(lacking[:, None], bounds, dt.boxes)
     return dataclasses.replace(dt, boxes=boxes, areas=areas)
 
 
 def _settled(dt: Detections, on_invalid: OnInvalid, *, check: bool) -> Detections:
-    """Check values, where the reader has not, and say what a user should know."""
+    """The detections with notes for the user; their values are checked if the reader has not done so."""
     total, source = len(dt), dt.source
     if check:
         dt = _kept(dt, check_boxes(dt.boxes, source, "detections", on_invalid))
         dt = _kept(dt, check_values(dt.scores, "score", source, "detections", on_invalid))
+        if dt.areas is not None:
+            dt = _kept(dt, check_values(dt.areas, "area", source, "detections", on_invalid, lowest=0.0))
     dropped = dt.dropped + total - len(dt)
     notes = []
     if dropped:

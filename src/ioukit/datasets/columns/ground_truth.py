@@ -1,4 +1,4 @@
-"""The objects that are there: images, categories and annotations as columns."""
+"""Ground truth as columns: images, categories and annotations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._columns import Columns, concat_columns, record
+from ioukit._columns import Columns, record
 from ioukit.datasets.columns import _coco
 from ioukit.datasets.columns._checks import (
     OnInvalid,
@@ -27,8 +27,9 @@ from ioukit.datasets.columns._checks import (
     pixel_boxes,
 )
 from ioukit.datasets.columns._listed import by_id, listed_categories, listed_images, numbered
-from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns
+from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS, bounding_boxes, region_columns
 from ioukit.datasets.columns.images import Categories, Images
+from ioukit.errors import DatasetError
 from ioukit.regions import BoxesLike, Regions
 
 __all__ = ["GroundTruth"]
@@ -40,38 +41,39 @@ _NAME = "ground truth"
 class GroundTruth(Columns):
     """Annotated objects as columns, one row per annotation in the order of the source.
 
-    Build one with :meth:`from_coco`, :meth:`from_arrays` or :func:`ioukit.datasets.read`: they check what the columns
-    hold. The arrays are read-only. ``ground_truth[rows]`` chooses rows by a slice, by positions or by bools.
+    Build one with :meth:`from_coco`, :meth:`from_arrays` or :func:`ioukit.datasets.read`. They check the values of the
+    columns. The arrays are read-only. ``ground_truth[rows]`` chooses rows by a slice, by a list of positions or by an
+    array of bools.
     """
 
     SHARED: ClassVar[frozenset[str]] = frozenset({"images", "categories", "source", "dropped", "notes"})
 
     images: Images
-    """Every image, those without an object too."""
+    """All images, including those without objects."""
     categories: Categories
-    """Every category, those without an object too."""
+    """All categories, including those without objects."""
     ids: npt.NDArray[np.int64]
     """(N,) annotation ids."""
     image_ids: npt.NDArray[np.int64]
-    """(N,) the image of each, an id of :attr:`images`."""
+    """(N,) the id of the image of each annotation; :attr:`images` lists it."""
     category_ids: npt.NDArray[np.int64]
-    """(N,) the category of each."""
+    """(N,) the id of the category of each annotation."""
     boxes: npt.NDArray[np.float64]
-    """(N, 4) ``[x, y, width, height]`` in pixels, to the last bit as the source has them."""
+    """(N, 4) ``[x, y, width, height]`` in pixels, with the bits of the source."""
     areas: npt.NDArray[np.float64]
-    """(N,) areas in square pixels; COCO's are those of the masks, and decide between small, medium and large."""
+    """(N,) areas in square pixels. COCO's files give the areas of the masks. Area ranges such as ``small`` use them."""
     flags: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
-    """(N,) what is special about each, by name: ``crowd``, ``difficult``, ``group_of``, ``truncated`` and so on. A flag
-    that is not there is false for all; see :meth:`flag`."""
+    """(N,) bools by name: ``crowd``, ``difficult``, ``group_of``, ``truncated`` and so on. :meth:`flag` returns a flag,
+    also one that no annotation has."""
     regions: Mapping[str, Any] = field(default_factory=dict)
-    """(N,) the regions of each by kind: ``segmentations`` as a file spells them, ``keypoints`` (N, P, 3), and sets of
-    regions by their type, such as ``Masks`` or ``RotatedBoxes``."""
+    """Regions by kind, N of each: ``segmentations`` as in COCO's files, ``keypoints`` (N, P, 3), and sets of regions by
+    the name of their type, such as ``Masks`` or ``RotatedBoxes``."""
     attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     """Further columns by name, each (N, ...)."""
     source: str = _NAME
-    """Where the data came from, for messages."""
+    """The name of the data in messages, such as the path of its file."""
     dropped: int = 0
-    """Records left out because they were invalid."""
+    """How many records were left out because they were invalid."""
     notes: tuple[str, ...] = ()
     """What a user should know about the data."""
 
@@ -86,19 +88,46 @@ class GroundTruth(Columns):
             f"GroundTruth({len(self):,} annotations, {len(self.images):,} images, {len(self.categories):,} categories)"
         )
 
+    def _repr_html_(self) -> str:
+        from ioukit.datasets.columns._html import FIRST_ROWS, table  # noqa: PLC0415 - for notebooks alone
+
+        shown = self.take(FIRST_ROWS)
+        names = dict(zip(self.categories.ids.tolist(), self.categories.names, strict=True))
+        columns: dict[str, Sequence[Any]] = {"id": shown.ids.tolist(), "image": shown.image_labels().tolist()}
+        columns["category"] = [names.get(number, number) for number in shown.category_ids.tolist()]
+        columns |= dict(zip(("x", "y", "width", "height"), shown.boxes.T.tolist(), strict=True))
+        columns |= {"area": shown.areas.tolist(), **{name: flag.tolist() for name, flag in shown.flags.items()}}
+        return table(repr(self), columns, len(self))
+
     @property
     def crowd(self) -> npt.NDArray[np.bool_]:
-        """(N,) whether the annotation marks a crowd: it may be found many times, and counts for nothing."""
+        """(N,) whether an annotation marks a crowd. Many detections may match a crowd, and none of them counts."""
         return self.flag("crowd")
 
     @property
     def segmentations(self) -> Sequence[Any] | None:
-        """(N,) masks as the source has them (polygons or RLE), read when looked at; ``None`` if there are none."""
+        """(N,) polygons or RLE as in the source, or ``None`` if it has none. Those of a file are read on access."""
         return self.regions.get(SEGMENTATIONS)
 
+    def image_labels(self) -> npt.NDArray[Any]:
+        """(N,) the id of the image of each annotation as in the source: integers or strings."""
+        return (
+            self.image_ids
+            if self.images.keys is None
+            else self.images.labels[self.images.ids.searchsorted(self.image_ids)]
+        )
+
     def flag(self, name: str) -> npt.NDArray[np.bool_]:
-        """(N,) whether each annotation has the flag; false for all if no annotation of the data set has it."""
+        """(N,) whether each annotation has a flag. All are false if the data set does not have the flag.
+
+        If the data set does not have the flag ``"without_keypoints"``, it is derived from the keypoints.
+        """
         column = self.flags.get(name)
+        if column is None and name == WITHOUT_KEYPOINTS and KEYPOINTS in self.regions:
+            from ioukit.datasets.columns.keypoints import decode_keypoints  # noqa: PLC0415 - for keypoints alone
+
+            points = decode_keypoints(self.regions[KEYPOINTS], source=self.source, array="annotations")
+            column = np.asarray(~(points[..., 2] > 0).any(axis=1))
         return np.zeros(len(self), np.bool_) if column is None else column
 
     @classmethod
@@ -115,13 +144,14 @@ class GroundTruth(Columns):
             source: Path of a ``.json`` or ``.json.gz`` file, or a mapping with ``images``, ``categories`` and
                 ``annotations``. An annotation needs ``id``, ``image_id``, ``category_id``, ``bbox`` as
                 ``[x, y, width, height]``, ``area`` and ``iscrowd``; other keys are ignored.
-            on_invalid: ``"error"`` refuses a data set with an invalid record: a repeated id, an image or category that
-                is not listed, a missing key, a value of the wrong kind, a number that is not finite, a negative width,
-                height or area, a coordinate beyond 2**53. ``"drop"`` leaves such records out and counts them; of those
-                with the same id the first stays. ``"pycocotools"`` gives the numbers that pycocotools gives, defects
-                included, and refuses where it raises: an object with id 0 never matches (it gets the flag ``void``),
-                the last of several annotations with one id stands in the place of each (with a selection of images or
-                categories, which of them counts may differ), and what nobody lists is left out.
+            on_invalid: ``"error"`` refuses a data set with an invalid record. Invalid are a repeated id, an image or
+                category that is not listed, a missing key, a value of the wrong kind, a number that is not finite, a
+                negative width, height or area, and a coordinate beyond 2**53. ``"drop"`` leaves such records out and
+                counts them; of several records with one id, the first stays. ``"pycocotools"`` gives the numbers of
+                pycocotools, its defects included, and an error where pycocotools raises one: an object with id 0 never
+                matches (it gets the flag ``void``); of several annotations with one id, the last replaces the others
+                (if images or categories are selected, another one may count); annotations of images or categories that
+                are not listed are left out.
             threads: How many threads read a file; all cores if ``None``.
 
         Raises:
@@ -165,8 +195,8 @@ class GroundTruth(Columns):
             areas: (N,) square pixels; those of ``regions`` if ``None``, else width times height.
             crowd: (N,) booleans; none is a crowd if ``None``. The same as ``flags={"crowd": ...}``.
             ids: (N,) integers, each once; 1 to N if ``None``.
-            images: (I,) ids of all images, those without an object too; the images of ``image_ids`` if ``None``. The
-                ``images`` of another data set bring their sizes and names.
+            images: (I,) ids of all images, including those without objects; the images of ``image_ids`` if ``None``.
+                It can be the ``images`` of another data set, with their sizes and names.
             categories: Names by id, (K,) ids, or the ``categories`` of another data set; those of ``category_ids`` if
                 ``None``.
             sizes: (I, 2) width and height in pixels, in the order of ``images``.
@@ -174,12 +204,12 @@ class GroundTruth(Columns):
             flags: (N,) booleans by name, such as ``difficult``, ``group_of`` or ``truncated``.
             regions: A set of N regions, or several sets of different kinds: :class:`~ioukit.Masks`,
                 :class:`~ioukit.RotatedBoxes`, :class:`~ioukit.Polygons`, :class:`~ioukit.Boxes3D` or your own kind.
-            segmentations: (N,) masks as COCO's files spell them: lists of polygons, RLE, or ``None``.
+            segmentations: (N,) masks as in COCO's files: lists of polygons, RLE, or ``None``.
             keypoints: (N, P, 3) x, y and visibility (0: not labelled, 1: hidden, 2: visible).
-            attributes: (N, ...) further columns by name.
+            attributes: (N, ...) further columns by name. Python objects become strings.
             image_attributes: (I, ...) further columns of the images, in the order of ``images``.
             category_attributes: (K, ...) further columns of the categories, in the order of ``categories``.
-            source: Where the data came from, for messages.
+            source: The name of the data in messages.
 
         Raises:
             ValueError: If shapes do not fit, or ``sizes``, ``names`` or ``image_attributes`` come without ids of
@@ -214,51 +244,48 @@ class GroundTruth(Columns):
 
     @classmethod
     def concat(cls, parts: Sequence[GroundTruth], *, renumber: bool = False) -> GroundTruth:
-        """The rows of several data sets, in order: of different images, and of the same categories.
+        """The rows of several data sets, in order.
 
         Args:
-            parts: The data sets.
-            renumber: Whether annotations get the ids 1 to N, in order, in the place of theirs.
+            parts: The data sets. No image may be in two of them, and all must list the same categories.
+            renumber: Whether the annotations get new ids, 1 to N in order.
 
         Raises:
-            ValueError: If there is none, an image is in two of them, or they list different categories, or columns
-                that some have are not in all.
-            DatasetError: If two annotations have one id, and ids are not numbered anew.
+            TypeError: If a part is no ground truth, or columns of the parts are of kinds that do not fit together.
+            ValueError: If there is no part, an image is in two of them, they list different categories, or some of
+                them lack a column that others have.
+            DatasetError: If two annotations have the same id and ``renumber`` is false.
         """
-        parts = list(parts)
-        if not parts:
-            raise ValueError("concat needs at least one data set")
+        parts = cls._parts(parts)
         first = parts[0]
+        listing = [part for part in parts if len(part.images)] or parts[:1]
+        if len({part.images.keys is None for part in listing}) > 1:
+            raise ValueError("image ids of some parts are strings, those of others are integers")
         for part in parts[1:]:
-            if (part.images.keys is None) != (first.images.keys is None):
-                raise ValueError("image ids of some parts are strings, those of others are integers")
             if (part.categories.ids.tolist(), part.categories.names) != (
                 first.categories.ids.tolist(),
                 first.categories.names,
             ):
                 raise ValueError(f"{first.source} and {part.source} list different categories")
-        images = {
-            name: concat_columns([getattr(part.images, name) for part in parts], f"images.{name}")
-            for name in Images.column_names()
-        }
-        labels = images["ids"] if images["keys"] is None else images["keys"]
-        unique, counts = np.unique(labels, return_counts=True)
+        images = Images(**Images._joined([part.images for part in listing], Images.column_names(), "images.{}"))
+        unique, counts = np.unique(images.labels, return_counts=True)
         if (counts > 1).any():
             raise ValueError(f"image {unique[counts > 1][0]} is in two of the data sets")
-        rows = {
-            name: concat_columns([getattr(part, name) for part in parts], name)
-            for name in cls.column_names()
-            if name != "flags"
-        }
-        flag_names = dict.fromkeys(name for part in parts for name in part.flags)
+        rows = cls._joined(parts, [name for name in cls.column_names() if name != "flags"])
+        unique, counts = np.unique(rows["ids"], return_counts=True)
         if renumber:
             rows["ids"] = np.arange(1, len(rows["ids"]) + 1)
-        rows["flags"] = {name: np.concatenate([part.flag(name) for part in parts]) for name in flag_names}
-        listed = by_id(Images(**images))
-        if images["keys"] is not None:  # numbered anew, by the order of the strings
-            old = [part.images.labels[np.searchsorted(part.images.ids, part.image_ids)] for part in parts]
+        elif (counts > 1).any():
+            raise DatasetError(
+                f"two annotations have the id {unique[counts > 1][0]}: concat(..., renumber=True) gives them new ids"
+            )
+        flags = dict.fromkeys(name for part in parts for name in part.flags)
+        rows["flags"] = {name: np.concatenate([part.flag(name) for part in parts]) for name in flags}
+        listed = by_id(images)
+        if listed.keys is not None:  # the ids are made up, in the order of the strings
+            labels = [part.image_labels() for part in parts if len(part)]
             listed = dataclasses.replace(listed, ids=np.arange(1, len(listed) + 1))
-            rows["image_ids"] = listed.ids[listed.positions(np.concatenate(old))]
+            rows["image_ids"] = listed.ids[listed.positions(np.concatenate(labels))] if labels else rows["image_ids"]
         sources = list(dict.fromkeys(part.source for part in parts))
         gt = cls(
             images=listed,
@@ -276,7 +303,7 @@ class GroundTruth(Columns):
         images: Sequence[int | str] | npt.NDArray[Any] | None = None,
         categories: Sequence[int | str] | None = None,
     ) -> GroundTruth:
-        """The part of the data set with some images and categories alone; others are no longer listed.
+        """The data set with only the given images and categories; others are no longer listed.
 
         Args:
             images: Ids of images; all if ``None``.
@@ -296,7 +323,10 @@ class GroundTruth(Columns):
 
 
 def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool) -> GroundTruth:
-    """Check ids (and values, where the reader has not), and order images and categories by id."""
+    """The ground truth with checked ids, with images and categories in the order of their ids, and with notes.
+
+    Values are checked, too, if the reader has not done so.
+    """
     total, source = len(gt), gt.source
     if check:
         gt = _kept(gt, check_boxes(gt.boxes, source, "annotations", on_invalid))

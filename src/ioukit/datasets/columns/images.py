@@ -1,4 +1,4 @@
-"""The images and the categories that a data set lists."""
+"""The lists of images and categories of a data set."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["Categories", "Images"]
 
 @record(frozen=True, eq=False, repr=False)
 class Images(Columns):
-    """The images of a data set, by rising id."""
+    """The images of a data set, in ascending order of their ids."""
 
     ids: npt.NDArray[np.int64]
-    """(I,) ids, each once. They are made up where the data set calls its images by strings, see :attr:`keys`."""
+    """(I,) ids, each once; 1 to I if the data set has strings instead, see :attr:`keys`."""
     sizes: npt.NDArray[np.float64]
-    """(I, 2) width and height in pixels, NaN where the data set does not say."""
+    """(I, 2) width and height in pixels; NaN if unknown."""
     names: Names
-    """(I,) file names, empty where the data set does not say."""
+    """(I,) file names; empty if unknown."""
     keys: npt.NDArray[np.str_] | None = None
-    """(I,) what the data set calls its images, rising, where these are strings; else ``None``."""
+    """(I,) ids in ascending order if the data set identifies its images by strings; else ``None``."""
     attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     """Further columns by name, each (I, ...)."""
 
@@ -35,28 +35,28 @@ class Images(Columns):
 
     @property
     def labels(self) -> npt.NDArray[Any]:
-        """(I,) what the data set calls its images: :attr:`keys` where these are strings, else :attr:`ids`."""
+        """(I,) the ids as in the source: :attr:`keys` if they are strings, else :attr:`ids`."""
         return self.ids if self.keys is None else self.keys
 
     def positions(self, wanted: Sequence[int | str] | npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-        """Find images by what the data set calls them.
+        """(W,) positions of images in the list.
 
         Args:
-            wanted: Ids, or strings where the data set has strings.
-
-        Returns:
-            (W,) positions.
+            wanted: (W,) ids as in the source: integers or strings.
 
         Raises:
-            TypeError: If the wanted are strings and the data set has integers, or the other way round.
+            TypeError: If ``wanted`` is no list, or holds strings where the data set has integers, or integers where
+                it has strings.
             ValueError: If there is no such image.
         """
         given = np.asarray(wanted)
+        if given.ndim != 1:
+            raise TypeError(f"expected a list of image ids, got {wanted!r}")
         if not given.size:
             return np.zeros(0, np.intp)
         if (given.dtype.kind == "U") != (self.keys is not None):
             kinds = "integers" if self.keys is None else "strings"
-            raise TypeError(f"image ids of this data set are {kinds}, got {given.reshape(-1)[0]!r}")
+            raise TypeError(f"image ids of this data set are {kinds}, got {given[0].item()!r}")
         known = self.labels
         places = np.minimum(np.searchsorted(known, given), max(len(known) - 1, 0))
         unknown = np.ones(len(given), np.bool_) if not len(known) else known[places] != given
@@ -67,12 +67,12 @@ class Images(Columns):
 
 @record(frozen=True, eq=False, repr=False)
 class Categories(Columns):
-    """The categories of a data set, by rising id."""
+    """The categories of a data set, in ascending order of their ids."""
 
     ids: npt.NDArray[np.int64]
     """(K,) ids, each once."""
     names: tuple[str, ...]
-    """(K,) names; the id in digits where the data set does not say."""
+    """(K,) names; the digits of the id if there is no name."""
     attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     """Further columns by name, each (K, ...)."""
 
@@ -80,11 +80,11 @@ class Categories(Columns):
         return len(self.ids)
 
     def positions(self, wanted: Sequence[int | str]) -> list[int]:
-        """Find categories by id or name.
+        """Positions of categories in the list, by id or name.
 
         Raises:
-            TypeError: If it is one name, not a list.
-            ValueError: If there is no such category, or more than one of that name; similar names are listed.
+            TypeError: If ``wanted`` is one name instead of a list.
+            ValueError: If there is no such category, or more than one of that name; the message offers similar names.
         """
         if isinstance(wanted, str):
             raise TypeError(f"expected a list of category ids or names, got {wanted!r}; write [{wanted!r}]")

@@ -1,9 +1,9 @@
-"""Columns that stay as the file has them until somebody looks."""
+"""Columns that keep the bytes of a file and decode them on access."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -11,14 +11,17 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._columns import frozen
 
-__all__ = ["Names", "Segmentations"]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Keypoints", "Names", "Segmentations", "ValuesOfFiles"]
 
 
 class Names(Sequence[str]):
     """Strings in one piece of UTF-8, decoded one at a time."""
 
     def __init__(self, text: bytes, ends: npt.NDArray[np.uint64]) -> None:
-        """Take the bytes of all strings and the position behind each."""
+        """Take the bytes of all strings, and for each string the position behind its last byte."""
         self._text = text
         self._starts = np.concatenate([np.zeros(1, np.uint64), ends[:-1]]) if len(ends) else ends
         self._ends = ends
@@ -57,11 +60,11 @@ class Names(Sequence[str]):
         return f"Names({', '.join(map(repr, self[:3]))}{', ...' if len(self) > 3 else ''})"
 
 
-class Segmentations(Sequence[Any]):
-    """The value of ``segmentation`` of every row as JSON has it (polygons or RLE), ``None`` where there is none.
+class ValuesOfFiles(Sequence[Any]):
+    """The value of one member of every record as in the JSON file; ``None`` if a record has none.
 
-    It is parsed on access; only positions in files are kept. A file that changes in between is an error where that
-    shows (:class:`OSError`, :class:`ValueError`), so keep it as it is while these are in use.
+    Values are parsed on access; only their positions in the file are kept. Do not change the file while these are in
+    use: a change may raise :class:`OSError` or :class:`ValueError`, or go unnoticed.
     """
 
     def __init__(self, path: str, spans: npt.NDArray[np.uint64]) -> None:
@@ -72,24 +75,24 @@ class Segmentations(Sequence[Any]):
         self._texts: dict[str, bytes] = {}
 
     @classmethod
-    def concat(cls, parts: Sequence[Segmentations]) -> Segmentations:
+    def concat(cls, parts: Sequence[Self]) -> Self:
         """All values of several, in order."""
         paths = list(dict.fromkeys(path for part in parts for path in part._paths))
         which = [np.array([paths.index(path) for path in part._paths], np.uint32)[part._which] for part in parts]
         return cls._of(tuple(paths), np.concatenate(which), np.concatenate([part._spans for part in parts]))
 
     @classmethod
-    def _of(cls, paths: tuple[str, ...], which: npt.NDArray[np.uint32], spans: npt.NDArray[np.uint64]) -> Segmentations:
+    def _of(cls, paths: tuple[str, ...], which: npt.NDArray[np.uint32], spans: npt.NDArray[np.uint64]) -> Self:
         made = cls("", spans)
         made._paths, made._which = paths, which
         return made
 
-    def take(self, rows: slice | npt.NDArray[np.intp]) -> Segmentations:
+    def take(self, rows: slice | npt.NDArray[np.intp]) -> Self:
         """Choose and order values by row."""
         return self._of(self._paths, self._which[rows], self._spans[rows])
 
     def files(self) -> list[tuple[str, npt.NDArray[np.intp], npt.NDArray[np.uint64]]]:
-        """For each file its path, the rows whose values are there, and where: (n, 2) bytes."""
+        """For each file: its path, the rows whose values it holds, and the (n, 2) positions of their bytes."""
         if len(self._paths) == 1:
             return [(self._paths[0], np.arange(len(self)), self._spans)]
         rows = [np.flatnonzero(self._which == number) for number in range(len(self._paths))]
@@ -120,5 +123,13 @@ class Segmentations(Sequence[Any]):
             return file.read(end - start)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What to pickle: no text of a file."""
+        """What to pickle: everything but the text of files."""
         return {**vars(self), "_texts": {}}
+
+
+class Segmentations(ValuesOfFiles):
+    """(N,) the masks of COCO's records: polygons or RLE."""
+
+
+class Keypoints(ValuesOfFiles):
+    """(N,) the keypoints of COCO's records: x, y and visibility of one point after the other."""

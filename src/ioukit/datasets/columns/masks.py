@@ -1,4 +1,4 @@
-"""Masks of a data set: from the polygons and runs that its files spell to `Masks`."""
+"""`Masks` from the polygons and RLE of a data set."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._checks import check_threads
+from ioukit.datasets.columns._checks import check_readable_again
 from ioukit.datasets.columns.lazy import Segmentations
 from ioukit.errors import DatasetError
 from ioukit.regions.masks import Masks
@@ -29,7 +30,7 @@ def decode(
 
     Args:
         segmentations: (N,) polygons or RLE.
-        image_sizes: (N, 2) width and height of the image of each, NaN where they are not known; polygons need them.
+        image_sizes: (N, 2) width and height of the image of each row; NaN if unknown. Polygons need them.
         source: What messages call the data set.
         array: What messages call the records: ``annotations`` or ``detections``.
         threads: How many threads; all cores if ``None``.
@@ -41,6 +42,7 @@ def decode(
         return _of_records(segmentations, image_sizes, f"{source}: {array}", threads)
     parts, order = [], []
     for path, rows, spans in segmentations.files():
+        check_readable_again(path, "masks")
         sizes = np.ascontiguousarray(image_sizes[rows])
         parts.append(
             Masks._trusted(

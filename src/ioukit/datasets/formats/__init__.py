@@ -1,1 +1,1 @@
-"""The files that data sets are read from: a registry, and one file per format."""
+"""Formats of data sets: a registry, and one file per format."""

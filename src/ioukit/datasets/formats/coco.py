@@ -1,4 +1,4 @@
-"""COCO files: how one is recognised, and two that belong together."""
+"""COCO files: how one is recognised, and how ground truth and detections are read together."""
 
 from __future__ import annotations
 
@@ -15,12 +15,26 @@ if TYPE_CHECKING:
 
 __all__ = ["read_coco", "recognises"]
 
+_GZIP = b"\x1f\x8b"
+
 
 def recognises(path: Path) -> bool:
-    """Whether the name is that of a JSON file, packed or not; other special files may be JSON too."""
-    if path.exists() and not path.is_file():
-        return not path.is_dir()
-    return path.name.lower().endswith((".json", ".json.gz"))
+    """Whether the name is that of a JSON file, packed or not, or the file begins as one.
+
+    Special files, such as pipes, count as JSON without a look inside, because they can be read only once.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            return not path.is_dir()
+        if path.name.lower().endswith((".json", ".json.gz")):
+            return True
+        with path.open("rb") as file:
+            start = file.read(64)
+    except OSError:
+        return False
+    start = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    # YAML may begin with a brace, too, so its names are left to other formats.
+    return start.startswith((b"{", b"[", _GZIP)) and path.suffix.lower() not in (".yaml", ".yml")
 
 
 def read_coco(

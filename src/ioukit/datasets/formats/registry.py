@@ -1,4 +1,4 @@
-"""Which formats can be read, and how is the format of a file found?"""
+"""The formats that can be read, and how the format of a path is found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats import coco
+from ioukit.datasets.formats import coco, yolo
 from ioukit.errors import DatasetError
 
 __all__ = ["FORMATS", "Format", "find_format", "read", "read_detections", "register_format"]
@@ -21,15 +21,17 @@ class Format:
     """A kind of file, or of folder, that a data set can be read from."""
 
     name: str
-    """What ``format=`` calls it."""
+    """The name for the argument ``format``."""
     title: str
-    """One line about it, for lists of formats."""
+    """One line about the format, for lists of formats."""
     recognises: Callable[[Path], bool]
-    """Whether a path looks like this format. It may look at the name and at the first bytes, and must not raise."""
+    """Whether a path has this format, by its name or its first bytes. It must not raise an error."""
     read: Callable[..., GroundTruth] | None = None
     """Reads ground truth: ``read(path, on_invalid=..., threads=...)``; ``None`` if the format holds none."""
     read_detections: Callable[..., Detections] | None = None
     """Reads detections in the same way; ``None`` if the format holds none."""
+    needs_ground_truth: bool = False
+    """Whether ``read_detections`` takes ``ground_truth=``, because the files lack something: the sizes of images."""
 
 
 FORMATS: dict[str, Format] = {}
@@ -50,11 +52,11 @@ def register_format(added: Format) -> None:
 
 
 def find_format(path: str | os.PathLike[str], format: str | None = None) -> Format:
-    """The format of a path: the one named, or else the first that recognises it.
+    """The format of a path: the named one, or the first that recognises the path.
 
     Raises:
         ValueError: If no format has the name.
-        FileNotFoundError: If there is nothing at the path, and no format was named.
+        OSError: If no format was named, and there is nothing at the path or it cannot be opened.
         DatasetError: If no format recognises the path.
     """
     if format is not None:
@@ -65,7 +67,8 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
     for known in FORMATS.values():
         if known.recognises(place):
             return known
-    place.stat()  # a missing file is the more likely mistake
+    if not place.is_dir():
+        place.open("rb").close()  # a missing file, or one that may not be read, is the more likely mistake
     titles = "; ".join(f"{known.name}: {known.title}" for known in FORMATS.values())
     raise DatasetError(f"{path}: not a format that can be read; there are {titles}")
 
@@ -73,10 +76,15 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
 def read(path: str | os.PathLike[str], format: str | None = None, **options: Any) -> GroundTruth:
     """Read ground truth from a file or a folder.
 
+    - ``coco``: an annotation file, see :meth:`GroundTruth.from_coco`.
+    - ``yolo``: one split of a ``data.yaml`` with folders of images and labels. The option ``split`` is ``"val"`` by
+      default. Images get the ids 0, 1, ... in the order of their names, and classes keep their numbers. The sizes of
+      images come from the headers of their files. This needs ``pip install 'ioukit[yolo]'``.
+
     Args:
         path: What to read.
         format: The name of a format, see :data:`FORMATS`; found by looking at the path if ``None``.
-        **options: ``on_invalid``, ``threads``, and what else the format's own reader takes.
+        **options: ``on_invalid``, ``threads``, and other arguments of the format's own reader.
 
     Raises:
         DatasetError: If the data is invalid, or of no known format.
@@ -88,11 +96,35 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
     return found.read(path, **options)
 
 
-def read_detections(path: str | os.PathLike[str], format: str | None = None, **options: Any) -> Detections:
-    """Read detections from a file or a folder; see :func:`read`."""
+def read_detections(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    ground_truth: GroundTruth | None = None,
+    **options: Any,
+) -> Detections:
+    """Read detections from a file or a folder.
+
+    - ``coco``: a results file, see :meth:`Detections.from_coco`.
+    - ``yolo``: a folder with a text file per image, named like the image, with lines ``class cx cy w h score`` in
+      fractions of the image. It needs ``ground_truth``.
+
+    Args:
+        path: What to read.
+        format: The name of a format; found by looking at the path if ``None``.
+        ground_truth: What the detections will be compared with. Formats whose files do not say the sizes of images
+            need it, such as YOLO's; others do not look at it.
+        **options: As for :func:`read`.
+
+    Raises:
+        DatasetError: If the data is invalid, or of no known format.
+        OSError: If it cannot be read.
+    """
     found = find_format(path, format)
     if found.read_detections is None:
         raise DatasetError(f"{path}: the format {found.name} ({found.title}) holds no detections")
+    if found.needs_ground_truth:
+        options["ground_truth"] = ground_truth
     return found.read_detections(path, **options)
 
 
@@ -103,5 +135,15 @@ register_format(
         recognises=coco.recognises,
         read=GroundTruth.from_coco,
         read_detections=Detections.from_coco,
+    )
+)
+register_format(
+    Format(
+        name="yolo",
+        title="YOLO's data.yaml with folders of images and labels, or a folder of text files with detections",
+        recognises=yolo.recognises,
+        read=yolo.read_yolo,
+        read_detections=yolo.read_yolo_detections,
+        needs_ground_truth=True,
     )
 )

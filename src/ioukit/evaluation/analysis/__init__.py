@@ -1,1 +1,1 @@
-"""Where does it fail?"""
+"""Where are the errors? Analyses of match tables."""

@@ -1,4 +1,4 @@
-"""Ratios of counts, which may be of nothing."""
+"""Ratios of counts that may be zero."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["quotient"]
 
 
 def quotient(numerator: npt.NDArray[Any], denominator: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Their quotient, NaN where the denominator is 0."""
+    """The quotient, NaN where the denominator is 0."""
     out: npt.NDArray[np.float64] = np.full(np.broadcast(numerator, denominator).shape, np.nan)
     np.divide(numerator, denominator, out=out, where=denominator != 0)
     return out

@@ -1,4 +1,4 @@
-"""Which class is taken for which? The confusion matrix."""
+"""Which classes are confused? The confusion matrix."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ioukit.evaluation.table import MatchTable, threshold_bits
 
 __all__ = ["ConfusionMatrix", "confusion_matrix"]
 
-# As many as the match table can count.
+# The largest number that the match table can count.
 _NO_CAP = 2**31 - 1
 
 
@@ -37,7 +37,7 @@ class ConfusionMatrix(Frozen):
     """(K + 1, K + 1) objects of the true class that detections of the predicted class match. Last row: detections that
     match nothing. Last column: objects that no detection matches. The corner where both meet is 0."""
     iou_threshold: float
-    """The IoU that a match needs."""
+    """The lowest IoU of a match."""
     score_threshold: float
     """Detections with this score or a higher one count."""
     image_ids: npt.NDArray[Any]
@@ -102,26 +102,28 @@ def confusion_matrix(
     max_dets: int | None = None,
     threads: int | None = None,
 ) -> ConfusionMatrix:
-    """How often each class is taken for each.
+    """How often objects of each class are detected as each class.
 
     The matching rule differs from that of AP. On each image the detections with at least ``score_threshold`` choose in
-    the order of their scores, whatever their class. Each takes the free object of **any** class with the highest IoU at
-    or above ``iou_threshold``; of objects with the same IoU the last in the file. A detection that finds no free object
-    and lies on a crowd of any class (intersection over its own area) is left out. So every object but the crowds counts
-    once, in its row, and every detection that is not left out counts once, in its column.
+    the order of their scores, regardless of their class. Each takes the free object of **any** class with the highest
+    IoU, if that is at least ``iou_threshold``; among objects with the same IoU it takes the last one in the file. A
+    detection that finds no free object and lies on a crowd of any class (intersection over its own area) is left out.
+    So every object except the crowds counts once, in its row, and every detection that is not left out counts once, in
+    its column.
 
     A detection next to two objects of different classes takes the one with the higher IoU, not the one of its class.
-    This is what distinguishes the matrix from AP, where each class is matched by itself.
+    For AP, each class is matched separately.
 
     Args:
         table: The matches, with near pairs.
-        iou_threshold: The IoU that a match needs, within (0, 1], and at least that of the near pairs.
+        iou_threshold: The lowest IoU of a match, within (0, 1], and at least that of the near pairs.
         score_threshold: Detections with this score or a higher one count.
-        max_dets: Cap on the detections of an image, all classes together, best first; none if ``None``.
+        max_dets: Cap on the detections of an image, all classes together, best first; no cap if ``None``.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
-        ValueError: If a threshold or cap makes no sense, or the table does not list the near pairs that this needs.
+        ValueError: If a threshold or the cap is out of range, or the table does not list the near pairs that are
+            needed.
 
     Examples:
         >>> from ioukit import Detections, GroundTruth
@@ -134,7 +136,7 @@ def confusion_matrix(
         ...     image_ids=[1, 1, 1], category_ids=[1, 2, 2], boxes=[*boxes[:2], [60, 0, 9, 9]], scores=[0.9, 0.8, 0.7]
         ... )
         >>> table = match(ground_truth, detections, near=0.5)
-        >>> confusion_matrix(table).counts  # a cat found, a cat taken for a dog, a dog missed, a dog where nothing is
+        >>> confusion_matrix(table).counts  # a cat found, a cat detected as a dog, a dog missed, a dog on background
         array([[1, 1, 0],
                [0, 0, 1],
                [0, 1, 0]])
@@ -180,7 +182,7 @@ def confusion_matrix(
 
 
 def _matched(rematched: Rematched, chosen: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The rows of the detections that are not ignored, and of the object that each matches, -1 for none."""
+    """The rows of the detections that are not ignored, and the row of the object that each matches, -1 for none."""
     object_of = np.full(len(rematched.detections["row"]), -1)
     object_of[rematched.pairs["detection"]] = rematched.objects["row"][rematched.pairs["object"]]
     object_of[~threshold_bits(rematched.detections["matched"][:, 0], 0)] = -1  # a match with a void object
@@ -189,7 +191,7 @@ def _matched(rematched: Rematched, chosen: npt.NDArray[np.intp]) -> tuple[npt.ND
 
 
 def _at(column: npt.NDArray[Any], rows: npt.NDArray[np.int64], other: int) -> npt.NDArray[np.int64]:
-    """The values at these rows; another one where a row is -1."""
+    """The values at these rows; ``other`` where a row is -1."""
     values = np.full(len(rows), other)
     values[rows >= 0] = column[rows[rows >= 0]]
     return values

@@ -1,4 +1,4 @@
-"""On which images does it fail?"""
+"""On which images are the errors?"""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ __all__ = ["ImageResults", "per_image"]
 
 @record(frozen=True, eq=False, repr=False)
 class ImageResults(Frozen):
-    """The counts of each image, all classes together, and what follows from them.
+    """The counts of each image, all classes together, and the ratios computed from them.
 
     ``precision = TP / (TP + FP)``, ``recall = TP / (TP + FN)`` and ``F1 = 2 TP / (2 TP + FP + FN)``, each NaN where its
-    denominator is 0: an image without objects has no recall, one without detections no precision, one without either
-    no F1.
+    denominator is 0: recall of an image without objects, precision of one without detections, F1 of one without both.
     """
 
     image_ids: npt.NDArray[Any]
@@ -44,7 +43,7 @@ class ImageResults(Frozen):
     f1: npt.NDArray[np.float64]
     """(I,) within [0, 1] or NaN."""
     mean_iou: npt.NDArray[np.float64]
-    """(I,) mean IoU of the true positives with their objects; NaN where there are none."""
+    """(I,) mean IoU of the true positives with their objects; NaN if the image has no true positives."""
 
     def __len__(self) -> int:
         return len(self.image_ids)
@@ -56,7 +55,7 @@ class ImageResults(Frozen):
     def worst(self, n: int) -> npt.NDArray[np.int64]:
         """Positions of up to ``n`` images: those with the most errors (FP + FN) first, then lower F1, then lower id.
 
-        Images without an error are not among them.
+        Images without errors are left out.
 
         Raises:
             ValueError: If ``n`` is negative.
@@ -64,7 +63,7 @@ class ImageResults(Frozen):
         if operator.index(n) < 0:
             raise ValueError(f"n must not be negative, got {n}")
         errors = self.false_positives + self.false_negatives
-        order = np.lexsort((self.f1, -errors))  # stable, and ids rise
+        order = np.lexsort((self.f1, -errors))  # stable, and ids are in ascending order
         return order[: min(n, int(np.count_nonzero(errors)))]
 
 
@@ -73,10 +72,11 @@ def per_image(table: MatchTable, outcomes: Outcomes) -> ImageResults:
 
     Args:
         table: The matches.
-        outcomes: What became of each of its detections and objects, at some IoU, area range and score.
+        outcomes: The outcome of each of its detections and objects, for one IoU threshold, area range and score
+            threshold.
 
     Raises:
-        ValueError: If the outcomes are those of another table.
+        ValueError: If the outcomes belong to another table.
     """
     if (len(outcomes.detections), len(outcomes.objects)) != (len(table.detections), len(table.objects)):
         raise ValueError("expected the outcomes of this table, got those of another")
@@ -86,7 +86,7 @@ def per_image(table: MatchTable, outcomes: Outcomes) -> ImageResults:
         return np.bincount(image[rows], minlength=count, **more)
 
     hits = np.flatnonzero(outcomes.detections == Outcome.TRUE_POSITIVE)
-    # IoU add up in the order of the data, whatever the category.
+    # IoUs are added in the order of the data, regardless of the category.
     hits = hits[np.argsort(table.detections.row[hits], kind="stable")]
     tp = counted(table.detections.image, hits)
     fp = counted(table.detections.image, outcomes.detections == Outcome.FALSE_POSITIVE)

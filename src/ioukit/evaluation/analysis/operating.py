@@ -19,20 +19,20 @@ __all__ = ["OperatingPoint", "ScoreCurve", "ScoreCurves", "score_curves"]
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """What a detector does if only detections with at least some score count.
+    """The precision and recall of a detector if only detections with at least some score count.
 
     With TP, FP and FN for true positives, false positives and false negatives::
 
         precision = TP / (TP + FP)    recall = TP / (TP + FN)    F1 = 2 TP / (2 TP + FP + FN)
 
-    each NaN where its denominator is 0. F1 is the harmonic mean of precision and recall where both are defined and not
-    both 0 (van Rijsbergen, Information Retrieval, 1979).
+    Each is NaN where its denominator is 0. F1 is the harmonic mean of precision and recall where both are defined and
+    not both 0 (van Rijsbergen, Information Retrieval, 1979).
     """
 
     score: float
     """The score threshold: detections with this score or a higher one count. NaN if no detection counts."""
     precision: float
-    """Share of the detections that count which are true positives."""
+    """Share of true positives among the detections that count."""
     recall: float
     """Share of the objects that are found."""
     f1: float
@@ -40,16 +40,16 @@ class OperatingPoint:
     true_positives: int
     """Detections that match an object."""
     false_positives: int
-    """Detections that match none."""
+    """Detections that match no object."""
     false_negatives: int
     """Objects that no detection matches."""
 
 
 @record(frozen=True, eq=False, repr=False)
 class ScoreCurve(Frozen):
-    """Precision, recall and F1 at every score that a detection has, of one class or of several pooled.
+    """Precision, recall and F1 at the score of every detection, for one class or for several classes pooled.
 
-    Detections that count neither for nor against (on crowds, of another size) are left out, and so are their scores.
+    Ignored detections (on crowds, outside the area range) are left out, and so are their scores.
     """
 
     scores: npt.NDArray[np.float64]
@@ -57,7 +57,7 @@ class ScoreCurve(Frozen):
     precision: npt.NDArray[np.float64]
     """(S,) TP / (TP + FP) of the detections with this score or a higher one."""
     recall: npt.NDArray[np.float64]
-    """(S,) TP / objects; NaN where there are none."""
+    """(S,) TP / objects; NaN if there are no objects."""
     f1: npt.NDArray[np.float64]
     """(S,) 2 TP / (TP + FP + objects)."""
     true_positives: npt.NDArray[np.int64]
@@ -69,10 +69,10 @@ class ScoreCurve(Frozen):
 
     @property
     def best(self) -> OperatingPoint:
-        """The point with the highest F1; of several the one with the highest score.
+        """The point with the highest F1; among several, the one with the highest score.
 
-        Where no detection is a true positive, none counts: the point has the score NaN, and F1 is 0, or NaN if there
-        are no objects either.
+        Without true positives it is the point at which no detection counts: its score is NaN, and its F1 is 0, or NaN
+        if there are no objects.
         """
         if not len(self.scores) or self.true_positives[-1] == 0:
             return self._point(math.nan, -1)
@@ -89,7 +89,7 @@ class ScoreCurve(Frozen):
         return self._point(float(score), int(np.searchsorted(-self.scores, -score, side="right")) - 1)
 
     def _point(self, score: float, row: int) -> OperatingPoint:
-        """The point of a row, -1 for the one before the first."""
+        """The point of a row; row -1 is the point at which no detection counts."""
         tp, fp = (int(self.true_positives[row]), int(self.false_positives[row])) if row >= 0 else (0, 0)
         objects = self.num_ground_truth
         return OperatingPoint(
@@ -114,7 +114,7 @@ class ScoreCurves:
     categories: Categories
     """(K,) the categories."""
     iou_threshold: float
-    """The IoU that a match needs."""
+    """The lowest IoU of a match."""
     area_range: str
     """Label of the area range."""
     overall: ScoreCurve
@@ -134,8 +134,8 @@ def score_curves(
 ) -> ScoreCurves:
     """Precision, recall and F1 at every score threshold, from a match table.
 
-    Detections below a score threshold are left out. A detection is matched before all detections with a lower score, so
-    leaving those out changes no match, and one table has the answers for all thresholds.
+    Detections below a score threshold are left out. A detection is matched before all detections with a lower score.
+    So leaving those out changes no match, and one table is enough for all thresholds.
 
     Args:
         table: The matches.
@@ -172,7 +172,7 @@ def score_curves(
     to_find = table.num_objects[:, protocol.position_of_area(area_range)]
     pooled = np.argsort(-score, kind="stable")
     if len(evaluated) <= np.iinfo(np.uint16).max:
-        category = category.astype(np.uint16)  # which NumPy sorts digit by digit
+        category = category.astype(np.uint16)  # NumPy sorts 16-bit integers by radix sort
     order = pooled[np.argsort(category[pooled], kind="stable")]
     ends = np.cumsum([0, *np.bincount(category, minlength=len(evaluated))]).tolist()
     per_class = []

@@ -1,4 +1,4 @@
-"""What became of every detection and every object at one operating point?"""
+"""Is each detection a true positive, and is each object found? The outcomes at one operating point."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["Outcome", "Outcomes", "outcomes"]
 
 
 class Outcome(IntEnum):
-    """What became of a detection or an object."""
+    """The outcome of a detection or an object."""
 
     NOT_COUNTED = 0
     """A detection below the score threshold, or beyond the cap on detections."""
     TRUE_POSITIVE = 1
     """A detection that matches an object; an object that a detection matches."""
     FALSE_POSITIVE = 2
-    """A detection that matches nothing."""
+    """A detection that matches no object."""
     FALSE_NEGATIVE = 3
     """An object that no detection matches."""
     IGNORED = 4
-    """It counts neither for nor against: a crowd, an object outside the area range, a detection that matches one of
-    these, or a detection that matches nothing and is itself outside the area range."""
+    """Not counted: a crowd, an object outside the area range, a detection that matches one of these, or a detection
+    that matches no object and is itself outside the area range."""
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -39,7 +39,7 @@ class Outcomes(Frozen):
     """
 
     iou_threshold: float
-    """The IoU that a match needs."""
+    """The lowest IoU of a match."""
     area_range: str
     """Label of the area range."""
     score_threshold: float
@@ -49,11 +49,12 @@ class Outcomes(Frozen):
     objects: npt.NDArray[np.int8]
     """(G,) an :class:`Outcome` for each object."""
     matched_object: npt.NDArray[np.int64]
-    """(N,) row of the object that each detection matches, ignored ones too; -1 for none."""
+    """(N,) row of the object that each detection matches, including ignored objects; -1 for none."""
     matched_detection: npt.NDArray[np.int64]
-    """(G,) row of the detection that matches each object, the best one where several match a crowd; -1 for none."""
+    """(G,) row of the detection that matches each object, the best one if several match a crowd; -1 for none."""
     match_iou: npt.NDArray[np.float64]
-    """(N,) IoU of each detection with its match, over the area of the detection where that is a crowd; NaN for none."""
+    """(N,) IoU of each detection with its match; for a crowd, the intersection over the area of the detection; NaN for
+    none."""
 
     def __repr__(self) -> str:
         tp, fp = (int((self.detections == kind).sum()) for kind in (Outcome.TRUE_POSITIVE, Outcome.FALSE_POSITIVE))
@@ -68,16 +69,16 @@ def outcomes(
     area_range: str | None = None,
     score_threshold: float = -math.inf,
 ) -> Outcomes:
-    """What became of every detection and every object.
+    """The outcome of every detection and every object.
 
-    There are as many true positives among the detections as among the objects. With the false positives and the false
-    negatives they are those that :meth:`ScoreCurve.at` counts at ``score_threshold``.
+    Detections and objects have the same number of true positives. The numbers of true positives, false positives and
+    false negatives are those of :meth:`ScoreCurve.at` at ``score_threshold``.
 
     Args:
         table: The matches.
         iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.
         area_range: Label of one of the protocol's area ranges; its main one if ``None``.
-        score_threshold: Detections with this score or a higher one count; by default all do.
+        score_threshold: Detections with this score or a higher one count; by default all of them.
 
     Raises:
         ValueError: If the protocol has no such threshold or area range, or the score threshold is NaN.
@@ -93,7 +94,7 @@ def outcomes(
     detections = np.where(counts, kind, Outcome.NOT_COUNTED).astype(np.int8)
     objects = np.where(table.ignores(area), Outcome.IGNORED, Outcome.FALSE_NEGATIVE).astype(np.int8)
 
-    # The pairs at this threshold whose match counts; one with a void object does not.
+    # The pairs that match at this threshold, without matches to void objects, which do not count.
     pairs = table.matched_pairs(iou, area)
     has_match = threshold_bits(table.detections.matched[:, protocol.position_of_area(area)], at)
     pairs = pairs[(counts & has_match)[table.pairs.detection[pairs]]]
@@ -104,7 +105,7 @@ def outcomes(
     match_iou = np.full(len(table), np.nan)
     match_iou[dt_rows] = table.pairs.iou[pairs]
     matched_detection = np.full(len(table.objects), -1)
-    # Only a crowd has several, and they stand best first: the first is written last.
+    # Only a crowd has several detections, sorted best first. Writing in reverse order leaves the best one.
     matched_detection[object_rows[::-1]] = dt_rows[::-1]
     return Outcomes(
         iou,

@@ -1,4 +1,4 @@
-"""Why does it fail? The kinds of errors of TIDE, and the AP that each of them costs."""
+"""What kinds of errors are there? The error kinds of TIDE, and the AP that each of them costs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ioukit.evaluation.table import MatchTable, NearPairs
 __all__ = ["ERROR_KINDS", "ErrorKinds", "error_kinds"]
 
 ERROR_KINDS = ("classification", "localisation", "both", "duplicate", "background", "missed")
-"""The kinds of errors; the last is one of objects, the others are of detections."""
+"""The kinds of errors; the last is an error of objects, the others are errors of detections."""
 
 _CLASSIFICATION, _LOCALISATION, _BOTH, _DUPLICATE, _BACKGROUND = range(5)
 
-# Matching asks for no more than this, as pycocotools does (cocoeval 277).
+# Matching never needs a higher IoU than this, as in pycocotools (cocoeval 277).
 _NEARLY_ONE = 1.0 - 1e-10
 
 Rows = npt.NDArray[np.int64]
@@ -35,26 +35,26 @@ class ErrorKinds(Frozen):
     """The result of :func:`error_kinds`."""
 
     iou_threshold: float
-    """``t_f``: the IoU that a match needs."""
+    """``t_f``: the lowest IoU of a match."""
     area_range: str
     """Label of the area range."""
     background_threshold: float
-    """``t_b``: a detection with at most this IoU with every object shows background."""
+    """``t_b``: a detection whose IoU with every object is at most this lies on background."""
     ap: float
-    """Mean AP at ``t_f`` over the classes that have an object, within [0, 1]; NaN where none has."""
+    """Mean AP at ``t_f`` over the classes that have objects, within [0, 1]; NaN if no class has objects."""
     delta_ap: Mapping[str, float]
-    """How much AP would rise if all errors of a kind were corrected, and no others: one number for each of
-    :data:`ERROR_KINDS`, one for all ``"false_positive"`` detections and one for all ``"false_negative"`` objects. They
-    do not add up. NaN where AP is NaN, or where the correction leaves neither object nor detection."""
+    """The gain in AP if all errors of one kind were corrected, and no others: one number for each of
+    :data:`ERROR_KINDS`, one for all ``"false_positive"`` detections and one for all ``"false_negative"`` objects. The
+    numbers do not add up to a total. NaN if AP is NaN, or if the correction leaves neither objects nor detections."""
     counts: Mapping[str, int]
-    """How many errors of each of :data:`ERROR_KINDS` there are."""
+    """The number of errors of each of :data:`ERROR_KINDS`."""
     detection_kind: npt.NDArray[np.int8]
-    """(N,) position in :data:`ERROR_KINDS` for each detection of the table; -1 for those that are right, ignored or not
-    counted."""
+    """(N,) position in :data:`ERROR_KINDS` for each detection of the table; -1 for detections that are right, ignored
+    or not counted."""
     detection_object: npt.NDArray[np.int64]
-    """(N,) row in the table of the object that an error of classification, localisation or both, or a duplicate, is
-    about: the one with the highest IoU, of the same class for localisation and duplicates, of another class for the
-    rest; -1 for other detections."""
+    """(N,) for an error of classification, localisation or both, or a duplicate: the row in the table of the object
+    with the highest IoU, of the same class for localisation and duplicates, of another class otherwise. -1 for other
+    detections."""
     missed: npt.NDArray[np.bool_]
     """(G,) whether each object of the table is an error of the kind ``"missed"``."""
 
@@ -84,34 +84,35 @@ def error_kinds(
     - **background** ``same <= t_b`` and ``other <= t_b``: nothing is there;
     - **both** otherwise: the wrong class in the wrong place.
 
-    An object that no detection matches is **missed**, unless an error of localisation or classification is about it.
+    An object that no detection matches is **missed**, unless it is the object of an error of localisation or
+    classification.
 
-    ``delta_ap[kind]`` is ``max(0, AP' - AP)``, where AP' is what AP would be if all errors of the kind were corrected.
-    Of the errors of localisation and classification about one object that no detection matches, the one with the
-    highest score becomes a true positive (of the object's class) if it is of this kind. All other errors of the kind
-    are left out. Missed objects are no longer to be found. ``"false_positive"`` leaves out all false positives,
-    ``"false_negative"`` all objects that no detection matches; their difference may be negative.
+    ``delta_ap[kind]`` is ``max(0, AP' - AP)``, where AP' is AP after all errors of the kind are corrected. An object
+    that no detection matches may have several errors of localisation and classification. The one with the highest score
+    becomes a true positive (of the object's class) if it is of this kind. All other errors of the kind are left out.
+    For ``"missed"``, the missed objects are left out. ``"false_positive"`` leaves out all false positives,
+    ``"false_negative"`` all objects that no detection matches; these two differences may be negative.
 
-    AP is that of the match table, with its protocol's recalls and caps: at IoU 0.5 with COCO's protocol it is AP50. A
-    class that has nothing left to find when errors are corrected counts as 0 while it has detections, else not at all.
-    Crowds, objects outside the area range, the detections that match these, and the detections that match nothing and
-    are themselves outside are no part of any of this.
+    AP is that of the match table, with its protocol's recalls and caps: at IoU 0.5 with COCO's protocol it is AP50. If
+    the correction leaves a class no objects, the class counts as 0 while it has detections, and is left out otherwise.
+    The analysis leaves out ignored rows: crowds, objects outside the area range, the detections that match these, and
+    the detections that match no object and are themselves outside the area range.
 
     Args:
         table: The matches, with near pairs. With a class-agnostic protocol all classes are the same.
         iou_threshold: ``t_f``, one of the protocol's thresholds; its main one if ``None``.
         area_range: Label of one of the protocol's area ranges; its main one if ``None``.
         background_threshold: ``t_b``, above 0 and at most ``t_f``, and at least the IoU of the near pairs.
-        max_dets_per_image: Evaluate only so many of each image, all classes together, best first, in addition to the
-            protocol's cap on those of one class; all if ``None``. The authors' program has 100 here.
+        max_dets_per_image: A cap on the detections of an image, all classes together, best first, in addition to the
+            protocol's cap; no such cap if ``None``. The authors' program uses 100.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
-        ValueError: If a threshold or the cap makes no sense, the protocol has no such threshold or area range, or the
-            table does not list the near pairs that this needs.
+        ValueError: If a threshold or the cap is out of range, the protocol has no such threshold or area range, or the
+            table does not list the near pairs that are needed.
 
     Reference: Bolya et al., TIDE: A General Toolbox for Identifying Object Detection Errors, ECCV 2020,
-    arXiv:2008.08115. Counts and differences agree with tidecv 1.0.1 but for what docs/errors.md says.
+    arXiv:2008.08115. Counts and differences agree with tidecv 1.0.1, with the exceptions that docs/errors.md lists.
     """
     protocol = table.protocol
     area_range = protocol.main_area if area_range is None else area_range
@@ -156,25 +157,25 @@ def error_kinds(
 
 
 class _Scene(NamedTuple):
-    """What counts at the threshold: detections that are true or false positives, by image, and objects."""
+    """The true and false positives at the threshold, by image, and the objects."""
 
     category: npt.NDArray[np.uint32]
-    """(N,) of each detection, as all that follow."""
+    """(N,) one value per detection, as in the next columns."""
     score: Floats
     found: Flags
     row: Rows
     """(N,) row in the table."""
     order: Rows
-    """(N,) row in the data: of detections with one score the first comes first."""
+    """(N,) row in the data: it orders detections with equal scores."""
     num_objects: Rows
-    """(K,) objects to find."""
+    """(K,) number of objects to find."""
     object_category: npt.NDArray[np.uint32]
-    """(G,) of each object, as all that follow."""
+    """(G,) one value per object, as in the next columns."""
     object_counts: Flags
-    """(G,) whether it is to be found."""
+    """(G,) whether the object counts."""
     object_found: Flags
     object_order: Rows
-    """(G,) row in the data: of objects with one IoU the first comes first."""
+    """(G,) row in the data: it orders objects with equal IoU."""
 
     @classmethod
     def of(cls, table: MatchTable, iou_threshold: float, area_range: str, cap: int | None) -> _Scene:
@@ -208,14 +209,14 @@ class _Errors(NamedTuple):
     """The false positives and the missed objects."""
 
     row: Rows
-    """(E,) row of the scene of each false positive, as all that follow."""
+    """(E,) row in the scene of each false positive; the next columns have one value per false positive, too."""
     kind: npt.NDArray[np.int8]
     target: Rows
-    """(E,) row of the object that it is about, -1 for none."""
+    """(E,) row of the object of the error, -1 for none."""
     corrects: Flags
-    """(E,) whether it becomes a true positive when its kind is corrected."""
+    """(E,) whether the detection becomes a true positive when its kind is corrected."""
     missed: Rows
-    """(M,) rows of objects."""
+    """(M,) rows of the missed objects."""
 
 
 def _sort(scene: _Scene, near: NearPairs, most: float, least: float) -> _Errors:
@@ -235,7 +236,7 @@ def _sort(scene: _Scene, near: NearPairs, most: float, least: float) -> _Errors:
     kind = np.select(holds, [kind for kind, *_ in tests], _BOTH).astype(np.int8)
     target = np.select(holds, targets, other_target)
 
-    # Of all errors about an object that no detection matches, the best one could have matched it.
+    # Of all errors of one unmatched object, the one with the highest score could have matched it.
     able = np.isin(kind, (_LOCALISATION, _CLASSIFICATION))
     able[able] = ~scene.object_found[target[able]]
     able_rows = np.flatnonzero(able)
@@ -250,7 +251,7 @@ def _sort(scene: _Scene, near: NearPairs, most: float, least: float) -> _Errors:
 
 
 def _overlaps(scene: _Scene, row: Rows, near: NearPairs, least: float) -> tuple[Rows, Rows, Floats]:
-    """Position of the error, row of the object and IoU of all pairs with an IoU of at least ``least``."""
+    """All pairs with an IoU of at least ``least``: position of the error, row of the object, and IoU."""
     error_of = np.full(int(near.detection.max(initial=-1)) + 1, -1)
     inside = scene.row[row] < len(error_of)
     error_of[scene.row[row][inside]] = np.flatnonzero(inside)
@@ -260,7 +261,7 @@ def _overlaps(scene: _Scene, row: Rows, near: NearPairs, least: float) -> tuple[
 
 
 def _best(scene: _Scene, count: int, error: Rows, target: Rows, iou: Floats) -> tuple[Floats, Rows]:
-    """(E,) highest IoU of each error, 0 where it has none, and (E,) the first object with it, -1 for none."""
+    """(E,) highest IoU of each error, 0 if it has no pairs, and (E,) the first object with that IoU, -1 for none."""
     order = np.lexsort((scene.object_order[target], -iou, error))
     first = order[_first_of_run(error[order])]
     highest, best = np.zeros(count), np.full(count, -1)
@@ -269,12 +270,12 @@ def _best(scene: _Scene, count: int, error: Rows, target: Rows, iou: Floats) -> 
 
 
 def _first_of_run(values: Rows) -> Flags:
-    """Whether each value differs from the one before."""
+    """Whether each value differs from the one before it."""
     return np.append(np.ones(min(len(values), 1), np.bool_), values[1:] != values[:-1])
 
 
 def _corrected(scene: _Scene, errors: _Errors) -> Iterator[tuple[str, _Scene]]:
-    """The scene as if all errors of a kind were corrected, kind by kind."""
+    """For each kind, the scene with all errors of that kind corrected."""
     for number, kind in enumerate(ERROR_KINDS[:-1]):
         of_kind = errors.kind == number
         corrects = of_kind & errors.corrects
@@ -289,18 +290,18 @@ def _corrected(scene: _Scene, errors: _Errors) -> Iterator[tuple[str, _Scene]]:
 
 
 def _left(scene: _Scene, kept: Flags) -> _Scene:
-    """The scene with some of the detections; of them only what AP needs."""
+    """The scene with the kept detections, and only the columns that AP needs."""
     return scene._replace(category=scene.category[kept], score=scene.score[kept], found=scene.found[kept])
 
 
 def _without(scene: _Scene, objects: Rows) -> _Scene:
-    """The scene with fewer objects to find."""
+    """The scene without some of the objects."""
     fewer = np.bincount(scene.object_category[objects], minlength=len(scene.num_objects))
     return scene._replace(num_objects=scene.num_objects - fewer)
 
 
 def _average_precision(scene: _Scene, table: MatchTable, threads: int | None) -> Floats:
-    """(R, K) precision at the recalls; NaN where a class has neither objects nor detections, 0 where no object."""
+    """(R, K) precision at the recalls; 0 for a class with detections but no objects, NaN for one without both."""
     count, protocol = len(scene.found), table.protocol
     recalls = np.array(protocol.recall_thresholds)
     curves: Mapping[str, npt.NDArray[Any]] = _core.accumulate(
@@ -328,7 +329,7 @@ def _average_precision(scene: _Scene, table: MatchTable, threads: int | None) ->
 
 
 def _mean(precision: Floats, listed: Flags) -> float:
-    """The mean over the classes that had something to find, with the sum that the summary has."""
+    """The mean over the listed classes, summed in the same order as in the summary."""
     chosen = np.where(listed, precision, np.nan)
     defined = chosen[~np.isnan(chosen)]
     return float(np.mean(defined)) if defined.size else float("nan")

@@ -1,6 +1,6 @@
 """The rules of an evaluation, as data: one file per protocol."""
 
-from ioukit.evaluation.protocols.coco import COCO
+from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
 from ioukit.evaluation.protocols.measures import Measure
 from ioukit.evaluation.protocols.protocol import (
     MEASURE_RULES,
@@ -13,6 +13,7 @@ from ioukit.evaluation.protocols.registry import PROTOCOLS, find_protocol, regis
 
 __all__ = [
     "COCO",
+    "COCO_KEYPOINTS",
     "MEASURE_RULES",
     "PROTOCOLS",
     "AreaRange",

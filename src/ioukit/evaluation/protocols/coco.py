@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ioukit.evaluation.protocols.measures import Measure
-from ioukit.evaluation.protocols.protocol import AreaRange, Protocol, register_measure_rule
+from ioukit.evaluation.protocols.protocol import AreaRange, IgnoreRule, Protocol, register_measure_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["COCO", "coco_measures"]
+__all__ = ["COCO", "COCO_KEYPOINTS", "coco_measures", "keypoint_measures"]
 
 _SIZES = {"small": "s", "medium": "m", "large": "l"}
 """The suffixes that COCO's area ranges have in AP and AR."""
@@ -27,27 +28,16 @@ _WORDS = {
 def coco_measures(protocol: Protocol) -> tuple[Measure, ...]:
     """The numbers of COCO's table, in its order.
 
-    The twelve of COCO are always among them, whether or not the protocol has what they need. Every other cap adds an
-    ``AR<cap>``, every other area range ``AP<label>`` and ``AR<label>``. All but the ``AR<cap>`` are at one cap: 100
-    detections where 100 is a cap, else the last.
+    The twelve numbers of COCO are always among them, even if the protocol lacks the threshold, cap or area range that
+    one needs. Every other cap adds an ``AR<cap>``, every other area range an ``AP<label>`` and an ``AR<label>``. All
+    but the ``AR<cap>`` use one cap: 100 detections if 100 is a cap, the last cap otherwise.
     """
     return tuple(_measures(protocol))
 
 
 def _measures(protocol: Protocol) -> Iterator[Measure]:
     area, cap = protocol.main_area, protocol.main_max_dets
-
-    def measure(key: str, quantity: str, iou: float | None, area: str, cap: int, *, headline: bool) -> Measure:
-        first, last = protocol.iou_thresholds[0], protocol.iou_thresholds[-1]
-        span = f"{first:0.2f}:{last:0.2f}" if iou is None else f"{iou:0.2f}"
-        title = "Average Precision" if quantity == "AP" else "Average Recall"
-        line = f" {title:<18} ({quantity}) @[ IoU={span:<9} | area={area:>6s} | maxDets={cap:>3d} ] = {{value}}"
-        words = _WORDS.get(key, "")
-        if quantity == "AR" and headline:
-            within = "detection" if cap == 1 else "detections"
-            words = f"Average recall with {cap:,} {within} per class and image: how much could be found?"
-        return Measure(key, quantity, iou, area, cap, line=line, headline=headline, words=words)  # type: ignore[arg-type]
-
+    measure = partial(_measure, protocol)
     yield measure("AP", "AP", None, area, cap, headline=True)
     yield measure("AP50", "AP", 0.5, area, cap, headline=True)
     yield measure("AP75", "AP", 0.75, area, cap, headline=True)
@@ -61,11 +51,42 @@ def _measures(protocol: Protocol) -> Iterator[Measure]:
         yield measure(f"AR{_SIZES.get(label, label)}", "AR", None, label, cap, headline=False)
 
 
+def keypoint_measures(protocol: Protocol) -> tuple[Measure, ...]:
+    """The numbers of COCO's table for keypoints, in its order: ten with its own area ranges."""
+    cap = protocol.main_max_dets
+    areas = [(_SIZES.get(label, label), label) for label in protocol.area_labels if label != protocol.main_area]
+    return tuple(
+        _measure(protocol, f"{quantity}{suffix}", quantity, iou, area, cap, headline=not suffix)
+        for quantity in ("AP", "AR")
+        for suffix, iou, area in (
+            ("", None, protocol.main_area),
+            ("50", 0.5, protocol.main_area),
+            ("75", 0.75, protocol.main_area),
+            *((suffix, None, label) for suffix, label in areas),
+        )
+    )
+
+
+def _measure(
+    protocol: Protocol, key: str, quantity: str, iou: float | None, area: str, cap: int, *, headline: bool
+) -> Measure:
+    first, last = protocol.iou_thresholds[0], protocol.iou_thresholds[-1]
+    span = f"{first:0.2f}:{last:0.2f}" if iou is None else f"{iou:0.2f}"
+    title = "Average Precision" if quantity == "AP" else "Average Recall"
+    line = f" {title:<18} ({quantity}) @[ IoU={span:<9} | area={area:>6s} | maxDets={cap:>3d} ] = {{value}}"
+    words = _WORDS.get(key, "")
+    if quantity == "AR" and headline:
+        within = "detection" if cap == 1 else "detections"
+        words = f"Average recall with {cap:,} {within} per class and image: how much could be found?"
+    return Measure(key, quantity, iou, area, cap, line=line, headline=headline, words=words)  # type: ignore[arg-type]
+
+
 register_measure_rule("coco", coco_measures)
+register_measure_rule("coco-keypoints", keypoint_measures)
 
 COCO = Protocol(
     name="COCO",
-    # linspace, as the reference has it: .9 comes out as 0.8999999999999999, and a match at IoU 0.9 depends on it.
+    # linspace, as in pycocotools: its 0.9 is 0.8999999999999999, and a match at IoU 0.9 depends on it.
     iou_thresholds=tuple(np.linspace(0.5, 0.95, 10).tolist()),
     recall_thresholds=tuple(np.linspace(0.0, 1.0, 101).tolist()),
     max_dets=(1, 10, 100),
@@ -80,3 +101,13 @@ COCO = Protocol(
 )
 """Common Objects in Context (Lin et al., ECCV 2014, arXiv:1405.0312), as pycocotools 2.0.11 evaluates: AP is the mean
 over ten IoU thresholds, 101 recalls and all categories that have an object."""
+
+COCO_KEYPOINTS = COCO.replace(
+    name="COCO keypoints",
+    max_dets=(20,),
+    area_ranges=tuple(area for area in COCO.area_ranges if area.label != "small"),
+    ignored=(IgnoreRule("crowd", repeated=True), IgnoreRule("without_keypoints")),
+    summary="coco-keypoints",
+)
+"""COCO's evaluation of keypoints, as pycocotools 2.0.11: 20 detections per image, no small objects, and objects without
+a labelled keypoint are ignored. The overlap is the object keypoint similarity, see ``iou_type="keypoints"``."""

@@ -1,4 +1,4 @@
-"""A number of a summary: what it is a mean of, what it is called, and how tables and pages show it."""
+"""A number of a summary: what it is the mean of, its name, and how tables and pages show it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Measure:
     key: str
     """Its name in the summary, in JSON and in tables per class."""
     quantity: Quantity = "AP"
-    """``"AP"``, from precision, or ``"AR"``, the recall after the last detection."""
+    """``"AP"``, the mean of precisions, or ``"AR"``, the mean of the recalls after the last detection."""
     iou_threshold: float | None = None
     """The IoU threshold; ``None`` for the mean over all."""
     area_range: str | None = None
@@ -29,10 +29,10 @@ class Measure:
     headline: bool = False
     """Whether short summaries, and tables per class on the terminal, show it."""
     words: str = ""
-    """What it says, in one or two sentences. ``{classes}`` and ``{thresholds}`` stand for what the mean is over."""
+    """Its meaning, in one or two sentences. ``{classes}`` and ``{thresholds}`` stand for what the mean is over."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be looked up."""
+        """Refuse an empty key and an unknown quantity."""
         if not self.key:
             raise ValueError("a measure must have a key")
         if self.quantity not in ("AP", "AR"):

@@ -15,7 +15,7 @@ from ioukit.evaluation.protocols.measures import Measure
 
 __all__ = ["MEASURE_RULES", "AreaRange", "IgnoreRule", "Protocol", "register_measure_rule"]
 
-# COCO's thresholds are not all the doubles that people write.
+# Some of COCO's thresholds differ in the last bit from the numbers that people write.
 _SAME_THRESHOLD = 1e-9
 
 Choice: TypeAlias = Literal["best_free", "best_of_all"]
@@ -36,7 +36,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 
 class AreaRange(NamedTuple):
-    """Objects of a size: square pixels from ``low`` to ``high``, both within."""
+    """A range of object areas: from ``low`` to ``high`` square pixels, both included."""
 
     label: str
     low: float
@@ -44,7 +44,7 @@ class AreaRange(NamedTuple):
 
 
 class IgnoreRule(NamedTuple):
-    """Objects that are ignored: finding one counts for nothing, and missing it too."""
+    """Objects that are ignored: neither finding nor missing one counts."""
 
     flag: str
     """The flag of the ground truth that these objects have, ``"crowd"`` for example."""
@@ -56,43 +56,43 @@ class IgnoreRule(NamedTuple):
 
 @dataclass(frozen=True)
 class Protocol:
-    """What counts as found, what is counted, and which numbers are made of it.
+    """The rules of an evaluation: what matches, what is counted, and which numbers are computed.
 
-    Take one that is there and change it: ``COCO.replace(max_dets=[1, 10, 300])``. Values are checked and kept as
-    tuples, so that a protocol never changes and can be a key.
+    To make one, change one that exists: ``COCO.replace(max_dets=[1, 10, 300])``. Values are checked and kept as tuples,
+    so a protocol never changes and can be a key of a dictionary.
     """
 
     name: str
-    """What people call it."""
+    """Its name in tables and pages."""
     iou_thresholds: tuple[float, ...]
-    """Overlaps that a match needs, in rising order within (0, 1]."""
+    """IoU thresholds of a match, in ascending order within (0, 1]."""
     recall_thresholds: tuple[float, ...]
-    """Recalls, in rising order, at which precision is read off."""
+    """Recalls at which precision is read, in ascending order."""
     max_dets: tuple[int, ...]
-    """Caps, in rising order: how many detections count within the scope of the cap."""
+    """Caps, in ascending order: how many detections count within the scope of the cap."""
     area_ranges: tuple[AreaRange, ...]
-    """Sizes of objects to tell apart. Most measures are taken from the one labelled ``all``."""
+    """Ranges of object areas to tell apart. Most measures use the one labelled ``all``."""
     class_agnostic: bool = False
     """Whether all categories count as one."""
     choice: Choice = "best_free"
     """Which object a detection takes; detections choose in the order of their scores. ``"best_free"``: the best object
-    that no better detection has taken, one that counts before one that is ignored. ``"best_of_all"``: the best object;
-    if a better detection has taken it, the detection matches nothing."""
+    that no better detection has taken; an object that counts is preferred to an ignored one. ``"best_of_all"``: the
+    best object; if a better detection has taken it, the detection has no match."""
     threshold: Threshold = "at_least"
     """Whether a match needs at least the IoU threshold, or more than that."""
     ties: Ties = "last"
-    """Which of several objects with the same IoU is the best, in the order of the ground truth."""
+    """Which of several objects with the same IoU is taken, in the order of the ground truth."""
     cap_scope: CapScope = "image_and_category"
     """What a cap counts: the detections of one category on one image, those of one image, or those of one category."""
     ignored: tuple[IgnoreRule, ...] = (IgnoreRule("crowd", over_detection=True, repeated=True),)
     """Which objects are ignored. Objects outside an area range are ignored in that range, too."""
     integral: Integral = "recalls"
-    """What AP is: the mean of the precision at the recall thresholds, or the area under the curve. Precision at a
-    recall is the best precision at that recall or beyond."""
+    """How AP is computed: as the mean of the precision at the recall thresholds, or as the area under the curve. The
+    precision at a recall is the highest precision at that recall or a higher one."""
     precision_epsilon: bool = True
-    """Whether precision is ``tp / (tp + fp + 2**-52)``, as pycocotools has it, instead of ``tp / (tp + fp)``."""
+    """Whether precision is ``tp / (tp + fp + 2**-52)``, as in pycocotools, instead of ``tp / (tp + fp)``."""
     mean_over: MeanOver = "with_objects"
-    """Which categories a mean is over: those that have objects, or all, a category without objects counting 0."""
+    """Which categories a mean is over: those that have objects, or all, where a category without objects counts 0."""
     summary: str | tuple[Measure, ...] = "coco"
     """The measures, or the name of the rule in :data:`MEASURE_RULES` that makes them from the other fields."""
     reference: str = ""
@@ -100,7 +100,7 @@ class Protocol:
 
     def __post_init__(self) -> None:
         """Check and freeze every field."""
-        set_field = object.__setattr__  # the dataclass is frozen, but not before it is made
+        set_field = object.__setattr__  # the class is frozen; this is the way to set a field in __post_init__
         set_field(self, "iou_thresholds", _numbers(self.iou_thresholds, "iou_thresholds", above=0.0))
         set_field(self, "recall_thresholds", _numbers(self.recall_thresholds, "recall_thresholds"))
         set_field(self, "max_dets", tuple(sorted(_caps(self.max_dets))))
@@ -118,7 +118,10 @@ class Protocol:
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
-        """The numbers of the summary, in the order of its table. Some may be undefined, see :meth:`defines`."""
+        """The numbers of the summary in the order of its table, the main one first.
+
+        Some may be undefined, see :meth:`defines`.
+        """
         return MEASURE_RULES[self.summary](self) if isinstance(self.summary, str) else self.summary
 
     def defines(self, measure: Measure) -> bool:
@@ -136,24 +139,24 @@ class Protocol:
 
     @property
     def main_iou(self) -> float:
-        """The IoU threshold to speak of where none is named: 0.5, or the lowest if it is not among them."""
+        """The default IoU threshold of analyses: 0.5, or the lowest if 0.5 is not among them."""
         at = self.find_iou(0.5)
         return self.iou_thresholds[0 if at is None else at]
 
     @property
     def main_area(self) -> str:
-        """The area range to speak of where none is named: ``all``, or the first if there is none."""
+        """The default area range of analyses: ``all``, or the first if none has this label."""
         labels = self.area_labels
         return "all" if "all" in labels else labels[0]
 
     @property
     def main_max_dets(self) -> int:
-        """The cap to speak of where none is named: 100, or the last if it is not among them."""
+        """The default cap of analyses: 100, or the last if 100 is not among them."""
         return 100 if 100 in self.max_dets else self.max_dets[-1]
 
     @property
     def main_measure(self) -> Measure:
-        """The number to speak of where none is named: the first one."""
+        """The main number of the summary: the first one."""
         return self.measures[0]
 
     def find_iou(self, iou: float) -> int | None:
@@ -178,7 +181,7 @@ class Protocol:
         """The position of the area range with a label.
 
         Raises:
-            ValueError: If none has it.
+            ValueError: If no area range has this label.
         """
         labels = self.area_labels
         if area not in labels:
@@ -189,21 +192,21 @@ class Protocol:
         """The position of a cap.
 
         Raises:
-            ValueError: If there is none.
+            ValueError: If the protocol does not have this cap.
         """
         if max_dets not in self.max_dets:
             raise ValueError(f"no cap of {max_dets} detections; there are {', '.join(map(str, self.max_dets))}")
         return self.max_dets.index(max_dets)
 
     def replace(self, **changes: Any) -> Protocol:
-        """A protocol with some fields changed, all of them checked.
+        """A copy with some fields changed and checked.
 
         Args:
-            **changes: Fields by name. ``area_ranges`` may be a mapping of labels to (low, high), lists may stand for
-                tuples.
+            **changes: Fields by name. ``area_ranges`` may be a mapping of labels to (low, high). Lists are accepted in
+                place of tuples.
 
         Raises:
-            TypeError, ValueError: If a field does not exist or a value makes no sense.
+            TypeError, ValueError: If a field does not exist or a value is invalid.
         """
         unknown = changes.keys() - {field.name for field in dataclasses.fields(self)}
         if unknown:
@@ -224,7 +227,7 @@ class Protocol:
         """The protocol that :meth:`to_dict` described.
 
         Raises:
-            TypeError, ValueError: If a field does not exist, is missing, or a value makes no sense.
+            TypeError, ValueError: If a field is unknown or missing, or a value is invalid.
         """
         given = dict(fields)
         known = {field.name for field in dataclasses.fields(cls)}
@@ -245,7 +248,7 @@ def register_measure_rule(name: str, rule: Callable[[Protocol], tuple[Measure, .
     """Add a rule, so that a protocol can name it as its ``summary``.
 
     Raises:
-        ValueError: If there is a rule of that name.
+        ValueError: If a rule of that name exists already.
     """
     if name in MEASURE_RULES:
         raise ValueError(f"there is a rule of measures {name!r} already")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from ioukit.evaluation.protocols.coco import COCO
+from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
 from ioukit.evaluation.protocols.protocol import Protocol
 
 __all__ = ["PROTOCOLS", "find_protocol", "register_protocol"]
 
-PROTOCOLS: dict[str, Protocol] = {"coco": COCO}
+PROTOCOLS: dict[str, Protocol] = {"coco": COCO, "coco-keypoints": COCO_KEYPOINTS}
 """The protocols by name, in lower case."""
 
 
 def register_protocol(name: str, protocol: Protocol) -> None:
-    """Add a protocol, so that commands know it by name.
+    """Add a protocol, so that commands accept its name.
 
     Raises:
-        ValueError: If there is a protocol of that name.
+        ValueError: If a protocol of that name exists already.
     """
     key = name.lower()
     if key in PROTOCOLS:
@@ -24,10 +24,10 @@ def register_protocol(name: str, protocol: Protocol) -> None:
 
 
 def find_protocol(name: str) -> Protocol:
-    """The protocol of a name, in whatever case.
+    """The protocol with a name, in upper or lower case.
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If no protocol has this name.
     """
     if name.lower() not in PROTOCOLS:
         raise ValueError(f"unknown protocol {name!r}; choose from {', '.join(PROTOCOLS)}")

@@ -38,8 +38,10 @@ def elementwise(measure: str, first: Masks, second: Masks, threads: int) -> Floa
 def pairs(
     measure: str, first: Masks, second: Masks, rows: NDArray[np.int64], columns: NDArray[np.int64], threads: int
 ) -> FloatArray:
-    """(P,) overlaps of the masks ``first[rows]`` with the masks ``second[columns]``."""
-    check_same_sizes(first, second)
+    """(P,) overlaps of the masks ``first[rows]`` with the masks ``second[columns]``; partners must have one size."""
+    other = np.flatnonzero((first._sizes[rows] != second._sizes[columns]).any(axis=1))
+    if other.size:
+        _refuse(first, int(rows[other[0]]), second, int(columns[other[0]]))
     rows, columns = (np.ascontiguousarray(positions, np.int64) for positions in (rows, columns))
     return _core.masks_pairs(measure, *first._parts, *second._parts, rows, columns, threads)
 

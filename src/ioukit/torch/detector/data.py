@@ -7,8 +7,6 @@ lines of ``class cx cy w h``, as fractions of the image. COCO: an annotation fil
 from __future__ import annotations
 
 import os
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -17,13 +15,16 @@ import numpy as np
 
 from ioukit._optional import import_extra
 from ioukit.datasets import GroundTruth
+from ioukit.datasets.formats.image_files import SUFFIXES, image_sizes
+from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.yolo import read_split
 from ioukit.errors import DatasetError
 
 __all__ = [
-    "Data", "OnInvalid", "Pixels", "Record", "check_on_invalid", "open_image", "read_coco_data", "read_yolo_data",
+    "SUFFIXES", "Data", "OnInvalid", "Pixels", "Record", "check_on_invalid", "open_image", "read_coco_data",
+    "read_yolo_data",
 ]  # fmt: skip
 
-SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"}
 MOST_OUTSIDE = 1.0  # pixels that a box may reach out of its image because of rounding
 
 OnInvalid: TypeAlias = Literal["error", "skip"]
@@ -82,138 +83,43 @@ def check_on_invalid(value: str) -> OnInvalid:
     return value  # type: ignore[return-value]
 
 
-class _Problems:
-    """Stops at the first problem, or counts problems by kind."""
-
-    def __init__(self, on_invalid: OnInvalid) -> None:
-        self.stop = check_on_invalid(on_invalid) == "error"
-        self.counts: Counter[str] = Counter()
-        self.first: dict[str, str] = {}
-
-    def meet(self, kind: str, message: str) -> None:
-        if self.stop:
-            raise DatasetError(message)
-        self.count(kind, message)
-
-    def count(self, kind: str, message: str) -> None:
-        self.counts[kind] += 1
-        self.first.setdefault(kind, message)
-
-
 def read_yolo_data(
     path: str | os.PathLike[str], split: Literal["train", "val"], *, on_invalid: OnInvalid = "error"
 ) -> Data:
-    """Reads one split of a YOLO data set.
+    """Reads one split of a YOLO data set, as `ioukit.datasets.read` does, and decodes each image once.
 
     An image may have no text file, or an empty one: it then has no objects, and is counted as ``background``.
 
     Args:
-        path: A ``data.yaml`` with ``train``, ``val`` and ``names`` (a list, or a mapping from 0 on), and ``path`` if
-            the folders are not relative to the file. A split is a folder of images, or a ``.txt`` file with one path
-            per line, relative to that file.
+        path: A ``data.yaml``, see `ioukit.datasets.formats.yolo.read_yolo`.
         split: The split to read.
         on_invalid: ``"error"`` stops at the first problem; ``"skip"`` leaves out the image, line or box and counts the
-            problem. Problems are: an image that is listed or has labels but is missing, an image that cannot be
-            decoded, a line that is not five numbers, a class out of range, a box outside of its image.
+            problem. Problems are those of `ioukit.datasets.formats.yolo.read_yolo`, and an image that cannot be
+            decoded to its end.
 
     Raises:
         DatasetError: If there is a problem; names file and line, what was expected and what came.
         OSError: If a file cannot be read.
     """
-    yaml = import_extra("yaml", extra="torch", needed_by="data.yaml")
-    path = Path(path)
-    try:
-        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DatasetError(f"{path}: not YAML: {error}") from None
-    if not isinstance(settings, dict) or split not in settings or "names" not in settings:
-        found = list(settings) if isinstance(settings, dict) else settings
-        raise DatasetError(f"{path}: expected train, val and names, got {found!r}")
-    names = _names(path, settings["names"])
-    if not isinstance(settings[split], str):
-        raise DatasetError(f"{path}: {split} must be a folder or a .txt file, got {settings[split]!r}")
-    folder = path.parent / settings.get("path", "") / settings[split]
-    problems = _Problems(on_invalid)
-    records: list[Record] = []
-    if folder.suffix == ".txt" and folder.is_file():
-        lines = folder.read_text(encoding="utf-8").splitlines()
-        files = sorted({folder.parent / line.strip() for line in lines if line.strip()})
-    elif folder.is_dir():
-        files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
-    else:
-        raise DatasetError(f"{path}: {split}: there is no folder {folder}")
-    if not files:
-        raise DatasetError(f"{path}: {split}: there is no image in {folder}")
-    if folder.is_dir():
-        _labels_without_image(folder, files, problems)
-    for file, size in zip(files, _sizes(files, problems), strict=True):
-        if size is None:
-            continue
-        boxes, labels = _yolo_labels(_label_file(file), size, len(names), problems)
-        records.append(Record(file, size, boxes, labels, len(records)))
-    if not records:
-        raise DatasetError(f"{path}: {split}: no image can be used: {next(iter(problems.first.values()))}")
-    return Data(tuple(records), names, _ground_truth(records, names), dict(problems.counts), problems.first)
-
-
-def _labels_without_image(folder: Path, files: list[Path], problems: _Problems) -> None:
-    labels = _label_file(folder / "any.png").parent
-    if labels == folder or not labels.is_dir():  # among images, a text file may be anything
-        return
-    there = {file.stem for file in files} | {"classes"}  # label tools write the names of the classes to classes.txt
-    for text in sorted(labels.glob("*.txt")):
-        if text.stem not in there:
-            problems.meet("missing image", f"{text} has labels, but there is no image {text.stem} in {folder}")
-
-
-def _names(path: Path, names: object) -> tuple[str, ...]:
-    if isinstance(names, dict) and sorted(names) == list(range(len(names))):
-        names = [names[number] for number in range(len(names))]
-    if not isinstance(names, list) or not names:
-        raise DatasetError(f"{path}: names must be a list, or a mapping from 0 on, got {names!r}")
-    return tuple(map(str, names))
-
-
-def _label_file(image: Path) -> Path:
-    """The text file of an image: the last ``images`` in the path becomes ``labels``."""
-    parts = list(image.with_suffix(".txt").parts)
-    if "images" in parts[:-1]:
-        parts[len(parts) - 1 - parts[::-1].index("images")] = "labels"
-    return Path(*parts)
+    problems = Problems(stop=check_on_invalid(on_invalid) == "error")
+    gt = read_split(path, split, problems, size_of=_decoded_size)
+    rows = np.split(np.arange(len(gt)), np.searchsorted(gt.image_ids, gt.images.ids[1:]))  # they are in order
+    records = [
+        Record(Path(file), (int(size[0]), int(size[1])), *_yolo_labels(gt, of_image, size), image_id)
+        for file, size, of_image, image_id in zip(
+            gt.images.attributes["path"].tolist(), gt.images.sizes, rows, gt.images.ids.tolist(), strict=True
+        )
+    ]
+    return Data(tuple(records), gt.categories.names, gt, dict(problems.counts), problems.first)
 
 
 def _yolo_labels(
-    path: Path, size: tuple[int, int], classes: int, problems: _Problems
+    gt: GroundTruth, rows: np.ndarray[Any, np.dtype[np.intp]], size: np.ndarray[Any, np.dtype[np.float64]]
 ) -> tuple[np.ndarray[Any, np.dtype[np.float32]], np.ndarray[Any, np.dtype[np.int64]]]:
-    lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
-    rows: list[list[float]] = []
-    labels: list[int] = []
-    for number, line in enumerate(lines, start=1):
-        words = line.split()
-        if not words:
-            continue
-        where = f"{path}: line {number}: "
-        try:
-            values = [float(word) for word in words]
-        except ValueError:
-            values = []
-        if len(values) != 5 or not np.isfinite(values).all():
-            problems.meet("bad line", f"{where}expected class cx cy w h, got {line!r}")
-        elif values[0] not in range(classes):
-            problems.meet("label out of range", f"{where}class {words[0]} is not one of 0 to {classes - 1}")
-        else:
-            cx, cy, w, h = values[1:]
-            corners = [cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2]
-            # Numbers of six digits are rounded, so a box at the edge may reach out by a little.
-            if not (w > 0 and h > 0 and min(corners) > -0.001 and max(corners) < 1.001):
-                problems.meet("box outside", f"{where}box {words[1:]} has no area or reaches out of the image")
-                continue
-            rows.append(corners)
-            labels.append(int(values[0]))
-    if not labels and not any(map(str.strip, lines)):
-        problems.count("background", f"{path} names no object" if path.is_file() else f"there is no {path}")
-    boxes = np.array(rows, np.float32).reshape(-1, 4) * np.array([*size, *size], np.float32)
-    return boxes.clip(0, [*size, *size]).astype(np.float32), np.array(labels, np.int64)
+    """Boxes and classes of an image, computed in the float32 of training."""
+    limits = np.tile(size, 2).astype(np.float32)
+    boxes = gt.attributes["fractions"][rows].astype(np.float32) * limits
+    return boxes.clip(0, limits), gt.category_ids[rows]
 
 
 def read_coco_data(
@@ -236,7 +142,7 @@ def read_coco_data(
     if not folder.is_dir():
         raise DatasetError(f"there is no folder {folder}")
     gt = GroundTruth.from_coco(annotations)
-    problems = _Problems(on_invalid)
+    problems = Problems(stop=check_on_invalid(on_invalid) == "error")
     position = np.searchsorted(gt.images.ids, gt.image_ids)
     order = np.argsort(position, kind="stable")
     starts = np.searchsorted(position[order], np.arange(len(gt.images) + 1))
@@ -248,7 +154,7 @@ def read_coco_data(
             problems.meet("bad file name", f"{annotations}: image {image_id}: file_name {name!r} is not in {folder}")
         paths.append(path)
     records = []
-    for number, (path, size) in enumerate(zip(paths, _sizes(paths, problems), strict=True)):
+    for number, (path, size) in enumerate(zip(paths, image_sizes(paths, problems, size_of=_decoded_size), strict=True)):
         if size is None:
             continue
         rows = order[starts[number] : starts[number + 1]]
@@ -273,31 +179,12 @@ def read_coco_data(
     return Data(tuple(records), gt.categories.names, gt, dict(problems.counts), problems.first)
 
 
-def _sizes(paths: list[Path], problems: _Problems) -> list[tuple[int, int] | None]:
-    """(width, height) of each image, or None if it is missing or not an image.
+def _decoded_size(path: Path) -> tuple[int, int]:
+    """(width, height) of an image.
 
-    Each image is decoded to its end, so that a damaged file is found before the training and not in its third epoch.
+    The image is decoded to its end, so that a damaged file is found before the training and not in its third epoch.
     """
-    with ThreadPoolExecutor() as pool:
-        found = list(pool.map(_size, paths))
-    sizes: list[tuple[int, int] | None] = []
-    for one in found:
-        if isinstance(one[0], str):
-            problems.meet(*one)
-            sizes.append(None)
-        else:
-            sizes.append(one)
-    return sizes
-
-
-def _size(path: Path) -> tuple[int, int] | tuple[str, str]:
-    """(width, height) of an image, or the kind of the problem and its message."""
-    try:
-        height, width, _ = open_image(path).shape
-    except FileNotFoundError:
-        return "missing image", f"there is no image {path}"
-    except DatasetError as error:
-        return "corrupt image", str(error)
+    height, width, _ = open_image(path).shape
     return width, height
 
 
@@ -318,36 +205,3 @@ def open_image(path: str | os.PathLike[str]) -> Pixels:
         raise
     except Exception as error:
         raise DatasetError(f"{path} cannot be read as an image: {error}") from None
-
-
-def _ground_truth(records: list[Record], names: tuple[str, ...]) -> GroundTruth:
-    counts = [len(record.labels) for record in records]
-    corners = np.concatenate([record.boxes for record in records]) if records else np.zeros((0, 4), np.float32)
-    boxes = corners.astype(np.float64)
-    boxes[:, 2:] -= boxes[:, :2]
-    return GroundTruth.from_coco(
-        {
-            "images": [
-                {
-                    "id": record.image_id, "file_name": record.path.name, "width": record.size[0],
-                    "height": record.size[1],
-                }
-                for record in records
-            ],
-            "categories": [{"id": number, "name": name} for number, name in enumerate(names)],
-            "annotations": [
-                {
-                    "id": number + 1, "image_id": image, "category_id": label, "bbox": box, "area": box[2] * box[3],
-                    "iscrowd": 0,
-                }
-                for number, (image, label, box) in enumerate(
-                    zip(
-                        np.repeat([record.image_id for record in records], counts).tolist(),
-                        [label for record in records for label in record.labels.tolist()],
-                        boxes.tolist(),
-                        strict=True,
-                    )
-                )
-            ],
-        }
-    )  # fmt: skip

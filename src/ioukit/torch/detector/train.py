@@ -276,9 +276,9 @@ class Run:
         self.epoch, self.step, self.sums = self.epoch + 1, 0, {}
         if self.first:
             save_model(self.mean.model, self.folder / LAST)
-            ap = summary.get("AP", math.nan)
-            if ap > self.best:
-                self.best = ap
+            main = next(iter(summary.values()), math.nan)  # the first measure of a protocol is its main one
+            if main > self.best:
+                self.best = main
                 save_model(self.mean.model, self.folder / BEST)
             write_log(self.folder / LOG, self.log)
             to_tensorboard(self.folder, row)

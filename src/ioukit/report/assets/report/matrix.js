@@ -33,19 +33,19 @@ function startMatrix() {
   if (count > MOST_SHOWN) byId("matrix-scope").lastElementChild.textContent = `${MOST_SHOWN} classes`;
   byId("matrix-scope").hidden = count <= MOST_CONFUSED || !worst.length;
 
-  const truthName = (k) => (k === count ? "nothing (background)" : source.classes[k]);
+  const truthName = (k) => (k === count ? "background" : source.classes[k]);
   const predictedName = (k) => (k === count ? "missed" : source.classes[k]);
   const sentence = (cell, truth, predicted) => {
     const times = plural(cell ? cell.count : 0, "time");
-    if (truth === predicted) return [named(truthName(truth)), ` found as such: ${times}`];
+    if (truth === predicted) return [named(truthName(truth)), ` detected as such: ${times}`];
     if (predicted === count) return [named(truthName(truth)), ` missed: ${times}`];
-    if (truth === count) return [named(predictedName(predicted)), ` seen where nothing is: ${times}`];
-    return [named(truthName(truth)), " taken for ", named(predictedName(predicted)), `: ${times}`];
+    if (truth === count) return [named(predictedName(predicted)), ` detected on background: ${times}`];
+    return [named(truthName(truth)), " detected as ", named(predictedName(predicted)), `: ${times}`];
   };
 
   function shade(value, most, right) {
     if (!value) return "h0";
-    // Steps of the root: a few mistakes among many hits are to be seen.
+    // Steps of the square root: a few errors among many right detections stay visible.
     const step = Math.min(6, Math.max(1, Math.ceil(6 * Math.sqrt(value / most))));
     return `${right ? "h" : "w"}${step}`;
   }

@@ -68,16 +68,16 @@ function startOperating() {
     byId("best").disabled = !(CURVES.rows[chosen.row].best >= 0) || chosen.position === CURVES.rows[chosen.row].best;
     const { n } = CURVES.rows[chosen.row];
     byId("now-words").replaceChildren(
-      n === 0 ? element("span", {}, named(rowName(chosen.row)), " has no object to find, so there is no recall.")
-        : element("span", {}, named(rowName(chosen.row)), `: of ${plural(n, "object")} ${whole(now.tp)} ${now.tp === 1 ? "is" : "are"} found; `
-          + `of ${plural(now.tp + now.fp, "detection")} ${whole(now.fp)} ${now.fp === 1 ? "is" : "are"} false.`));
+      n === 0 ? element("span", {}, named(rowName(chosen.row)), " has no objects, so recall is undefined.")
+        : element("span", {}, named(rowName(chosen.row)), `: ${whole(now.tp)} of ${plural(n, "object")} found; `
+          + `${whole(now.fp)} of ${plural(now.tp + now.fp, "detection")} false.`));
   }
 
   function curvesNow() {
     const now = points[chosen.position];
     const where = rowLabel(chosen.row);
     lineChart(byId("pr-chart"), {
-      label: `Precision against recall of ${where} at IoU ${CURVES.iou}. At score ${score(now.score)}: recall `
+      label: `Precision over recall of ${where} at IoU ${CURVES.iou}. At score ${score(now.score)}: recall `
         + `${spoken(now.recall)}, precision ${spoken(now.precision)}.`,
       x: { title: "recall", low: 0, high: 1 }, y: { title: "precision", low: 0, high: 1 }, iso: [0.2, 0.4, 0.6, 0.8],
       series: [{ style: "", points: points.map((point) => [point.recall, point.precision]) }],
@@ -88,9 +88,9 @@ function startOperating() {
       }) }),
     });
     lineChart(byId("f1-chart"), {
-      label: `Precision, recall and F1 of ${where} against the score. At score ${score(now.score)}: precision `
+      label: `Precision, recall and F1 of ${where} over the score threshold. At score ${score(now.score)}: precision `
         + `${spoken(now.precision)}, recall ${spoken(now.recall)}, F1 ${spoken(now.f1)}.`,
-      x: { title: "score, at least", low: range[0], high: range[1] }, y: { title: "", low: 0, high: 1 }, cursor: now.score,
+      x: { title: "score threshold", low: range[0], high: range[1] }, y: { title: "", low: 0, high: 1 }, cursor: now.score,
       series: ["precision", "recall", "f1"].map((key) => ({
         style: `s-${key}`, points: points.map((point) => [point.score, point[key]]) })),
       dots: ["precision", "recall", "f1"].map((key) => ({ style: `s-${key}`, x: now.score, y: now[key] })),
@@ -136,7 +136,7 @@ function startByIou() {
     const only = thresholds.length === 1;
     legend(byId("iou-legend"), series.map(([text, , style]) => [text, style]));
     lineChart(holder, {
-      label: `AP of ${row === 0 ? "the mean over classes" : rowLabel(row)} against the IoU threshold: ${spoken(first)} at `
+      label: `AP of ${row === 0 ? "the mean over classes" : rowLabel(row)} over the IoU threshold: ${spoken(first)} at `
         + `${fixed(thresholds[0], 2)}${only ? "" : `, ${spoken(last)} at ${fixed(thresholds[thresholds.length - 1], 2)}`}.`,
       x: { title: "IoU threshold", low: only ? thresholds[0] - 0.05 : thresholds[0],
         high: only ? thresholds[0] + 0.05 : thresholds[thresholds.length - 1] },

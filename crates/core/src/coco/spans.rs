@@ -1,0 +1,64 @@
+//! Values that stay in the file until somebody asks: where they are, and reading their text.
+
+use crate::json::Source;
+
+use super::ReadError;
+
+/// So many bytes that nobody asked for are read, rather than the file once more.
+const GAP: u64 = 1 << 16;
+
+/// Where one member of each record is: first byte and byte behind its value, the same twice where a record has none.
+/// Empty if no record has one.
+#[derive(Debug, Default)]
+pub struct Spans(pub Vec<[u64; 2]>);
+
+impl Spans {
+    /// Adds the value of a record behind `rows` others.
+    pub(super) fn push(&mut self, rows: usize, span: [u64; 2]) {
+        if span[1] > 0 && self.0.is_empty() {
+            self.0.resize(rows, [0, 0]);
+        }
+        if span[1] > 0 || !self.0.is_empty() {
+            self.0.push(span);
+        }
+    }
+
+    /// Adds the values of `other_rows` records behind `rows` others.
+    pub(super) fn append(&mut self, rows: usize, other: &mut Self, other_rows: usize) {
+        if self.0.len() + other.0.len() > 0 {
+            self.0.resize(rows, [0, 0]);
+            other.0.resize(other_rows, [0, 0]);
+            self.0.append(&mut other.0);
+        }
+    }
+}
+
+/// The text of some values: in one piece where they stand close together.
+pub(super) enum Texts {
+    Together(u64, Vec<u8>),
+    Apart(Vec<Vec<u8>>),
+}
+
+impl Texts {
+    pub(super) fn read(source: &Source, spans: &[[u64; 2]]) -> Result<Self, ReadError> {
+        let there = || spans.iter().filter(|[start, end]| start < end);
+        let (first, last) = (there().map(|span| span[0]).min(), there().map(|span| span[1]).max());
+        let (Some(first), Some(last)) = (first, last) else { return Ok(Self::Together(0, Vec::new())) };
+        let wanted: u64 = there().map(|[start, end]| end - start).sum();
+        if last - first <= 2 * wanted + spans.len() as u64 * 512 + GAP {
+            return Ok(Self::Together(first, source.part(first, last)?));
+        }
+        let texts: Result<_, std::io::Error> = spans.iter().map(|&[start, end]| source.part(start, end)).collect();
+        Ok(Self::Apart(texts?))
+    }
+
+    pub(super) fn get(&self, [start, end]: [u64; 2], position: usize) -> &[u8] {
+        match self {
+            Self::Together(first, text) if start < end => {
+                text.get((start - first) as usize..(end - first) as usize).unwrap_or_default()
+            }
+            Self::Together(..) => &[],
+            Self::Apart(texts) => &texts[position],
+        }
+    }
+}

@@ -1,0 +1,85 @@
+"""Reading ground truth and detections from the files of a command, and saying what was read."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from ioukit.cli._errors import bad_input
+from ioukit.cli._output import printable
+from ioukit.cli._standard_input import STANDARD_INPUT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from ioukit.cli._talk import Talk
+    from ioukit.datasets import Detections, GroundTruth
+    from ioukit.datasets.columns._checks import OnInvalid
+
+__all__ = ["check_readable_again", "read_data", "size_of"]
+
+
+def size_of(paths: Sequence[Path]) -> int:
+    """The bytes of all files; pipes and missing files have none."""
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def check_readable_again(paths: Sequence[Path], needed_by: str) -> None:
+    """Refuses pipes where a file is read a second time.
+
+    Args:
+        paths: The files.
+        needed_by: What reads them again, for the message.
+
+    Raises:
+        ValueError: If one is a pipe, or standard input that is none of a file.
+    """
+    for path in paths:
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            shown = "- (standard input)" if path == STANDARD_INPUT else str(path)
+            raise ValueError(f"{needed_by}, and {shown} is a pipe, which can be read once: save it, and name the file")
+
+
+def read_data(
+    sources: Sequence[Path], on_invalid: OnInvalid, threads: int | None, talk: Talk, *, long: bool
+) -> tuple[GroundTruth, Detections]:
+    """Reads ground truth and detections that belong together, each in the format that recognises its path.
+
+    Raises:
+        typer.Exit: If a path is of no known format, or a file is invalid, after a message.
+    """
+    from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` waits for no reader
+
+    start = time.perf_counter()
+    truth_path, found_path = sources
+    with bad_input(), talk.busy(f"reading {printable(str(found_path))}", long=long):
+        gt = datasets.read(truth_path, _format(truth_path), on_invalid=on_invalid, threads=threads)
+        dt = datasets.read_detections(
+            found_path, _format(found_path), ground_truth=gt, on_invalid=on_invalid, threads=threads
+        )
+        dt = dt.known_to(gt, on_invalid=on_invalid)
+    names = [printable(str(path)) for path in sources]
+    width = max(map(len, names))
+    talk.say(f"read {names[0]:{width}}  {len(gt.images):,} images  {len(gt):,} boxes")
+    talk.say(f"read {names[1]:{width}}  {len(dt):,} detections  {time.perf_counter() - start:.2f} s")
+    for note in (*gt.notes, *dt.notes, *_what_looks_wrong(gt, dt, talk)):
+        talk.say(f"note {printable(note)}")
+    return gt, dt
+
+
+def _what_looks_wrong(gt: GroundTruth, dt: Detections, talk: Talk) -> Iterator[str]:
+    """What is valid and probably a mistake, in words."""
+    if talk.is_quiet:
+        return
+    from ioukit.diagnosis import diagnose  # noqa: PLC0415 - for those who read notes
+
+    for source, diagnosis in ((gt.source, diagnose(gt)), (dt.source, diagnose(dt, reference=gt))):
+        for finding in diagnosis:
+            yield f"{source}: {finding.message}: {finding.hint}"
+
+
+def _format(path: Path) -> str | None:
+    """Standard input has no name that a format could recognise: it is COCO's JSON."""
+    return "coco" if path == STANDARD_INPUT else None

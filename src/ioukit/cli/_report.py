@@ -1,0 +1,68 @@
+"""`ioukit eval --report`: what is checked before the work, and what is written after it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import typer
+
+from ioukit._optional import import_extra
+from ioukit.cli._errors import bad_output, bad_value, missing_extra
+from ioukit.cli._output import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ioukit.cli._talk import Talk
+    from ioukit.evaluation import Evaluation
+
+__all__ = ["check_report", "write_report"]
+
+
+def check_report(report: Path | None, images: Path | None, inputs: Sequence[Path], json_file: Path | None) -> None:
+    """Refuses before the work what could not be written after it.
+
+    Raises:
+        typer.BadParameter: If one of the options is wrong; names it.
+        typer.Exit: If a package that the report needs is not installed, after a message.
+    """
+    if images is not None:
+        if report is None:
+            raise typer.BadParameter("--images needs --report: it is the report that shows images")
+        if not images.is_dir():
+            raise typer.BadParameter(f"expected a folder, got {str(images)!r}", param_hint="--images")
+    if report is None:
+        return
+    with bad_value("--report"):
+        from ioukit.report.writer import check_report as check  # noqa: PLC0415 - for those who want a report
+
+        check(report, inputs, images)
+        if json_file is not None and os.path.realpath(report) == os.path.realpath(json_file):
+            raise ValueError(f"{report} is the file of --json too")
+    with missing_extra():
+        import_extra("jinja2", extra="report", needed_by="--report")
+        if images is not None:
+            import_extra("PIL", extra="report", needed_by="--images")
+
+
+def write_report(
+    evaluation: Evaluation, report: Path, images: Path | None, threads: int | None, talk: Talk, *, long: bool
+) -> None:
+    """Writes the page, and says how many photographs are in the folder."""
+    from ioukit.report import write_report as write  # noqa: PLC0415 - for those who want a report
+
+    if images is not None and evaluation.ground_truth is not None:
+        names = evaluation.ground_truth.images.names
+        found = sum(_is_in(images, name) for name in names)
+        talk.say(f"found {found:,} of {len(names):,} images in {printable(str(images))}")
+    with bad_output(), talk.busy("writing the report", long=long):
+        write(evaluation, report, images, threads=threads)
+    talk.say(f"wrote {printable(str(report))}")
+
+
+def _is_in(folder: Path, name: str) -> bool:
+    """Whether the folder has the file. The report opens no file outside of it."""
+    inside = bool(name) and not os.path.isabs(name) and not os.path.normpath(name).startswith("..")
+    return inside and os.path.isfile(os.path.join(folder, name))

@@ -1,0 +1,248 @@
+"""What looks wrong with a data set: the meaning of its boxes, its category ids, or images without detections?
+
+Such files are valid, so reading them is no error, but their AP says little. All rules are guesses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit import _core
+from ioukit.datasets import GroundTruth
+from ioukit.diagnosis._common_rules import MOST_OF_A_NORMALIZED, SURELY_PIXELS
+from ioukit.diagnosis.boxes import LOOKS_LIKE, other_formats
+from ioukit.diagnosis.findings import Collector, Diagnosis
+from ioukit.regions.formats import convert
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ioukit.datasets import Detections, Images
+    from ioukit.diagnosis.findings import Mask
+    from ioukit.typing import FloatArray
+
+    Ids = NDArray[np.int64]
+    Rows = NDArray[np.intp]
+
+__all__ = ["LOOKED_AT", "diagnose_data"]
+
+# The thresholds of the rules; the docstring of `diagnose_data` explains them.
+LOOKED_AT = 5_000
+ONE_OF = 5
+MOST_PAIRS = 200_000
+MATCH = 0.5
+MATCHED_ROWS = 20
+RARELY = 0.2
+MOSTLY = 0.5
+CATEGORIES = 2
+IMAGES = 10
+SHARE_OF_IMAGES = 0.3
+
+WORDS = {
+    "xywh": "[x, y, width, height]",
+    "xyxy": "[x1, y1, x2, y2]",
+    "cxcywh": "[centre x, centre y, width, height]",
+}
+
+_GOLDEN = 0.6180339887498949
+
+
+def diagnose_data(
+    data: GroundTruth | Detections, ground_truth: GroundTruth | None = None, *, most_rows: int | None = LOOKED_AT
+) -> Diagnosis:
+    """Findings about ground truth, or about detections and the ground truth that they are compared with.
+
+    - ``normalized_not_declared``: no number of a box is beyond 1.5 in magnitude, and one is not an integer, but boxes
+      should be in pixels. Not if the largest image, or the largest box of the ground truth, is small as well.
+    - ``looks_like_xyxy``, ``looks_like_cxcywh``: the boxes are read as ``[x, y, width, height]``, and fit another
+      format much better. The rule is that of `ioukit.diagnosis.diagnose_boxes`, with the size of each box's image.
+    - ``other_category_ids``: at least 20 of the detections that are looked at overlap an object with an IoU of at least
+      0.5, and at most a fifth of these have the category of such an object. At least half of them have it if a constant
+      is added to all category ids, or if the ids are positions in the list of categories. These are detections of two
+      categories or more.
+    - ``images_without_detections``: at least 10 images have objects, and at least three tenths of these images have no
+      detection. Not if there are no detections at all.
+
+    Args:
+        data: Ground truth or detections.
+        ground_truth: For detections: what they are compared with. Without it, only the rules about boxes apply, and the
+            sizes of images are not known.
+        most_rows: How many boxes are looked at, spread evenly over all; None for all. The rule about category ids looks
+            at a fifth as many.
+
+    Returns:
+        A `Diagnosis`. The rows are those of ``data`` that were looked at.
+
+    Raises:
+        TypeError: If ground truth is given for ground truth, or one side calls images by strings and the other does
+            not.
+        ValueError: If ``most_rows`` is not positive.
+        DatasetError: If a detection calls its image by a string that the ground truth does not list.
+    """
+    if most_rows is not None and most_rows < 1:
+        raise ValueError(f"most_rows must be positive, got {most_rows}")
+    rows = _spread(len(data), most_rows)
+    if isinstance(data, GroundTruth):
+        if ground_truth is not None:
+            raise TypeError("ground truth is not compared with ground truth: leave the second one out")
+        found = Collector(len(data), "annotation")
+        _boxes(found, data.boxes, rows, _sizes(data.images, data.image_ids[rows]), others=None)
+        return found.diagnosis()
+    found = Collector(len(data), "detection")
+    if ground_truth is None:
+        _boxes(found, data.boxes, rows, np.full((len(rows), 2), np.nan), others=None)
+        return found.diagnosis()
+    image_ids = data.image_ids_in(ground_truth.images)
+    others = ground_truth.boxes[_spread(len(ground_truth), most_rows)]
+    _boxes(found, data.boxes, rows, _sizes(ground_truth.images, image_ids[rows]), others=others)
+    few = rows if most_rows is None else _spread(len(data), -(-most_rows // ONE_OF))
+    places = np.searchsorted(ground_truth.images.ids, ground_truth.image_ids)
+    _categories(found, data, few, image_ids[few], ground_truth, places)
+    _images(found, image_ids, ground_truth, places)
+    return found.diagnosis()
+
+
+def _spread(count: int, most: int | None) -> Rows:
+    """Rows spread evenly over ``count`` rows, ascending: about ``most`` of them, or all if there are no more."""
+    if most is None or count <= most:
+        return np.arange(count)
+    # Steps of the golden ratio: a step of one length would keep time with files that repeat themselves, image by image.
+    rows = np.sort((np.arange(most) * _GOLDEN % 1 * count).astype(np.intp))
+    return rows[np.diff(rows, prepend=-1) > 0]
+
+
+def _sizes(images: Images, image_ids: Ids) -> FloatArray:
+    """(N, 2) width and height of each of these images, NaN where they are not known."""
+    sizes = np.full((len(image_ids), 2), np.nan)
+    if len(images):
+        places = np.minimum(np.searchsorted(images.ids, image_ids), len(images) - 1)
+        listed = images.ids[places] == image_ids
+        sizes[listed] = images.sizes[places[listed]]
+    return sizes
+
+
+def _looked_at(found: Collector, rows: Rows) -> str:
+    """The words for the rows that were looked at."""
+    all_of = f"{len(rows):,} {found.kind}s"
+    return all_of if len(rows) == found.count else f"{all_of} that were looked at (of {found.count:,})"
+
+
+def _mask(count: int, rows: Rows) -> Mask:
+    mask = np.zeros(count, np.bool_)
+    mask[rows] = True
+    return mask
+
+
+def _boxes(found: Collector, boxes: FloatArray, rows: Rows, sizes: FloatArray, *, others: FloatArray | None) -> None:
+    """Adds ``normalized_not_declared`` and ``looks_like_...``; ``others`` are boxes of the same images."""
+    if not len(rows):
+        return
+    looked, total = boxes[rows], len(boxes)
+    known = ~np.isnan(sizes)
+    scale = np.inf  # of what is known to be in pixels
+    if known.any():
+        scale = sizes[known].max()
+    elif others is not None and len(others):
+        scale = np.abs(others).max()
+    image: FloatArray | None = sizes if known.any() else None
+    if np.abs(looked).max() <= MOST_OF_A_NORMALIZED and (looked % 1 != 0).any() and scale > SURELY_PIXELS:
+        image = np.ones(2)
+        says = f"{_looked_at(found, rows)} fit into an image of 1 by 1, and boxes should be in pixels"
+        hint = "multiply x and width by the width of the image, y and height by its height"
+        found.state("normalized_not_declared", "warning", _mask(total, rows), f"all of {says}", hint)
+    fits, misfits = other_formats(looked, "xywh", image)
+    for fmt in fits:
+        says = f"{_looked_at(found, rows)} hardly fit {WORDS['xywh']}, and fit {WORDS[fmt]}"
+        hint = f"convert them, if that is their format: Boxes(boxes, {fmt!r}).convert('xywh')"
+        message = f"{int(misfits.sum()):,} of {says}"
+        found.state(LOOKS_LIKE[fmt], "warning", _mask(total, rows[misfits]), message, hint)
+
+
+def _categories(
+    found: Collector, detections: Detections, rows: Rows, image_ids: Ids, ground_truth: GroundTruth, places: Rows
+) -> None:
+    """Adds ``other_category_ids``.
+
+    Args:
+        found: Where a finding is added.
+        detections: All detections.
+        rows: (N,) those to look at.
+        image_ids: (N,) their images.
+        ground_truth: What they are compared with.
+        places: (G,) the positions of the images of its annotations.
+    """
+    which, objects = _pairs(detections, rows, image_ids, ground_truth, places)
+    given, wanted = detections.category_ids[rows[which]], ground_truth.category_ids[objects]
+    located, own = _mask(len(rows), which).sum(), _mask(len(rows), which[wanted == given]).sum()
+    if located < MATCHED_ROWS or own > RARELY * located:
+        return
+    differences, times = np.unique(wanted - given, return_counts=True)
+    constant = int(differences[np.argmax(times)])
+    positions = np.searchsorted(ground_truth.categories.ids, wanted)
+    readings = [
+        (wanted - given == constant, f"{constant} is added to all category ids", f"add {constant} to the category ids"),
+        *(
+            (
+                positions + first == given,
+                f"the ids are positions in the list of categories, counted from {first}",
+                "write the ids of the ground truth",
+            )
+            for first in (0, 1)
+        ),
+    ]
+    for fits, says, hint in readings:
+        rightly = _mask(len(rows), which[fits])
+        if rightly.sum() >= MOSTLY * located and len(np.unique(given[fits])) >= CATEGORIES:
+            message = (
+                f"of {located:,} {found.kind}s that overlap an object by at least {MATCH:g}, {own:,} have its "
+                f"category, and {rightly.sum():,} have it if {says}"
+            )
+            found.state("other_category_ids", "warning", _mask(len(detections), rows[rightly]), message, hint)
+            return
+
+
+def _pairs(
+    detections: Detections, rows: Rows, image_ids: Ids, ground_truth: GroundTruth, places: Rows
+) -> tuple[Rows, Rows]:
+    """Pairs that overlap by at least `MATCH` in one image: (P,) positions in ``rows``, and (P,) rows of objects.
+
+    Crowds are no objects. Of more than `MOST_PAIRS` pairs in one image, some rows are left out.
+    """
+    listed = ground_truth.images
+    chosen = np.zeros(len(listed) + 1, np.bool_)  # the last for detections of images that are not listed
+    chosen[np.searchsorted(listed.ids, image_ids)] = True
+    objects = np.flatnonzero(~ground_truth.crowd & chosen[places])
+    objects = objects[np.argsort(ground_truth.image_ids[objects], kind="stable")]
+    images = ground_truth.image_ids[objects]
+    starts = np.searchsorted(images, image_ids, side="left")
+    counts = np.searchsorted(images, image_ids, side="right") - starts
+    step = max(1, -(-int(counts.sum()) // MOST_PAIRS))
+    which, starts, counts = np.arange(len(rows))[::step], starts[::step], counts[::step]
+    before = np.cumsum(counts) - counts
+    columns = objects[np.repeat(starts - before, counts) + np.arange(counts.sum())]
+    which = np.repeat(which, counts)
+    first, second = detections.boxes[rows[which]], ground_truth.boxes[columns]
+    iou = np.empty(len(which))
+    # Not by way of `ioukit.overlap`, whose import takes longer than all the rules.
+    _core.elementwise("iou", (), convert(first, "xywh", "xyxy"), convert(second, "xywh", "xyxy"), iou, 1)
+    return which[iou >= MATCH], columns[iou >= MATCH]
+
+
+def _images(found: Collector, image_ids: Ids, ground_truth: GroundTruth, places: Rows) -> None:
+    """Adds ``images_without_detections``; ``image_ids`` are those of all detections."""
+    listed = ground_truth.images
+    with_objects = _mask(len(listed), places[~ground_truth.crowd])
+    total = int(with_objects.sum())
+    if total < IMAGES or not len(image_ids):
+        return
+    lacking = with_objects & ~np.isin(listed.ids, image_ids)
+    count = int(lacking.sum())
+    if count >= SHARE_OF_IMAGES * total:
+        found.state(
+            "images_without_detections", "warning", None,
+            f"{count:,} of {total:,} images with objects have no detection, such as image {listed.labels[lacking][0]}",
+            "check that the detector ran on all images, and that its image ids are those of the ground truth: all "
+            "objects of these images count as missed",
+        )  # fmt: skip

@@ -1,0 +1,149 @@
+"""Keypoints, compared by COCO's object keypoint similarity (OKS) instead of an IoU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._boundary import PairColumns
+from ioukit.datasets.columns._regions import KEYPOINTS as COLUMN
+from ioukit.datasets.columns.keypoints import decode_keypoints
+from ioukit.errors import DatasetError
+from ioukit.evaluation.kinds.kind import Comparison, Kind, Rows, column_of, image_pairs
+from ioukit.evaluation.protocols.coco import COCO_KEYPOINTS
+
+__all__ = ["COCO_SIGMAS", "columns", "keypoint_similarity", "keypoints_kind"]
+
+Floats = npt.NDArray[np.float64]
+
+COCO_SIGMAS = tuple(
+    tenths / 10.0
+    for tenths in (0.26, 0.25, 0.25, 0.35, 0.35, 0.79, 0.79, 0.72, 0.72, 0.62, 0.62, 1.07, 1.07, 0.87, 0.87, 0.89, 0.89)
+)
+"""Standard deviations of the positions of COCO's 17 keypoints of a person, relative to the size of the object."""
+
+# The number of pairs in one step: the arrays of a step fit into the cache.
+_AT_ONCE = 4096
+
+
+def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints") -> Kind:
+    """A kind of region whose overlap is the object keypoint similarity with the given standard deviations.
+
+    Args:
+        name: The value of ``iou_type`` for this kind, after :func:`ioukit.evaluation.register_kind` has added it.
+        sigmas: (P,) the standard deviation of the position of each keypoint among annotators, relative to the square
+            root of the area of the object.
+        title: A one-line description.
+
+    Raises:
+        ValueError: If ``sigmas`` is empty, or one of them is not positive.
+
+    Examples:
+        >>> from ioukit.evaluation import keypoints_kind, register_kind
+        >>> register_kind(keypoints_kind("hand", [0.03] * 21, "21 points of a hand"))  # doctest: +SKIP
+    """
+    spread = np.array(sigmas, np.float64)
+    if spread.ndim != 1 or not len(spread) or not (spread > 0).all() or not np.isfinite(spread).all():
+        raise ValueError(f"sigmas must be positive numbers, one per keypoint, got {list(sigmas)!r}")
+
+    def of_kind(compared: Comparison) -> PairColumns:
+        return columns(compared, name, sigmas)
+
+    return Kind(name, title, of_kind, COCO_KEYPOINTS)
+
+
+def columns(compared: Comparison, name: str, sigmas: Sequence[float]) -> PairColumns:
+    """The similarities of all pairs of one image; ``name`` is the name of the kind."""
+    spread: Floats = np.array(sigmas, np.float64)
+    sides = ((compared.ground_truth, "annotations"), (compared.detections, "detections"))
+    objects, detections = (
+        decode_keypoints(
+            column_of(side, name, COLUMN, array),
+            source=side.source,
+            array=array,
+            points=len(spread),
+            threads=compared.threads or None,
+        )
+        if len(side)
+        else np.zeros((0, len(spread), 3))
+        for side, array in sides
+    )
+    rows, places = _comparable(compared, objects, detections)
+    gt = compared.ground_truth
+    overlap = keypoint_similarity(detections, objects, gt.boxes, gt.areas, (rows, places), spread)
+    found = overlap > 0
+    return PairColumns(rows[found], places[found], overlap[found])
+
+
+def _comparable(compared: Comparison, objects: Floats, detections: Floats) -> tuple[Rows, Rows]:
+    """The pairs of one image. Rows without keypoints are refused in a category whose keypoints are compared."""
+    rows, places = image_pairs(compared)
+    gt, dt = compared.ground_truth, compared.detections
+    lacks: npt.NDArray[np.bool_] = np.asarray(np.isnan(objects).any(axis=(1, 2)))
+    missing = np.isnan(detections).any(axis=(1, 2))
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise DatasetError(f"{dt.source}: detections[{row}].keypoints: expected numbers, found none")
+    if lacks.any():
+        alike = dt.category_ids[rows] == gt.category_ids[places]
+        wrong = places[alike & lacks[places]]
+        if len(wrong):
+            raise DatasetError(f"{gt.source}: annotations[{wrong.min()}].keypoints: expected numbers, found none")
+        rows, places = rows[~lacks[places]], places[~lacks[places]]
+    return rows, places
+
+
+def keypoint_similarity(
+    detections: Floats, objects: Floats, boxes: Floats, areas: Floats, pairs: tuple[Rows, Rows], sigmas: Floats
+) -> Floats:
+    """(M,) the object keypoint similarity of pairs, within [0, 1].
+
+    It is the mean of ``exp(-d**2 / (2 * area * (2 * sigma)**2))`` over the labelled keypoints of the object, where
+    ``d`` is the distance between the keypoint and the detected one. If no keypoint of the object is labelled, the mean
+    is over all detected keypoints, and ``d`` is their distance from the box of the object, widened by its own width and
+    height on every side.
+
+    The operations and their order are those of pycocotools. So the results have the same bits with the same NumPy on
+    the same machine. Elsewhere the last bits of NumPy's ``exp`` may differ.
+
+    Args:
+        detections: (N, P, 3) keypoints of the detections.
+        objects: (G, P, 3) keypoints of the objects; a visibility above 0 means "labelled".
+        boxes: (G, 4) ``[x, y, width, height]`` of the objects.
+        areas: (G,) areas of the objects.
+        pairs: (M,) rows of detections and (M,) rows of objects.
+        sigmas: (P,), see :func:`keypoints_kind`.
+    """
+    labelled = objects[..., 2] > 0
+    counts = labelled.sum(axis=1)
+    variances = (sigmas * 2) ** 2
+    similarity = np.empty(len(pairs[0]))
+    for start in range(0, len(similarity), _AT_ONCE):
+        rows, places = (side[start : start + _AT_ONCE] for side in pairs)
+        part = similarity[start : start + _AT_ONCE]
+        offsets = _offsets(detections[rows, :, :2], objects[places, :, :2], boxes[places], counts[places] == 0)
+        squared = offsets[..., 0] ** 2 + offsets[..., 1] ** 2
+        terms = np.exp(-(squared / variances / (areas[places] + np.spacing(1))[:, None] / 2))
+        number = counts[places]
+        for count in np.unique(number).tolist():
+            # All rows have the same length, so the sum along rows adds in the same order as a sum of each row alone.
+            alike = np.flatnonzero(number == count)
+            chosen = terms[alike]
+            if count:
+                chosen = chosen[labelled[places[alike]]].reshape(-1, count)
+            part[alike] = np.sum(chosen, axis=1) / chosen.shape[1]
+    return similarity
+
+
+def _offsets(detected: Floats, labelled: Floats, boxes: Floats, unlabelled: npt.NDArray[np.bool_]) -> Floats:
+    """(M, P, 2) distance along x and y of each detected keypoint from its labelled position."""
+    offsets: Floats = detected - labelled
+    some = np.flatnonzero(unlabelled)
+    if len(some):
+        place, side = boxes[some, None, :2], boxes[some, None, 2:]
+        low, high = place - side, place + side * 2
+        points = detected[some]
+        offsets[some] = np.maximum(0.0, low - points) + np.maximum(0.0, points - high)
+    return offsets

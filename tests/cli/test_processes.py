@@ -1,0 +1,100 @@
+"""The command as a process of its own: terminals, pipes and Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ioukit
+from support.command import run_fresh
+from support.paths import DATA, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VAL2014 = DATA / "coco_val2014_100"
+GT, DT = VAL2014 / "instances_val2014_100.json", VAL2014 / "instances_val2014_fakebbox100_results.json"
+STATS = load(VAL2014 / "expected.json")["bbox"]["stats"]
+
+posix = pytest.mark.skipif(os.name == "nt", reason="terminals, broken pipes and signals are those of POSIX")
+
+
+def test_module_and_script_are_the_same_command() -> None:
+    script = os.path.join(os.path.dirname(sys.executable), "ioukit")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == run_fresh("--version").out == f"ioukit {ioukit.__version__}\n"
+
+
+def test_no_colour_and_no_spinner_outside_of_a_terminal() -> None:
+    command = run_fresh("eval", GT, DT, env={**os.environ, "FORCE_COLOR": "1"})
+    assert command.code == 0
+    assert "\x1b" not in command.out + command.err
+    assert "\r" not in command.out + command.err
+
+
+@posix
+@pytest.mark.parametrize("long", [False, True])
+def test_a_terminal_sees_a_spinner_for_long_work_only_and_no_colour_if_unwanted(*, long: bool) -> None:
+    patch = "ioukit.cli.eval._LONG_WORK = 0" if long else ""
+    program = f"import ioukit.cli.eval; {patch}\nioukit.cli.main()"
+    terminal, stderr = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-c", program, "eval", GT, DT],
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env={**os.environ, "NO_COLOR": "1", "TERM": "xterm-256color"},
+        check=True,
+    )
+    seen = os.read(terminal, 100_000).decode()
+    os.close(stderr)
+    os.close(terminal)
+    assert "839 boxes" in seen
+    assert ("reading" in seen) == long
+    assert not re.search(r"\x1b\[[0-9;]*[1-9][0-9;]*m", seen)
+    assert b"\x1b" not in done.stdout
+
+
+@posix
+def test_a_closed_pipe_is_quiet() -> None:
+    command = f"{sys.executable} -m ioukit eval {GT} {DT} --per-class | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(128 + signal.SIGPIPE)
+    assert "Error" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+@posix
+def test_a_closed_stderr_leaves_stdout_alone() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m ioukit eval {GT} {DT} --json 2>&-"], capture_output=True, check=True
+    )
+    assert json.loads(done.stdout)["summary"]["AP"] == STATS["AP"]
+
+
+@posix
+def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
+    """The ground truth is a pipe that nobody fills: the command waits, and is told to stop."""
+    os.mkfifo(tmp_path / "gt.json")
+    program = "; ".join([
+        "import ioukit, signal, time",
+        "signal.signal(signal.SIGINT, signal.default_int_handler)",  # background jobs inherit that it is ignored
+        "ioukit.datasets.read = lambda *a, **k: print('ready', flush=True) or time.sleep(60)",
+        "from ioukit.cli import main; main()",
+    ])  # fmt: skip
+    command = [sys.executable, "-c", program, "eval", "gt.json", "dt.json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (130, "", "")

@@ -1,0 +1,336 @@
+"""YOLO's data sets and text files through the one door: `ioukit.datasets.read` and `read_detections`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from numpy.testing import assert_allclose
+
+import ioukit
+from ioukit import DatasetError, GroundTruth
+from ioukit.datasets import find_format, read, read_detections
+from ioukit.datasets.shapes.writing import make_shapes
+from ioukit.evaluation import evaluate
+from support.command import run_fresh, run_here
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+yaml = pytest.importorskip("yaml", reason="data.yaml needs PyYAML: pip install 'ioukit[yolo]'")
+Image = pytest.importorskip("PIL.Image", reason="sizes of images need Pillow: pip install 'ioukit[yolo]'")
+
+LABELS = {"a": "1 0.5 0.5 0.5 0.25\n0 0.1 0.1 0.2 0.2\n", "b": "", "c": "0 0.75 0.5 0.5 1\n"}
+SIZES = {"a.png": (40, 20), "b.jpg": (30, 30), "c.png": (8, 16), "d.png": (5, 5)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two splits; ``val`` holds four images, of which the last has no text file."""
+    for split in ("train", "val"):
+        (tmp_path / "images" / split).mkdir(parents=True)
+        (tmp_path / "labels" / split).mkdir(parents=True)
+    for name, size in SIZES.items():
+        Image.new("RGB", size).save(tmp_path / "images" / "val" / name)
+    for stem, text in LABELS.items():
+        (tmp_path / "labels" / "val" / f"{stem}.txt").write_text(text)
+    Image.new("RGB", (10, 10)).save(tmp_path / "images" / "train" / "t.png")
+    (tmp_path / "labels" / "train" / "t.txt").write_text("1 .5 .5 1 1")
+    describe(tmp_path)
+    return tmp_path
+
+
+def describe(folder: Path, **changes: Any) -> Path:
+    settings = {"train": "images/train", "val": "images/val", "names": ["ant", "bee"], **changes}
+    (folder / "data.yaml").write_text(
+        yaml.safe_dump({key: value for key, value in settings.items() if value is not ...}, sort_keys=False)
+    )
+    return folder / "data.yaml"
+
+
+def test_columns_are_those_of_the_files(folder: Path) -> None:
+    gt = read(folder / "data.yaml")
+    assert gt.source == str(folder / "data.yaml")
+    assert (gt.images.ids.tolist(), list(gt.images.names)) == ([0, 1, 2, 3], list(SIZES))
+    assert gt.images.sizes.tolist() == [list(size) for size in SIZES.values()]
+    assert gt.images.attributes["path"].tolist() == [str(folder / "images" / "val" / name) for name in SIZES]
+    assert (gt.categories.ids.tolist(), gt.categories.names) == ([0, 1], ("ant", "bee"))
+    assert (gt.ids.tolist(), gt.image_ids.tolist(), gt.category_ids.tolist()) == ([1, 2, 3], [0, 0, 2], [1, 0, 0])
+    assert_allclose(gt.boxes, [[10.0, 7.5, 20.0, 5.0], [0.0, 0.0, 8.0, 4.0], [4.0, 0.0, 4.0, 16.0]])
+    assert_allclose(gt.areas, [100, 32, 64])
+    assert_allclose(gt.attributes["fractions"][0], [0.25, 0.375, 0.75, 0.625])
+    assert (gt.dropped, gt.notes, gt.crowd.tolist()) == (0, (), [False] * 3)
+    train = read(folder / "data.yaml", split="train")
+    assert (train.boxes.tolist(), list(train.images.names)) == ([[0, 0, 10, 10]], ["t.png"])
+
+
+@pytest.mark.parametrize("val", ["images/val", "../images/val", "list.txt"])
+def test_places_of_a_split(folder: Path, val: str) -> None:
+    (folder / "list.txt").write_text("images/val/a.png\n\n./images/val/c.png\n")
+    gt = read(describe(folder, val=val, names={0: "ant", 1: "bee"}))
+    assert gt.categories.names == ("ant", "bee")
+    assert len(gt) == 3
+    assert len(gt.images) == (2 if val == "list.txt" else 4)
+
+
+def test_a_root_of_its_own(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    assert len(read(describe(elsewhere, path=str(folder)))) == 3
+    assert len(read(describe(folder, path=None))) == 3
+    with pytest.raises(DatasetError, match=r"data\.yaml: path must be a folder, got 5"):
+        read(describe(folder, path=5))
+
+
+def test_labels_beside_the_images_of_a_split(folder: Path) -> None:
+    """`train/images` and `train/labels`, as other tools lay it out; the last folder `images` counts."""
+    inner = folder / "images" / "inner"
+    (inner / "images").mkdir(parents=True)
+    (inner / "labels").mkdir()
+    Image.new("RGB", (10, 20)).save(inner / "images" / "x.PNG")
+    (inner / "labels" / "x.txt").write_text("0 0.5 0.5 0.5 0.5")
+    assert read(describe(folder, val="images/inner/images")).boxes.tolist() == [[2.5, 5, 5, 10]]
+
+
+def test_an_image_on_its_side_has_the_size_that_is_seen(folder: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (40, 20)).save(folder / "images" / "train" / "t.png", exif=exif)
+    assert read(folder / "data.yaml", split="train").images.sizes.tolist() == [[20, 40]]
+
+
+def test_only_headers_are_read(folder: Path) -> None:
+    image = folder / "images" / "val" / "c.png"
+    image.write_bytes(image.read_bytes()[:50])
+    assert len(read(folder / "data.yaml", threads=1)) == 3
+
+
+BAD_LINES = {
+    "0 0.5 0.5 0.1": "expected class cx cy w h, got '0 0.5 0.5 0.1'",
+    "0 0.5 0.5 0.1 0.1 0.9": "expected class cx cy w h",
+    "ant 0.5 0.5 0.1 0.1": "expected class cx cy w h",
+    "0 0.5 nan 0.1 0.1": "expected class cx cy w h",
+    "2 0.5 0.5 0.1 0.1": "class 2 is not one of 0 to 1",
+    "0.5 0.5 0.5 0.1 0.1": "class 0.5 is not one of 0 to 1",
+    "-1 0.5 0.5 0.1 0.1": "class -1 is not one of 0 to 1",
+    "0 0.9 0.5 0.4 0.1": r"box \['0.9', '0.5', '0.4', '0.1'\] has no area or reaches out of the image",
+    "0 0.5 0.5 0 0.1": "has no area",
+}
+
+
+@pytest.mark.parametrize("line", BAD_LINES)
+def test_bad_lines_are_refused_or_dropped(folder: Path, line: str) -> None:
+    label = folder / "labels" / "val" / "c.txt"
+    label.write_text(f"{line}\n{LABELS['c']}")
+    for policy in ("error", "pycocotools"):
+        with pytest.raises(DatasetError, match=rf"c\.txt: line 1: .*{BAD_LINES[line]}"):
+            read(folder / "data.yaml", on_invalid=policy)
+    gt = read(folder / "data.yaml", on_invalid="drop")
+    assert (len(gt), gt.dropped, len(gt.notes)) == (3, 1, 1)
+    assert "data.yaml: left out 1 x " in gt.notes[0]
+    with pytest.raises(ValueError, match="unknown on_invalid 'skip'"):
+        read(folder / "data.yaml", on_invalid="skip")
+
+
+def test_bad_files_are_refused_or_dropped(folder: Path) -> None:
+    (folder / "images" / "val" / "a.png").unlink()
+    with pytest.raises(DatasetError, match=r"a\.txt has labels, but there is no image a in .*val"):
+        read(folder / "data.yaml")
+    (folder / "images" / "val" / "b.jpg").write_bytes(b"no image")
+    (folder / "labels" / "val" / "c.txt").write_bytes(b"\xff\xfe")
+    gt = read(folder / "data.yaml", on_invalid="drop")
+    assert (list(gt.images.names), len(gt), gt.dropped) == (["c.png", "d.png"], 0, 3)
+    assert [note.partition("left out ")[2][:15] for note in gt.notes[:3]] == [
+        "1 x missing ima", "1 x corrupt ima", "1 x bad line: /",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"val": ...}, r"expected train, val and names, got \['train', 'names'\]"),
+        ({"names": ...}, "expected train, val and names"),
+        ({"names": []}, r"names must be a list, or a mapping from 0 on, got \[\]"),
+        ({"names": {1: "ant"}}, "names must be a list, or a mapping from 0 on"),
+        ({"val": ["a", "b"]}, r"val must be a folder or a \.txt file, got \['a', 'b'\]"),
+        ({"val": "images/none"}, "val: there is no folder .*none"),
+        ({"val": "labels/val"}, "val: there is no image in .*labels"),
+    ],
+)
+def test_what_a_data_yaml_lacks_is_named(folder: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(DatasetError, match=rf"data\.yaml: {message}"):
+        read(describe(folder, **changes))
+    with pytest.raises(DatasetError, match="expected train, val and names and 'test', got"):
+        read(folder / "data.yaml", split="test")
+
+
+def test_a_missing_package_is_named_with_the_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(ModuleNotFoundError, match=r"data\.yaml needs yaml: pip install 'ioukit\[yolo\]'"):
+        read(folder / "data.yaml")
+
+
+def test_a_drawn_data_set_is_the_same_in_both_formats(tmp_path: Path) -> None:
+    make_shapes(tmp_path / "shapes", images=6, size=(70, 50), val=0.5, handwritten=False)
+    for split in ("train", "val"):
+        ours = read(tmp_path / "shapes" / "data.yaml", split=split)
+        coco = read(tmp_path / "shapes" / "annotations" / f"{split}.json")
+        assert (list(ours.images.names), ours.categories.names) == (list(coco.images.names), coco.categories.names)
+        positions = coco.images.positions(coco.image_ids.tolist())
+        assert ours.image_ids.tolist() == positions.tolist()
+        names = [
+            [gt.categories.names[gt.categories.ids.tolist().index(k)] for k in gt.category_ids] for gt in (ours, coco)
+        ]
+        assert names[0] == names[1]
+        assert_allclose(ours.boxes, coco.boxes, atol=1e-4)
+
+
+def test_reading_needs_no_torch(folder: Path) -> None:
+    program = f"import sys, ioukit; ioukit.datasets.read({str(folder / 'data.yaml')!r}); print('torch' in sys.modules)"
+    assert run_fresh_python(program) == "False\n"
+
+
+def run_fresh_python(program: str) -> str:
+    import subprocess  # noqa: PLC0415 - for one test
+
+    return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+
+
+# ------------------------------------------------------------------------------------------------------- detections
+
+FOUND = {"a": "1 0.5 0.5 0.5 0.25 0.9\n0 0.1 0.1 0.2 0.2 0.5\n", "c": "0 0.75 0.5 0.5 1 0.25\n1 1 1 0.5 0.5 0.1\n"}
+
+
+@pytest.fixture
+def found(folder: Path) -> Path:
+    place = folder / "found"
+    place.mkdir()
+    for stem, text in FOUND.items():
+        (place / f"{stem}.txt").write_text(text)
+    (place / "classes.txt").write_text("ant\nbee\n")
+    return place
+
+
+def test_detections_are_those_of_the_text_files(folder: Path, found: Path) -> None:
+    gt = read(folder / "data.yaml")
+    dt = read_detections(found, ground_truth=gt)
+    assert (dt.image_ids.tolist(), dt.category_ids.tolist()) == ([0, 0, 2, 2], [1, 0, 0, 1])
+    boxes = [[10.0, 7.5, 20.0, 5.0], [0.0, 0.0, 8.0, 4.0], [4.0, 0.0, 4.0, 16.0], [6.0, 12.0, 4.0, 8.0]]
+    assert_allclose(dt.boxes, boxes)
+    assert dt.scores.tolist() == [0.9, 0.5, 0.25, 0.1]
+    assert evaluate(gt, dt).summary["AP"] == pytest.approx(1)
+    assert evaluate(folder / "data.yaml", found).to_json() == evaluate(gt, dt).to_json()
+
+
+def test_the_command_reads_both(folder: Path, found: Path) -> None:
+    command = run_here("eval", folder / "data.yaml", found)
+    assert command.code in (0, None), command.err
+    assert "area=   all | maxDets=100 ] = 1.000" in command.out
+    command = run_fresh("eval", folder / "data.yaml", found, "--json")
+    assert command.code == 0, command.err
+
+
+def test_detections_of_a_data_set_with_ids_of_its_own(folder: Path, found: Path) -> None:
+    yolo = read(folder / "data.yaml")
+    gt = GroundTruth.from_arrays(
+        image_ids=[],
+        category_ids=[],
+        boxes=[],
+        images=["z", "y", "x"],
+        sizes=yolo.images.sizes[:3],
+        names=["deep/a.jpeg", "b", "c.png"],
+        categories={5: "ant", 9: "bee"},
+    )
+    dt = read_detections(found, ground_truth=gt)
+    assert (dt.image_labels().tolist(), dt.category_ids.tolist()) == (["z", "z", "x", "x"], [9, 5, 5, 9])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("0 0.5 0.5 0.1 0.1", "expected class cx cy w h score, got '0 0.5 0.5 0.1 0.1'"),
+        ("2 0.5 0.5 0.1 0.1 0.5", "class 2 is not one of 0 to 1"),
+        ("1 0.5 0.5 -1 0.1 0.5", r"expected a width and a height of at least 0, got \['-1', '0.1'\]"),
+        ("1 0.5 0.5 0.1 0.1 inf", "expected class cx cy w h score"),
+    ],
+)
+def test_bad_lines_of_detections_are_refused_or_dropped(folder: Path, found: Path, line: str, message: str) -> None:
+    gt = read(folder / "data.yaml")
+    (found / "c.txt").write_text(f"\n{line}\n")
+    with pytest.raises(DatasetError, match=rf"c\.txt: line 2: {message}"):
+        read_detections(found, ground_truth=gt)
+    dt = read_detections(found, ground_truth=gt, on_invalid="drop")
+    assert (len(dt), dt.dropped) == (2, 1)
+
+
+def test_detections_that_belong_nowhere(folder: Path, found: Path) -> None:
+    gt = read(folder / "data.yaml")
+    (found / "none.txt").write_text("0 0.5 0.5 0.1 0.1 0.5")
+    with pytest.raises(DatasetError, match=r"none\.txt has detections, but .*data\.yaml lists no image none"):
+        read_detections(found, ground_truth=gt)
+    assert read_detections(found, ground_truth=gt, on_invalid="drop").dropped == 1
+    with pytest.raises(DatasetError, match=r"boxes in fractions need the sizes of their images: .*ground_truth=\.\.\."):
+        read_detections(found)
+    with pytest.raises(
+        DatasetError, match=r"data\.yaml: expected a folder of text files with detections, found a file"
+    ):
+        read_detections(folder / "data.yaml", ground_truth=gt)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        read_detections(folder / "nowhere", "yolo", ground_truth=gt)
+    with pytest.raises(DatasetError, match="found: expected a file, found a folder"):
+        read(found)
+    row: dict[str, Any] = {"image_ids": [1], "category_ids": [0], "boxes": [[0, 0, 1, 1]]}
+    with pytest.raises(DatasetError, match="image 1: expected a file name, a width and a height"):
+        read_detections(found, ground_truth=GroundTruth.from_arrays(**row))
+    twins = GroundTruth.from_arrays(**row, images=[1, 2], names=["a.jpg", "x/a.png"], sizes=[[1, 1], [1, 1]])
+    with pytest.raises(DatasetError, match="expected file names that differ but for the suffix, found a twice"):
+        read_detections(found, ground_truth=twins)
+
+
+# ------------------------------------------------------------------------------------------- which format is a path?
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "known"),
+    [
+        ("gt.json", b"anything", "coco"),
+        ("GT.JSON.GZ", b"anything", "coco"),
+        ("gt", b'{"images": []}', "coco"),
+        ("dt.txt", b" \n\t[1]", "coco"),
+        ("bom", b"\xef\xbb\xbf{}", "coco"),
+        ("packed", gzip.compress(b"{}"), "coco"),
+        ("data.yaml", b"train: images", "yolo"),
+        ("data.YML", b"{train: images}", "yolo"),
+        ("labels.csv", b"1,2,3", None),
+        ("empty", b"", None),
+    ],
+)
+def test_a_format_is_found_by_name_or_first_bytes(tmp_path: Path, name: str, content: bytes, known: str | None) -> None:
+    (tmp_path / name).write_bytes(content)
+    if known is None:
+        with pytest.raises(DatasetError, match=r"not a format that can be read; there are coco: .*; yolo: "):
+            find_format(tmp_path / name)
+    else:
+        assert find_format(tmp_path / name).name == known
+
+
+def test_a_folder_is_yolo_if_it_holds_text_files(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="not a format that can be read"):
+        find_format(tmp_path)
+    (tmp_path / "a.txt").touch()
+    assert find_format(tmp_path).name == "yolo"
+    with pytest.raises(FileNotFoundError, match="none"):
+        find_format(tmp_path / "none")
+    assert find_format(tmp_path / "none", "yolo").name == "yolo"
+    with pytest.raises(ValueError, match="unknown format 'voc'; choose from coco, yolo"):
+        find_format(tmp_path, "voc")
+
+
+def test_json_under_another_name_is_evaluated(tmp_path: Path) -> None:
+    box = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5]}
+    gt = {"images": [{"id": 1}], "categories": [{"id": 1}], "annotations": [{**box, "id": 1, "area": 25, "iscrowd": 0}]}
+    (tmp_path / "truth").write_text(json.dumps(gt))
+    (tmp_path / "found.txt").write_text(json.dumps([{**box, "score": 1}]))
+    assert ioukit.evaluate(tmp_path / "truth", tmp_path / "found.txt").summary["AP"] == pytest.approx(1)

@@ -1,0 +1,77 @@
+"""Prediction: results in the pixels of each image, whatever the batch and after saving and loading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+pytest.importorskip("torch", reason="the detector needs PyTorch: pip install 'ioukit[torch]'")
+pytest.importorskip("safetensors", reason="the detector needs safetensors: pip install 'ioukit[torch]'")
+pytest.importorskip("yaml", reason="the detector needs PyYAML: pip install 'ioukit[torch]'")
+import torch
+
+from ioukit.torch.detector.checkpoint import load_model, save_model
+from ioukit.torch.detector.data import Data
+from ioukit.torch.detector.drawing import draw
+from ioukit.torch.detector.model import YOLO
+from ioukit.torch.detector.predict import detections_of, predict, to_coco
+from support.small_detector import config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def model() -> YOLO:
+    torch.manual_seed(0)
+    made = YOLO(config())
+    made.eval()
+    return made
+
+
+class TestPrediction:
+    def test_results_are_in_the_pixels_of_each_image(self, model: YOLO, folder: Path) -> None:
+        wide = np.zeros((50, 200, 3), np.uint8)
+        results = list(predict(model, [wide, folder / "images" / "val"], score_threshold=0.0, batch=3))
+        assert len(results) == 5
+        first = results[0]
+        assert first.size == (200, 50)
+        assert len(first.boxes) == 100
+        assert (first.boxes.conf[:-1] >= first.boxes.conf[1:]).all()
+        assert first.boxes.xyxy.min() >= 0
+        assert (first.boxes.xyxy.max(axis=0) <= [200, 50, 200, 50]).all()
+        assert_allclose(first.boxes.xywh[:, 2:], first.boxes.cxcywh[:, 2:])
+        assert_allclose(first.boxes.cxcywh[:, :2], first.boxes.xyxy.reshape(-1, 2, 2).mean(axis=1), atol=1e-3)
+        assert draw(first).shape == wide.shape
+        records = to_coco(results, range(1, 6), range(1, 8))
+        assert len(records) == sum(len(result.boxes) for result in results)
+        assert records[0]["image_id"] == 1
+
+    def test_batches_change_nothing(self, model: YOLO, folder: Path) -> None:
+        one, four = (
+            list(predict(model, folder / "images" / "val", score_threshold=0.0, batch=batch)) for batch in (1, 4)
+        )
+        for a, b in zip(one, four, strict=True):
+            assert_allclose(a.boxes.conf, b.boxes.conf, atol=1e-5)
+
+    def test_saved_and_loaded_finds_the_same(self, model: YOLO, held_out: Data, tmp_path: Path) -> None:
+        save_model(model, tmp_path / "model.safetensors")
+        again = load_model(tmp_path / "model.safetensors")
+        assert again.config == model.config
+        a, b = (detections_of(one, held_out) for one in (model, again))
+        assert_array_equal(a.scores, b.scores)
+        assert_array_equal(a.boxes, b.boxes)
+
+    def test_bad_input(self, model: YOLO, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError, match="there is no file"):
+            list(predict(model, tmp_path / "none.png"))
+        with pytest.raises(FileNotFoundError, match="there is no image in"):
+            list(predict(model, tmp_path))
+        with pytest.raises(ValueError, match=r"an image must be \(H, W, 3\) of uint8 in RGB"):
+            list(predict(model, np.zeros((4, 4, 4), np.uint8)))
+        (tmp_path / "wrong.safetensors").write_bytes(b"no")
+        with pytest.raises(ValueError, match="is not a safetensors file"):
+            load_model(tmp_path / "wrong.safetensors")
