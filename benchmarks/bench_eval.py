@@ -39,7 +39,7 @@ class Engine:
     """An engine: the package that brings it, and the programs that use it as its own documentation does."""
 
     package: str
-    evaluate: str  # prints the twelve numbers as JSON; `kind` is "bbox" or "segm"
+    evaluate: str  # prints the numbers of the summary as JSON; `kind` is the kind of region
     read: str | None = None  # leaves both files in the engine's own form in memory; None: no reader of its own
 
 
@@ -139,14 +139,14 @@ def compare_numbers(runs: Mapping[str, Sequence[Run]]) -> dict[str, str]:
 def bench_evaluate(
     title: str, gt: Path, dt: Path, engines: Mapping[str, Engine], rounds: int, kind: str = "bbox"
 ) -> None:
-    """Prints the table of all engines that evaluate, for two files of boxes or, with ``"segm"``, of masks."""
+    """Prints the table of all engines that evaluate, for two files of a kind of region."""
     files = str(gt), str(dt), kind
     tasks = {n: (lambda e=e: run_program(QUIET + e.evaluate, *files)) for n, e in engines.items() if e.evaluate}
     runs = take_turns(tasks, rounds)
     agreement = compare_numbers(runs)
     megabytes = (os.path.getsize(gt) + os.path.getsize(dt)) / 1e6
     best = min((wall(r) for n, r in runs.items() if n != "ioukit"), default=float("nan"))
-    print(f"\n### {title}: {megabytes:,.0f} MB of files to twelve numbers, fresh process, median of {rounds}\n")
+    print(f"\n### {title}: {megabytes:,.0f} MB of files to numbers, fresh process, median of {rounds}\n")
     print("| engine | wall | peak memory | wall / best peer | numbers |\n| --- | ---: | ---: | ---: | --- |")
     for name, r in sorted(runs.items(), key=lambda item: wall(item[1])):
         print(f"| {name} | {wall(r):.3f} s | {peak_mb(r):,.0f} MB | {wall(r) / best:.2f} | {agreement[name]} |")

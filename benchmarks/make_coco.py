@@ -6,6 +6,8 @@
     gt.json, dt_small.json    5,000 images, 36k annotations with polygons; 36k boxes, rounded so that scores tie
     gt.json, dt_large.json    the same, 100 boxes an image = 500k in full float32 digits, as detectors dump them
     gt.json, dt_segm.json     the same, 36k masks as compressed RLE (needs pycocotools)
+    gt_keypoints.json, dt_keypoints.json
+                              the objects of the commonest class with 17 keypoints, 20 detections of it an image
     gt_x10.json, dt_x10.json  50,000 images, 360k annotations, 5M boxes
 
 The model of the data, whose figures are those of val2017 where it has them:
@@ -284,10 +286,47 @@ def write_masks(path: Path, world: World, seed: int) -> None:
     path.write_bytes(orjson.dumps([records[i] for i in order]))
 
 
+def write_keypoints(truth: Path, results: Path, world: World, seed: int) -> None:
+    """Keypoints anywhere in the boxes of the truth, shifted in the detections; an eighth of the objects has none."""
+    rng = np.random.default_rng(seed)
+    chosen = np.flatnonzero((world.category == 0) & ~world.crowd)
+    place, side = world.boxes[chosen, None, :2], world.boxes[chosen, None, 2:]
+    points = np.round(place + rng.random((len(chosen), 17, 2)) * side)
+    labelled = (rng.random((len(chosen), 17)) < 0.6) & (rng.random((len(chosen), 1)) < 7 / 8)
+    images = [
+        {"id": i, "width": w, "height": h, "file_name": f"{i:012d}.jpg"}
+        for i, (w, h) in zip(world.image_ids.tolist(), world.image_sizes.tolist(), strict=True)
+    ]
+    annotations = [
+        {
+            "id": int(world.ids[row]),
+            "image_id": int(world.image_ids[world.image[row]]),
+            "category_id": 1,
+            "iscrowd": 0,
+            "area": float(round(world.areas[row], 4)),
+            "bbox": np.round(world.tight[row], 2),
+            "num_keypoints": int(seen.sum()),
+            "keypoints": np.column_stack([np.where(seen[:, None], where, 0), 2 * seen]).astype(int).ravel(),
+        }
+        for row, where, seen in zip(chosen.tolist(), points, labelled, strict=True)
+    ]
+    data = {"images": images, "categories": [{"id": 1, "name": "person"}], "annotations": annotations}
+    truth.write_bytes(orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY))
+    of_image = np.split(np.arange(len(chosen)), np.searchsorted(world.image[chosen], np.arange(1, len(images))))
+    found = []
+    for image, rows in zip(images, of_image, strict=True):
+        for source in rng.choice(rows, 20).tolist() if len(rows) else []:
+            off = abs(rng.normal(0, 0.1))
+            where = points[source] + rng.normal(0, off, (17, 2)) * np.sqrt(side[source].prod())
+            record = {"image_id": image["id"], "category_id": 1, "score": float(np.float32(1 / (1 + 20 * off)))}
+            found.append({**record, "keypoints": np.column_stack([np.round(where, 2), np.ones(17)]).ravel()})
+    results.write_bytes(orjson.dumps(found, option=orjson.OPT_SERIALIZE_NUMPY))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("what", nargs="+", choices=["small", "large", "segm", "x10"])
+    parser.add_argument("what", nargs="+", choices=["small", "large", "segm", "keypoints", "x10"])
     parser.add_argument("--seed", type=int, default=20170901)
     options = parser.parse_args()
     folder, what, seed = options.folder, set(options.what), options.seed
@@ -302,6 +341,8 @@ def main() -> None:
             write_detections(folder / "dt_large.json", world, detect(world, seed + 3, per_image=100), decimals=None)
         if "segm" in what:
             write_masks(folder / "dt_segm.json", world, seed + 4)
+        if "keypoints" in what:
+            write_keypoints(folder / "gt_keypoints.json", folder / "dt_keypoints.json", world, seed + 5)
     if "x10" in what:
         world = make_world(50_000, seed + 10)
         write_ground_truth(folder / "gt_x10.json", world)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,6 +12,32 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     MaskParts: TypeAlias = tuple[NDArray[np.uint32], Ids, NDArray[np.uint32]]
     """Runs, offsets and sizes."""
+
+    from dataclasses import dataclass as struct
+else:
+
+    def struct(cls: type) -> type:
+        """Like ``dataclass``, for classes that are made once per evaluation.
+
+        To compile the methods of one class takes ``dataclass`` and ``NamedTuple`` 0.1 to 0.3 ms, and every `import
+        ioukit` that evaluates would pay for all of them. Type checkers see ``dataclass``.
+        """
+        names = tuple(cls.__annotations__)
+
+        def init(self: Any, *args: Any, **kwargs: Any) -> None:
+            if len(args) > len(names):
+                raise TypeError(f"{cls.__name__} takes {len(names)} values, got {len(args)}")
+            given = dict(zip(names, args, strict=False))
+            if wrong := (given.keys() & kwargs.keys()) | (kwargs.keys() - set(names)):
+                raise TypeError(f"{cls.__name__} got {', '.join(sorted(wrong))} twice, or has no such field")
+            given |= kwargs
+            if missing := [name for name in names if name not in given]:
+                raise TypeError(f"{cls.__name__} needs {', '.join(missing)}")
+            vars(self).update(given)
+
+        cls.__init__ = init
+        return cls
+
 
 __all__ = [
     "BoxColumns",
@@ -24,17 +50,20 @@ __all__ = [
     "RuleColumns",
     "SceneColumns",
     "SelectionColumns",
+    "struct",
 ]
 
 
-class SelectionColumns(NamedTuple):
+@struct
+class SelectionColumns:
     """The images, or the categories, of a ground truth, and which of them are evaluated."""
 
     ids: Ids
     chosen: NDArray[np.bool_]
 
 
-class ObjectColumns(NamedTuple):
+@struct
+class ObjectColumns:
     """The columns of the ground truth that matching reads."""
 
     image_ids: Ids
@@ -44,7 +73,8 @@ class ObjectColumns(NamedTuple):
     """Bits: 1 ignored everywhere, 2 overlap over the area of the detection, 4 matched repeatedly, 8 void."""
 
 
-class DetectionColumns(NamedTuple):
+@struct
+class DetectionColumns:
     """The columns of the detections that matching reads, and the name of their source."""
 
     source: str
@@ -56,7 +86,8 @@ class DetectionColumns(NamedTuple):
     """The areas of the boxes if ``None``."""
 
 
-class SceneColumns(NamedTuple):
+@struct
+class SceneColumns:
     """What is matched: objects and detections, and which of their images and categories are evaluated."""
 
     images: SelectionColumns
@@ -65,21 +96,24 @@ class SceneColumns(NamedTuple):
     detections: DetectionColumns
 
 
-class BoxColumns(NamedTuple):
+@struct
+class BoxColumns:
     """(G, 4) and (N, 4) boxes ``[x, y, width, height]`` of objects and detections."""
 
     object_boxes: Floats
     detection_boxes: Floats
 
 
-class MaskColumns(NamedTuple):
+@struct
+class MaskColumns:
     """Masks of objects and detections, each as runs, offsets and sizes."""
 
     object_masks: MaskParts
     detection_masks: MaskParts
 
 
-class PairColumns(NamedTuple):
+@struct
+class PairColumns:
     """Measured overlaps, sorted by detection, then object."""
 
     detection: Ids
@@ -90,7 +124,8 @@ class PairColumns(NamedTuple):
     """(P,) above 0."""
 
 
-class RuleColumns(NamedTuple):
+@struct
+class RuleColumns:
     """The rules of a protocol that matching follows."""
 
     thresholds: Floats
@@ -105,7 +140,8 @@ class RuleColumns(NamedTuple):
     near: float | None
 
 
-class OutcomeColumns(NamedTuple):
+@struct
+class OutcomeColumns:
     """The columns of a match table that curves are drawn from."""
 
     category: NDArray[np.uint32]
@@ -117,7 +153,8 @@ class OutcomeColumns(NamedTuple):
     """(K, A) objects to find."""
 
 
-class DrawingColumns(NamedTuple):
+@struct
+class DrawingColumns:
     """How curves are drawn."""
 
     num_thresholds: int

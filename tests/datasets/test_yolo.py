@@ -300,7 +300,7 @@ def test_detections_that_belong_nowhere(folder: Path, found: Path) -> None:
         ("gt", b'{"images": []}', "coco"),
         ("dt.txt", b" \n\t[1]", "coco"),
         ("bom", b"\xef\xbb\xbf{}", "coco"),
-        ("packed", gzip.compress(b"{}"), "coco"),
+        ("packed", gzip.compress(b"{}", mtime=0), "coco"),
         ("data.yaml", b"train: images", "yolo"),
         ("data.YML", b"{train: images}", "yolo"),
         ("labels.csv", b"1,2,3", None),

@@ -25,7 +25,7 @@ def test_rules_of_an_own_kind() -> None:
         pass
 
     coins = Coins([[0, 0, 1], [5, 5, 0]])
-    with pytest.raises(TypeError, match=r"no rules tell what looks wrong with Coins: .*register_rules adds them"):
+    with pytest.raises(TypeError, match=r"there are no rules for Coins: .*register_rules adds them"):
         diagnose(coins)
     register_rules(Coins, diagnose_discs)
     assert [finding.code for finding in diagnose(coins)] == ["zero_size"]

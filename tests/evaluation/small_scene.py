@@ -1,4 +1,4 @@
-"""Two images that can be judged in the head, with every outcome and every kind of error."""
+"""Two images that can be checked by hand, with every outcome and every kind of error."""
 
 from __future__ import annotations
 

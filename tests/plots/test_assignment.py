@@ -76,10 +76,10 @@ def test_boxes_as_points_units_and_names() -> None:
     ("change", "says"),
     [
         ({"assignments": {}}, "assignments must have at least one entry"),
-        ({"points": POINTS[:3]}, r"assignments\['ATSS'\] is of 3 objects and 80 predictions, but .* 3 points"),
+        ({"points": POINTS[:3]}, r"assignments\['ATSS'\] has 3 objects and 80 predictions, but .* 3 points"),
         ({"objects": OBJECTS[:2]}, "there are 2 objects and 80 points"),
         ({"points": np.zeros((3, 3))}, r"points must have shape \(P, 2\), or \(P, 4\) as boxes, got \(3, 3\)"),
-        ({"labels": ["a"]}, "labels must be one an object, got 1 for 3"),
+        ({"labels": ["a"]}, "labels must hold one label per object, got 1 for 3"),
         ({"image_size": (0, 5)}, "width must be positive"),
     ],
 )

@@ -263,7 +263,7 @@ class TestBoxes:
         with pytest.raises(FileNotFoundError, match=r"missing\.png"):
             boxes_figure(evaluation, 1, image=tmp_path / "missing.png")
         alone = Evaluation(evaluation.matches, evaluation.curves)
-        with pytest.raises(ValueError, match="this evaluation holds its match table alone"):
+        with pytest.raises(ValueError, match="this evaluation holds only its match table"):
             boxes_figure(alone, 1)
 
 

@@ -103,8 +103,8 @@ class TestAP:
         for gid, key in (expected | {"AP75 all": "AP75"}).items():
             assert_allclose(heights[gid], evaluation.summary[key], err_msg=gid)
         ticks = [label.get_text() for label in ax.get_xticklabels()]
-        assert ticks[1] == "small\nto 32 px\n222 objects"
-        assert ticks[3] == "large\nfrom 96 px\n258 objects"
+        assert ticks[1] == "small\nup to 32 px\n222 objects"
+        assert ticks[3] == "large\nat least 96 px\n258 objects"
 
     def test_a_size_without_objects_has_a_dash(self) -> None:
         ax = plots.ap_by_size_figure(scene("no objects"))

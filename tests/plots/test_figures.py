@@ -233,7 +233,7 @@ class TestGrid:
             ({"grid": 0}, ValueError, "grid must be at least 1, got 0"),
             ({"grid": 1.5}, TypeError, "float"),
             ({"image_size": (0, 416)}, ValueError, "width must be positive"),
-            ({"labels": ["a"]}, ValueError, "labels must be one a box, got 1 for 5"),
+            ({"labels": ["a"]}, ValueError, "labels must hold one label per box, got 1 for 5"),
         ],
     )
     def test_what_is_refused(self, options: Any, error: type[Exception], message: str) -> None:

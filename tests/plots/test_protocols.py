@@ -59,7 +59,7 @@ def test_bars_by_size_have_the_area_ranges_of_the_protocol(protocol: str) -> Non
     for label in ("any", "speck", "blob"):
         assert_allclose(heights[f"{name} {label}"], value_of(evaluation.curves, Measure("AP", area_range=label)))
     ticks = [label.get_text().split("\n")[:2] for label in ax.get_xticklabels()]
-    assert ticks == [["any", "any side"], ["speck", "to 90 px"], ["blob", "from 90 px"]]
+    assert ticks == [["any", "any side"], ["speck", "up to 90 px"], ["blob", "at least 90 px"]]
 
 
 def test_an_area_range_by_name() -> None:

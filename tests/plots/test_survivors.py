@@ -65,11 +65,11 @@ def test_nothing_to_draw() -> None:
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(ValueError, match=r"scores must be one a survivor, got shape \(2,\) for 1"):
+    with pytest.raises(ValueError, match=r"scores must have shape \(1,\), one per survivor, got \(2,\)"):
         survivors_figure(BOXES, BOXES[:1], scores=[0.5, 0.4])
-    with pytest.raises(ValueError, match=r"into must be one integer a box, got int64 of shape \(2,\) for 4"):
+    with pytest.raises(ValueError, match=r"into must hold one integer per box, \(4,\), got int64 of shape \(2,\)"):
         survivors_figure(BOXES, BOXES[:1], into=[0, 0])
-    with pytest.raises(ValueError, match="into must be one integer a box, got float64"):
+    with pytest.raises(ValueError, match=r"into must hold one integer per box, \(4,\), got float64"):
         survivors_figure(BOXES, BOXES[:1], into=np.zeros(4))
     with pytest.raises(ValueError, match=r"into\[2\] must be -1 or a position among the 1 survivors, got 1"):
         survivors_figure(BOXES, BOXES[:1], into=[0, 0, 1, 0])

@@ -152,7 +152,7 @@ def test_ap_by_iou_and_by_size_are_those_of_the_evaluation() -> None:
             assert np.mean(values) == pytest.approx(result.summary["AP"], abs=1e-5)
     best = score_curves(evaluation.matches).overall.best.score
     for row, letter, words in zip(
-        data.sizes, ("", "s", "m", "l"), ("every size", "below 32²", "32² to 96²", "from 96²"), strict=True
+        data.sizes, ("", "s", "m", "l"), ("every size", "below 32²", "32² to 96²", "at least 96²"), strict=True
     ):
         point = score_curves(evaluation.matches, area_range=row.name).overall.at(best)
         objects = point.true_positives + point.false_negatives

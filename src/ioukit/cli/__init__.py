@@ -1,4 +1,4 @@
-"""The command `ioukit`: results on stdout, talk on stderr, one file per command."""
+"""The command `ioukit`: results on stdout, other lines on stderr, one file per command."""
 
 from ioukit.cli._app import main
 

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 __all__ = ["analyse", "analysis_table", "to_json"]
 
-_BACKGROUND = 0.1  # TIDE's own
+_BACKGROUND = 0.1  # the default of TIDE
 
 
 def analyse(evaluation: Evaluation, *, threads: int | None) -> dict[str, Any]:
-    """The kinds of errors and the points of best F1 in plain Python values, ``None`` where a number is undefined.
+    """The kinds of errors and the points of best F1 as plain Python values; ``None`` for undefined numbers.
 
-    At the IoU threshold and area range that the protocol is mainly about: 0.5 and ``all``, if it has them.
+    They are computed at the main IoU threshold and area range of the protocol: 0.5 and ``all``, if it has them.
     """
     iou, area = evaluation.protocol.main_iou, evaluation.protocol.main_area
     errors = evaluation.error_kinds(

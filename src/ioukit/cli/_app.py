@@ -1,4 +1,4 @@
-"""The commands in one place, and what all of them share."""
+"""All commands, and the options that they share."""
 
 from typing import Annotated, NoReturn
 
@@ -28,10 +28,10 @@ app = typer.Typer(
     name="ioukit",
     no_args_is_help=True,
     add_completion=False,
-    # Help and errors without colour read the same in a terminal, a log and a pipe, and importing Rich takes longer than
+    # Without colours, help and errors look the same in a terminal, a log and a pipe. Importing Rich takes longer than
     # evaluating a small data set.
     rich_markup_mode=None,
-    # A traceback shows a defect of ioukit, and a bug report needs all of it: Typer's display would shorten it.
+    # A traceback means a defect of ioukit. A bug report needs all of it, but Typer's display would shorten it.
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -1,4 +1,4 @@
-"""Which rules `ioukit eval` follows: a protocol by its name, with what the options change."""
+"""Which rules `ioukit eval` follows: a named protocol, changed by options."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def chosen_protocol(
     areas: list[str] | None,
     class_agnostic: bool,
 ) -> Protocol:
-    """The protocol of this name, or that of the kind of region, changed by the options that were given.
+    """The protocol with this name, or the default of the kind of region, changed by the given options.
 
     Raises:
-        typer.BadParameter: If there is no such protocol, or the value of an option is wrong; names the option.
+        typer.BadParameter: If there is no such protocol, or the value of an option is wrong. It names the option.
     """
     with bad_value("--protocol"):
         protocol = kind.protocol if name is None else find_protocol(name)

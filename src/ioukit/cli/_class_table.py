@@ -18,12 +18,12 @@ _SHOWN = 5  # of the best and of the worst
 
 
 def class_table(classes: Sequence[ClassResult], protocol: Protocol, *, every: bool) -> str:
-    """The headline numbers of the classes, from the best to the worst by the first of them, undefined ones last.
+    """The headline numbers of the classes, sorted by the first of them, best first and undefined last.
 
     Args:
         classes: Results of all classes, in any order.
-        protocol: The protocol whose numbers they are.
-        every: Show all; otherwise the best and the worst few, and none whose first number is undefined.
+        protocol: The protocol of the results.
+        every: Show all classes; otherwise a few of the best and of the worst, without undefined ones.
     """
     main = protocol.main_measure.key
     ranked = sorted(classes, key=lambda c: (math.isnan(c.summary[main]), -c.summary[main], c.id))
@@ -34,7 +34,7 @@ def class_table(classes: Sequence[ClassResult], protocol: Protocol, *, every: bo
         shown = list(defined)
         if len(defined) > 2 * _SHOWN + 1:
             shown[_SHOWN:-_SHOWN] = [None]
-    # What the protocol leaves undefined for every class has no column.
+    # A number that is undefined for every class has no column.
     metrics = [
         measure.key
         for measure in protocol.measures

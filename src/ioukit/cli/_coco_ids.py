@@ -1,4 +1,4 @@
-"""Which ids the images and classes of a network's answers have in a COCO file."""
+"""The ids of a COCO file for the images and classes of a network's results."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ __all__ = ["class_ids", "image_ids"]
 
 
 def class_ids(ground_truth: GroundTruth, names: Sequence[str], num_classes: int, *, source: Path) -> list[int]:
-    """(K,) the category id of each class of a network, by name; in order if the network has no names.
+    """(K,) the category id of each class of a network: by name, or by position if the network has no names.
 
     Raises:
-        ValueError: If there is no category of that name or several, or no names and another number of categories.
+        ValueError: If a name belongs to no category or to several, or if there are no names and the number of
+            categories differs.
     """
     categories = ground_truth.categories
     if names:
@@ -33,8 +34,8 @@ def class_ids(ground_truth: GroundTruth, names: Sequence[str], num_classes: int,
         return [int(categories.ids[position]) for position in positions]
     if len(categories) != num_classes:
         raise ValueError(
-            f"the network has {num_classes} classes without names, and {source} has {len(categories)} categories: it "
-            f"is not known which belong together"
+            f"the network has {num_classes} classes without names, and {source} has {len(categories)} categories: "
+            f"expected the same number"
         )
     return [int(number) for number in categories.ids]
 
@@ -42,7 +43,7 @@ def class_ids(ground_truth: GroundTruth, names: Sequence[str], num_classes: int,
 def image_ids(ground_truth: GroundTruth, files: Sequence[Path], *, source: Path) -> list[int]:
     """The id of each file: that of the image whose ``file_name`` is the end of the path of the file.
 
-    Where several are, the longest name counts.
+    If several names are, the longest one counts.
 
     Raises:
         ValueError: If there is no such image, or several of the same name.

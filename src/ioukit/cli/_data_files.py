@@ -1,4 +1,4 @@
-"""Reading ground truth and detections from the files of a command, and saying what was read."""
+"""Reading ground truth and detections from the files of a command, and reporting what was read."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def size_of(paths: Sequence[Path]) -> int:
 
 
 def check_readable_again(paths: Sequence[Path], needed_by: str) -> None:
-    """Refuses pipes where a file is read a second time.
+    """Refuses pipes if files are read a second time.
 
     Args:
         paths: The files.
-        needed_by: What reads them again, for the message.
+        needed_by: The reason for the second reading, for the message.
 
     Raises:
-        ValueError: If one is a pipe, or standard input that is none of a file.
+        ValueError: If one is a pipe, or standard input that is not a file.
     """
     for path in paths:
         if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
@@ -45,12 +45,12 @@ def check_readable_again(paths: Sequence[Path], needed_by: str) -> None:
 def read_data(
     sources: Sequence[Path], on_invalid: OnInvalid, threads: int | None, talk: Talk, *, long: bool
 ) -> tuple[GroundTruth, Detections]:
-    """Reads ground truth and detections that belong together, each in the format that recognises its path.
+    """Reads ground truth and its detections, each in the format that recognises its path.
 
     Raises:
         typer.Exit: If a path is of no known format, or a file is invalid, after a message.
     """
-    from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` waits for no reader
+    from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` should not load the readers
 
     start = time.perf_counter()
     truth_path, found_path = sources
@@ -70,10 +70,10 @@ def read_data(
 
 
 def _what_looks_wrong(gt: GroundTruth, dt: Detections, talk: Talk) -> Iterator[str]:
-    """What is valid and probably a mistake, in words."""
+    """Notes about data that is valid, but probably wrong."""
     if talk.is_quiet:
         return
-    from ioukit.diagnosis import diagnose  # noqa: PLC0415 - for those who read notes
+    from ioukit.diagnosis import diagnose  # noqa: PLC0415 - only needed for notes
 
     for source, diagnosis in ((gt.source, diagnose(gt)), (dt.source, diagnose(dt, reference=gt))):
         for finding in diagnosis:
@@ -81,5 +81,5 @@ def _what_looks_wrong(gt: GroundTruth, dt: Detections, talk: Talk) -> Iterator[s
 
 
 def _format(path: Path) -> str | None:
-    """Standard input has no name that a format could recognise: it is COCO's JSON."""
+    """The format of standard input, which has no name to recognise, is COCO's JSON; ``None`` for other paths."""
     return "coco" if path == STANDARD_INPUT else None

@@ -1,13 +1,13 @@
-"""From an exception to the one line and the exit code that a command ends with.
+"""How exceptions end a command: with one line and an exit code, or with a traceback.
 
-An error is shown as one line, with exit code 2, only where it must be about what the user gave. Every other error is a
-defect of ioukit and keeps its traceback. So each block of a command stands in the context for the kind of its work:
+An error is shown as one line, with exit code 2, if its cause is the user's input. Every other error is a defect of
+ioukit and keeps its traceback. So each block of a command is in the context manager for its kind of work:
 
-- `bad_use`: options and data are checked. Here a `ValueError` is about them.
-- `bad_input`: files are read, and numbers computed. Here only a `DatasetError` or an `OSError` is.
-- `bad_output`: files are written. Here only an `OSError` is.
+- `bad_use`: options and data are checked. A `ValueError` is the user's.
+- `bad_input`: files are read, and numbers computed. Only a `DatasetError` or an `OSError` is the user's.
+- `bad_output`: files are written. Only an `OSError` is the user's.
 
-In all, a package that is not installed is one line, too.
+In all three, a package that is not installed is one line, too.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def bad_value(option: str | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def bad_use() -> Iterator[None]:
-    """Turns what is wrong with options, data and files into one message and exit code 2; for checks before the work."""
+    """Turns errors about options, data and files into one line and exit code 2; for checks before the work starts."""
     try:
         with bad_input():
             yield
@@ -48,10 +48,10 @@ def bad_use() -> Iterator[None]:
 
 @contextlib.contextmanager
 def bad_input(*others: type[Exception]) -> Iterator[None]:
-    """Turns what is wrong with a file into one message and exit code 2; other errors keep their traceback.
+    """Turns errors about a file that is read into one line and exit code 2; other errors keep their traceback.
 
-    For a missing file, the message offers the names of files that exist. `others` are further classes of errors that
-    are about the input in this block.
+    For a missing file, the line suggests similar names of existing files. `others` are further classes of errors that
+    are the user's in this block.
     """
     about_input: tuple[type[Exception], ...] = (ioukit.DatasetError, OSError, *others)
     try:
@@ -66,9 +66,9 @@ def bad_input(*others: type[Exception]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def bad_output() -> Iterator[None]:
-    """Turns what is wrong with a file to write into one message and exit code 2.
+    """Turns errors about a file that is written into one line and exit code 2.
 
-    No other name is offered: a file that is written need not exist.
+    It suggests no similar names, because the file need not exist.
     """
     try:
         with missing_extra():
@@ -79,7 +79,7 @@ def bad_output() -> Iterator[None]:
 
 @contextlib.contextmanager
 def missing_extra() -> Iterator[None]:
-    """Turns a package that is not installed into one message, which says how to install it, and exit code 2."""
+    """Turns the error about a missing package into one line, which says how to install it, and exit code 2."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Which images and boxes the paths of a command mean: a ``data.yaml``, or a COCO file with the folder of its images."""
+"""Images and boxes from the paths of a command: a ``data.yaml``, or a COCO file with the folder of its images."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _YAML = (".yaml", ".yml")
 
 
 def is_data_set(path: Path) -> bool:
-    """Whether the name is that of a data set rather than of an image or a folder."""
+    """Whether a path is named like a data set, not like an image or a folder."""
     return path.name.lower().endswith((*_YAML, ".json", ".json.gz"))
 
 
@@ -29,15 +29,15 @@ def read_split(data: Path, images: Path | None, split: Literal["train", "val"], 
     """Reads a split of ``data.yaml``, or a COCO file with the folder of its images.
 
     Raises:
-        typer.BadParameter: If a folder of images is missing, or named for a ``data.yaml``.
+        typer.BadParameter: If the folder of images is missing for a COCO file, or given for a ``data.yaml``.
         DatasetError: If the data is invalid.
-        OSError: If a file cannot be read, or there is no such folder.
+        OSError: If a file cannot be read, or the folder does not exist.
     """
     from ioukit.torch.detector.data import read_coco_data, read_yolo_data  # noqa: PLC0415 - PyTorch takes a second
 
     if data.suffix.lower() in _YAML:
         if images is not None:
-            raise typer.BadParameter(f"{data} says where its images are: leave the folder {images} out")
+            raise typer.BadParameter(f"{data} names the folders of its images: leave out the folder {images}")
         return read_yolo_data(data, split, on_invalid=on_invalid)
     if images is None:
         raise typer.BadParameter(f"{data} is not a data.yaml: for a COCO file, name the folder of its images")
@@ -47,7 +47,7 @@ def read_split(data: Path, images: Path | None, split: Literal["train", "val"], 
 
 
 def say_data(talk: Talk, name: str, data: Data) -> None:
-    """Says how much there is, and what was left out: of each kind of problem the number and the first message."""
+    """Reports the number of images, objects and classes; for each kind of problem, its number and first message."""
     objects = sum(len(record.labels) for record in data.records)
     talk.say(f"read {name:5}  {len(data):,} images  {objects:,} objects  {len(data.names)} classes")
     for kind, count in data.problems.items():

@@ -1,12 +1,12 @@
-"""``--json [FILE]``: an option that goes without a value, or takes the file to write.
+"""``--json [FILE]``: an option with an optional value, the file to write.
 
-A command takes it in three places::
+A command uses it in three places::
 
     def val(..., json: Annotated[JsonOutput | None, json_option("Print one JSON object.")] = None): ...
     app.command("val", cls=JsonCommand)(val)
-    json.check(inputs)  # before the work; json.write(text, talk) after it
+    json.check(inputs)  # before the work; json.write(text, talk) after the work
 
-Typer has no option whose value may be missing, so `JsonCommand` completes ``--json`` before the words are parsed.
+Typer has no options with optional values, so `JsonCommand` completes ``--json`` before the words are parsed.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ class JsonOutput:
 
     @classmethod
     def parse(cls, text: str) -> JsonOutput:
-        """The meaning of the option's value."""
+        """The output for a value of the option."""
         if not text:
             raise typer.BadParameter("expected a file, or - for standard output", param_hint=_OPTION)
         return cls(None if text == _STDOUT else Path(text))
 
     def check(self, inputs: Iterable[Path]) -> None:
-        """Raises `ValueError` if the file is one of the inputs or cannot be written: before the work."""
+        """Raises `ValueError` if the file is one of the inputs or cannot be written. To be called before the work."""
         if self.path is not None:
             check_output(self.path, inputs)
 
     def write(self, text: str, talk: Talk) -> None:
-        """Writes a JSON text and a line break; a file appears whole or not at all."""
+        """Writes a JSON text and a line break; a file appears complete or not at all."""
         if self.path is None:
             print_result(text)
         else:
@@ -64,11 +64,11 @@ def json_option(help: str) -> Any:
 
 
 class JsonCommand(TyperCommand):
-    """A command whose ``--json`` may go without a value.
+    """A command whose ``--json`` has an optional value.
 
     - ``--json=FILE`` writes the file, ``--json=-`` and ``--json`` alone write to standard output.
-    - ``--json FILE`` writes the file if all required arguments stand before it. Elsewhere the next word is an
-      argument, so that ``ioukit eval --json gt.json dt.json`` never writes over ``gt.json``.
+    - ``--json FILE`` writes the file if all required arguments come before it. Otherwise the next word is an argument,
+      so that ``ioukit eval --json gt.json dt.json`` never overwrites ``gt.json``.
     """
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
@@ -87,7 +87,7 @@ class JsonCommand(TyperCommand):
 
     def _has_arguments(self, ctx: typer.Context, words: list[str]) -> bool:
         """Whether the words give every required argument a value."""
-        resilient, ctx.resilient_parsing = ctx.resilient_parsing, True  # the words may lack anything
+        resilient, ctx.resilient_parsing = ctx.resilient_parsing, True  # required words may be missing
         try:
             values, _, _ = self.make_parser(ctx).parse_args(list(words))
         finally:

@@ -1,4 +1,4 @@
-"""Which existing files have nearly the name of a missing one."""
+"""Existing files whose names are similar to that of a missing one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _MOST = 3
 
 
 def near_files(path: str | os.PathLike[str]) -> list[str]:
-    """Paths like `path` that exist, the most similar first: at most three.
+    """At most three existing paths that are similar to `path`, the most similar first.
 
-    Only the first part of the path that does not exist is replaced: the names are those of the folder around it.
+    Only the first part of the path that does not exist is replaced, by names from its folder.
     """
     import difflib  # noqa: PLC0415 - only for the message
 
@@ -25,12 +25,12 @@ def near_files(path: str | os.PathLike[str]) -> list[str]:
     except OSError:
         return []
     close = difflib.get_close_matches(missing.name, names, n=_MOST)
-    # A slip of the shift key is more than difflib takes for close where the name is short.
+    # For short names, difflib does not find names that differ only in upper and lower case.
     same = [name for name in names if name.lower() == missing.name.lower() and name not in close]
     found = [missing.parent / name / rest for name in [*same, *close]]
     return [str(one) for one in found if one.exists()][:_MOST]
 
 
 def did_you_mean(names: list[str]) -> str:
-    """The end of a message that offers these names; nothing if there are none."""
+    """The end of a message that suggests these names; empty if there are none."""
     return f"; did you mean {' or '.join(map(repr, names))}?" if names else ""

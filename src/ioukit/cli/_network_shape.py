@@ -1,4 +1,4 @@
-"""From the options of `ioukit train` and the data to the shape of the network."""
+"""The shape of the network from the options of `ioukit train` and the data."""
 
 from __future__ import annotations
 

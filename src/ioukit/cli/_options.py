@@ -1,4 +1,4 @@
-"""From the text of an option to the value it means; whether the value makes sense is the protocol's to say."""
+"""Parsers of the texts of options; the protocol checks the values."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 __all__ = ["parse_areas", "parse_classes", "parse_max_dets", "parse_thresholds"]
 
-# Upper end of COCO's range "all": larger objects are ignored everywhere, so infinity means no more than this.
+# Upper end of COCO's range "all". Larger objects are ignored in every range, so infinity is replaced by this.
 _LARGEST_AREA = 1e10
 
 
 def _items(values: Iterable[str]) -> list[str]:
-    """Splits what came from a repeated option at its commas."""
+    """Splits the values of a repeated option at commas."""
     return [item.strip() for value in values for item in value.split(",")]
 
 
@@ -28,7 +28,7 @@ def _number(text: str, meaning: str) -> float:
 
 
 def parse_thresholds(values: Iterable[str]) -> list[float]:
-    """Rising IoU thresholds from `0.5,0.75` or `start:stop:step`.
+    """IoU thresholds from `0.5,0.75` or `start:stop:step`, in ascending order.
 
     `0.5:0.95:0.05` gives exactly the ten doubles of COCO: those of `numpy.linspace`, which are not multiples of 0.05.
     """
@@ -70,7 +70,7 @@ def parse_areas(values: Iterable[str]) -> list[tuple[str, float, float]]:
 
 
 def parse_classes(values: Iterable[str], names: Collection[str]) -> list[int | str]:
-    """Classes from `person,3`: a name that `names` has, else an id. A name with a comma must be a value of its own."""
+    """Classes from `person,3`: a name in `names`, otherwise an id. A name with a comma must be a value of its own."""
     known = set(names)
     items = [item for value in values for item in ([value] if value in known else _items([value]))]
     return [int(item) if item not in known and item.lstrip("-").isdecimal() else item for item in items]

@@ -1,4 +1,4 @@
-"""Where results go: standard output, or a file that appears whole or not at all."""
+"""Where results go: standard output, or a file that appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = ["check_output", "discard", "print_result", "printable", "standard_output", "whole_file", "write_whole"]
 
-# Windows has no such signal; a closed pipe ends a command with the same number there.
+# Windows does not have this signal; there, a closed pipe ends a command with the same number.
 _SIGPIPE = getattr(signal, "SIGPIPE", 13)
 
 
 class _UnwritableError(Exception):
-    """Standard output cannot be written. Not an `OSError`, which a command would take for one about its files."""
+    """Standard output cannot be written. It is not an `OSError`, because that would look like an error about a file."""
 
 
 class _Checked:
-    """A stream whose errors are `_UnwritableError`; everything else is the stream's."""
+    """A stream whose errors are `_UnwritableError`; the rest is passed to the stream."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -51,9 +51,9 @@ class _Checked:
 
 @contextlib.contextmanager
 def standard_output() -> Iterator[None]:
-    """Ends the command where standard output cannot be written: with one line on stderr and exit code 2.
+    """Ends the command if standard output cannot be written, with one line on stderr and exit code 2.
 
-    Where the reader has closed it (``| head``), the command ends quietly and with the exit code of a shell tool.
+    If the reader has closed it (``| head``), the command ends without a message, with the exit code of a shell tool.
     """
     stream = sys.stdout
     if stream is not None:
@@ -77,8 +77,8 @@ def _end(error: BaseException | None) -> NoReturn:
 
 
 def discard(stream: Any) -> None:
-    """Sends what a stream still holds to nowhere: the interpreter flushes it at its exit and would complain."""
-    with contextlib.suppress(OSError, ValueError):  # a stream in memory has no file number
+    """Discards the unwritten text of a stream, because the interpreter flushes it at its exit and would complain."""
+    with contextlib.suppress(OSError, ValueError):  # a stream in memory has no file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -86,7 +86,7 @@ def print_result(text: str) -> None:
     """Writes `text` and a line break to standard output."""
     if sys.stdout is None:
         raise _UnwritableError
-    if hasattr(sys.stdout, "reconfigure"):  # not where a test has put another stream in its place
-        sys.stdout.reconfigure(errors="backslashreplace")  # an old console's code page lacks most names
+    if hasattr(sys.stdout, "reconfigure"):  # a test may have replaced the stream
+        sys.stdout.reconfigure(errors="backslashreplace")  # the code page of an old console lacks most letters
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()

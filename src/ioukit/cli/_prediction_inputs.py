@@ -1,4 +1,4 @@
-"""Which images `ioukit predict` is given, and which ids they and the classes have in its results."""
+"""The images of `ioukit predict`, and the ids of images and classes in its results."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Images:
     """The images of a command, in order.
 
     Attributes:
-        files: The file of each.
-        opened: The same, but the pixels of an image from standard input, which can be read only once.
-        data: The data set that they are of, or ``None``.
+        files: The file of each image.
+        opened: The same; for an image from standard input, which can be read only once, its pixels.
+        data: The data set of the images, or ``None``.
     """
 
     files: list[Path]
@@ -48,9 +48,9 @@ def read_images(
     """Finds the images of files and folders, or reads a data set.
 
     Raises:
-        typer.BadParameter: If a data set stands among other paths, or there is a folder but no data set.
+        typer.BadParameter: If a data set is given with other paths, or a folder without a data set.
         DatasetError: If the data set is invalid.
-        OSError: If there is no such file or folder, or no image in a folder.
+        OSError: If a file or folder does not exist, or a folder has no images.
     """
     from ioukit.torch.detector.data import open_image  # noqa: PLC0415 - PyTorch takes a second
     from ioukit.torch.detector.predict import images_in  # noqa: PLC0415
@@ -58,7 +58,7 @@ def read_images(
     sets = [path for path in paths if is_data_set(path)]
     if sets:
         if len(paths) > 1:
-            raise typer.BadParameter(f"{sets[0]} is a data set: it must stand alone, got {len(paths)} paths")
+            raise typer.BadParameter(f"{sets[0]} is a data set: it must be the only path, got {len(paths)} paths")
         data = read_split(sets[0], folder, split, on_invalid)
         say_data(talk, split, data)
         files = [record.path for record in data.records]
@@ -72,13 +72,13 @@ def read_images(
 def ids(
     images: Images, config: Config, ground_truth: GroundTruth | None, *, source: Path
 ) -> tuple[list[int], list[int]]:
-    """The id of each image and of each class: of a COCO file, else of the data set, else numbers from 1 on.
+    """The id of each image and of each class: from a COCO file, else from the data set, else counted from 1.
 
     Args:
         images: The images.
         config: The config of the network.
-        ground_truth: The COCO file that has the ids, or ``None``.
-        source: Where the ground truth, or the data set, was read from.
+        ground_truth: The COCO file with the ids, or ``None``.
+        source: The path of the ground truth, or of the data set.
 
     Raises:
         ValueError: If an image or a class is not found by its name.
@@ -95,7 +95,7 @@ def ids(
 
 
 def drawings(files: Sequence[Path], folder: Path) -> list[Path]:
-    """Where the drawing of each file goes.
+    """The path of the drawing of each file.
 
     Raises:
         ValueError: If two drawings would have one name, or one would overwrite an image.
@@ -113,7 +113,7 @@ def drawings(files: Sequence[Path], folder: Path) -> list[Path]:
 
 
 def with_results(images: Images, results: Iterable[Result], talk: Talk) -> Iterator[tuple[int, Result]]:
-    """The results with the positions of their images; names the images that have none, because they were skipped."""
+    """The results with the positions of their images; images that were skipped are reported."""
     position = 0
     for result in results:
         while not _is_of(result.image, images.opened[position]):

@@ -1,4 +1,4 @@
-"""What `ioukit train` shows while it trains: a bar on a terminal, lines everywhere else."""
+"""The progress of `ioukit train`: a bar on a terminal, lines otherwise."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["progress"]
 
-_PATIENCE = 60.0  # seconds without a line after which a log file gets one
+_PATIENCE = 60.0  # seconds; a log gets a line after this time without one
 
 
 class _Progress:
-    """A line per epoch, with the losses and AP. Within an epoch a bar on a terminal, else a line every minute."""
+    """A line per epoch, with the losses and AP. Within an epoch, a bar on a terminal, otherwise a line every minute."""
 
     def __init__(self, talk: Talk, epochs: int, bar: Any) -> None:
         self.talk, self.epochs, self.bar, self.task, self.shown = talk, epochs, bar, None, 0
@@ -48,7 +48,7 @@ class _Progress:
         line = f"epoch {epoch.epoch}/{self.epochs}  {losses}  {numbers}  {epoch.seconds:.0f} s"
         if self.bar is None:
             self._say(line)
-        else:  # printed by the bar's own console, above the bar; another line would tear the bar
+        else:  # the console of the bar prints above the bar; print() would break the bar
             self.bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _say(self, line: str) -> None:
@@ -58,7 +58,7 @@ class _Progress:
 
 @contextlib.contextmanager
 def progress(talk: Talk, epochs: int) -> Iterator[_Progress]:
-    """Shows the steps and epochs of a training that it is told of."""
+    """An object that shows the steps and epochs of a training."""
     if not talk.on_terminal:
         yield _Progress(talk, epochs, None)
         return

@@ -22,7 +22,7 @@ def _skip(text: str, place: int) -> int:
 
 def record_texts(text: str) -> Iterator[str]:
     """The text of every element of an array. The array must be valid JSON, which reading the file has checked."""
-    place = _skip(text, 0) + 1  # behind the bracket
+    place = _skip(text, 0) + 1  # after the bracket
     while True:
         place = _skip(text, place)
         if text[place] == "]":
@@ -40,8 +40,8 @@ def with_score(record: str, score: float) -> str:
     while True:
         place = _skip(record, place)
         key, place = _scan(record, place)
-        start = _skip(record, _skip(record, place) + 1)  # behind the colon
+        start = _skip(record, _skip(record, place) + 1)  # after the colon
         _, end = _scan(record, start)
         if key == "score":
             return f"{record[:start]}{score!r}{record[end:]}"
-        place = _skip(record, end) + 1  # behind the comma
+        place = _skip(record, end) + 1  # after the comma

@@ -1,4 +1,4 @@
-"""`ioukit eval --report`: what is checked before the work, and what is written after it."""
+"""`ioukit eval --report`: checks before the work, and the report after it."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ __all__ = ["check_report", "write_report"]
 
 
 def check_report(report: Path | None, images: Path | None, inputs: Sequence[Path], json_file: Path | None) -> None:
-    """Refuses before the work what could not be written after it.
+    """Refuses, before the work, a report that could not be written after it.
 
     Raises:
-        typer.BadParameter: If one of the options is wrong; names it.
+        typer.BadParameter: If one of the options is wrong. It names the option.
         typer.Exit: If a package that the report needs is not installed, after a message.
     """
     if images is not None:
         if report is None:
-            raise typer.BadParameter("--images needs --report: it is the report that shows images")
+            raise typer.BadParameter("--images needs --report: only the report shows images")
         if not images.is_dir():
             raise typer.BadParameter(f"expected a folder, got {str(images)!r}", param_hint="--images")
     if report is None:
         return
     with bad_value("--report"):
-        from ioukit.report.writer import check_report as check  # noqa: PLC0415 - for those who want a report
+        from ioukit.report.writer import check_report as check  # noqa: PLC0415 - only reports need it
 
         check(report, inputs, images)
         if json_file is not None and os.path.realpath(report) == os.path.realpath(json_file):
@@ -50,8 +50,8 @@ def check_report(report: Path | None, images: Path | None, inputs: Sequence[Path
 def write_report(
     evaluation: Evaluation, report: Path, images: Path | None, threads: int | None, talk: Talk, *, long: bool
 ) -> None:
-    """Writes the page, and says how many photographs are in the folder."""
-    from ioukit.report import write_report as write  # noqa: PLC0415 - for those who want a report
+    """Writes the report, and says how many photographs were found in the folder."""
+    from ioukit.report import write_report as write  # noqa: PLC0415 - only reports need it
 
     if images is not None and evaluation.ground_truth is not None:
         names = evaluation.ground_truth.images.names
@@ -63,6 +63,6 @@ def write_report(
 
 
 def _is_in(folder: Path, name: str) -> bool:
-    """Whether the folder has the file. The report opens no file outside of it."""
+    """Whether the folder has the file. The report opens no files outside of the folder."""
     inside = bool(name) and not os.path.isabs(name) and not os.path.normpath(name).startswith("..")
     return inside and os.path.isfile(os.path.join(folder, name))

@@ -1,4 +1,4 @@
-"""What a command does when it is told to stop: it removes its unfinished files, then ends."""
+"""Signals that stop a command: it removes its unfinished files, then ends."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def _stop(number: int, _: FrameType | None) -> NoReturn:
 
 @contextlib.contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Makes SIGTERM and SIGHUP leave the block as Ctrl-C does: by an exception, so that unfinished files are removed.
+    """Makes SIGTERM and SIGHUP raise an exception in the block, as Ctrl-C does, so that unfinished files are removed.
 
-    The exit code is that of a shell, 128 and the number of the signal. A signal that is ignored, as under nohup, stays
+    The exit code is that of a shell, 128 plus the number of the signal. A signal that is ignored, as under nohup, stays
     ignored.
     """
-    if threading.current_thread() is not threading.main_thread():  # the only one that may have handlers
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP

@@ -1,4 +1,4 @@
-"""``-`` as an argument: the file that stands for standard input."""
+"""``-`` as an argument: standard input."""
 
 from __future__ import annotations
 

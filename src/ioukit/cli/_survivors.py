@@ -1,4 +1,4 @@
-"""Which records does `ioukit nms` write: those that survive, as they are in the file, or new ones that are fused."""
+"""The records that `ioukit nms` writes: those that survive, as they are in the file, or new, fused ones."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ class Fusing(NamedTuple):
 def surviving_rows(
     detections: ioukit.Detections, how: Suppressing, *, class_agnostic: bool, threads: int | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64] | None]:
-    """The rows that survive, in the order of the file, and their scores if these were lowered."""
+    """The rows that survive, in the order of the file, and their lowered scores, or None if scores do not change."""
     boxes, image_ids = detections.boxes, detections.image_ids
     labels = None if class_agnostic else detections.category_ids
     if how.soft is None:

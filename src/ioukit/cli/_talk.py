@@ -1,4 +1,4 @@
-"""What a command reports on stderr while it works."""
+"""Lines that a command writes to stderr while it works."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Talk"]
 
 
 class Talk:
-    """Lines for a person who waits; a script reads stdout only.
+    """Lines for a person; scripts read only stdout.
 
     Args:
         quiet: Print nothing.
     """
 
     def __init__(self, *, quiet: bool) -> None:
-        # Where stderr is closed, print(file=None) would write to stdout.
+        # If stderr is closed, print(file=None) would write to stdout.
         self._stream = None if quiet else sys.stderr
 
     @property
@@ -41,7 +41,7 @@ class Talk:
             return
         try:
             print(line, file=self._stream, flush=True)
-        except OSError:  # closed or full: the results do not depend on it
+        except OSError:  # stderr is closed or its disk is full; the results do not depend on it
             discard(self._stream)
             self._stream = None
 

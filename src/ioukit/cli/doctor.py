@@ -1,4 +1,4 @@
-"""`ioukit doctor`: what this machine has, and whether all libraries compute the same numbers."""
+"""`ioukit doctor`: versions and libraries of this machine, and whether all libraries compute the same numbers."""
 
 import json as json_module
 import platform
@@ -24,10 +24,10 @@ def doctor(
         json_option("Print one JSON object instead of the table; with FILE, write it there and print the table."),
     ] = None,
 ) -> None:
-    """Show versions, instruction sets and array libraries, and whether all compute the same overlaps.
+    """Show versions, instruction sets and array libraries, and whether all libraries compute the same overlaps.
 
-    Every installed array library computes the overlaps of difficult boxes, which are compared with those of the native
-    code. The exit code is 1 if a library disagrees. A library that is not installed, or has no device, does not count.
+    Every installed array library computes the overlaps of difficult boxes. They are compared with those of the native
+    code. The exit code is 1 if a library disagrees. Libraries that are not installed or have no device are left out.
     """
     if json is not None:
         with bad_use():

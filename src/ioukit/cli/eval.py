@@ -92,7 +92,7 @@ def eval_files(
     ] = None,
     iou_thresholds: Annotated[
         list[str] | None,
-        typer.Option(metavar="LIST", help="IoU a match needs: 0.5,0.75 or start:stop:step. [coco: 0.5:0.95:0.05]"),
+        typer.Option(metavar="LIST", help="IoU thresholds: 0.5,0.75 or start:stop:step. [coco: 0.5:0.95:0.05]"),
     ] = None,
     max_dets: Annotated[
         list[str] | None,
@@ -103,7 +103,7 @@ def eval_files(
         typer.Option(metavar="LIST", help="Area ranges in pixels, name:low:high. [coco: all, small, medium, large]"),
     ] = None,
     classes: Annotated[
-        list[str] | None, typer.Option(metavar="LIST", help="Evaluate these classes alone, given by name or id.")
+        list[str] | None, typer.Option(metavar="LIST", help="Evaluate only these classes, given by name or id.")
     ] = None,
     class_agnostic: Annotated[
         bool, typer.Option("--class-agnostic", help="Let a detection match an object of any class.")
@@ -115,7 +115,7 @@ def eval_files(
     threads: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Threads to use; the numbers are the same. [default: all]")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
 ) -> None:
     """Evaluate detections against ground truth: the numbers of COCO, then AP per class.
 
@@ -156,7 +156,7 @@ def eval_files(
 
 
 def _classes(classes: list[str], gt: ioukit.GroundTruth) -> list[int | str]:
-    """The classes of the option; those that are not in the data are refused."""
+    """The classes of the option; unknown ones are refused."""
     with bad_value("--classes"):
         chosen = parse_classes(classes, gt.categories.names)
         gt.categories.positions(chosen)

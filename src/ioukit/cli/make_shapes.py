@@ -24,10 +24,10 @@ def make_shapes(
     *,
     images: Annotated[int, typer.Option(min=1, metavar="N", help="How many images to draw.")] = 400,
     seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Seed of the drawing: another number draws another data set.")
+        int, typer.Option(min=0, metavar="N", help="Seed of the drawing: another seed draws another data set.")
     ] = 1,
     size: Annotated[str, typer.Option(metavar="PIXELS", help="Side of the images, or WIDTHxHEIGHT.")] = "416",
-    val: Annotated[float, typer.Option(metavar="PART", help="The fraction of the images that is held out.")] = 0.2,
+    val: Annotated[float, typer.Option(metavar="PART", help="The fraction of held-out images.")] = 0.2,
     format: Annotated[str, typer.Option(metavar="LIST", help="What to write: coco, yolo or both.")] = "coco,yolo",
     handwritten: Annotated[
         bool | None,
@@ -36,13 +36,13 @@ def make_shapes(
             help="Digits of scikit-learn or of a font. [default: handwritten, if scikit-learn is installed]",
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing on stderr but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
 ) -> None:
     """Draw images of circles, ellipses, polygons, stars and digits, with exact boxes and masks.
 
-    The same options draw the same images. The folder appears whole or not at all.
+    The same options draw the same images. The folder appears complete or not at all.
     """
-    from ioukit.datasets.shapes.writing import check_request  # noqa: PLC0415 - nothing else needs it
+    from ioukit.datasets.shapes.writing import check_request  # noqa: PLC0415 - only this command needs it
     from ioukit.datasets.shapes.writing import make_shapes as draw  # noqa: PLC0415
 
     talk = Talk(quiet=quiet)

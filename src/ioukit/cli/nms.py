@@ -24,8 +24,8 @@ from ioukit.postprocess.soft import SoftMethod
 
 __all__ = ["EXAMPLES", "filter_files"]
 
-_LONG_WORK = 30_000_000  # bytes of input from which the command shows that it is busy
-_COUNTS = b'{"output": '  # how the counts of --json begin
+_LONG_WORK = 30_000_000  # bytes of input; with more, the command shows that it is busy
+_COUNTS = b'{"output": '  # the beginning of the counts that --json writes
 
 EXAMPLES = """\b
 Examples:
@@ -140,7 +140,7 @@ def _number_of_images(sets: list[ioukit.Detections]) -> int:
 
 
 def _read(path: Path, talk: Talk, width: int, long: bool, threads: int | None) -> ioukit.Detections:
-    """The detections of a file, with a line about it whose name is as wide as the widest."""
+    """The detections of a file; prints a line about it, with the name padded to a width."""
     began = time.perf_counter()
     with bad_input(), talk.busy(f"reading {printable(str(path))}", long=long):
         detections = ioukit.Detections.from_coco(path, threads=threads)
@@ -163,7 +163,7 @@ def _check_use(files: Sequence[Path], output: Path, json: JsonOutput | None, *, 
             if os.path.realpath(json.path) == os.path.realpath(output):
                 raise ValueError(f"{json.path} is the file of --output too")
             if not _may_hold_counts(json.path):
-                # `nms --fuse a.json --json b.json` names an input, most likely.
+                # In `nms --fuse a.json --json b.json`, b.json is probably meant as an input.
                 raise ValueError(f"{json.path} holds no counts and would be overwritten: put --json last")
     if not fuse:
         with bad_use():
@@ -171,7 +171,7 @@ def _check_use(files: Sequence[Path], output: Path, json: JsonOutput | None, *, 
 
 
 def _may_hold_counts(path: Path) -> bool:
-    """Whether nothing is lost if the counts are written to this path."""
+    """Whether the counts can be written to this path without losing other data."""
     if not path.is_file():
         return True
     with open(path, "rb") as file:
@@ -190,7 +190,7 @@ def _check_options(
     for applies, options, problem in (
         (soft == "gaussian", for_soft, "is for --soft gaussian"),
         (fuse, for_fuse, "is for --fuse"),
-        (not fuse, not_for_fuse, "does not go with --fuse"),
+        (not fuse, not_for_fuse, "cannot be used with --fuse"),
     ):
         for option, given in options.items():
             if given is not None and not applies:

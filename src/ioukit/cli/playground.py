@@ -14,16 +14,14 @@ __all__ = ["playground"]
 
 def playground(
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, whole or not at all.")] = Path(
-        "iou_playground.html"
-    ),
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing on stderr but errors.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("iou_playground.html"),
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
 ) -> None:
-    """Write a page with two boxes to drag, every overlap measure of them, and NMS step by step.
+    """Write a page with two boxes to drag, all their overlap measures, and NMS step by step.
 
-    The page is one HTML file that needs no network: open it in a browser.
+    The page is one HTML file and needs no network. Open it in a browser.
     """
-    from ioukit.report import playground_page  # noqa: PLC0415 - nothing else needs it
+    from ioukit.report import playground_page  # noqa: PLC0415 - only this command needs it
 
     talk = Talk(quiet=quiet)
     with bad_use():

@@ -1,4 +1,4 @@
-"""What looks wrong with it?
+"""What looks wrong with regions or data sets?
 
 The public names are in the stub ``__init__.pyi``.
 """

@@ -1,4 +1,4 @@
-"""What looks wrong with it?"""
+"""What looks wrong with regions or data sets?"""
 
 from ioukit.diagnosis.boxes import diagnose_boxes
 from ioukit.diagnosis.boxes3d import diagnose_boxes3d

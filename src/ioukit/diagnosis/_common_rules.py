@@ -120,7 +120,7 @@ def places(
         found: Where findings are added.
         low: (N, 2) smallest coordinates.
         high: (N, 2) largest coordinates.
-        rows: (N,) the rows to judge.
+        rows: (N,) whether to check a row.
         image: (2,) width and height of the image, if known.
         regions: The name of the kind, for hints.
     """
@@ -182,7 +182,7 @@ def check_reference(boxes: Regions, reference: object) -> None:
 
 def best_overlaps(regions: Regions, reference: Regions) -> FloatArray:
     """(N,) the IoU of each region with the best one of the reference, which is not empty."""
-    from ioukit.overlap.pairwise import pairwise_iou  # noqa: PLC0415 - who has no reference waits for no overlap
+    from ioukit.overlap.pairwise import pairwise_iou  # noqa: PLC0415 - only needed with a reference
 
     step = max(1, PAIRS_AT_ONCE // len(reference))
     blocks = (regions[row : row + step] for row in range(0, len(regions), step))

@@ -83,14 +83,14 @@ def diagnose_boxes(
 
 
 def collect(array: FloatArray, fmt: BoxFormat, *, image_size: tuple[float, float] | None) -> Collector:
-    """The findings about everything but the angles, to which the caller adds more."""
+    """The findings of all rules except those about angles; the caller may add more."""
     case = _Case(array, fmt, image_size=image_size, normalized=False)
     _collect(case)
     return case.found
 
 
 class _Case:
-    """The boxes, and what several rules need to know about them."""
+    """The boxes, and values that several rules use."""
 
     def __init__(
         self, array: object, fmt: BoxFormat, *, image_size: tuple[float, float] | None, normalized: bool
@@ -244,7 +244,7 @@ def _numbers(array: object, fmt: BoxFormat) -> tuple[FloatArray, Mask]:
         raise TypeError(f"diagnose takes regions, records of masks, a NumPy array or nested lists, got {given}")
     data = array
     if not isinstance(array, np.ndarray):
-        with contextlib.suppress(ValueError):  # as_floats words the error for a ragged list
+        with contextlib.suppress(ValueError):  # as_floats raises the error about a ragged list
             data = np.asarray(array)
     if isinstance(data, np.ndarray) and data.dtype.kind in "iu":
         exact = 2**53

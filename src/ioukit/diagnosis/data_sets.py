@@ -1,6 +1,6 @@
 """What looks wrong with a data set: the meaning of its boxes, its category ids, or images without detections?
 
-Such files are valid, so reading them is no error, but their AP says little. All rules are guesses.
+Such files are valid and can be read, but their AP says little. All rules are guesses.
 """
 
 from __future__ import annotations
@@ -55,31 +55,32 @@ def diagnose_data(
     """Findings about ground truth, or about detections and the ground truth that they are compared with.
 
     - ``normalized_not_declared``: no number of a box is beyond 1.5 in magnitude, and one is not an integer, but boxes
-      should be in pixels. Not if the largest image, or the largest box of the ground truth, is small as well.
+      should be in pixels. There is no finding if the largest image, or the largest box of the ground truth, is small as
+      well.
     - ``looks_like_xyxy``, ``looks_like_cxcywh``: the boxes are read as ``[x, y, width, height]``, and fit another
       format much better. The rule is that of `ioukit.diagnosis.diagnose_boxes`, with the size of each box's image.
     - ``other_category_ids``: at least 20 of the detections that are looked at overlap an object with an IoU of at least
       0.5, and at most a fifth of these have the category of such an object. At least half of them have it if a constant
-      is added to all category ids, or if the ids are positions in the list of categories. These are detections of two
-      categories or more.
+      is added to all category ids, or if the ids are positions in the list of categories. These must be detections of
+      at least two categories.
     - ``images_without_detections``: at least 10 images have objects, and at least three tenths of these images have no
-      detection. Not if there are no detections at all.
+      detection. There is no finding if there are no detections at all.
 
     Args:
         data: Ground truth or detections.
-        ground_truth: For detections: what they are compared with. Without it, only the rules about boxes apply, and the
-            sizes of images are not known.
-        most_rows: How many boxes are looked at, spread evenly over all; None for all. The rule about category ids looks
-            at a fifth as many.
+        ground_truth: The ground truth of the detections. Without it, only the rules about boxes apply, and the sizes of
+            images are not known.
+        most_rows: How many boxes to check, spread evenly over all; None for all. The rule about category ids checks a
+            fifth as many.
 
     Returns:
-        A `Diagnosis`. The rows are those of ``data`` that were looked at.
+        A `Diagnosis`. Its rows are rows of ``data`` that were checked.
 
     Raises:
-        TypeError: If ground truth is given for ground truth, or one side calls images by strings and the other does
-            not.
+        TypeError: If ``data`` is ground truth and ``ground_truth`` is given, or if the image ids of only one side are
+            strings.
         ValueError: If ``most_rows`` is not positive.
-        DatasetError: If a detection calls its image by a string that the ground truth does not list.
+        DatasetError: If the image id of a detection is a string that the ground truth does not list.
     """
     if most_rows is not None and most_rows < 1:
         raise ValueError(f"most_rows must be positive, got {most_rows}")
@@ -108,7 +109,7 @@ def _spread(count: int, most: int | None) -> Rows:
     """Rows spread evenly over ``count`` rows, ascending: about ``most`` of them, or all if there are no more."""
     if most is None or count <= most:
         return np.arange(count)
-    # Steps of the golden ratio: a step of one length would keep time with files that repeat themselves, image by image.
+    # Steps of the golden ratio. Equal steps could coincide with a period of the file, such as one row per class.
     rows = np.sort((np.arange(most) * _GOLDEN % 1 * count).astype(np.intp))
     return rows[np.diff(rows, prepend=-1) > 0]
 
@@ -141,7 +142,7 @@ def _boxes(found: Collector, boxes: FloatArray, rows: Rows, sizes: FloatArray, *
         return
     looked, total = boxes[rows], len(boxes)
     known = ~np.isnan(sizes)
-    scale = np.inf  # of what is known to be in pixels
+    scale = np.inf  # the size of images or boxes that are known to be in pixels
     if known.any():
         scale = sizes[known].max()
     elif others is not None and len(others):
@@ -168,9 +169,9 @@ def _categories(
     Args:
         found: Where a finding is added.
         detections: All detections.
-        rows: (N,) those to look at.
-        image_ids: (N,) their images.
-        ground_truth: What they are compared with.
+        rows: (N,) the rows to check.
+        image_ids: (N,) the images of these rows.
+        ground_truth: The ground truth.
         places: (G,) the positions of the images of its annotations.
     """
     which, objects = _pairs(detections, rows, image_ids, ground_truth, places)
@@ -208,10 +209,10 @@ def _pairs(
 ) -> tuple[Rows, Rows]:
     """Pairs that overlap by at least `MATCH` in one image: (P,) positions in ``rows``, and (P,) rows of objects.
 
-    Crowds are no objects. Of more than `MOST_PAIRS` pairs in one image, some rows are left out.
+    Crowds do not count as objects. If an image has more than `MOST_PAIRS` pairs, some rows are left out.
     """
     listed = ground_truth.images
-    chosen = np.zeros(len(listed) + 1, np.bool_)  # the last for detections of images that are not listed
+    chosen = np.zeros(len(listed) + 1, np.bool_)  # the last one is for detections of images that are not listed
     chosen[np.searchsorted(listed.ids, image_ids)] = True
     objects = np.flatnonzero(~ground_truth.crowd & chosen[places])
     objects = objects[np.argsort(ground_truth.image_ids[objects], kind="stable")]
@@ -225,7 +226,7 @@ def _pairs(
     which = np.repeat(which, counts)
     first, second = detections.boxes[rows[which]], ground_truth.boxes[columns]
     iou = np.empty(len(which))
-    # Not by way of `ioukit.overlap`, whose import takes longer than all the rules.
+    # Without `ioukit.overlap`, because its import takes longer than all the rules.
     _core.elementwise("iou", (), convert(first, "xywh", "xyxy"), convert(second, "xywh", "xyxy"), iou, 1)
     return which[iou >= MATCH], columns[iou >= MATCH]
 

@@ -68,7 +68,7 @@ def diagnose(
     normalized: bool = False,
     reference: Regions | GroundTruth | None = None,
 ) -> Diagnosis:
-    """Reports what looks wrong with the regions of one image, or of many, or with a data set. It changes nothing.
+    """Reports what looks wrong with regions of one or many images, or with a data set. It changes nothing.
 
     The result is a list of findings. Each has a code, a severity, the rows concerned, and a hint how to fix them. An
     ``"error"`` means rows that `Boxes` or `Masks` refuse, a ``"warning"`` is probably a mistake, and a ``"note"`` is
@@ -89,8 +89,8 @@ def diagnose(
     - `Masks` and COCO's records: ``other_size``, ``empty_mask``, ``full_mask``, ``duplicate``; for records also
       ``bad_runs``, exactly those that `Masks.from_rle` refuses.
     - `GroundTruth` and `Detections`: ``normalized_not_declared``, ``looks_like_xyxy``, ``looks_like_cxcywh``; for
-      detections with their ground truth also ``other_category_ids`` and ``images_without_detections``. Of large data
-      sets 5,000 boxes are looked at.
+      detections with their ground truth also ``other_category_ids`` and ``images_without_detections``. In large data
+      sets, 5,000 boxes are checked.
 
     Args:
         regions: A set of regions of any kind; or (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or
@@ -134,7 +134,7 @@ def diagnose(
             return diagnose_boxes(array, regions.format, image_size=image_size, normalized=regions.normalized)
         kind = _RULES.kind_of(regions)
         if kind is None:
-            raise TypeError(f"no rules tell what looks wrong with {name}: ioukit.diagnosis.register_rules adds them")
+            raise TypeError(f"there are no rules for {name}: ioukit.diagnosis.register_rules adds them")
         rules = _RULES.value(kind)
         taken = inspect.signature(rules).parameters
         _refuse(name, **{key: value for key, value in given.items() if key not in taken})

@@ -29,13 +29,13 @@ Code: TypeAlias = Literal[
     "too_few_points",
     "zero_area",
     "empty_mask",
-    # Another unit than declared.
+    # The unit differs from the declared one.
     "mixed_units",
     "normalized_not_declared",
     "not_normalized",
     "degrees",
     "radians",
-    # Another meaning of the numbers than declared.
+    # The meaning of the numbers differs from the declared one.
     "looks_like_xyxy",
     "looks_like_xywh",
     "looks_like_cxcywh",

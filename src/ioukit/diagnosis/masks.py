@@ -39,7 +39,7 @@ def diagnose_masks(masks: Masks, *, image_size: tuple[float, float] | None = Non
 
 
 def diagnose_records(records: Sequence[Any], image_size: tuple[float, float] | None) -> Diagnosis:
-    """Findings about COCO's records: ``bad_runs`` for records that `Masks.from_rle` refuses, and those about masks."""
+    """Findings about COCO's records: ``bad_runs`` for records that `Masks.from_rle` refuses, and those of masks."""
     check_image_size(image_size)
     found = Collector(len(records), "mask")
     readable, parts, first = np.ones(len(records), np.bool_), [], ""

@@ -19,8 +19,8 @@ def diagnose_rotated(
 ) -> Diagnosis:
     """Findings about rotated boxes: those of upright boxes, and findings about the angles.
 
-    The rules for sizes, units, places and duplicates are those of upright boxes. Places are judged by the upright boxes
-    around the rotated ones.
+    The rules for sizes, units, places and duplicates are those of upright boxes. The rules for places use the upright
+    boxes around the rotated ones.
 
     - ``degrees``: the boxes are declared as radians, and an angle is beyond 2 pi in magnitude.
     - ``radians``: at least 3 boxes are declared as degrees, no angle is beyond 2 pi, and one is not a whole number.
@@ -36,7 +36,7 @@ def diagnose_rotated(
         TypeError: If the reference is not `RotatedBoxes`.
     """
     common.check_reference(boxes, reference)
-    # Angles in degrees may contain whole turns. Angles in radians that do are reported.
+    # Angles in degrees may be more than a whole turn. Such angles in radians are reported.
     same = boxes.canonical("half") if boxes.unit == "degrees" else boxes
     found = collect(same.convert(unit="radians", sense="clockwise").numpy(), "cxcywh", image_size=image_size)
     common.angles(found, boxes)

@@ -77,6 +77,7 @@ def match(
         image_ids,
         (special & _OVER_DETECTION).astype(np.bool_),
         all_categories=near is not None or protocol.class_agnostic,
+        least=min(protocol.iou_thresholds[0], 1.0 if near is None else near),
         threads=check_threads(threads),
     )
     scene = SceneColumns(

@@ -1,7 +1,8 @@
-"""Pictures of overlap and of evaluations. Axes in, axes out: no pyplot, no rcParams, no title on what the caller owns.
+"""Figures of overlaps and of evaluations. The functions take axes and return axes.
 
-Without ``ax`` a figure of its own is made; ``ax.figure`` is it, and a notebook shows that. matplotlib is imported when
-a picture is drawn: ``pip install 'ioukit[plots]'``. The figures of evaluations take ``theme="dark"``.
+They do not use pyplot, change no rcParams, and set no title on the caller's axes. Without ``ax`` they make a new
+figure, ``ax.figure``, which a notebook can show. matplotlib is imported when a figure is drawn:
+``pip install 'ioukit[plots]'``. The figures of evaluations take ``theme="dark"``.
 """
 
 from ioukit.plots.assignment import assignment_figure

@@ -1,4 +1,4 @@
-"""How boxes are drawn on an image: the frame, an outline, and a label that has room."""
+"""How boxes are drawn on an image: the frame, the outlines, and the labels that have room."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Outlined:
     box: FloatArray
     """(4,) xyxy."""
     gid: str
-    """What its outline is called; its label is ``"label of <gid>"``."""
+    """The gid of its outline; the gid of its label is ``"label of <gid>"``."""
     colour: str
-    """That of the label."""
+    """The colour of the label."""
     wordings: Sequence[str]
-    """What the label says, and what it says where there is less room; empty for no label."""
+    """The text of the label, and shorter ones for less room; empty for no label."""
     style: dict[str, Any]
     """The style of the outline, see `outline_style`."""
     zorder: float = 3.0
@@ -47,14 +47,14 @@ def shape_of_figure(size: tuple[float, float]) -> tuple[float, float]:
 
 
 def outline_style(colour: str, dashes: Any, width: float, *, on_image: bool, thin: float = 1.0) -> dict[str, Any]:
-    """The style of an outline. On an image a dark edge keeps every colour apart from what is below.
+    """The style of an outline. On an image, a dark edge separates every colour from the pixels below.
 
     Args:
-        colour: That of the line.
+        colour: The colour of the line.
         dashes: A line style of matplotlib.
-        width: In points.
+        width: The width in points.
         on_image: Whether the box is on an image.
-        thin: How many times as wide as usual lines are.
+        thin: A factor on the usual widths of lines.
     """
     line = thin * width
     style: dict[str, Any] = {"fill": False, "ec": colour, "ls": dashes, "lw": line}
@@ -82,7 +82,7 @@ def draw_frame(ax: Axes, size: tuple[float, float], pixels: NDArray[Any] | None,
 
 
 def draw_outlines(ax: Axes, outlined: Iterable[Outlined]) -> None:
-    """Draws boxes, each over those before it."""
+    """Draws boxes; later ones cover earlier ones."""
     for entry in outlined:
         rings(ax, [entry.box], gid=entry.gid, zorder=entry.zorder, **entry.style)
 
@@ -90,16 +90,16 @@ def draw_outlines(ax: Axes, outlined: Iterable[Outlined]) -> None:
 def draw_labels(
     ax: Axes, outlined: Iterable[Outlined], size: tuple[float, float], *, covered: float = 0.4, fontsize: float = 8
 ) -> None:
-    """Draws the labels of boxes, those that matter most first: none covers another or leaves the image.
+    """Draws the labels of boxes, the most important first. No label covers another or leaves the image.
 
     Args:
         ax: Where to draw.
-        outlined: The boxes; the first gets its place first.
+        outlined: The boxes; the first box chooses its place first.
         size: Width and height of the image, in the unit of the boxes.
         covered: The part of the image that labels may cover.
-        fontsize: In points.
+        fontsize: The size of the letters in points.
     """
-    # Its file imports matplotlib at the top, which by now is known to be there.
+    # This file imports matplotlib at the top. Here matplotlib is known to be installed.
     from ioukit.plots._labels import Labels  # noqa: PLC0415
 
     texts = Labels(ax, np.array([0, 0, *size]), covered=covered)
@@ -110,12 +110,12 @@ def draw_labels(
 
 
 def score_text(name: str, score: float | None, mark: str = "") -> list[str]:
-    """What a label says of a class and a score, the longest wording first.
+    """The texts of a label with a class and a score, the longest first.
 
     Args:
-        name: The class; empty for none.
-        score: The score; None for none.
-        mark: What the label begins with.
+        name: The class; empty for no class.
+        score: The score; None for no score.
+        mark: The first letters of the label.
     """
     names = [shorten(name, 22), shorten(name, 10)] if name else []
     if score is None:

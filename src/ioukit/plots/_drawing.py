@@ -1,4 +1,4 @@
-"""What the pictures share: axes, colours that all eyes tell apart, and boxes as paths."""
+"""What the figures share: axes, colours that colour-blind readers can tell apart, and boxes as paths."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ __all__ = [
     "tint",
 ]
 
-# Okabe and Ito, Color Universal Design (2008). Colour never stands alone: a hatch or a line style says the same.
+# Okabe and Ito, Color Universal Design (2008). Colour is never the only sign: a hatch or a line style says the same.
 BLACK, ORANGE, GREEN, BLUE, VERMILLION, PURPLE = "#000000", "#E69F00", "#009E73", "#0072B2", "#D55E00", "#CC79A7"
 SKY = "#56B4E9"
 
 WHITE_EDGE = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none", "alpha": 0.9}
-"""The plate behind a text that stands on a hatch."""
+"""The plate behind a text on a hatch."""
 
 
 ThemeName = Literal["light", "dark"]
@@ -57,24 +57,24 @@ ThemeName = Literal["light", "dark"]
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of a figure on light or on dark paper. Every pair that stands together has a contrast of 3:1."""
+    """The colours of a figure on a light or a dark background. Neighbouring colours have a contrast of 3:1 or more."""
 
     paper: str
     ink: str
-    """Text, and the line that matters most."""
+    """Text, and the most important line."""
     soft: str
-    """Ticks, edges and what is said aside."""
+    """Ticks, edges and secondary text."""
     faint: str
     """The lines of the grid."""
     blue: str
     good: str = GREEN
     bad: str = VERMILLION
     many: str = "#8C8C8C"
-    """Lines that are too many for names."""
+    """Lines that are too many to have names."""
 
     @property
     def styles(self) -> tuple[tuple[str, Any], ...]:
-        """Colour and dashes of lines with names: each tells them apart without the other."""
+        """Colour and dashes of lines with names: either of the two is enough to tell the lines apart."""
         return (
             (self.blue, "--"),
             (VERMILLION, "-."),
@@ -92,14 +92,14 @@ THEMES = {
 
 
 def theme_of(name: ThemeName) -> Theme:
-    """The colours that a name stands for."""
+    """The theme with a name."""
     if name not in THEMES:
         raise ValueError(f"unknown theme {name!r}; choose from {', '.join(THEMES)}")
     return THEMES[name]
 
 
 def axes_for(ax: Axes | None, *, needed_by: str, figsize: tuple[float, float], paper: str | None = None) -> Axes:
-    """The caller's axes, or those of a new figure (``figsize`` in inches), which pyplot knows nothing of."""
+    """The caller's axes, or the axes of a new figure (``figsize`` in inches) that is not registered in pyplot."""
     if ax is not None:
         return ax
     figure = import_extra("matplotlib.figure", extra="plots", needed_by=needed_by)
@@ -111,7 +111,7 @@ def axes_for(ax: Axes | None, *, needed_by: str, figsize: tuple[float, float], p
 
 
 def dress(ax: Axes, theme: Theme, *, grid: Literal["x", "y", "both"] | None = None) -> None:
-    """Gives axes the paper and the ink of a theme; the figure around the caller's axes stays the caller's."""
+    """Gives axes the colours of a theme; the figure around the caller's axes keeps its colours."""
     ax.set_facecolor(theme.paper)
     ax.spines[:].set_color(theme.soft)
     ax.spines[["top", "right"]].set_visible(False)
@@ -124,16 +124,17 @@ def dress(ax: Axes, theme: Theme, *, grid: Literal["x", "y", "both"] | None = No
 
 
 def tint(colour: str, strength: float, paper: str = "#FFFFFF") -> str:
-    """A colour thinned with that of the paper, opaque.
+    """A colour mixed with that of the background, opaque.
 
-    A transparent one hides a hatch of the full colour in SVG: matplotlib (3.11) paints both opaque, then thins both.
+    A transparent colour hides a hatch of the full colour in SVG: matplotlib (3.11) draws both opaque, then makes both
+    transparent.
     """
     parts = [(int(colour[k : k + 2], 16), int(paper[k : k + 2], 16)) for k in (1, 3, 5)]
     return "#" + "".join(f"{round(strength * one + (1 - strength) * other):02X}" for one, other in parts)
 
 
 def shorten(name: str, longest: int = 28) -> str:
-    """A name on one line, its middle left out where it is long: names that share a beginning still differ."""
+    """A name on one line, without its middle if it is long: so names with the same beginning still differ."""
     name = "".join(letter if letter.isprintable() else " " for letter in name)
     if len(name) <= longest:
         return name
@@ -141,8 +142,8 @@ def shorten(name: str, longest: int = 28) -> str:
     return f"{name[: longest - tail - 1].rstrip()}…{name[-tail:].lstrip()}"
 
 
-# Fonts of the systems in use with letters that matplotlib's own lacks. Colour fonts of emoji are not among them:
-# matplotlib draws outlines.
+# Fonts of common systems, with letters that matplotlib's own font lacks. There are no colour fonts of emoji, because
+# matplotlib draws outlines only.
 OTHER_FONTS = (
     "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC", "WenQuanYi Micro Hei",
     "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "PingFang SC", "Hiragino Sans", "Apple SD Gothic Neo",
@@ -151,9 +152,9 @@ OTHER_FONTS = (
 
 
 def letters() -> dict[str, Any]:
-    """Options of a text whose letters are shown as they are: ``$5_a$`` is no formula.
+    """Options of a text whose letters are shown as they are: ``$5_a$`` is not a formula.
 
-    A letter that the caller's font lacks comes from another one, if one is installed that has it.
+    A letter that the caller's font lacks is taken from another installed font that has it.
     """
     matplotlib = import_extra("matplotlib", extra="plots", needed_by="ioukit.plots")
     manager = import_extra("matplotlib.font_manager", extra="plots", needed_by="ioukit.plots").fontManager
@@ -163,7 +164,7 @@ def letters() -> dict[str, Any]:
 
 
 def literal(text: Text) -> Text:
-    """Shows the letters of a text as they are."""
+    """Makes a text show its letters as they are."""
     text.set(**letters())
     return text
 
@@ -171,9 +172,9 @@ def literal(text: Text) -> Text:
 def legend_beside(
     ax: Axes, handles: Sequence[Any], names: Sequence[str], theme: Theme, *, fontsize: float = 9, **options: Any
 ) -> Legend:
-    """A legend to the right of the axes, where it covers nothing, with names shown as they are."""
+    """A legend to the right of the axes, where it covers nothing. Names are shown as they are."""
     place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.02), "borderaxespad": 0.3, "handlelength": 2.8, **options}
-    # The names come in afterwards: matplotlib leaves out those that begin with an underscore.
+    # The names are set afterwards, because matplotlib leaves out names that begin with an underscore.
     legend = ax.legend(list(handles), ["-"] * len(handles), frameon=False, fontsize=fontsize, **place)
     for text, name in zip(legend.get_texts(), names, strict=True):
         literal(text).set_text(name)
@@ -182,7 +183,7 @@ def legend_beside(
 
 
 def as_boxes(data: BoxesLike, fmt: BoxFormat, name: str) -> Boxes:
-    """`Boxes` in xyxy and float64; messages call them ``name``."""
+    """`Boxes` in xyxy and float64; ``name`` is their name in messages."""
     try:
         boxes = data if isinstance(data, Boxes) else Boxes(data, fmt, dtype=np.float64)
         return Boxes(boxes, "xyxy", dtype=np.float64)
@@ -197,7 +198,7 @@ def rings(ax: Axes, outlines: Sequence[FloatArray], **style: Any) -> PathPatch:
     parts = []
     for number, (x1, y1, x2, y2) in enumerate(outlines):
         corners = [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
-        turned = corners if number == 0 else corners[::-1]  # a ring turned the other way is a hole
+        turned = corners if number == 0 else corners[::-1]  # a ring in the opposite direction is a hole
         parts.append(paths.Path([*turned, turned[0]], closed=True))
     patch: PathPatch = patches.PathPatch(paths.Path.make_compound_path(*parts), **style)
     ax.add_patch(patch)

@@ -1,6 +1,6 @@
-"""Labels of boxes as matplotlib draws them: placed anew each time, for whatever size the axes have then.
+"""Labels of boxes for matplotlib. Each time the figure is drawn, they are placed for the current size of the axes.
 
-Nothing imports this file before matplotlib is known to be there.
+This file is imported only where matplotlib is known to be installed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ PLATE = {"boxstyle": "square,pad=0.15", "lw": 0.8}
 
 
 class Labels(Artist):
-    """Finds places for texts when the axes are drawn; the texts are children of the axes, and are drawn after it."""
+    """Finds places for texts when the axes are drawn. The texts are children of the axes, and are drawn after it."""
 
     def __init__(self, ax: Axes, frame: FloatArray, *, covered: float) -> None:
-        """Labels inside ``frame``, ``[x1, y1, x2, y2]`` in data, until they cover that part of it."""
+        """Labels inside ``frame`` (``[x1, y1, x2, y2]`` in data), until they cover the part ``covered`` of it."""
         super().__init__()
         self.set_zorder(0)
         self.set_in_layout(False)
@@ -45,7 +45,7 @@ class Labels(Artist):
         ax.add_artist(self)
 
     def add(self, box: FloatArray, wordings: Sequence[str], *, fill: str, edge: str, size: float, gid: str) -> None:
-        """A label at a box (xyxy in data), in the first wording that has room; black letters on a plate."""
+        """Add a label at a box (xyxy in data): the first of the texts that has room, in black on a plate."""
         text = self._on.text(
             0, 0, wordings[0], fontsize=size, color="black", va="bottom", ha="left", zorder=8, gid=gid,
             transform=IdentityTransform(), bbox={**PLATE, "fc": fill, "ec": edge}, clip_on=True, in_layout=False,
@@ -55,14 +55,14 @@ class Labels(Artist):
         self._wordings.append(wordings)
 
     def draw(self, renderer: RendererBase) -> None:
-        """Places the texts; there is nothing else to draw."""
+        """Place the texts; matplotlib draws them afterwards."""
         if not self._texts:
             return
         axes, image = self._on.bbox.extents, self._on_screen(self._within)
         frame = np.concatenate([np.maximum(axes[:2], image[:2]), np.minimum(axes[2:], image[2:])])
         sizes = [self._sizes(text, words, renderer) for text, words in zip(self._texts, self._wordings, strict=True)]
         boxes = np.array([self._on_screen(box) for box in self._boxes])
-        # On the screen y points up.
+        # In display coordinates y points up.
         flip = [0, 3, 2, 1]
         found = place_labels(
             boxes[:, flip] * [1, -1, 1, -1], sizes, frame[flip] * [1, -1, 1, -1], covered=self._covered
@@ -95,7 +95,7 @@ class Labels(Artist):
 
     @staticmethod
     def _plate(text: Text, renderer: RendererBase) -> FloatArray:
-        """What the label covers: its letters, and the plate around them with half of its line."""
+        """The area that the label covers: its letters, and the plate around them with half of its line."""
         text.update_bbox_position_size(renderer)
         plate = text.get_bbox_patch()
         return np.array((text if plate is None else plate).get_window_extent(renderer).extents)

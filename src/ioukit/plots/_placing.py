@@ -1,4 +1,4 @@
-"""Where labels of boxes go, so that none covers another and all stay inside the image."""
+"""Places for the labels of boxes: no label covers another, and all stay inside the image."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ GAP = 1.0
 def place_labels(
     boxes: FloatArray, sizes: Sequence[Sequence[tuple[float, float]]], frame: FloatArray, *, covered: float = 1.0
 ) -> list[tuple[int, float, float] | None]:
-    """Finds a place for a label at each box, first come, first served.
+    """Finds a place for a label at each box. The first box chooses first.
 
-    A label may stand above the box, in it, below it or beside it, at a corner or slid along the edge to where there is
-    room; it is moved into the frame where it would leave it, as long as it still touches its box.
+    A label may be above the box, in it, below it or to its side, at a corner or anywhere along the edge where there is
+    room. A label that would leave the frame is moved into it, if it still touches its box.
 
     Args:
         boxes: (N, 4) ``[left, top, right, bottom]`` in pixels, y pointing down.
-        sizes: For each box the widths and heights of its label, the wording that says most first.
-        frame: (4,) the rectangle that no label leaves.
-        covered: The part of the frame that the labels together may cover; the first may cover more.
+        sizes: For each box the widths and heights of its possible labels, the longest text first.
+        frame: (4,) the rectangle that contains all labels.
+        covered: The part of the frame that all labels together may cover; the first label may cover more.
 
     Returns:
-        For each box which wording fits, and the left and top of it; ``None`` where none does.
+        For each box the position of the text that fits, and its left and top; ``None`` if no text fits.
     """
     placed = np.empty((0, 4))
     left = covered * float(np.prod(np.maximum(frame[2:] - frame[:2], 0)))  # square pixels
@@ -60,7 +60,7 @@ def place_labels(
 
 
 def _spots(box: FloatArray, width: float, height: float, frame: FloatArray) -> Iterator[tuple[float, float]]:
-    """Left and top of a label, the best first, in the frame and touching what is seen of the box."""
+    """Left and top of a label, the best first, in the frame and touching the visible part of the box."""
     left, top = np.maximum(box[:2], frame[:2]).tolist()
     right, bottom = np.minimum(box[2:], frame[2:]).tolist()
     last_x, last_y = frame[2] - width, frame[3] - height
@@ -72,7 +72,7 @@ def _spots(box: FloatArray, width: float, height: float, frame: FloatArray) -> I
     ys = np.arange(top, bottom - height, max(height, 4.0))[:24].tolist()
     # Above, inside at the top, below, inside at the bottom; then inside further down, and at the sides.
     rows = [top - height, top, bottom, bottom - height]
-    # Where a box is smaller than its label, outside says more clearly which box is meant.
+    # If a box is smaller than its label, a label outside shows more clearly which box it belongs to.
     for y in rows if bottom - top > 2 * height else [rows[0], rows[2], rows[1], rows[3]]:
         if frame[1] <= y <= last_y:
             yield from ((float(np.clip(x, frame[0], last_x)), y) for x in xs)
@@ -82,7 +82,7 @@ def _spots(box: FloatArray, width: float, height: float, frame: FloatArray) -> I
 
 
 def _meets(one: FloatArray, other: FloatArray) -> NDArray[np.bool_]:
-    """(N, M) whether rectangles come nearer than the gap."""
+    """(N, M) whether rectangles are closer than the gap."""
     right_or_below = one[:, None, :2] >= other[None, :, 2:] + GAP
     left_or_above = one[:, None, 2:] + GAP <= other[None, :, :2]
     return np.logical_not((right_or_below | left_or_above).any(axis=2))

@@ -1,4 +1,4 @@
-"""What the figures of an evaluation read from it: a threshold, a range of sizes, the classes asked for."""
+"""What the figures read from an evaluation: thresholds, area ranges, and the chosen classes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 def curves_of(evaluation: Evaluation | Curves) -> Curves:
     """The curves of an evaluation, or curves as they are."""
-    from ioukit.evaluation import Curves  # noqa: PLC0415 - ioukit.plots is quick to import
+    from ioukit.evaluation import Curves  # noqa: PLC0415 - keeps `import ioukit.plots` fast
 
     return evaluation if isinstance(evaluation, Curves) else evaluation.curves
 
@@ -43,10 +43,10 @@ def table_of(evaluation: Evaluation | MatchTable) -> MatchTable:
 
 
 def operating_of(protocol: Protocol, iou_threshold: float | None, area_range: str | None) -> tuple[float, str]:
-    """The IoU threshold and the area range that are asked for, the protocol's main ones for ``None``.
+    """The chosen IoU threshold and area range; the protocol's main ones for ``None``.
 
     Raises:
-        ValueError: If there is no such threshold or area range.
+        ValueError: If the protocol has no such threshold or area range.
     """
     at = protocol.position_of_iou(protocol.main_iou if iou_threshold is None else iou_threshold)
     area = protocol.position_of_area(protocol.main_area if area_range is None else area_range)
@@ -63,14 +63,14 @@ def average_precision(curves: Curves, rows: NDArray[np.intp], area_range: str) -
 
 
 def chosen(categories: Categories, classes: Sequence[int | str] | None) -> NDArray[np.intp]:
-    """Positions of classes by id or name, each once, in the order asked for; all of them for ``None``."""
+    """Positions of classes given by id or name, each once, in the given order; all classes for ``None``."""
     if classes is None:
         return np.arange(len(categories))
     return np.array(list(dict.fromkeys(categories.positions(classes))), np.intp)
 
 
 def mean_of_classes(values: FloatArray, axis: int, protocol: Protocol) -> FloatArray:
-    """The mean over the classes that the protocol takes it over; NaN where there is none, without a warning."""
+    """The mean over the classes that the protocol averages; NaN without a warning if there are none."""
     if protocol.mean_over == "all":
         values = np.nan_to_num(values, nan=0.0)
     defined = ~np.isnan(values)
@@ -81,12 +81,12 @@ def mean_of_classes(values: FloatArray, axis: int, protocol: Protocol) -> FloatA
 
 
 def number(value: float, digits: int = 3) -> str:
-    """How a figure writes it: a dash where it is undefined."""
+    """A number as figures write it: a dash if it is undefined."""
     return "\N{EN DASH}" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def score_limits(scores: FloatArray) -> tuple[float, float]:
-    """Where an axis of scores begins and ends: at 0 and 1, as long as the scores lie within."""
+    """The limits of an axis of scores: 0 and 1, if all scores lie within."""
     finite = scores[np.isfinite(scores)].astype(np.float64)
     low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
     if not finite.size or (low >= 0 and high <= 1):

@@ -59,8 +59,8 @@ def assignment_figure(
         points: (P, 2) where to mark each prediction, such as `ioukit.anchors.anchor_points`; or (P, 4) boxes, whose
             centres are marked.
         assignments: From a name to an assignment of these objects and predictions, at least one.
-        labels: What to call each object, by default its number.
-        format: What plain boxes hold. `Boxes` know their own.
+        labels: The name of each object; by default its number.
+        format: The format of plain boxes. `Boxes` have their own.
 
     Returns:
         A figure, one pair of axes per assignment, in pixels, y pointing down. Boxes are patches with ``get_gid()``
@@ -68,7 +68,7 @@ def assignment_figure(
         are ``"different"``.
 
     Raises:
-        ValueError: If there is no assignment, or one is of another number of objects or predictions.
+        ValueError: If ``assignments`` is empty, or one has another number of objects or predictions.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -89,11 +89,11 @@ def assignment_figure(
     if not assignments:
         raise ValueError("assignments must have at least one entry, a name and an assignment")
     if labels is not None and len(labels) != len(boxes):
-        raise ValueError(f"labels must be one an object, got {len(labels)} for {len(boxes)}")
+        raise ValueError(f"labels must hold one label per object, got {len(labels)} for {len(boxes)} objects")
     for name, assignment in assignments.items():
         if (assignment.objects, len(assignment)) != (len(boxes), len(marks)):
             raise ValueError(
-                f"assignments[{name!r}] is of {assignment.objects} objects and {len(assignment)} predictions, but "
+                f"assignments[{name!r}] has {assignment.objects} objects and {len(assignment)} predictions, but "
                 f"there are {len(boxes)} objects and {len(marks)} points"
             )
     module = import_extra("matplotlib.figure", extra="plots", needed_by="assignment_figure")
@@ -116,9 +116,9 @@ def assignment_figure(
             title=_title(name, assignment, labels),
         )
     panels[0].set_ylabel("y (pixels)")
-    legend = ["small grey dot: learns that there is no object", "cross: ignored", "hatched: no prediction learns it"]
+    legend = ["small grey dot: background", "cross: ignored", "hatched: object without predictions"]
     if len(assignments) > 1:
-        legend.append(f"ring: not as by {next(iter(assignments))}")
+        legend.append(f"ring: differs from {next(iter(assignments))}")
     figure.supxlabel("; ".join(legend), fontsize=8, color="0.3")
     return figure
 
@@ -163,7 +163,7 @@ def _panel(
             style: dict[str, Any] = {"marker": marker, "color": colour, "edgecolors": "white", "linewidths": 0.6}
             ax.scatter(own[:, 0], own[:, 1], s=36, zorder=4, gid=f"predictions of {number}", **style)
         x, y = corners[:2].tolist()
-        # Above the box, where no mark of its own is; in it, at the upper edge of the image.
+        # Above the box, where it has no marks; inside, if the box is at the upper edge of the image.
         inside = y < 0.06 * height
         ax.annotate(
             labels[number] if labels is not None else str(number), (max(x, 0), max(y, 0)),
@@ -174,12 +174,12 @@ def _panel(
 
 def _title(name: str, assignment: Assignment, labels: Sequence[str] | None) -> str:
     learning = int((_host(assignment.target) >= 0).sum())
-    said = f"{name}: {learning} of {len(assignment):,} predictions"
+    counts = f"{name}: {learning} of {len(assignment):,} predictions"
     bare = assignment.unassigned.tolist()
     if not bare:
-        return said
+        return counts
     names = [labels[k] if labels is not None else str(k) for k in bare[:_SHOWN]]
-    return f"{said}\nnone for {', '.join(names)}{', ...' if len(bare) > _SHOWN else ''}"
+    return f"{counts}\nnone for {', '.join(names)}{', ...' if len(bare) > _SHOWN else ''}"
 
 
 def _host(array: Array) -> NDArray[Any]:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ap_by_size_figure", "class_ap_figure", "error_kinds_figure"]
 
-LARGEST = 1e5  # sides from here on are no limit: COCO's ranges end at 1e5 squared
+LARGEST = 1e5  # a side of this length or more stands for no limit: COCO's ranges end at 1e5 squared
 KIND_NAMES = {
     "classification": "classification: right place, wrong class",
     "localisation": "localisation: right class, loose box",
     "both": "both: wrong class and loose box",
-    "duplicate": "duplicate: the object is found already",
+    "duplicate": "duplicate: another detection matches the object",
     "background": "background: no object there",
     "missed": "missed: no detection near the object",
     "false_positive": "all false positives",
@@ -35,16 +35,17 @@ KIND_NAMES = {
 
 
 def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: ThemeName = "light") -> Axes:
-    """Draws AP by the size of the objects: the mean over the IoU thresholds, and AP at those that the summary has.
+    """Draws AP by the size of the objects: the mean over the IoU thresholds, and AP at the thresholds of the summary.
 
     Args:
-        evaluation: What `ioukit.evaluate` returns.
+        evaluation: The result of `ioukit.evaluate`.
         ax: Where to draw; by default axes of a new figure, with the legend to the right.
-        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
-        The axes. Bars are patches with ``get_gid()`` such as ``"AP small"`` or ``"AP50 all"``; below stand the limits
-        of the sizes, in pixels of the side of a square, and the numbers of objects. A size without objects has a dash.
+        The axes. Bars are patches with ``get_gid()`` such as ``"AP small"`` or ``"AP50 all"``. The labels below have
+        the limits of the sizes, as the side of a square in pixels, and the numbers of objects. A size without objects
+        has a dash.
 
     Raises:
         ModuleNotFoundError: If matplotlib is not installed.
@@ -104,8 +105,8 @@ def _ap_by_size(curves: Curves) -> dict[str, FloatArray]:
 def _limits(low: float, high: float) -> str:
     sides = math.sqrt(max(low, 0)), math.sqrt(max(high, 0))
     if sides[1] >= LARGEST:
-        return "any side" if sides[0] == 0 else f"from {sides[0]:.4g} px"
-    return f"to {sides[1]:.4g} px" if sides[0] == 0 else f"{sides[0]:.4g} to {sides[1]:.4g} px"
+        return "any side" if sides[0] == 0 else f"at least {sides[0]:.4g} px"
+    return f"up to {sides[1]:.4g} px" if sides[0] == 0 else f"{sides[0]:.4g} to {sides[1]:.4g} px"
 
 
 def _count(objects: int) -> str:
@@ -124,24 +125,24 @@ def class_ap_figure(
 ) -> Axes:
     """Draws the AP of each class as a bar, the best at the top.
 
-    Beside the bars stand AP and the number of objects: the AP of a class with three objects says little.
+    Next to the bars are AP and the number of objects, because the AP of a class with three objects says little.
 
     Args:
-        evaluation: What `ioukit.evaluate` returns.
+        evaluation: The result of `ioukit.evaluate`.
         iou_threshold: One of the protocol's IoU thresholds; ``None`` for the mean over all, with a ring at the AP of
             the lowest.
         classes: Ids or names of the classes to draw; by default all.
         area_range: Label of an area range; the protocol's main one if ``None``.
-        sort: By falling AP, classes without objects last; otherwise in the order of ``classes``.
-        ax: Where to draw; by default axes of a new figure that is as tall as the classes are many.
-        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+        sort: Whether to sort by descending AP, classes without objects last; otherwise ``classes`` gives the order.
+        ax: Where to draw; by default axes of a new figure, whose height grows with the number of classes.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
-        The axes. Bars are patches with ``get_gid()`` ``"class 0"``, ... by the position of the class; the dashed line
-        ``"mean"`` is the mean of the classes drawn.
+        The axes. Bars are patches with ``get_gid()`` ``"class 0"``, ..., the position of the class. The dashed line
+        ``"mean"`` is the mean of the drawn classes.
 
     Raises:
-        ValueError: If there is no such threshold, range of sizes or class.
+        ValueError: If there is no such threshold, area range or class.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -189,13 +190,13 @@ def class_ap_figure(
 
 
 def _font(ax: Axes, rows: int) -> float:
-    """Points that so many rows leave for letters; not under 3, which nobody reads but everybody can enlarge."""
+    """The size of letters in points for a number of rows; at least 3, which is readable when enlarged."""
     height = 72 * ax.bbox.height / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
     return float(np.clip(0.78 * height / max(rows, 1), 3.0, 9.0))
 
 
 def _columns(ax: Axes, cells: Sequence[tuple[str, str]], size: float, look: Theme) -> None:
-    """AP and the number of objects in columns to the right, under their heads."""
+    """AP and the number of objects in columns to the right, with headings."""
     for column, (head, wide) in enumerate((("AP", 4.6), ("objects", 10.5))):
         place: dict[str, Any] = {
             "textcoords": "offset points",
@@ -215,17 +216,17 @@ def _columns(ax: Axes, cells: Sequence[tuple[str, str]], size: float, look: Them
 
 
 def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: ThemeName = "light") -> Axes:
-    """Draws how much AP would rise if all errors of one kind were corrected, after TIDE.
+    """Draws the gain in AP if all errors of one kind were corrected, as in TIDE.
 
     Args:
-        errors: What `ioukit.evaluation.error_kinds` returns.
+        errors: The result of `ioukit.evaluation.error_kinds`.
         ax: Where to draw; by default axes of a new figure.
-        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
-        The axes. Bars are patches with ``get_gid()`` such as ``"missed"``; those of all false positives and all false
-        negatives are hatched and stand apart, because they contain the others. Beside them stand the values and, for
-        the six kinds, how many errors there are.
+        The axes. Bars are patches with ``get_gid()`` such as ``"missed"``. The bars of all false positives and of all
+        false negatives are hatched and apart from the others, because they contain the others. Next to the bars are the
+        values and, for the six kinds, the number of errors.
 
     Raises:
         ModuleNotFoundError: If matplotlib is not installed.
@@ -260,6 +261,6 @@ def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: The
     top = float(np.nanmax(values, initial=0.0))
     low = min(float(np.nanmin(values, initial=0.0)), 0.0)
     ax.set(ylim=(max(places, default=0) + 0.6, -0.6), xlim=(1.1 * low, max(1.25 * top, 0.01)))
-    ax.set_xlabel(f"AP gained if they were corrected (AP at IoU {errors.iou_threshold:g} is {number(errors.ap)})")
+    ax.set_xlabel(f"gain in AP if corrected (AP at IoU {errors.iou_threshold:g} is {number(errors.ap)})")
     ax.tick_params(axis="y", length=0)
     return ax

@@ -1,4 +1,4 @@
-"""What became of every box on one image, drawn on it."""
+"""The boxes of one image with their outcomes: true positives, false positives, missed objects."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["KINDS", "Drawn", "boxes_figure", "data_of", "draw_outcomes", "drawn_
 
 @dataclass(frozen=True)
 class Kind:
-    """How boxes of a kind look: colour, dashes, width and hatch, each of which differs."""
+    """The look of the boxes of one kind: colour, dashes, width and hatch. Kinds differ in all of them."""
 
     words: str
     colour: str
@@ -45,18 +45,18 @@ class Kind:
     width: float
     hatch: str | None = None
     mark: str = ""
-    """What its labels begin with."""
+    """The first letters of its labels."""
 
 
 KINDS = {
-    "object": Kind("object that was found", "#FFFFFF", "-", 1.0),
+    "object": Kind("detected object", "#FFFFFF", "-", 1.0),
     "ignored": Kind("not counted", "#BBBBBB", (0, (1, 2)), 1.2, mark="ignored "),
     "TP": Kind("true positive", GREEN, "-", 2.2),
     "FP": Kind("false positive", VERMILLION, (0, (5, 2)), 2.0, mark="FP "),
     "FN": Kind("missed object", SKY, (0, (1, 1)), 2.2, hatch="/", mark="FN "),
 }
 LABEL_ORDER = ("FN", "FP", "TP", "ignored", "object")
-"""Whose label gets a place first."""
+"""The kinds whose labels choose their places first."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Drawn:
 
     @property
     def wordings(self) -> Sequence[str]:
-        """What its label says, and what it says where there is less room."""
+        """The text of its label, and shorter ones for less room."""
         return score_text(self.name, self.score, KINDS[self.kind].mark)
 
 
@@ -89,34 +89,35 @@ def boxes_figure(
     ax: Axes | None = None,
     theme: ThemeName = "light",
 ) -> Axes:
-    """Draws the boxes of one image, and what became of them.
+    """Draws the boxes of one image with their outcomes.
 
-    True positives are solid and green, false positives dashed and red with labels that begin with FP, missed objects
-    dotted, hatched and blue with FN; the objects that were found are thin white lines, what does not count (crowds, and
-    what matches them) grey dots. Labels neither cover each other nor leave the image, whatever the size of the axes:
-    one that has no room says less, or is left out, and all together cover two fifths of the image at most.
+    True positives are solid and green. False positives are dashed and red, with labels that begin with FP. Missed
+    objects are dotted, hatched and blue, with labels that begin with FN. Detected objects are thin white lines. Boxes
+    that do not count (crowds, and detections that match them) are dotted and grey. Labels do not cover each other and
+    do not leave the image, for any size of the axes. A label without enough room becomes shorter or is left out. All
+    labels together cover at most two fifths of the image.
 
     Args:
         evaluation: What `ioukit.evaluate` returns.
         image_id: The image.
-        image: Its file, or an array; without, the boxes stand in an empty frame of the size of the image. Smaller or
-            larger than the data set says, it is stretched over the frame.
+        image: Its file, or an array; without it, the boxes are drawn in an empty frame of the size of the image. If the
+            size differs from that in the data set, the image is stretched over the frame.
         iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.
-        score_threshold: Detections from this score upwards are drawn; ``None`` for the score with the best F1, or for
-            all of them if none is right.
-        outcomes: What ``evaluation.outcomes`` returned, to draw many images of it; instead of the two before.
+        score_threshold: Detections with at least this score are drawn; ``None`` for the score with the best F1, or for
+            all detections if there are no true positives.
+        outcomes: The result of ``evaluation.outcomes``, instead of the two thresholds; useful to draw many images.
         labels: Whether boxes have labels: class and score.
-        legend: Whether a legend below counts them; axes of yours that are narrower than 4 inches have no room for it.
+        legend: Whether a legend below the axes has the counts. Axes narrower than 4 inches have no room for it.
         ax: Where to draw; by default axes of a new figure.
         theme: For light or for dark paper; the figure around axes of yours keeps its colour.
 
     Returns:
-        The axes; y points down. Boxes are patches with ``get_gid()`` such as ``"TP 12"`` (the row of the detection) or
-        ``"FN 3"`` (that of the annotation), their labels texts with the same after ``"label of "``.
+        The axes; y points down. Boxes are patches with ``get_gid()`` such as ``"TP 12"`` (12 is the row of the
+        detection) or ``"FN 3"`` (3 is the row of the annotation). Their labels are texts with ``"label of TP 12"``, ...
 
     Raises:
-        ValueError: If there is no such image or threshold, the image is an array of another shape, or the evaluation
-            does not hold its data.
+        ValueError: If there is no such image or threshold, the array has a wrong shape, or the evaluation does not hold
+            its data.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -141,7 +142,7 @@ def boxes_figure(
 
 
 def _count(ax: Axes, drawn: Sequence[Drawn], look: Theme, *, on_image: bool) -> None:
-    """How many there are of each kind, below the axes."""
+    """Writes the number of boxes of each kind below the axes."""
     counted = {kind: sum(entry.kind == kind for entry in drawn) for kind in KINDS}
     kinds = [kind for kind in ("TP", "FP", "FN", "object", "ignored") if counted[kind] or kind not in ("ignored",)]
     words = [f"{KINDS[kind].words}: {counted[kind]}" for kind in kinds]
@@ -157,14 +158,14 @@ def _count(ax: Axes, drawn: Sequence[Drawn], look: Theme, *, on_image: bool) -> 
 
 
 def data_of(evaluation: Evaluation) -> tuple[GroundTruth, Detections]:
-    """What was evaluated."""
+    """The ground truth and the detections of an evaluation."""
     if evaluation.ground_truth is None or evaluation.detections is None:
-        raise ValueError("this evaluation holds its match table alone, not the ground truth and detections to draw")
+        raise ValueError("this evaluation holds only its match table, not the ground truth and detections to draw")
     return evaluation.ground_truth, evaluation.detections
 
 
 def outcomes_of(evaluation: Evaluation, iou_threshold: float | None, score_threshold: float | None) -> Outcomes:
-    """What became of every box with at least a score, by default the one with the best F1."""
+    """The outcomes at a score threshold, by default the one with the best F1."""
     if score_threshold is None:
         best = evaluation.score_curves(iou_threshold=iou_threshold).overall.best.score
         score_threshold = -np.inf if np.isnan(best) else float(best)
@@ -172,8 +173,8 @@ def outcomes_of(evaluation: Evaluation, iou_threshold: float | None, score_thres
 
 
 def drawn_on(evaluation: Evaluation, outcomes: Outcomes, image_id: int | str) -> list[Drawn]:
-    """The boxes of an image, those that matter least first."""
-    from ioukit.evaluation import Outcome  # noqa: PLC0415 - ioukit.plots is quick to import
+    """The boxes of an image, the least important first."""
+    from ioukit.evaluation import Outcome  # noqa: PLC0415 - keeps `import ioukit.plots` fast
 
     truth, detections = data_of(evaluation)
     table = evaluation.matches
@@ -221,14 +222,14 @@ def draw_outcomes(
 
     Args:
         ax: Where to draw.
-        drawn: The boxes, those that matter least first.
+        drawn: The boxes, the least important first.
         size: Width and height of the image, in the unit of the boxes.
-        pixels: What to draw them on; ``None`` for an empty frame.
+        pixels: The image; ``None`` for an empty frame.
         look: The theme.
         labelled: Kinds that have labels.
         covered: The part of the image that labels may cover.
-        fontsize: Of the labels, in points.
-        thin: How many times as wide as usual lines are.
+        fontsize: The size of the labels in points.
+        thin: A factor on the usual widths of lines.
     """
     draw_frame(ax, size, pixels, look)
     styles = {name: _style(name, look, thin, on_image=pixels is not None) for name in KINDS}
@@ -241,7 +242,7 @@ def draw_outcomes(
     ]  # fmt: skip
     draw_outlines(ax, outlined)
     if labelled:
-        # The name of an object that was found is that of the detection that found it.
+        # A detected object has no label: the detection has one.
         order = [kind for kind in LABEL_ORDER if kind in labelled and kind != "object"]
         chosen = [(order.index(entry.kind), place) for place, entry in enumerate(drawn) if entry.kind in order]
         draw_labels(ax, [outlined[place] for _, place in sorted(chosen)], size, covered=covered, fontsize=fontsize)
@@ -258,8 +259,8 @@ def _style(name: str, look: Theme, thin: float, *, on_image: bool) -> dict[str, 
 
 
 def kind_handles(kinds: Sequence[str], look: Theme, *, on_image: bool) -> list[Any]:
-    """What stands before the words of a legend."""
+    """The samples of lines in a legend."""
     patches = import_extra("matplotlib.patches", extra="plots", needed_by="boxes_figure")
     styles = [_style(name, look, 1.0, on_image=on_image) for name in kinds]
-    # The patches of a legend are small: one line of the hatch would be all that is seen.
+    # The patches of a legend are small: only one line of the hatch would be visible.
     return [patches.Patch(**{**style, **({"hatch": "///"} if "hatch" in style else {})}) for style in styles]

@@ -35,7 +35,7 @@ __all__ = ["draw_boxes"]
 YELLOW = "#F0E442"
 COLOURS = (SKY, VERMILLION, GREEN, ORANGE, PURPLE, YELLOW)
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1)))
-"""Of classes with one colour, the first six have solid lines, the next six dashed ones, and so on."""
+"""The first six classes have solid lines, the next six dashed ones, and so on."""
 WIDTH = 2.0
 
 
@@ -53,9 +53,9 @@ def draw_boxes(
 ) -> Axes:
     """Draws boxes on an image, one colour per class, with labels of class and score.
 
-    Boxes with better scores, or without scores smaller boxes, are drawn over the others, and get their labels first. No
-    label covers another or leaves the image, whatever the size of the axes. A label without enough room becomes shorter
-    or is left out, and all together cover two fifths of the image at most.
+    Boxes with higher scores, or smaller boxes if there are no scores, are drawn over the others, and their labels are
+    placed first. No label covers another or leaves the image, for any size of the axes. A label without enough room
+    becomes shorter or is left out. All labels together cover at most two fifths of the image.
 
     Args:
         image: A file, a Pillow image, or an array of (H, W), (H, W, 3) or (H, W, 4), uint8 or floats from 0 to 1.
@@ -63,19 +63,19 @@ def draw_boxes(
         labels: (N,) the class of each box: a name, or an integer.
         scores: (N,) the score of each box.
         names: The names of classes that are integers: ``names[label]``.
-        format: What plain numbers hold: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``. `Boxes` know their own.
-        fontsize: Of the labels, in points.
+        format: The format of plain numbers: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``. `Boxes` have their own.
+        fontsize: The size of the labels in points.
         ax: Where to draw; by default axes of a new figure.
-        theme: For light or for dark paper.
+        theme: Colours for a light or a dark background.
 
     Returns:
         The axes; y points down, and ``ax.figure`` is the figure. Boxes are patches with ``get_gid()`` ``"box 0"``,
-        ``"box 1"``, ..., in the order of ``boxes``, and their labels texts with ``"label of box 0"``, ...
+        ``"box 1"``, ..., in the order of ``boxes``. Their labels are texts with ``"label of box 0"``, ...
 
     Raises:
-        ValueError: If ``labels`` or ``scores`` are not one per box, a class has no name in ``names``, or an array has
-            another shape.
-        FileNotFoundError: If there is no such file.
+        ValueError: If ``labels`` or ``scores`` are not one per box, a class has no name in ``names``, or an array has a
+            wrong shape.
+        FileNotFoundError: If the file does not exist.
         ModuleNotFoundError: If matplotlib, or for a file Pillow, is not installed.
 
     Examples:
@@ -115,7 +115,7 @@ def _per_box(name: str, values: NDArray[Any], count: int) -> NDArray[Any]:
 
 
 def _words(classes: NDArray[Any] | None, names: Mapping[int, str] | Sequence[str] | None, count: int) -> list[str]:
-    """What the label of each box calls its class; empty without classes."""
+    """The class in the label of each box; empty without classes."""
     if classes is None:
         return [""] * count
     if names is None:
@@ -131,7 +131,7 @@ def _name(names: Any, label: Any) -> str:
 
 
 def _styles(classes: NDArray[Any] | None, count: int) -> list[dict[str, Any]]:
-    """The outline of each box. An integer has the same one in every image."""
+    """The outline of each box. The same integer has the same outline in every image."""
     if classes is None:
         codes = np.zeros(count, np.int64)
     elif classes.dtype.kind in "iu":

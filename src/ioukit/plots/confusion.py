@@ -1,4 +1,4 @@
-"""What is taken for what? A matrix of classes, with the background as one of them."""
+"""The confusion matrix: classes and the background, as rows and columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["confusion_figure"]
 
-MOST_WITH_NUMBERS = 24  # rows from here on have cells too small for digits
+MOST_WITH_NUMBERS = 24  # with more rows, the cells are too small for digits
 BACKGROUND, OTHERS = "background", "other classes"
 
 
@@ -33,23 +33,23 @@ def confusion_figure(
     ax: Axes | None = None,
     theme: ThemeName = "light",
 ) -> Axes:
-    """Draws a confusion matrix: a row for what an object is, a column for what the detector says it is.
+    """Draws a confusion matrix: rows are the classes of objects, columns the predicted classes.
 
-    The last row holds detections of nothing, the last column objects that were missed. Their common cell is hatched:
-    nobody counts the places where there is nothing and nothing was said.
+    The last row has the detections on background, the last column the missed objects. Their common cell is hatched,
+    because background without detections is not counted.
 
     Args:
-        confusion: What `ioukit.evaluation.confusion_matrix` returns.
-        normalize: ``"truth"`` divides each row by its sum (what becomes of the objects of a class), ``"prediction"``
-            each column (what is behind the detections of a class); by default counts. Empty ones stay empty.
+        confusion: The result of `ioukit.evaluation.confusion_matrix`.
+        normalize: ``"truth"`` divides each row by its sum (shares of the objects of a class), ``"prediction"`` each
+            column (shares of the detections of a class); by default counts. Empty rows and columns stay empty.
         classes: Ids or names of the classes to draw; the others are added up in one row and column. By default all.
-        ax: Where to draw; by default axes of a new figure that grows with the classes.
-        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+        ax: Where to draw; by default axes of a new figure, whose size grows with the number of classes.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
-        The axes. Up to 24 rows have their numbers in the cells, texts with ``get_gid()`` such as ``"cell 0 2"`` (row,
-        column); more have a colour bar, in axes of its own beside these. The cells are the ``"matrix"``; counts are
-        coloured by their square roots, so that a few confusions beside many hits are seen.
+        The axes. With up to 24 rows, the cells show their numbers: texts with ``get_gid()`` such as ``"cell 0 2"``
+        (row, column). With more rows there is a colour bar, in axes of its own to the right. The cells are
+        ``"matrix"``. Counts are coloured by their square roots, so that a few confusions among many hits are visible.
 
     Raises:
         ValueError: If there is no such class or way to normalize.
@@ -75,7 +75,7 @@ def confusion_figure(
     colors = import_extra("matplotlib.colors", extra="plots", needed_by="confusion_figure")
     least = colors.to_rgb(look.paper) + 0.2 * (np.array(colors.to_rgb(look.blue)) - colors.to_rgb(look.paper))
     ramp = colors.LinearSegmentedColormap.from_list("cells", [least, look.blue])
-    ramp = ramp.with_extremes(under=look.paper, bad=look.faint)  # zeros differ from the least that is not
+    ramp = ramp.with_extremes(under=look.paper, bad=look.faint)  # zeros differ from the smallest count
     filled = values[values > 0]
     low, top = (float(filled.min()) / 2, float(filled.max())) if filled.size else (0.5, 1.0)
     norm = colors.Normalize(1e-9, 1) if normalize else colors.PowerNorm(0.5, low, max(top, 1.0))
@@ -101,8 +101,8 @@ def confusion_figure(
     dress(ax, look)
     ax.tick_params(length=0)
     ax.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")
-    said = {None: "", "truth": "; shares of the row", "prediction": "; shares of the column"}[normalize]
-    ax.set_xlabel(f"detected as\n(score from {confusion.score_threshold:g}{said})")
+    shares = {None: "", "truth": "; shares of the row", "prediction": "; shares of the column"}[normalize]
+    ax.set_xlabel(f"detected as\n(score at least {confusion.score_threshold:g}{shares})")
     ax.set_ylabel(f"object\n(IoU at least {confusion.iou_threshold:g})")
     return ax
 
@@ -110,7 +110,7 @@ def confusion_figure(
 def _chosen_cells(
     confusion: ConfusionMatrix, classes: Sequence[int | str] | None
 ) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.int64]], list[str]]:
-    """Counts of the chosen classes, the others together, and the background last."""
+    """Counts of the chosen classes, then of the others together, and of the background last."""
     counts = confusion.counts
     rows = chosen(confusion.categories, classes)
     names = [shorten(confusion.categories.names[row], 24) for row in rows.tolist()]
@@ -125,7 +125,7 @@ def _chosen_cells(
 
 
 def _ink(cell: tuple[float, float, float, float]) -> str:
-    """Black or white, whichever stands out more from a colour (contrast as WCAG 2 has it)."""
+    """Black or white: the one with the higher contrast to a colour (as WCAG 2 defines contrast)."""
     rgb = np.array(cell[:3])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     light = float(linear @ (0.2126, 0.7152, 0.0722))
@@ -135,7 +135,7 @@ def _ink(cell: tuple[float, float, float, float]) -> str:
 def _write(
     ax: Axes, values: FloatArray, inks: dict[tuple[int, ...], str], fontsize: float, *, normalized: bool
 ) -> None:
-    """The numbers of the cells that are not empty."""
+    """Writes the numbers of the cells that are not empty."""
     for (row, column), ink in inks.items():
         value = float(values[row, column])
         words = f"{value:.2f}" if normalized else _short(int(value))
@@ -145,7 +145,7 @@ def _write(
 
 
 def _short(count: int) -> str:
-    """Four digits at most, then thousands."""
+    """A count in at most four digits; larger ones in thousands."""
     return str(count) if count < 10_000 else f"{count / 1000:.0f}k"
 
 

@@ -34,24 +34,25 @@ def precision_recall_figure(
     """Draws precision over recall, with AP in the legend.
 
     At one IoU threshold there is a line per class, and a thick one for their mean. Up to six classes have colours,
-    dashes and a name with their AP. More classes are thin grey lines, which nobody can tell apart: choose some by
-    ``classes``. With ``iou_threshold="all"`` there is a line per threshold: the mean over the classes.
+    dashes and a name with their AP. More classes are thin grey lines without names: choose some by ``classes``. With
+    ``iou_threshold="all"`` there is a line per threshold: the mean over the classes.
 
     Args:
-        evaluation: What `ioukit.evaluate` returns, or its curves.
-        iou_threshold: One of the protocol's IoU thresholds, its main one if ``None``; ``"all"`` for a line at each.
+        evaluation: The result of `ioukit.evaluate`, or its curves.
+        iou_threshold: One of the protocol's IoU thresholds, its main one if ``None``; ``"all"`` for a line per
+            threshold.
         classes: Ids or names of the classes to draw and to take the mean of; by default all.
         area_range: Label of an area range; the protocol's main one if ``None``.
-        ax: Where to draw; by default axes of a new figure. The legend stands to the right of it, where
-            ``layout="constrained"`` makes room.
-        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+        ax: Where to draw; by default axes of a new figure. The legend is to the right of the axes;
+            ``layout="constrained"`` makes room for it.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
         The axes. Lines have ``get_gid()`` ``"mean"``, ``"class 0"``, ... (by the position of the class) or
         ``"iou 0.5"``, ...; a class without objects has no line, and a dash for its AP.
 
     Raises:
-        ValueError: If there is no such threshold, range of sizes or class.
+        ValueError: If there is no such threshold, area range or class.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -91,21 +92,21 @@ def ap_by_iou_figure(
     ax: Axes | None = None,
     theme: ThemeName = "light",
 ) -> Axes:
-    """Draws AP over the IoU that a match needs: a line that falls early belongs to a class with loose boxes.
+    """Draws AP over the IoU threshold. A line that falls early belongs to a class with loose boxes.
 
     Args:
-        evaluation: What `ioukit.evaluate` returns, or its curves.
+        evaluation: The result of `ioukit.evaluate`, or its curves.
         classes: Ids or names of the classes to draw and to take the mean of; by default all. Up to six have names.
         area_range: Label of an area range; the protocol's main one if ``None``.
         ax: Where to draw; by default axes of a new figure, with the legend to the right.
-        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
         The axes. Lines have ``get_gid()`` ``"mean"`` and ``"class 0"``, ... by the position of the class. The numbers
         in the legend are the means over the thresholds, which is COCO's AP.
 
     Raises:
-        ValueError: If there is no such range of sizes or class.
+        ValueError: If there is no such area range or class.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -181,7 +182,7 @@ def _by_threshold(
 ) -> None:
     """Lines of (T, R) values, with (T,) numbers, the AP of each, in the legend.
 
-    Their colours go from that of the ink, for the lowest threshold, to a hue, so that their order shows in grey.
+    Their colours go from that of the text, for the lowest threshold, to grey. So the order is visible in grey print.
     """
     colors = import_extra("matplotlib.colors", extra="plots", needed_by="precision_recall_figure")
     ramp = colors.LinearSegmentedColormap.from_list("thresholds", [look.ink, look.blue, look.many])

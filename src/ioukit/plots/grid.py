@@ -1,4 +1,4 @@
-"""Objects over the grid of a detector: which cell answers for which."""
+"""Objects over the grid of a detector: which cell predicts which object."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ def grid_figure(
     ax: Axes | None = None,
     format: BoxFormat = "xyxy",
 ) -> Axes:
-    """Draws boxes over an S x S grid and marks the cell that answers for the centre of each, as in YOLO.
+    """Draws boxes over an S x S grid and marks the cell that contains the centre of each, as in YOLO.
 
-    Cells are half-open: a centre on a line belongs to the cell right of or below it, a centre on the right or lower
-    edge of the image, or outside, to none. A cell with several centres has a hatch of its own: a head that predicts one
-    object a cell loses all but one.
+    Cells are half-open: a centre on a line belongs to the cell right of it or below it. A centre on the right or lower
+    edge of the image, or outside, belongs to no cell. A cell with several centres has another hatch: a head that
+    predicts one object per cell finds only one of them.
 
     Args:
         boxes: (N, 4) in pixels or, as `Boxes`, in parts of the image; N may be 0.
-        grid: Cells a side, such as 13, 26 and 52 for strides of 32, 16 and 8 in an image of 416 pixels.
+        grid: Number of cells per side, such as 13, 26 and 52 for strides of 32, 16 and 8 in an image of 416 pixels.
         image_size: (width, height) in pixels.
-        labels: What to call each box.
+        labels: The name of each box.
         ax: Where to draw; by default axes of a new figure.
-        format: What plain numbers hold. `Boxes` know their own.
+        format: The format of plain numbers. `Boxes` have their own.
 
     Returns:
         The axes, in pixels, y pointing down. Boxes are patches with ``get_gid()`` ``"box 0"``, ``"box 1"``, ...; cells
-        ``"cell ROW COLUMN"``.
+        have ``"cell ROW COLUMN"``.
 
     Raises:
-        ValueError: If the grid has no cell, the image no area, or the labels are not one a box.
-        TypeError: If the grid is no integer.
+        ValueError: If the grid has no cells, the image has no area, or the labels are not one per box.
+        TypeError: If the grid is not an integer.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -75,7 +75,7 @@ def grid_figure(
     if given.normalized:
         given = given.denormalize(width, height)
     if labels is not None and len(labels) != len(given):
-        raise ValueError(f"labels must be one a box, got {len(labels)} for {len(given)}")
+        raise ValueError(f"labels must hold one label per box, got {len(labels)} for {len(given)} boxes")
 
     ax = axes_for(ax, needed_by="grid_figure", figsize=(6.0, 6.0 * min(max(height / width, 0.5), 1.6)))
     ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xlabel="x (pixels)", ylabel="y (pixels)")
@@ -102,14 +102,14 @@ def grid_figure(
             _label(ax, labels[number], np.clip(corners[:2], 0, (width, height)), above=corners[1] > 0.05 * height)
     shown = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     if shown:
-        # Below the axis label, whose distance from the axes is in points, not in parts of the axes.
+        # Below the axis label; its distance from the axes is in points, not in parts of the axes.
         below = {"bbox_to_anchor": (0, 0), "borderaxespad": 4}
         ax.legend(shown.values(), shown.keys(), loc="upper left", ncols=2, frameon=False, **below)
     return ax
 
 
 def _label(ax: Axes, text: str, corner: FloatArray, *, above: bool) -> None:
-    """Writes over the upper left corner of a box or, where the image ends there, below it."""
+    """Writes a text above the upper left corner of a box, or below the corner if the image ends there."""
     x, y = corner.tolist()
     offset, side = ((0, 4), "bottom") if above else ((4, -5), "top")
     ax.annotate(

@@ -1,4 +1,4 @@
-"""Do scores tell right from wrong, and how closely do boxes sit that are right? Histograms."""
+"""Histograms of scores and of IoUs: do scores separate true from false positives, and how tight are the boxes?"""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ def score_histogram_figure(
     ax: Axes | None = None,
     theme: ThemeName = "light",
 ) -> Axes:
-    """Draws how many detections have which score: true positives upwards, false positives downwards.
+    """Draws a histogram of the scores: true positives upwards, false positives downwards.
 
-    A detector whose scores mean something has the upper part on the right and the lower part on the left.
+    With good scores, the upper part is on the right and the lower part on the left.
 
     Args:
-        evaluation: What `ioukit.evaluate` returns, or its match table.
+        evaluation: The result of `ioukit.evaluate`, or its match table.
         iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.
         classes: Ids or names of the classes to count; by default all.
         area_range: Label of an area range; the protocol's main one if ``None``.
         bins: How many bins, of equal width from 0 to 1, or over the scores if these lie elsewhere.
-        log: Whether heights are ``log10(1 + n)``, which shows ten beside thousands; otherwise the counts ``n``.
+        log: Whether heights are ``log10(1 + n)``, which shows ten next to thousands; otherwise the counts ``n``.
         ax: Where to draw; by default axes of a new figure, with the legend to the right.
-        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
-        The axes. The two parts are patches with ``get_gid()`` ``"TP"`` and ``"FP"``. Detections that count neither way,
-        matched to a crowd or of another size, are left out.
+        The axes. The two parts are patches with ``get_gid()`` ``"TP"`` and ``"FP"``. Ignored detections (matched to a
+        crowd, or outside the area range) are left out.
 
     Raises:
-        ValueError: If there is no such threshold, range of sizes or class, or no bin.
+        ValueError: If there is no such threshold, area range or class, or ``bins`` is below 1.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -109,22 +109,22 @@ def iou_histogram_figure(
     ax: Axes | None = None,
     theme: ThemeName = "light",
 ) -> Axes:
-    """Draws how many true positives have which IoU with their object, and the median.
+    """Draws a histogram of the IoUs of the true positives with their objects, and the median.
 
     Args:
-        evaluation: What `ioukit.evaluate` returns, or its match table.
+        evaluation: The result of `ioukit.evaluate`, or its match table.
         iou_threshold: One of the protocol's IoU thresholds, its main one if ``None``; the bins begin there.
         classes: Ids or names of the classes to count; by default all.
         area_range: Label of an area range; the protocol's main one if ``None``.
         bins: How many bins, of equal width from the threshold to 1.
         ax: Where to draw; by default axes of a new figure.
-        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
         The axes. The bins are a patch with ``get_gid()`` ``"matches"``, the dashed line is ``"median"``.
 
     Raises:
-        ValueError: If there is no such threshold, range of sizes or class, or no bin.
+        ValueError: If there is no such threshold, area range or class, or ``bins`` is below 1.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -161,7 +161,7 @@ def iou_histogram_figure(
 
 
 def _log_ticks(ax: Axes, tallest: float) -> None:
-    """At 0, 1, 3, 10, 30, ... detections both ways, and without those between the tens where there are many."""
+    """Ticks at 0, 1, 3, 10, 30, ... detections in both directions; if there are many, only at the powers of ten."""
     steps = (1, 3) if tallest < 3 else (1,)
     counts = [step * 10**power for power in range(tallest > 2.5, int(tallest) + 1) for step in steps]
     heights = [float(np.log10(1 + count)) for count in counts]

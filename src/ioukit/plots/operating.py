@@ -1,4 +1,4 @@
-"""At which score does it work best? Precision, recall and F1 against the score."""
+"""Which score threshold is best? Precision, recall and F1 over the score threshold."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def score_curves_figure(
     ax: Axes | None = None,
     theme: ThemeName = "light",
 ) -> Axes:
-    """Draws precision, recall and F1 of the detections from a score upwards, and marks the score with the best F1.
+    """Draws precision, recall and F1 over the score threshold, and marks the threshold with the best F1.
 
     Args:
-        curves: What `ioukit.evaluation.score_curves` returns.
-        category: Id or name of a class; ``None`` for all of them, each detection and object counting once.
+        curves: The result of `ioukit.evaluation.score_curves`.
+        category: Id or name of a class; ``None`` for all classes pooled.
         ax: Where to draw; by default axes of a new figure, with the legend to the right.
-        theme: For light or for dark paper; the figure around axes of yours keeps its colour.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
-        The axes. Lines have ``get_gid()`` ``"precision"``, ``"recall"``, ``"f1"``; ``"best"`` marks the best point,
-        whose numbers stand above the axes. Where there is no detection or no object, there is no mark.
+        The axes. Lines have ``get_gid()`` ``"precision"``, ``"recall"``, ``"f1"``; ``"best"`` marks the best point, and
+        its numbers are above the axes. Without detections or objects, there is no mark.
 
     Raises:
         ValueError: If there is no such class.
@@ -57,7 +57,7 @@ def score_curves_figure(
         "f1": (curve.f1, look.ink, "-", 2.2),
     }
     for name, (values, colour, dashes, width) in lines.items():
-        # From each score down to the next lower one the same detections count.
+        # For thresholds between a score and the next lower one, the same detections count.
         style: dict[str, Any] = {"color": colour, "ls": dashes, "lw": width, "drawstyle": "steps-pre"}
         handles += ax.plot(curve.scores[rising], values[rising], gid=name, **style)
     legend_beside(ax, handles, ["precision", "recall", "F1"], look)
@@ -73,7 +73,7 @@ def score_curves_figure(
         ax.text(0, 1.02, words, transform=ax.transAxes, va="bottom", fontsize=9, color=look.ink, gid="best in words")
     dress(ax, look, grid="both")
     what = "all classes" if at is None else shorten(curves.categories.names[at])
-    ax.set(xlim=(low, high), ylim=(0, 1.02), xlabel=f"score from which detections count ({what})")
+    ax.set(xlim=(low, high), ylim=(0, 1.02), xlabel=f"score threshold ({what})")
     literal(ax.xaxis.label)
     words = f"precision, recall, F1 at IoU {curves.iou_threshold:g}"
     ax.set_ylabel(words if curves.area_range == "all" else f"{words}, {curves.area_range} objects")

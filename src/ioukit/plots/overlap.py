@@ -1,4 +1,4 @@
-"""Two boxes, their regions, and what the measures of overlap say of them."""
+"""Two boxes, their regions, and the values of the measures of overlap."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ MEASURES = {
     "DIoU": elementwise_diou,
     "CIoU": elementwise_ciou,
 }
-# Region: fill, its strength, hatch and what it means. The hatch and the strength are what grey print keeps.
+# Region: fill, its strength, hatch and meaning. In grey print, the hatch and the strength tell regions apart.
 REGIONS = {
     "TP": (GREEN, 0.6, "//", "both"),
     "FP": (ORANGE, 0.25, "..", "detection only"),
     "FN": (BLUE, 0.25, "\\\\", "object only"),
 }
 ROOM = 0.12  # around the boxes, in parts of the box around both
-LEAST_FOR_TEXT = 0.08  # a region narrower or lower than this part of the picture has its name in the legend alone
+LEAST_FOR_TEXT = 0.08  # a region narrower or lower than this part of the figure has its name only in the legend
 
 
 def overlap_figure(
@@ -49,25 +49,25 @@ def overlap_figure(
     ax: Axes | None = None,
     format: BoxFormat = "xyxy",
 ) -> Axes:
-    """Draws an object and a detection: where they agree, where not, and what each measure makes of it.
+    """Draws an object and a detection: where they agree, where they differ, and the value of each measure.
 
     Four regions have a hatch and a name: TP (in both), FP (in the detection only), FN (in the object only) and TN (the
-    rest of the image, which no measure of overlap counts). Beside the axes stand the areas and IoU, IoA (of the
+    rest of the image, which no measure of overlap counts). The legend to the right has the areas and IoU, IoA (of the
     detection), GIoU, DIoU and CIoU, as the library computes them in float64.
 
     Args:
         ground_truth: One box, the object: `Boxes` of one, or 4 numbers.
         detection: One box, in the same unit.
-        ax: Where to draw; by default axes of a new figure. The legend and the values stand to the right of it, where
-            ``layout="constrained"`` makes room.
-        format: What plain numbers hold. `Boxes` know their own.
+        ax: Where to draw; by default axes of a new figure. The legend and the values are to the right of the axes;
+            ``layout="constrained"`` makes room for them.
+        format: The format of plain numbers. `Boxes` have their own.
 
     Returns:
         The axes; y points down, as in images. The regions are patches with ``get_gid()`` ``"TP"``, ``"FP"``, ``"FN"``,
         the outlines ``"ground_truth"`` and ``"detection"``, the text of the values ``"values"``.
 
     Raises:
-        ValueError: If either is not one box, or their units differ.
+        ValueError: If one of them is not a single box, or their units differ.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -93,7 +93,7 @@ def overlap_figure(
     ax.update_datalim([low - room, high + room])
     ax.margins(0)
     ax.yaxis.set_inverted(True)
-    ax.set_aspect("equal", adjustable="datalim")  # the axes keep their place, and show more of the rest
+    ax.set_aspect("equal", adjustable="datalim")  # the axes keep their place, and show more of the surroundings
     unit = " (parts of the image)" if pair[0].normalized else ""
     ax.set(xlabel=f"x{unit}", ylabel=f"y{unit}")
 
@@ -111,7 +111,7 @@ def overlap_figure(
         outlines = [outer] if name == "TP" or inner is None else [outer, inner]
         fill, strength, hatch, words = REGIONS[name]
         label = f"{name} ({words}): {areas[name]:.4g}"
-        # No line: the boxes have theirs.
+        # Regions have no outlines, because the boxes have them.
         style = {"fc": tint(fill, strength), "ec": fill, "lw": 0, "hatch": hatch, "zorder": 1}
         handles.append(rings(ax, outlines, gid=name, label=label, **style))
         _name(ax, name, outer, None if name == "TP" else inner)
@@ -129,7 +129,7 @@ def _intersection(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _name(ax: Axes, name: str, outer: FloatArray, hole: FloatArray | None) -> None:
-    """Writes the name of a region into its largest rectangle, if that has room for it."""
+    """Writes the name of a region into its largest rectangle, if it has room."""
     x1, y1, x2, y2 = outer
     rectangles = [outer]
     if hole is not None:

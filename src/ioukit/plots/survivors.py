@@ -1,4 +1,4 @@
-"""Which boxes survive, and which of them each of the others went to."""
+"""Which boxes survive suppression or fusion, and which survivor each other box belongs to."""
 
 from __future__ import annotations
 
@@ -27,25 +27,26 @@ def survivors_figure(
     ax: Axes | None = None,
     format: BoxFormat = "xyxy",
 ) -> Axes:
-    """Draws what a detector said and what is left of it, after any kind of suppression or fusion.
+    """Draws the boxes of a detector and those that are left after suppression or fusion.
 
-    The boxes that were given are thin and dashed, the survivors thick, with their scores. An arrow leads from the lower
-    edge of a box that is gone to the centre of the survivor which removed it, or which it was fused into.
+    The given boxes are thin and dashed. The survivors are thick and have their scores. An arrow leads from the lower
+    edge of a removed box to the centre of the survivor that removed it or that it was fused into.
 
     Args:
-        boxes: (N, 4) what the detector said, in any unit.
+        boxes: (N, 4) the boxes of the detector, in any unit.
         survivors: (M, 4) in the same unit: some of the boxes, or new ones.
-        scores: (M,) of the survivors.
-        into: (N,) the survivor, by its position, that each box went to; -1 where there is none to point at.
-        ax: Where to draw; by default axes of a new figure. What is there, such as the image, stays below.
-        format: What plain numbers hold. `Boxes` know their own.
+        scores: (M,) scores of the survivors.
+        into: (N,) for each box, the position of the survivor that an arrow points to; -1 for no arrow.
+        ax: Where to draw; by default axes of a new figure. What they already show, such as the image, stays below.
+        format: The format of plain numbers. `Boxes` have their own.
 
     Returns:
         The axes; y points down, as in images. Boxes are patches with ``get_gid()`` ``"box 0"``, ``"box 1"``, ...,
-        survivors ``"survivor 0"``, ..., arrows annotations with ``"arrow 0"``, ..., by the number of the box.
+        survivors have ``"survivor 0"``, ...; arrows are annotations with ``"arrow 0"``, ..., the number of the box.
 
     Raises:
-        ValueError: If scores are not one a survivor, or ``into`` not one a box and a position of a survivor or -1.
+        ValueError: If ``scores`` are not one per survivor, or ``into`` is not one per box, each -1 or the position of a
+            survivor.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -58,7 +59,7 @@ def survivors_figure(
         raise ValueError("boxes and survivors must be in one unit, got normalized and absolute ones")
     labels = None if scores is None else np.asarray(scores, np.float64)
     if labels is not None and labels.shape != (len(left),):
-        raise ValueError(f"scores must be one a survivor, got shape {labels.shape} for {len(left)}")
+        raise ValueError(f"scores must have shape ({len(left)},), one per survivor, got {labels.shape}")
     target = np.full(len(given), -1) if into is None else _positions(into, len(given), len(left))
 
     ax = axes_for(ax, needed_by="survivors_figure", figsize=(5.0, 4.2))
@@ -91,7 +92,7 @@ def survivors_figure(
 def _positions(into: ArrayLike, boxes: int, survivors: int) -> NDArray[np.int64]:
     target = np.asarray(into)
     if target.shape != (boxes,) or (boxes and target.dtype.kind not in "iu"):
-        raise ValueError(f"into must be one integer a box, got {target.dtype} of shape {target.shape} for {boxes}")
+        raise ValueError(f"into must hold one integer per box, ({boxes},), got {target.dtype} of shape {target.shape}")
     target = target.astype(np.int64)
     wrong = (target < -1) | (target >= survivors)
     if wrong.any():
@@ -101,7 +102,7 @@ def _positions(into: ArrayLike, boxes: int, survivors: int) -> NDArray[np.int64]
 
 
 def _arrows(ax: Axes, given: FloatArray, centres: FloatArray, target: NDArray[np.int64]) -> None:
-    """From the lower edge of each box that is gone: its centre is often that of the survivor, and hides an arrow."""
+    """Arrows from the lower edges of removed boxes; the centres of boxes are often too close to each other."""
     for number in np.flatnonzero(target >= 0).tolist():
         x1, _, x2, y2 = given[number].tolist()
         arrow = ax.annotate(

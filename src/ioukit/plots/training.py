@@ -1,4 +1,4 @@
-"""How a training went: what it followed, and what came of it."""
+"""The course of a training: losses and AP by epoch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["training_figure"]
 
 NOT_LOSSES = {"epoch", "seconds", "lr"}
-JUDGED = ((BLACK, "-"), (BLUE, "--"), (GREEN, ":"))
+HEADLINE_STYLES = ((BLACK, "-"), (BLUE, "--"), (GREEN, ":"))
 STYLES = ((VERMILLION, "--"), (ORANGE, "-."), (PURPLE, ":"), (BLUE, (0, (1, 1))))
 
 
@@ -29,11 +29,11 @@ def training_figure(log: Sequence[Mapping[str, float]], *, protocol: Protocol = 
 
     Args:
         log: A mapping per epoch, as a line of ``log.csv``: ``epoch``, ``total`` and other losses, and numbers of the
-            protocol's summary, which may be missing where an epoch was not evaluated.
-        protocol: The protocol whose numbers the log has; the first three of its headline are drawn.
+            protocol's summary, which may be missing for epochs without an evaluation.
+        protocol: The protocol whose numbers the log has; the first three headline numbers are drawn.
 
     Returns:
-        The figure, which pyplot knows nothing of.
+        The figure; it is not registered in pyplot.
 
     Raises:
         ModuleNotFoundError: If matplotlib is not installed.
@@ -55,10 +55,10 @@ def training_figure(log: Sequence[Mapping[str, float]], *, protocol: Protocol = 
         left.plot(epochs, [row.get(name, np.nan) for row in log], color=colour, ls=line, lw=1.6, label=name, gid=name)
     left.set(xlabel="epoch", ylabel="loss", yscale="log")  # the first epoch would flatten all others
     headline = [measure.key for measure in protocol.measures if measure.headline]
-    for name, (colour, line) in zip(headline, JUDGED, strict=False):
-        judged = [(row["epoch"], row[name]) for row in log if name in row]
-        if judged:
-            right.plot(*np.transpose(judged), color=colour, ls=line, lw=1.6, label=name, gid=name)
+    for name, (colour, line) in zip(headline, HEADLINE_STYLES, strict=False):
+        evaluated = [(row["epoch"], row[name]) for row in log if name in row]
+        if evaluated:
+            right.plot(*np.transpose(evaluated), color=colour, ls=line, lw=1.6, label=name, gid=name)
     right.set(xlabel="epoch", ylabel=protocol.main_measure.quantity, ylim=(0, 1))
     for ax in (left, right):
         ax.grid(color="0.9", lw=0.6)

@@ -19,7 +19,7 @@ __all__ = ["variant_figure", "variants_figure"]
 
 Motion = Literal["shift", "scale"]
 
-# Line styles, markers and where along the line the first marker stands: told apart without colour, and where they meet.
+# Line styles, markers and the place of the first marker: lines differ without colour, and where they meet.
 LINES: dict[str, dict[str, Any]] = {
     "IoU": {"color": BLACK, "ls": "-", "marker": "o", "markevery": (0, 20)},
     "GIoU": {"color": VERMILLION, "ls": "--", "marker": "s", "markevery": (5, 20)},
@@ -31,21 +31,21 @@ SQUARE = np.array([0.0, 0.0, 4.0, 4.0])
 
 
 def variants_figure(*, motion: Motion = "shift", ax: Axes | None = None) -> Axes:
-    """Draws IoU, GIoU, DIoU and CIoU while one box moves or is scaled beside another.
+    """Draws IoU, GIoU, DIoU and CIoU while one box moves or grows and another stays.
 
-    ``"shift"``: a box slides to the right from the place of an equal one until far away. IoU is 0 as soon as they part;
-    the others go on falling, so that a loss still pulls. ``"scale"``: a box half as high as a square, its centre on the
-    square's right edge, grows in width: the measures differ in what they make of size, place and shape.
+    ``"shift"``: a box moves to the right, away from an equal one. IoU is 0 when the boxes no longer touch. The others
+    continue to fall, so that a loss still has a gradient. ``"scale"``: a box half as high as a square, with its centre
+    on the right edge of the square, grows in width. The measures weigh size, place and shape in different ways.
 
     Args:
         motion: ``"shift"`` or ``"scale"``.
         ax: Where to draw; by default axes of a new figure.
 
     Returns:
-        The axes, with one line for each measure, whose label is its name, computed by the library in float64.
+        The axes, with one line per measure, computed by the library in float64. The label of a line is its name.
 
     Raises:
-        ValueError: If the motion is another.
+        ValueError: If the motion is neither of these.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -76,19 +76,19 @@ def variants_figure(*, motion: Motion = "shift", ax: Axes | None = None) -> Axes
 def variant_figure(name: str, *, ax: Axes | None = None, **options: Any) -> Axes:
     """Draws one measure of overlap while a square slides across another of twice its side.
 
-    The smaller square begins wholly left of the larger, passes through its middle, and ends wholly right of it. Dotted
-    lines stand where the two begin to touch, and where the smaller begins to lie inside.
+    The smaller square starts to the left of the larger one, passes through its middle, and ends to its right. Dotted
+    lines mark where the two begin to touch, and where the smaller one begins to lie inside.
 
     Args:
         name: A row of the table of variants, as in ``pairwise_<name>``.
         ax: Where to draw; by default axes of a new figure.
-        options: What ``elementwise_<name>`` takes beside the boxes.
+        options: Options of ``elementwise_<name>``.
 
     Returns:
         The axes, with one line of values, computed by the library in float64.
 
     Raises:
-        ValueError: If there is no such variant.
+        ValueError: If no variant has this name.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -112,7 +112,7 @@ def variant_figure(name: str, *, ax: Axes | None = None, **options: Any) -> Axes
 
 
 def _title(name: str) -> str:
-    """How papers write it: IoU, GIoU, IoA; other words as they are."""
+    """The name as papers write it: IoU, GIoU, IoA; other names as they are."""
     prefix, overlap, rest = name.partition("iou")
     if overlap and not rest:
         return f"{prefix.replace('_', '-') if '_' in prefix else prefix.upper()}IoU"
@@ -125,7 +125,7 @@ def _values(name: str, boxes: FloatArray, **options: Any) -> FloatArray:
 
 
 def _label_ends(ax: Axes, ends: dict[str, float], x: float) -> None:
-    """Writes the names at the ends of their lines, in one where they meet, and pushed apart where they would touch."""
+    """Writes the names at the ends of their lines: joined where lines meet, moved apart where names would overlap."""
     names: dict[float, list[str]] = {}
     for name, end in ends.items():
         names.setdefault(round(end, 9), []).append(name)

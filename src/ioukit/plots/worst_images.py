@@ -42,22 +42,22 @@ def worst_images_figure(
     labels: bool = True,
     theme: ThemeName = "light",
 ) -> Figure:
-    """Draws the images with the most errors, false positives and missed objects together, the worst first.
+    """Draws the images with the most errors (false positives and missed objects), the worst first.
 
     Args:
-        evaluation: What `ioukit.evaluate` returns.
-        images: The folder in which the file names of the data set are, or files or arrays by image id; an image that is
-            not there is drawn as an empty frame, as all are for ``None``.
-        most: How many images at most; those without an error are left out.
-        columns: How many stand side by side.
+        evaluation: The result of `ioukit.evaluate`.
+        images: The folder with the files that the data set names, or a mapping from image ids to files or arrays. A
+            missing image is drawn as an empty frame; with ``None``, all images are.
+        most: The maximal number of images; images without errors are left out.
+        columns: The number of images per row.
         iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.
-        score_threshold: Detections from this score upwards count; ``None`` for the score with the best F1.
-        labels: Whether errors have labels, where there is room, until a fifth of the image is covered.
-        theme: For light or for dark paper.
+        score_threshold: Detections with at least this score count; ``None`` for the score with the best F1.
+        labels: Whether errors have labels, where there is room, up to a fifth of the image.
+        theme: Colours for a light or a dark background.
 
     Returns:
-        A figure, which pyplot knows nothing of. Its axes have ``get_gid()`` ``"image 7"``, ... by id, and a title with
-        the counts and the name of the file.
+        A figure; it is not registered in pyplot. Its axes have ``get_gid()`` ``"image 7"``, ..., the id of the image,
+        and a title with the counts and the name of the file.
 
     Raises:
         ValueError: If there is no such threshold, ``most`` or ``columns`` is below 1, or the evaluation does not
@@ -69,7 +69,7 @@ def worst_images_figure(
         >>> figure.axes[0].get_title(loc="left")
         'FP 51   FN 48   F1 0.23...'
     """
-    from ioukit.evaluation import per_image  # noqa: PLC0415 - ioukit.plots is quick to import
+    from ioukit.evaluation import per_image  # noqa: PLC0415 - keeps `import ioukit.plots` fast
 
     look = theme_of(theme)
     check_count(most=most, columns=columns)

@@ -1,6 +1,6 @@
-"""What can I open? Pages to look at: one self-contained HTML file each.
+"""Pages to open in a browser: each is one self-contained HTML file.
 
-The names are those of the stub beside this file.
+The public names are in the stub ``__init__.pyi``.
 """
 
 from ioukit._exports import attach

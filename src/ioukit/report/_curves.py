@@ -1,4 +1,4 @@
-"""The positions of the score slider: few enough for a page, with the exact counts at each."""
+"""The positions of the score slider: few enough for a page, with exact counts at each position."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 __all__ = ["MOST_POSITIONS", "slider", "slider_scores"]
 
 MOST_POSITIONS = 512
-"""A slider is no longer than that many pixels, nor is a chart."""
+"""More positions would be useless: sliders and charts are not wider than this number of pixels."""
 
 
 def slider_scores(curves: ScoreCurves) -> npt.NDArray[np.float64]:
-    """(P,) falling scores that detections have, at most :data:`MOST_POSITIONS`.
+    """(P,) scores of detections in descending order, at most :data:`MOST_POSITIONS`.
 
-    All of them where they are so few. Otherwise the first and the last, the best of all classes together and of the
-    classes with most objects, and of the rest half evenly by score and half evenly by rank: scores crowd near 0.
+    All scores, if they are few enough. Otherwise the first and the last, those with the best F1 for all classes
+    together and for the classes with the most objects, and some of the rest: half of these are spread evenly by score,
+    half evenly by rank, because many scores are close to 0.
     """
     scores = curves.overall.scores
     if len(scores) <= MOST_POSITIONS:
@@ -43,7 +44,7 @@ def slider_scores(curves: ScoreCurves) -> npt.NDArray[np.float64]:
 
 
 def slider(curves: ScoreCurves) -> dict[str, Any] | None:
-    """What the page needs for its curves, the counts as steps from one score to the next; ``None`` without a score."""
+    """The data for the curves of the page, with counts as differences between scores; ``None`` without scores."""
     scores = slider_scores(curves)
     if not len(scores):
         return None
@@ -52,11 +53,11 @@ def slider(curves: ScoreCurves) -> dict[str, Any] | None:
 
 
 def _row(curve: ScoreCurve, scores: npt.NDArray[np.float64]) -> dict[str, Any]:
-    last = np.searchsorted(-curve.scores, -scores, side="right")  # how many scores of the curve are no lower
+    last = np.searchsorted(-curve.scores, -scores, side="right")  # how many scores of the curve are at least as high
     tp, fp = (np.append(0, counts)[last] for counts in (curve.true_positives, curve.false_positives))
     objects = curve.num_ground_truth
     best = -1
     if tp[-1]:
-        # Where the class's own best score is no position (of very many classes), the best of the positions.
+        # With very many classes, the best score of a class may not be a position. Then this is the best position.
         best = int(np.argmax(2 * tp / np.maximum(tp + fp + objects, 1)))
     return {"n": objects, "tp": np.diff(tp, prepend=0).tolist(), "fp": np.diff(fp, prepend=0).tolist(), "best": best}

@@ -1,4 +1,4 @@
-"""One HTML file that asks for nothing: styles, program and data inside, and a policy that lets nothing else in."""
+"""One HTML file with styles, script and data inside, and a policy that forbids every request."""
 
 from __future__ import annotations
 
@@ -13,51 +13,50 @@ from ioukit._optional import import_extra
 
 __all__ = ["asset", "page", "program", "style"]
 
-# JSON inside of <script>: no tag may end it, and what ends a line in old JavaScript is written out.
+# JSON inside of <script>: escape everything that could end the element, and line ends of old JavaScript.
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def asset(name: str) -> str:
-    """The text of a file of ``report/assets``, its lines ended as HTML parsers end them."""
+    """The text of a file of ``report/assets``, with the line ends of HTML parsers."""
     text = (importlib.resources.files("ioukit.report") / "assets" / name).read_text(encoding="utf-8")
     return text.replace("\r\n", "\n")
 
 
 def style(name: str) -> str:
-    """The style of a page: what all pages share, then its own, of ``report/assets``."""
+    """The style of a page: the shared style, then its own, from ``report/assets``."""
     return asset("shared/page.css") + asset(name)
 
 
 def program(*names: str) -> str:
-    """The script of a page, one scope: what all pages share, then files of ``report/assets``, in their order."""
+    """The script of a page, in one scope: the shared script, then the given files of ``report/assets`` in order."""
     parts = "\n".join(map(asset, ("shared/page.js", *names)))
     return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 def page(template: str, *, css: str, js: str, data: Any, needed_by: str = "ioukit.report", **context: Any) -> str:
-    """A whole HTML page from a Jinja2 template.
+    """A complete HTML page from a Jinja2 template.
 
-    The template says where the parts stand, each of which it must name once::
+    The template must have each of these parts once::
 
         <meta http-equiv="Content-Security-Policy" content="{{ policy }}">
         <style>{{ style }}</style>
         <script type="application/json" id="data">{{ data }}</script>
         <script>{{ script }}</script>
 
-    The policy allows this style and this script, by their hashes, images written as ``data:``, and nothing else: no
-    request, no further script, no ``style=`` and no ``onclick=`` (a program may set ``element.style`` and listen).
+    The policy allows this style and this script, by their hashes, and images written as ``data:``. It allows no
+    request, no other script, no ``style=`` and no ``onclick=`` (a script may set ``element.style`` and add listeners).
 
     Args:
-        template: The text of the template, which may include others of ``report/assets``; whatever else it shows is
-            escaped.
+        template: The text of the template, which may include others of ``report/assets``. All other values are escaped.
         css: The one style of the page.
         js: The one script, which reads ``JSON.parse(document.getElementById("data").textContent)``.
-        data: What JSON can hold; None stands for NaN.
-        needed_by: Who asks, for the message if Jinja2 is not installed.
-        context: Further names of the template.
+        data: Values that JSON can hold; None stands for NaN.
+        needed_by: The name of the caller, for the message if Jinja2 is not installed.
+        context: Further values for the template.
 
     Raises:
-        ValueError: If the style or the script would end its own element, a part is missing, or data hold NaN.
+        ValueError: If the style or the script would end its own element, a part is missing, or ``data`` holds NaN.
         ModuleNotFoundError: If Jinja2 is not installed.
     """
     jinja2 = import_extra("jinja2", extra="report", needed_by=needed_by)

@@ -1,4 +1,4 @@
-"""Images and their boxes: those that the confusion matrix leads to, and the worst."""
+"""Images and their boxes: those of the cells of the confusion matrix, and the worst ones."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["Pictures", "matrix_cells", "pictures"]
 Positions = npt.NDArray[np.int64]
 
 _MOST_IMAGES_OF_A_CELL = 100
-_MOST_BOXES = 100_000  # three megabytes of page
-_FARTHEST = 1e9  # tenths of a pixel; boxes may lie anywhere, pictures need not show it
+_MOST_BOXES = 100_000  # about three megabytes of the page
+_FARTHEST = 1e9  # tenths of a pixel; boxes farther away are not drawn exactly
 
-# What the page calls a box: 0 object found, 1 true positive, 2 false positive, 3 object missed, 4 and 5 an object and a
-# detection that do not count.
+# The kinds of boxes on the page: 0 detected object, 1 true positive, 2 false positive, 3 missed object, 4 ignored
+# object, 5 ignored detection.
 _OF_OBJECT = {Outcome.TRUE_POSITIVE: 0, Outcome.FALSE_NEGATIVE: 3, Outcome.IGNORED: 4}
 _OF_DETECTION = {Outcome.TRUE_POSITIVE: 1, Outcome.FALSE_POSITIVE: 2, Outcome.IGNORED: 5}
 
@@ -37,17 +37,17 @@ class Pictures:
     """The images of a page."""
 
     images: list[dict[str, Any]]
-    """Name, size, counts and boxes of each, for the page's program."""
+    """Name, size, counts and boxes of each image, for the script of the page."""
     place: dict[int, int]
-    """From the position of an image in the match table to that in ``images``."""
+    """From the position of an image in the match table to its position in ``images``."""
     worst: list[int]
     """Positions in ``images``, most errors first."""
     notes: list[str]
-    """What a reader should know: photographs that are missing."""
+    """Notes for the reader about missing photographs."""
 
 
 def matrix_cells(confusion: ConfusionMatrix) -> list[dict[str, Any]]:
-    """The cells that are not empty, with the positions of their images in the match table, those with most first."""
+    """The cells that are not empty, with the positions of their images in the match table, most entries first."""
     size, count = len(confusion.counts), max(len(confusion.image_ids), 1)
     cell = confusion.true * size + confusion.predicted
     keys, times = np.unique(cell * count + confusion.image, return_counts=True)
@@ -58,7 +58,7 @@ def matrix_cells(confusion: ConfusionMatrix) -> list[dict[str, Any]]:
     totals = np.diff(np.append(starts, len(cells)))
     true, predicted = np.divmod(cells[starts], size)
     rows = np.column_stack([image, times])
-    # Millions of rows may end in few that are listed.
+    # Only the listed rows become Python lists: there may be millions of rows.
     listed = [
         rows[start : start + min(total, _MOST_IMAGES_OF_A_CELL)].tolist()
         for start, total in zip(starts.tolist(), totals.tolist(), strict=True)
@@ -72,14 +72,14 @@ def matrix_cells(confusion: ConfusionMatrix) -> list[dict[str, Any]]:
 def pictures(
     evaluation: Evaluation, outcomes: Outcomes, cells: list[dict[str, Any]], *, folder: Path | None, worst: int
 ) -> Pictures:
-    """Choose the images of a page and say what to draw.
+    """Choose the images of a page and their boxes.
 
     Args:
-        evaluation: The evaluation. Without its data, images have names and counts, and none is drawn.
-        outcomes: What became of each detection and object at the score of the report.
-        cells: Of the confusion matrix; their images are listed, and drawn as far as the page can hold.
-        folder: Where photographs are, for the worst images.
-        worst: How many of the images with most errors to show.
+        evaluation: The evaluation. Without its data, images have names and counts, but no drawings.
+        outcomes: The outcome of each detection and object at the score threshold of the report.
+        cells: The cells of the confusion matrix. Their images are listed, and drawn up to a limit on the page's size.
+        folder: The folder of the photographs, for the worst images.
+        worst: How many of the images with the most errors to show.
     """
     table, truth = evaluation.matches, evaluation.ground_truth
     results = per_image(table, outcomes)
@@ -121,7 +121,7 @@ def pictures(
 
 
 def _boxes(evaluation: Evaluation, outcomes: Outcomes) -> list[Positions]:
-    """For each image, (B, 7): what it is, class, score in thousandths, x, y, width and height in tenths of a pixel."""
+    """For each image, (B, 7): kind, class, score in thousandths, x, y, width and height in tenths of a pixel."""
     table, truth, detections = evaluation.matches, evaluation.ground_truth, evaluation.detections
     if truth is None or detections is None:
         return []
@@ -146,7 +146,7 @@ def _boxes(evaluation: Evaluation, outcomes: Outcomes) -> list[Positions]:
 
 
 def _size(size: npt.NDArray[np.float64] | tuple[int, int], boxes: Positions) -> tuple[float, float]:
-    """Width and height; where nobody says, what the boxes reach to."""
+    """Width and height; if they are not known, the extent of the boxes."""
     if not np.isnan(size).any():
         width, height = np.clip(size, 1, _FARTHEST / 10).tolist()
         return width, height

@@ -42,14 +42,14 @@ _CAPS = {
 
 _UNDEFINED = "\N{EN DASH}"
 
-# TIDE's names, which people look for, with plain words beside them.
+# TIDE's names, which readers know, with plain words.
 KIND_WORDS = {
     "classification": ("Classification", "wrong class", "The box fits an object of another class."),
     "localisation": ("Localisation", "wrong place", "The class is right, but the box overlaps its object too little."),
     "both": ("Both", "wrong class and place", "The box overlaps an object of another class, and too little."),
-    "duplicate": ("Duplicate", "found twice", "The box fits an object that a detection with a higher score has found."),
+    "duplicate": ("Duplicate", "found twice", "The box fits an object that a detection with a higher score matches."),
     "background": ("Background", "no object there", "The box overlaps no object."),
-    "missed": ("Missed", "not found", "No detection belongs to the object, not even a wrong one."),
+    "missed": ("Missed", "not found", "No detection overlaps the object well enough to be an error of another kind."),
 }
 
 
@@ -59,7 +59,7 @@ class Tile:
 
     name: str
     value: str
-    """``"undefined"`` where it is."""
+    """The number as text; ``"undefined"`` if it is undefined."""
     meaning: str
 
 
@@ -69,7 +69,7 @@ class Cell:
 
     text: str
     value: float | None
-    """What the table is sorted by; ``None`` where the number is undefined."""
+    """The number to sort the table by; ``None`` if it is undefined."""
     bar: bool = False
 
 
@@ -79,7 +79,7 @@ class Bar:
 
     name: str
     plain: str
-    """The name in other words, if it has any."""
+    """The name in plain words; may be empty."""
     words: str
     numbers: tuple[str, ...]
     share: float
@@ -87,17 +87,17 @@ class Bar:
 
 
 def text(value: float, digits: int = 3) -> str:
-    """The number, or a dash where it is undefined."""
+    """The number, or a dash if it is undefined."""
     return _UNDEFINED if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds | None) -> str:
-    """How good the detector is and which errors cost most, in two sentences."""
+    """Two sentences: how good the detector is, and which errors cost most."""
     protocol = evaluation.protocol
     objects = int(evaluation.matches.num_objects[:, protocol.position_of_area(protocol.main_area)].sum())
     found = len(evaluation.matches)
     if not objects:
-        return "There are no objects, so precision, recall and every number made of them are undefined."
+        return "There are no objects, so precision, recall and all numbers computed from them are undefined."
     if not found:
         return f"There are no detections: none of the {_count(objects, 'object')} was found."
     if best is None or math.isnan(best.score):
@@ -135,7 +135,7 @@ def headline(evaluation: Evaluation, curves: ScoreCurves, best: OperatingPoint) 
 
 
 def _words(evaluation: Evaluation, measure: Measure) -> str:
-    """What a measure says, with the classes and thresholds that it is the mean over."""
+    """The meaning of a measure, with the classes and thresholds that it is the mean over."""
     thresholds = evaluation.protocol.iou_thresholds
     listed = len(evaluation.per_class)
     with_value = sum(not math.isnan(result.summary[measure.key]) for result in evaluation.per_class)
@@ -187,7 +187,7 @@ def class_table(evaluation: Evaluation, curves: ScoreCurves) -> tuple[list[str],
 
 
 def size_rows(evaluation: Evaluation, *, iou_threshold: float, score_threshold: float) -> list[Bar]:
-    """AP and AR of every area range, its objects, those missed, and the false positives at an operating point."""
+    """AP and AR of every area range, its objects, and the missed objects and false positives at an operating point."""
     protocol, table = evaluation.protocol, evaluation.matches
     counts_here = table.detections.score >= score_threshold
     rows = []
@@ -230,7 +230,7 @@ def by_iou(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
-    """How the numbers were made."""
+    """The settings of the evaluation."""
     protocol = evaluation.protocol
     areas = "; ".join(f"{shown(area.label)}: {_limits(area)}" for area in protocol.area_ranges)
     rows = [
@@ -250,7 +250,7 @@ def _count(count: int, one: str, many: str = "") -> str:
 
 
 def score_text(value: float) -> str:
-    """As the page's program writes scores."""
+    """A score as the script of the page writes it."""
     size = abs(value)
     if size != 0 and (size < 1e-3 or size >= 1e6):
         return f"{value:.2e}"
@@ -273,7 +273,7 @@ def _cell(value: float, *, bar: bool = False) -> Cell:
 
 def _limits(area: AreaRange) -> str:
     if area.high >= _LARGEST:
-        return "every size" if area.low <= 0 else f"from {_side(area.low)}"
+        return "every size" if area.low <= 0 else f"at least {_side(area.low)}"
     return f"below {_side(area.high)}" if area.low <= 0 else f"{_side(area.low)} to {_side(area.high)}"
 
 

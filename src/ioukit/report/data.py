@@ -1,4 +1,4 @@
-"""Everything that the page of a report shows."""
+"""The data that the page of a report shows."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ _NO_NEAR_PAIRS = "The evaluation holds neither its data nor near pairs, so this 
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file that the numbers came from."""
+    """A file that was evaluated."""
 
     role: str
     name: str
-    """Without its folder, which concerns nobody the report is sent to."""
+    """The name without the folder, which readers of the report need not know."""
     size: int
     """Bytes."""
     sha256: str
-    """Of its bytes at the time of the report, in hexadecimal digits."""
+    """The hash of its bytes when the report was written, in hexadecimal digits."""
 
 
 @dataclass(frozen=True)
 class ReportData:
-    """What the page shows. Text is as it will be read: what cannot be seen is written as an escape."""
+    """The data of the page. Invisible characters in texts are already escaped."""
 
     title: str
     against: str
     """The ground truth that the detections were evaluated against."""
     created: str
     facts: tuple[tuple[str, str], ...]
-    """How many images, classes, objects and detections there are."""
+    """The numbers of images, classes, objects and detections."""
     lead: str
-    """How good the detector is and which errors cost most."""
+    """Two sentences: how good the detector is, and which errors cost most."""
     headline: tuple[_numbers.Tile, ...]
     protocol: str
     measures: tuple[tuple[Measure, str, str, str, str], ...]
@@ -64,9 +64,9 @@ class ReportData:
     class_rows: tuple[tuple[str, list[_numbers.Cell]], ...]
     sizes: tuple[_numbers.Bar, ...]
     errors: tuple[_numbers.Bar, ...]
-    """Empty where they cannot be told."""
+    """Empty if they cannot be computed."""
     error_ap: str
-    """The AP that the errors are measured at."""
+    """The AP without corrections, at the IoU threshold of the errors."""
     iou: str
     """The IoU threshold of curves, matrix, errors and images."""
     score: str
@@ -75,14 +75,14 @@ class ReportData:
     settings: tuple[tuple[str, str], ...]
     files: tuple[InputFile, ...]
     missing: Mapping[str, str]
-    """Part of the page, and why it is not there."""
+    """For each missing part of the page, the reason why it is missing."""
     drawn: Mapping[str, Any] = field(repr=False)
-    """What the page's program draws: numbers, names and lists, nothing else."""
+    """The data of the page's script: numbers, names and lists."""
 
 
 @dataclass(frozen=True)
 class _Point:
-    """Where curves, matrix and images look."""
+    """The thresholds and the area range of the curves, the matrix and the images."""
 
     iou: float
     area: str
@@ -90,7 +90,7 @@ class _Point:
 
 
 def input_paths(evaluation: Evaluation) -> list[tuple[str, Path]]:
-    """The files that the evaluation was read from, as far as it was."""
+    """The files that the evaluated data were read from; data from memory have none."""
     sources = (("Ground truth", evaluation.ground_truth), ("Detections", evaluation.detections))
     paths = [(role, Path(source.source)) for role, source in sources if source is not None]
     return [(role, path) for role, path in paths if path.is_file()]
@@ -107,7 +107,7 @@ def report_data(
     created: datetime.datetime | None = None,
     threads: int | None = None,
 ) -> ReportData:
-    """Gather what a report shows; the arguments are those of :func:`write_report`."""
+    """Collect the data of a report; the arguments are those of :func:`write_report`."""
     if worst < 0:
         raise ValueError(f"worst must not be negative, got {worst}")
     if score_threshold is not None and math.isnan(score_threshold):
@@ -116,7 +116,7 @@ def report_data(
     curves = score_curves(table, iou_threshold=iou_threshold, area_range=protocol.main_area)
     best = curves.overall.best
     if score_threshold is None:
-        # Where nothing is found every detection is shown: all of them are errors.
+        # Without true positives, all detections are shown: all of them are errors.
         lowest = float(table.detections.score.min()) if len(table) else 0.0
         score_threshold = lowest if math.isnan(best.score) else best.score
     point = _Point(curves.iou_threshold, protocol.main_area, score_threshold)
@@ -164,7 +164,7 @@ def report_data(
 
 
 def _near(evaluation: Evaluation, point: _Point, threads: int | None) -> MatchTable | None:
-    """The match table with its near pairs; ``None`` where the evaluation cannot tell them."""
+    """The match table with near pairs; ``None`` if the evaluation does not have them."""
     try:
         return evaluation.near_matches(_background(point), threads=threads)
     except ValueError:
@@ -187,7 +187,7 @@ def _background(point: _Point) -> float:
 
 
 def _made_with(point: _Point, score: str) -> tuple[tuple[str, str], ...]:
-    """The thresholds of the page, and the versions of what made it."""
+    """The thresholds of the page, and the versions of the software."""
     iou = _numbers.iou_text(point.iou)
     return (
         ("Curves, matrix, images", f"IoU {iou}, area “{shown(point.area)}”; matrix and images: detections {score}"),
@@ -198,7 +198,7 @@ def _made_with(point: _Point, score: str) -> tuple[tuple[str, str], ...]:
 
 
 def _curves(evaluation: Evaluation, curves: ScoreCurves, point: _Point) -> tuple[dict[str, Any], dict[str, str]]:
-    """What the page draws of curves, and why it does not."""
+    """The data of the curves, and the reasons for missing ones."""
     drawn: dict[str, Any] = {
         "classes": [shown(result.name, f"class {result.id}") for result in evaluation.per_class],
         "names": [],
@@ -228,7 +228,7 @@ def _boxes(
     worst: int,
     threads: int | None,
 ) -> tuple[dict[str, Any], dict[str, str], list[str]]:
-    """What the page draws of the matrix and of images, why it does not, and notes."""
+    """The data of the matrix and of the images, the reasons for missing parts, and notes."""
     table = evaluation.matches
     confusion = confusion_matrix(near, iou_threshold=point.iou, score_threshold=point.score, threads=threads)
     cells = matrix_cells(confusion)

@@ -15,7 +15,7 @@ _SCRIPTS = ("words", "charts", "operating", "tables", "matrix", "pictures", "mai
 
 
 def report_page(data: ReportData) -> str:
-    """The page, which is whole in itself: it asks for no other file.
+    """The page as one HTML text, which needs no other file.
 
     Raises:
         ModuleNotFoundError: If Jinja2 is not installed.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["playground_page"]
 
 IMAGE_SIZE = (20, 14)
-"""Width and height of the picture in units; for MPDIoU it is the size of the image."""
+"""Width and height of the picture in units; MPDIoU uses it as the size of the image."""
 
 TITLES = {
     "intersection": "Intersection",
@@ -111,15 +111,15 @@ SCENES = (
 
 
 def playground_page() -> str:
-    """The playground as the text of one HTML file, which loads nothing from any network.
+    """The playground as the text of one HTML file, which loads nothing from the network.
 
-    Two boxes are moved and resized by mouse, touch and keyboard. The page shows the areas of their regions, every
-    measure of ioukit's table with its formula, and arrows for the gradient of a chosen loss. Below, NMS goes step by
-    step through a few boxes. The page computes in float64 by the formulas of the library, and agrees with it within
-    1e-9.
+    Two boxes can be moved and resized by mouse, touch and keyboard. The page shows the areas of their regions, every
+    overlap measure of ioukit with its formula, and arrows for the gradient of a chosen loss. A second part shows NMS
+    of a few boxes step by step. The page computes in float64 with the formulas of the library, and agrees with it
+    within 1e-9.
 
     Returns:
-        The page, to be written as UTF-8.
+        The page. Write it as UTF-8.
 
     Raises:
         ModuleNotFoundError: If Jinja2 is not installed.
@@ -155,7 +155,7 @@ def _as_data(variant: Variant) -> dict[str, Any]:
         "degenerate": variant.degenerate,
         "gradient": variant.gradient,
         "reference": variant.reference,
-        # The help is written for docstrings, with two backticks around code.
+        # The help texts are written for docstrings, with two backticks around code.
         "options": {name: re.sub("``", "", text) for name, text in variant.options.items()},
         "option_values": dict(variant.option_values),
         "has_loss": variant.name in LOSSES,

@@ -1,4 +1,4 @@
-"""From an evaluation to one file."""
+"""Writing the report of an evaluation."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["check_report", "write_report"]
 
 
 def check_report(path: Path, inputs: Iterable[Path], images: Path | None) -> None:
-    """Refuses before the work what could not, or should not, be written after it.
+    """Refuses, before the work starts, a path that cannot or should not be written.
 
     Raises:
-        ValueError: If ``path`` is an input, a folder or in none, or a file among the photographs that is no page; or if
-            ``images`` is no folder.
+        ValueError: If ``path`` is an input, a folder, in a folder that does not exist, or a file among the photographs
+            that is not a page; or if ``images`` is not a folder.
     """
     check_output(path, inputs)
     if images is None:
@@ -48,27 +48,28 @@ def write_report(
     created: datetime.datetime | None = None,
     threads: int | None = None,
 ) -> None:
-    """Write one HTML file that shows how good a detector is, where it fails, and on which images.
+    """Write one HTML file that shows how good a detector is, which errors it makes, and on which images.
 
     The file needs no server and no network. Needs the extra ``report``.
 
     Args:
-        evaluation: What ``evaluate`` returns.
-        path: The file to write, whole or not at all.
-        images: Folder of the photographs, from which the worst images get thumbnails; outlines alone if ``None``.
-        title: The heading; the name of the file that the detections came from if ``None``.
-        iou_threshold: IoU threshold of curves, confusion matrix, errors and images, one of the protocol's; its main one
-            if ``None``: 0.5 if it has that, else its lowest.
+        evaluation: The result of ``evaluate``.
+        path: The file to write. After an error it is as it was.
+        images: The folder of the photographs, for thumbnails of the worst images; boxes without photographs if
+            ``None``.
+        title: The heading; the name of the file of the detections if ``None``.
+        iou_threshold: IoU threshold of curves, confusion matrix, errors and images, one of the protocol's. If
+            ``None``, its main one: 0.5, or the lowest if 0.5 is not among them.
         score_threshold: Detections with this score or a higher one count in the matrix and on the images; the score
-            with the best F1 of all classes together if ``None``.
-        worst: How many images to show, most errors first.
+            with the best F1 for all classes together if ``None``.
+        worst: How many images to show, those with the most errors first.
         created: The time that the report shows; now if ``None``.
         threads: How many threads; all cores if ``None``.
 
     Raises:
-        ValueError: If ``path`` is a folder, lies in none, or is a file that the evaluation was read from or one among
-            the images; if ``images`` is no folder, the protocol has no such IoU threshold, ``score_threshold`` is NaN
-            or ``worst`` is negative.
+        ValueError: If ``path`` is a folder, is in a folder that does not exist, is a file that the evaluation was read
+            from, or is one of the images; if ``images`` is not a folder, the protocol has no such IoU threshold,
+            ``score_threshold`` is NaN or ``worst`` is negative.
         ModuleNotFoundError: If Jinja2, or for photographs Pillow, is not installed.
         OSError: If the file cannot be written.
     """

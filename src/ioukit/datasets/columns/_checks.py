@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
 from ioukit.errors import DatasetError
-from ioukit.regions import Boxes, BoxesLike
+
+if TYPE_CHECKING:
+    from ioukit.regions import BoxesLike
 
 __all__ = [
     "OnInvalid",
@@ -147,6 +149,8 @@ def named_columns(
 
 def pixel_boxes(boxes: BoxesLike, count: int) -> npt.NDArray[np.float64]:
     """(N, 4) ``[x, y, width, height]`` in a new float64 array."""
+    from ioukit.regions.boxes import Boxes  # noqa: PLC0415 - files of boxes should not load regions
+
     if isinstance(boxes, Boxes):
         if boxes.normalized:
             raise ValueError("boxes are normalized, expected pixels: denormalize(width, height) them first")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit.datasets.columns._checks import pixel_boxes
 from ioukit.errors import DatasetError
-from ioukit.regions.boxes import Boxes
-from ioukit.regions.regions import Regions
 
-__all__ = ["KEYPOINTS", "SEGMENTATIONS", "WITHOUT_KEYPOINTS", "bounding_boxes", "region_columns"]
+if TYPE_CHECKING:
+    from ioukit.regions.regions import Regions
+
+__all__ = ["KEYPOINTS", "SEGMENTATIONS", "WITHOUT_KEYPOINTS", "bounding_boxes", "region_columns", "region_sets"]
 
 SEGMENTATIONS = "segmentations"
 """The name of the column of masks as in COCO's files: polygons or RLE."""
@@ -30,6 +31,8 @@ def region_columns(
     length: int,
 ) -> dict[str, Any]:
     """Columns by kind, each with ``length`` rows. A set of regions has the name of its type, such as ``"Masks"``."""
+    from ioukit.regions.regions import Regions  # noqa: PLC0415 - files of boxes should not load regions
+
     columns: dict[str, Any] = {}
     given = [] if regions is None else [regions] if isinstance(regions, Regions) else list(regions)
     for one in given:
@@ -51,14 +54,22 @@ def region_columns(
     return columns
 
 
+def region_sets(columns: Mapping[str, Any]) -> list[Regions]:
+    """The columns that are sets of regions, in order."""
+    from ioukit.regions.regions import Regions  # noqa: PLC0415 - as above
+
+    return [column for column in columns.values() if isinstance(column, Regions)]
+
+
 def bounding_boxes(columns: Mapping[str, Any], source: str) -> npt.NDArray[np.float64]:
     """(N, 4) ``[x, y, width, height]`` around the regions of the first column that is a set of regions.
 
     Raises:
         DatasetError: If there is none.
     """
-    for column in columns.values():
-        if isinstance(column, Regions):
-            around: Any = column if isinstance(column, Boxes) else column.to_boxes()
-            return pixel_boxes(around, len(column))
+    from ioukit.regions.boxes import Boxes  # noqa: PLC0415 - as above
+
+    for column in region_sets(columns):
+        around: Any = column if isinstance(column, Boxes) else column.to_boxes()
+        return pixel_boxes(around, len(column))
     raise DatasetError(f"{source}: expected boxes, or a set of regions to take them from")

@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +25,13 @@ from ioukit.datasets.columns._checks import (
     named_columns,
     pixel_boxes,
 )
-from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns
+from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns, region_sets
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.images import Images
 from ioukit.errors import DatasetError
-from ioukit.regions import BoxesLike, Regions
+
+if TYPE_CHECKING:
+    from ioukit.regions import BoxesLike, Regions
 
 __all__ = ["Detections"]
 
@@ -158,7 +160,7 @@ class Detections(Columns):
         labels = image_labels(image_ids, name="image_ids")
         count = len(labels)
         columns = region_columns(regions, segmentations, keypoints, count)
-        sets = [column for column in columns.values() if isinstance(column, Regions)]
+        sets = region_sets(columns)
         if areas is None and boxes is None and sets:
             areas = sets[0].area
         keys = None

@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,19 @@ from ioukit.datasets.columns._checks import (
     pixel_boxes,
 )
 from ioukit.datasets.columns._listed import by_id, listed_categories, listed_images, numbered
-from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS, bounding_boxes, region_columns
+from ioukit.datasets.columns._regions import (
+    KEYPOINTS,
+    SEGMENTATIONS,
+    WITHOUT_KEYPOINTS,
+    bounding_boxes,
+    region_columns,
+    region_sets,
+)
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.errors import DatasetError
-from ioukit.regions import BoxesLike, Regions
+
+if TYPE_CHECKING:
+    from ioukit.regions import BoxesLike, Regions
 
 __all__ = ["GroundTruth"]
 
@@ -220,7 +229,7 @@ class GroundTruth(Columns):
         columns = region_columns(regions, segmentations, keypoints, count)
         box_array = bounding_boxes(columns, source) if boxes is None else pixel_boxes(boxes, count)
         if areas is None:
-            sets = [column for column in columns.values() if isinstance(column, Regions)]
+            sets = region_sets(columns)
             areas = sets[0].area if sets else box_array[:, 2] * box_array[:, 3]
         of_rows = {name: bools(column, name=name, length=count) for name, column in (flags or {}).items()}
         if crowd is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,7 +26,7 @@ COCO_SIGMAS = tuple(
 """Standard deviations of the positions of COCO's 17 keypoints of a person, relative to the size of the object."""
 
 # The number of pairs in one step: the arrays of a step fit into the cache.
-_AT_ONCE = 4096
+_AT_ONCE = 2048
 
 
 def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints") -> Kind:
@@ -70,7 +71,7 @@ def columns(compared: Comparison, name: str, sigmas: Sequence[float]) -> PairCol
         else np.zeros((0, len(spread), 3))
         for side, array in sides
     )
-    rows, places = _comparable(compared, objects, detections)
+    rows, places = _near(compared, objects, detections, spread, *_comparable(compared, objects, detections))
     gt = compared.ground_truth
     overlap = keypoint_similarity(detections, objects, gt.boxes, gt.areas, (rows, places), spread)
     found = overlap > 0
@@ -93,6 +94,24 @@ def _comparable(compared: Comparison, objects: Floats, detections: Floats) -> tu
             raise DatasetError(f"{gt.source}: annotations[{wrong.min()}].keypoints: expected numbers, found none")
         rows, places = rows[~lacks[places]], places[~lacks[places]]
     return rows, places
+
+
+def _near(
+    compared: Comparison, objects: Floats, detections: Floats, sigmas: Floats, rows: Rows, places: Rows
+) -> tuple[Rows, Rows]:
+    """The pairs that can reach the similarity that is needed.
+
+    If the boxes around two sets of keypoints are apart along an axis, every keypoint is at least so far from its place.
+    """
+    seen = objects[..., 2:] > 0
+    some: npt.NDArray[np.bool_] = np.asarray(seen.any(axis=(1, 2)))
+    low = np.where(seen, objects[..., :2], np.inf).min(axis=1)
+    high = np.where(seen, objects[..., :2], -np.inf).max(axis=1)
+    first, last = detections[..., :2].min(axis=1), detections[..., :2].max(axis=1)
+    gap = np.maximum(first[rows] - high[places], low[places] - last[rows]).max(axis=1)
+    reach = np.sqrt(-2 * np.log(compared.least * (1 - 1e-6)) * compared.ground_truth.areas * (2 * sigmas.max()) ** 2)
+    kept = ~some[places] | ~(gap > reach[places] * (1 + 1e-6))
+    return rows[kept], places[kept]
 
 
 def keypoint_similarity(
@@ -118,32 +137,32 @@ def keypoint_similarity(
     """
     labelled = objects[..., 2] > 0
     counts = labelled.sum(axis=1)
+    # (G, P) positions of the keypoints of each object, the labelled ones first.
+    order = np.argsort(~labelled, axis=1, kind="stable")
     variances = (sigmas * 2) ** 2
     similarity = np.empty(len(pairs[0]))
-    for start in range(0, len(similarity), _AT_ONCE):
-        rows, places = (side[start : start + _AT_ONCE] for side in pairs)
-        part = similarity[start : start + _AT_ONCE]
-        offsets = _offsets(detections[rows, :, :2], objects[places, :, :2], boxes[places], counts[places] == 0)
-        squared = offsets[..., 0] ** 2 + offsets[..., 1] ** 2
-        terms = np.exp(-(squared / variances / (areas[places] + np.spacing(1))[:, None] / 2))
-        number = counts[places]
-        for count in np.unique(number).tolist():
-            # All rows have the same length, so the sum along rows adds in the same order as a sum of each row alone.
-            alike = np.flatnonzero(number == count)
-            chosen = terms[alike]
+    # Rows of one length together: a sum along them adds in the same order as a sum of each row alone.
+    by_count = np.argsort(counts[pairs[1]], kind="stable")
+    ends = np.cumsum(np.bincount(counts[pairs[1]], minlength=len(sigmas) + 1)).tolist()
+    for count, (start, end) in enumerate(itertools.pairwise([0, *ends])):
+        for first in range(start, end, _AT_ONCE):
+            alike = by_count[first : min(first + _AT_ONCE, end)]
+            rows, places = (side[alike] for side in pairs)
             if count:
-                chosen = chosen[labelled[places[alike]]].reshape(-1, count)
-            part[alike] = np.sum(chosen, axis=1) / chosen.shape[1]
+                chosen = order[places, :count]
+                offsets = detections[rows[:, None], chosen, :2] - objects[places[:, None], chosen, :2]
+            else:
+                chosen = np.arange(len(sigmas))[None]
+                offsets = _beyond(detections[rows, :, :2], boxes[places])
+            squared = offsets[..., 0] ** 2 + offsets[..., 1] ** 2
+            terms = np.exp(-(squared / variances[chosen] / (areas[places] + np.spacing(1))[:, None] / 2), order="C")
+            similarity[alike] = np.sum(terms, axis=1) / terms.shape[1]
     return similarity
 
 
-def _offsets(detected: Floats, labelled: Floats, boxes: Floats, unlabelled: npt.NDArray[np.bool_]) -> Floats:
-    """(M, P, 2) distance along x and y of each detected keypoint from its labelled position."""
-    offsets: Floats = detected - labelled
-    some = np.flatnonzero(unlabelled)
-    if len(some):
-        place, side = boxes[some, None, :2], boxes[some, None, 2:]
-        low, high = place - side, place + side * 2
-        points = detected[some]
-        offsets[some] = np.maximum(0.0, low - points) + np.maximum(0.0, points - high)
-    return offsets
+def _beyond(points: Floats, boxes: Floats) -> Floats:
+    """(M, P, 2) distance along x and y of each point from a box that is widened by its own sides."""
+    place, side = boxes[:, None, :2], boxes[:, None, 2:]
+    low, high = place - side, place + side * 2
+    outside: Floats = np.maximum(0.0, low - points) + np.maximum(0.0, points - high)
+    return outside

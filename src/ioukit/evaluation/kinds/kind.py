@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._boundary import BoxColumns, MaskColumns, PairColumns
+from ioukit._boundary import BoxColumns, MaskColumns, PairColumns, struct
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
@@ -31,7 +31,8 @@ __all__ = [
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 
-class Comparison(NamedTuple):
+@struct
+class Comparison:
     """The regions to compare."""
 
     ground_truth: GroundTruth
@@ -42,6 +43,8 @@ class Comparison(NamedTuple):
     """(G,) whether the overlap with an object is the intersection over the area of the detection, not the IoU."""
     all_categories: bool
     """Whether overlaps across categories are needed, too."""
+    least: float
+    """Overlaps below this one change no result, so they need not be listed."""
     threads: int
     """How many threads; 0 for all cores."""
 

@@ -41,10 +41,9 @@ def _check_sizes(gt: GroundTruth, sides: list[tuple[GroundTruth | Detections, Ro
     for side, image_ids, array, masks in sides:
         at = np.searchsorted(gt.images.ids, image_ids)
         sizes = np.array(masks._sizes, np.int64)
-        images, row = np.unique(at, return_index=True)
-        new = ~seen[images]
-        first[images[new]] = sizes[row[new]]
-        seen[images] = True
+        new = np.flatnonzero(~seen[at])[::-1]  # the first mask of an image is written last
+        first[at[new]] = sizes[new]
+        seen[at] = True
         other = np.flatnonzero((sizes != first[at]).any(axis=1))
         if len(other):
             (height, width), (high, wide) = first[at[other[0]]], sizes[other[0]]

@@ -6,7 +6,7 @@ const state = {
   detection: [...DATA.presets[0].detection],
   chosen: "iou",
   snap: true,
-  // The defaults of the library, and values for options without a default; the picture is the image.
+  // The defaults of the library, and values for options without a default; the size of the picture is that of the image.
   options: { of: "second", alpha: 3, ratio: 0.75, constant: 12.8, image_size: DATA.image_size },
 };
 const SIDE_NAMES = ["x1", "y1", "x2", "y2"];
@@ -83,7 +83,7 @@ inputs.forEach((fields, b) => fields.forEach((field, k) => {
   field.addEventListener("input", () => {
     const box = fields.map((one) => one.valueAsNumber), opposite = (k + 2) % 4;
     const wrong = fields.some((one) => !one.validity.valid) || box[0] > box[2] || box[1] > box[3];
-    // The field that is being edited shows the error, and nothing moves until its value is valid.
+    // The edited field shows the error, and the box does not move until the value is valid.
     const fits = k < 2 ? box[k] <= box[opposite] : box[k] >= box[opposite];
     fields.forEach((one, j) => one.setAttribute("aria-invalid", String(!one.validity.valid || (j === k && !fits))));
     if (!wrong) change(BOXES[b], box, true);
@@ -131,7 +131,7 @@ function update(announce = false) {
   const box = (sides) => `[${sides.map((x) => Number(x.toFixed(6))).join(", ")}]`;
   show("program", programFor(chosen, box(object), box(detection), options));
   inputs.forEach((fields, b) => fields.forEach((field, k) => {
-    if (document.activeElement === field) return; // not while somebody edits it
+    if (document.activeElement === field) return; // the user is editing this field
     field.value = Number(state[BOXES[b]][k].toFixed(6));
     field.setAttribute("aria-invalid", "false");
   }));
@@ -153,7 +153,7 @@ function programFor(name, object, detection, options) {
     `elementwise_${name}(object, detection${given})`;
 }
 
-// One step against the gradient, which moves the fastest side by 0.2, or by less where 0.2 is too far.
+// One step against the gradient. It moves the fastest side by 0.2, or by less if 0.2 is too far.
 function descended() {
   const { chosen, object, detection, gradient, options } = state;
   const steepest = Math.max(...gradient.map(Math.abs)), before = measure(chosen, object, detection, options);
@@ -188,7 +188,7 @@ byId("run").addEventListener("click", () => {
   running = setInterval(() => descend(false) || stop(), 40);
   return undefined;
 });
-// A run ends when somebody takes hold of a box.
+// A run ends when the user takes hold of a box.
 document.addEventListener("pointerdown", (event) => event.target !== byId("run") && running && stop());
 document.addEventListener("keydown", (event) => event.target !== byId("run") && running && stop());
 

@@ -1,4 +1,4 @@
-// What both pictures need, and groups of buttons with one pressed.
+// Functions that both pictures use, and groups of buttons of which one is pressed.
 
 function show(id, text, value) {
   const target = byId(id);
@@ -17,7 +17,7 @@ function chips(parent, titles, choose) {
   return (pressed) => made.forEach((button, k) => button.setAttribute("aria-pressed", String(k === pressed)));
 }
 
-// A picture of DATA.image_size units, as wide as its place; `draw` gets the pixels per unit.
+// A picture of DATA.image_size units, as wide as its container; `draw` gets the pixels per unit.
 function picture(svg, draw) {
   const [width, height] = DATA.image_size;
   const fit = () => {

@@ -1,13 +1,13 @@
 // The measures: the formulas of ioukit, each written once, over numbers that carry their derivatives.
 
-// A number and its derivatives by x1, y1, x2, y2 of the detection. At kinks they are those that ioukit documents: a tie
-// of min or max is split into halves, and a number that is cut off at 0 has the derivative 0.
+// A number and its derivatives by x1, y1, x2, y2 of the detection. At kinks they follow the rules that ioukit documents:
+// a tie of min or max is split into halves, and a number that is cut off at 0 has the derivative 0.
 class Num {
   constructor(value, slopes = [0, 0, 0, 0]) {
     this.value = value;
     this.slopes = slopes;
   }
-  // The chain rule for a function of two numbers whose own derivatives are `p` and `q`.
+  // The chain rule for a function of two numbers; `p` and `q` are its partial derivatives.
   with(other, value, p, q) {
     return new Num(value, this.slopes.map((slope, k) => p * slope + q * other.slopes[k]));
   }
@@ -168,8 +168,8 @@ function lossGradient(name, object, detection, options = {}) {
   return FORMULAS[name](new Pair(object, detection), options).slopes.map((slope) => 0 - slope);
 }
 
-// Greedy NMS with one step per box that is kept. Of equal scores the first box is the better one; an IoU above the
-// threshold removes a box.
+// Greedy NMS with one step per kept box. Among equal scores the first box comes first; an IoU above the threshold
+// removes a box.
 function nms(boxes, scores, threshold) {
   const order = boxes.map((_, k) => k).sort((j, k) => scores[k] - scores[j] || j - k);
   const suppressedBy = boxes.map(() => -1), overlap = boxes.map(() => NaN), keep = [], steps = [];

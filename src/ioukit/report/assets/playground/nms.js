@@ -21,7 +21,7 @@ function decide() {
   showStep();
 }
 
-// The state of each box after so many steps: waiting, kept, or removed by another.
+// The state of each box after a number of steps: waiting, kept, or removed by another box.
 function known() {
   const { result, step } = suppression, done = result.steps.slice(0, step);
   const state = result.suppressedBy.map(() => ({ state: "waiting" }));
@@ -70,7 +70,7 @@ function showStep() {
   drawBoxes(DATA.scenes[scene].boxes, states);
 }
 
-// Where a name may stand in a box: at its corners, then next to the first of them.
+// The possible places of a name in a box: at its corners, then next to the first of them.
 function corners([x1, y1, x2, y2], unit) {
   const [left, top, right, bottom] = [x1 * unit + 13, y1 * unit + 13, x2 * unit - 13, y2 * unit - 13];
   return [[left, top], [left, bottom], [right, top], [right, bottom], [left + 25, top]];

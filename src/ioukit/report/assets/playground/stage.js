@@ -1,7 +1,7 @@
 // The picture of the two boxes, and how they are moved: by mouse, touch and keyboard.
 
 const BOXES = ["object", "detection"];
-// The coordinates that a grip moves: those of a corner, a side, or the whole box.
+// The coordinates that a grip moves: those of a corner, of a side, or of the whole box.
 const CORNERS = { "top left": [0, 1], "top right": [2, 1], "bottom right": [2, 3], "bottom left": [0, 3] };
 // The measures that use the centres.
 const CENTRES = ["diou", "ciou", "eiou", "siou", "nwd", "centre_distance"];
@@ -10,7 +10,7 @@ const ALL = [0, 1, 2, 3];
 const CURSORS = { 0: "ew-resize", 1: "ns-resize", 2: "ew-resize", 3: "ns-resize",
   "0,1": "nwse-resize", "2,3": "nwse-resize", "2,1": "nesw-resize", "0,3": "nesw-resize", "0,1,2,3": "move" };
 
-// The box with some of its coordinates moved by (dx, dy), inside the picture and never turned inside out.
+// The box with some of its coordinates moved by (dx, dy), inside the picture and never inverted.
 function moved(box, coordinates, dx, dy, step) {
   const snapped = (x) => (step ? Math.round(x / step) * step : Math.round(x * 1000) / 1000);
   const limit = (x, low, high) => Math.min(Math.max(x, low), high);
@@ -54,12 +54,12 @@ function gripAt(boxes, [x, y], reach) {
     }
     if (within) hold(ALL, 2, 0);
   }
-  // A corner comes before a side, a side before the inside; of two insides, that of the smaller box, then the detection's.
+  // A corner comes before a side, a side before the inside. Of two insides, the smaller box comes first, then the detection.
   const better = (a, b) => a.rank - b.rank || (a.rank === 2 ? a.area - b.area : a.distance - b.distance);
   return candidates.sort(better)[0];
 }
 
-// Draws `state` into the picture and calls `change(name, box)` when somebody moves a box.
+// Draws `state` into the picture and calls `change(name, box)` when the user moves a box.
 function makeStage(svg, state, change) {
   const layers = {};
   const add = (name, tag, attributes) => {
@@ -97,7 +97,7 @@ function makeStage(svg, state, change) {
     change(name, moved(state[name], which, by[0] * length, by[1] * length, state.snap ? 0.5 : 0), true);
   }
 
-  // In units of the picture, whatever its size on the screen.
+  // In units of the picture, for any size on the screen.
   function place(event) {
     const { left, top, width } = svg.getBoundingClientRect(), unit = width / DATA.image_size[0];
     return [(event.clientX - left) / unit, (event.clientY - top) / unit, (event.pointerType === "touch" ? 16 : 10) / unit];
@@ -238,7 +238,7 @@ function aids({ object: a, detection: b, chosen, options }, unit) {
   return made;
 }
 
-// From each side of the detection, how a step against the gradient moves it: a longer arrow is a steeper slope.
+// An arrow from each side of the detection shows how a step against the gradient moves it. Longer means steeper.
 function arrows({ detection, gradient }, unit) {
   if (!gradient) return [];
   const [x1, y1, x2, y2] = detection, made = [];

@@ -1,18 +1,18 @@
 // Numbers and sentences.
 
-// A number with at most so many digits after the point, without trailing zeros, with a minus sign instead of a hyphen.
+// A number with at most `digits` digits after the point, without trailing zeros, with a minus sign instead of a hyphen.
 function plain(value, digits = 3) {
   const text = value.toFixed(digits).replace(/\.?0+$/, "");
   return (Number(text) === 0 ? "0" : text).replace("-", "\u2212");
 }
 
-// A number with exactly so many digits after the point.
+// A number with exactly `digits` digits after the point.
 function fixed(value, digits = 3) {
   const text = value.toFixed(digits);
   return (Number(text) === 0 ? (0).toFixed(digits) : text).replace("-", "\u2212");
 }
 
-// The formula of a measure with the numbers of two boxes in it.
+// The formula of a measure with the numbers of two boxes.
 function worked(name, object, detection, options) {
   const pair = new Pair(object, detection), { a, b } = pair, value = fixed(FORMULAS[name](pair, options).value);
   const p = (x) => plain(x.value), iou = fixed(pair.iou().value), diou = fixed(pair.diou().value);
@@ -51,7 +51,7 @@ function worked(name, object, detection, options) {
   return `${middle} = ${value}`;
 }
 
-// A sentence about how the two boxes lie.
+// A sentence about the position of the two boxes.
 function situation(object, detection) {
   const [a, b] = [object, detection], iou = measure("iou", a, b), giou = measure("giou", a, b);
   const empty = ([x1, y1, x2, y2]) => x2 === x1 || y2 === y1;
@@ -69,7 +69,7 @@ function situation(object, detection) {
   if (inside(b, a)) {
     return "The detection lies inside the object. GIoU equals IoU here; DIoU also measures the distance of the centres.";
   }
-  if (inside(a, b)) return "The object lies inside the detection: all of it is covered, and some background too.";
+  if (inside(a, b)) return "The object lies inside the detection: all of it is covered, and also some background.";
   if (iou >= 0.5) return `COCO uses IoU thresholds from 0.5 to 0.95: this pair is a match up to ${fixed(Math.floor(iou * 20) / 20, 2)}.`;
   return "IoU is below 0.5: most evaluations count this object as missed.";
 }

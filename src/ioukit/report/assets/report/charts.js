@@ -1,4 +1,4 @@
-// Line charts. They are drawn at the width that they have, so that letters keep their size, and again when it changes.
+// Line charts. They are drawn at their width on the page, so that letters keep their size, and again when it changes.
 
 function ticks(low, high, wanted) {
   const span = high - low || 1;
@@ -39,7 +39,7 @@ function lineChart(holder, spec) {
     shape("text", { class: "axis-title", transform: `translate(12 ${(top + height - bottom) / 2}) rotate(-90)`,
       "text-anchor": "middle" }, spec.y.title));
   for (const f1 of spec.iso || []) {
-    // Of one F1: precision = F1 * recall / (2 * recall - F1).
+    // A line of equal F1: precision = F1 * recall / (2 * recall - F1).
     const points = Array.from({ length: 49 }, (_, k) => f1 / (2 - f1) + (k / 48) * (1 - f1 / (2 - f1)))
       .map((recall) => `${place(x(recall))} ${place(y(Math.min(1, (f1 * recall) / (2 * recall - f1))))}`);
     picture.append(shape("path", { class: "iso", d: `M${points.join("L")}` }));
@@ -87,7 +87,7 @@ function lineChart(holder, spec) {
   holder.replaceChildren(picture);
 }
 
-// Draw now, and when the place becomes wider or narrower.
+// Draw now, and again when the width changes.
 function drawnToFit(holder, draw) {
   let last = 0;
   new ResizeObserver(() => {

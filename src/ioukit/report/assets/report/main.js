@@ -1,4 +1,4 @@
-// Every part, once all of them are known.
+// Start all parts, after all of them are defined.
 
 startOperating();
 startByIou();

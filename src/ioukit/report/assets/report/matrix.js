@@ -1,9 +1,9 @@
-// The confusion matrix: a grid that arrow keys walk through; a cell that is chosen lists its images.
+// The confusion matrix: a grid for arrow keys. A chosen cell lists its images.
 
 const MOST_CONFUSED = 20;
-const MOST_SHOWN = 150; // 23,000 cells: what a browser lays out without a wait
+const MOST_SHOWN = 150; // 23,000 cells, which a browser lays out without a delay
 
-// Short, since there are many: the exact number is in the words of the cell.
+// Short numbers, because there are many cells; the label of a cell has the exact number.
 const short = (count) => (count < 1e4 ? String(count) : count < 1e6 ? `${Math.round(count / 1e3)}k` : `${(count / 1e6).toFixed(1)}M`);
 
 function startMatrix() {
@@ -45,7 +45,7 @@ function startMatrix() {
 
   function shade(value, most, right) {
     if (!value) return "h0";
-    // Steps of the square root: a few errors among many right detections stay visible.
+    // Steps of the square root: a few errors among many correct detections stay visible.
     const step = Math.min(6, Math.max(1, Math.ceil(6 * Math.sqrt(value / most))));
     return `${right ? "h" : "w"}${step}`;
   }
@@ -105,11 +105,11 @@ function startMatrix() {
     for (const other of holder.querySelectorAll('td[aria-selected="true"]')) other.setAttribute("aria-selected", "false");
     td.setAttribute("aria-selected", "true");
     const cell = at(truth, predicted);
-    panel.classList.remove("screen-only"); // there is something to print now
+    panel.classList.remove("screen-only"); // the panel now has content to print
     const list = cell ? cell.images.map(([image]) => image) : [];
     const more = cell ? cell.total - list.length : 0;
     const words = cell ? `On ${plural(cell.total, "image")}${more ? `; the ${whole(list.length)} with the most:` : ":"}` : "No image to show.";
-    // The list itself is not read out: it may be long.
+    // The list itself is not announced to screen readers, because it may be long.
     panel.querySelector('[role="status"]').replaceChildren(element("h3", {}, sentence(cell, truth, predicted)),
       element("p", { class: "soft small" }, words));
     panel.querySelector("ul").replaceChildren(...(cell ? cell.images : []).map(([image, times]) =>

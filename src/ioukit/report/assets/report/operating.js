@@ -1,4 +1,4 @@
-// Curves with a slider: at each of its scores the counts are those of all detections with that score or a higher one.
+// Curves with a slider. At each score, the counts are those of all detections with that score or a higher one.
 
 function makeCurves() {
   const source = DATA.curves;
@@ -16,7 +16,7 @@ function makeCurves() {
 }
 
 const CURVES = makeCurves();
-// row 0: all classes together, row k + 1: class k. position: of the score; scores fall, so 0 is the highest.
+// row 0: all classes together, row k + 1: class k. position: that of the score; 0 is the highest score.
 const chosen = { row: 0, position: CURVES ? CURVES.start : 0 };
 const listeners = [];
 
@@ -33,7 +33,7 @@ function startOperating() {
   if (!CURVES) return;
   const slider = byId("score");
   const count = CURVES.scores.length;
-  // To the right the score rises, so fewer detections are left.
+  // The score threshold rises to the right.
   const across = (position) => count - 1 - position;
   slider.max = String(count - 1);
   for (const select of document.querySelectorAll("select.class-choice")) {

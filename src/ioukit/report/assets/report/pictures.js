@@ -1,6 +1,6 @@
-// Images with their boxes: a gallery of the worst, and one at a time, large.
+// Images with their boxes: a gallery of the worst images, and a viewer for a single large one.
 
-// Objects found, true and false positives, objects missed, objects and detections that do not count.
+// Detected objects, true and false positives, missed objects, ignored objects and detections.
 const KINDS = ["gt", "tp", "fp", "fn", "ignored", "ignored"];
 const SCORED = [1, 2, 5];
 const SOME_IGNORED = DATA.images.some(({ boxes = [] }) => boxes.some((kind, k) => k % 7 === 0 && kind >= 4));
@@ -9,7 +9,7 @@ function imageWords(image) {
   return `${whole(image.fp)} false, ${whole(image.fn)} missed, ${whole(image.tp)} found`;
 }
 
-// Boxes lie in the data as one row of numbers each: kind, class, score in thousandths, x, y, width, height in
+// In the data, each box is a row of numbers: kind, class, score in thousandths, x, y, width, height in
 // tenths of a pixel.
 function boxesOf(image) {
   const boxes = [];
@@ -21,7 +21,7 @@ function boxesOf(image) {
   return boxes;
 }
 
-// letters: their size in units of the image.
+// letters: the size of letters in units of the image.
 function picture(image, size) {
   const { w, h } = image;
   const drawing = shape("svg", { class: image.thumb ? "picture photo" : "picture", viewBox: `0 0 ${w} ${h}`, role: "img",
@@ -31,7 +31,7 @@ function picture(image, size) {
   const labels = shape("g", { class: "labels" });
   const taken = [];
   const boxes = boxesOf(image);
-  // What is wrong lies on top.
+  // Errors are drawn on top.
   for (const kind of ["ignored", "gt", "tp", "fn", "fp"]) {
     const group = shape("g", { class: `k-${kind}` });
     const words = shape("g", { class: `k-${kind}` });
@@ -57,7 +57,7 @@ function picture(image, size) {
   return drawing;
 }
 
-// The name is cut where the whole would be longer than so many letters; nothing where not even a few fit.
+// The name is cut if the text is longer than this number of letters; the text is empty if only a few would fit.
 function labelText(box, most) {
   const before = box.kind === "fn" ? "missed " : "", after = box.score === null ? "" : ` ${box.score.toFixed(2)}`;
   const room = most - before.length - after.length, letters = [...box.label];
@@ -65,7 +65,7 @@ function labelText(box, most) {
   return before + (letters.length > room ? `${letters.slice(0, room - 1).join("")}…` : box.label) + after;
 }
 
-// Above the box, in its corner or below it, within the image and clear of other labels; nowhere if all is taken.
+// Above the box, in its corner or below it, within the image and not over other labels; no place if all are taken.
 function labelSpot(box, text, size, image, taken) {
   if (!text) return null;
   const w = Math.min(image.w, size * (0.54 * text.length + 0.7));
@@ -82,7 +82,7 @@ function labelSpot(box, text, size, image, taken) {
 
 // Checkboxes that hide a kind of box in everything within `scope`.
 function overlaySwitches(holder, scope, labelsShown) {
-  const options = [["tp", "found (TP)"], ["fp", "false (FP)"], ["fn", "missed (FN)"], ["gt", "objects found"]];
+  const options = [["tp", "true positives (TP)"], ["fp", "false positives (FP)"], ["fn", "missed (FN)"], ["gt", "detected objects"]];
   if (SOME_IGNORED) options.push(["ignored", "ignored"]);
   for (const [kind, text] of options) {
     holder.append(element("label", { class: "check" },
@@ -118,12 +118,12 @@ function startViewer() {
     byId("viewer-title").replaceChildren(named(image.name));
     byId("viewer-words").textContent = `${imageWords(image)}${Number.isFinite(image.f1) ? `, F1 ${image.f1.toFixed(3)}` : ""}`
       + ` (${state.at + 1} of ${state.list.length})`;
-    // As many units as make 13 pixels of the screen, at the width or height that the image will have.
+    // The number of units that are 13 pixels on the screen, at the later size of the image.
     const across = stage.clientWidth || 800;
     stage.replaceChildren(picture(image, 13 / Math.min(across / image.w, (window.innerHeight * 0.7) / image.h)));
     const ends = { "viewer-before": state.at === 0, "viewer-next": state.at === state.list.length - 1 };
     for (const [id, end] of Object.entries(ends)) {
-      // A button that is switched off loses the focus, and with it the keys.
+      // A disabled button loses the focus, and then keys have no effect.
       if (end && document.activeElement === byId(id)) byId("viewer-close").focus();
       byId(id).disabled = end;
     }

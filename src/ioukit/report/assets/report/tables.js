@@ -1,4 +1,4 @@
-// The table of the classes: sorted by any column, filtered by name. A cell's data-v holds the number, nothing if undefined.
+// The table of the classes: sorted by any column, filtered by name. data-v of a cell holds its number, or is empty.
 
 function startClassTable() {
   const table = byId("class-table");
@@ -15,14 +15,14 @@ function startClassTable() {
   heads.forEach((head, column) => {
     head.querySelector("button").addEventListener("click", () => {
       const was = head.getAttribute("aria-sort");
-      // A name is first wanted from A to Z, a number from the best down.
+      // Names are first sorted from A to Z, numbers from the highest down.
       const way = was === "none" ? (column === 0 ? "ascending" : "descending") : was === "ascending" ? "descending" : "ascending";
       for (const other of heads) other.setAttribute("aria-sort", other === head ? way : "none");
       const sign = way === "ascending" ? 1 : -1;
       const sorted = [...rows].sort((a, b) => {
         if (column === 0) return sign * collator.compare(a.name, b.name) || a.order - b.order;
         const one = a.values[column], two = b.values[column];
-        // What is undefined stands at the end either way.
+        // Undefined numbers are last in both directions.
         if (Number.isNaN(one) || Number.isNaN(two)) return Number.isNaN(one) - Number.isNaN(two) || a.order - b.order;
         return sign * (one - two) || a.order - b.order;
       });

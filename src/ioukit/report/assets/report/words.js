@@ -7,7 +7,7 @@ const fixed = (value, digits = 3) => (Number.isFinite(value) ? value.toFixed(dig
 const spoken = (value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits) : "undefined");
 const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 
-// Four digits say enough of a score; a score of large numbers (logits) is shown without an exponent where it fits.
+// Four digits are enough for a score; large scores (logits) are shown without an exponent if they fit.
 function score(value) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
@@ -15,7 +15,7 @@ function score(value) {
   return size >= 100 ? value.toFixed(1) : size >= 10 ? value.toFixed(2) : value.toFixed(4);
 }
 
-// A table of the numbers that a chart shows, in the fold below it.
+// A table of the numbers of a chart, in the fold below it.
 function chartTable(holder, title, head, rows) {
   holder.replaceChildren(
     element("table", {}, element("caption", { class: "unseen" }, title),

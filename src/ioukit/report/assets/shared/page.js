@@ -1,11 +1,11 @@
-// What every page uses: its data, elements, the switch for light and dark. Text goes into a page as text alone: nothing
-// here parses HTML.
+// Functions that every page uses: its data, elements, the switch for light and dark. Text enters a page as text only;
+// this script parses no HTML.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 
 const byId = (id) => document.getElementById(id);
 
-// What is undefined, null or false is left out; "onclick" and its like listen.
+// Attributes that are undefined, null or false are left out; functions for "onclick" and so on become listeners.
 function set(target, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
