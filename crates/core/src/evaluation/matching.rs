@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::regions::Regions;
+use super::regions::{Measurer, Overlap, Regions};
 use super::rules::{CapScope, Choice, Rules, outside};
 use super::scene::{ByImage, NOWHERE, Scene, flag};
 use super::score::falling;
@@ -110,10 +110,10 @@ impl Matches {
 }
 
 /// Matches the detections of a scene to its objects.
-pub fn match_detections<R: Regions>(scene: Scene<'_>, regions: &R, rules: Rules<'_>) -> Matches {
+pub fn match_detections(scene: Scene<'_>, regions: &dyn Regions, rules: Rules<'_>) -> Matches {
     let (objects, detections) =
         join(|| ByImage::new(scene.objects.image, scene.images), || ByImage::new(scene.detections.image, scene.images));
-    let matcher = Matcher::new(scene, regions, rules, &objects, &detections);
+    let matcher = Matcher::new(scene, rules, &objects, &detections);
     // Runs of images with about the same number of detections, more of them than threads.
     let share = (scene.detections.image.len() / 64).max(1024);
     let mut runs = Vec::new();
@@ -126,11 +126,16 @@ pub fn match_detections<R: Regions>(scene: Scene<'_>, regions: &R, rules: Rules<
         }
     }
     let mut all = Matches::default();
-    let produce = |scratch: &mut Scratch<R>, run: usize| matcher.run(runs[run].clone(), scratch);
-    in_order(runs.len(), Scratch::default, produce, |mut part| {
-        all.append(&mut part);
-        ControlFlow::Continue(())
-    });
+    let produce = |scratch: &mut Scratch<'_>, run: usize| matcher.run(runs[run].clone(), scratch);
+    in_order(
+        runs.len(),
+        || Scratch::new(regions.measurer()),
+        produce,
+        |mut part| {
+            all.append(&mut part);
+            ControlFlow::Continue(())
+        },
+    );
     all
 }
 
@@ -144,9 +149,8 @@ struct Candidate {
     level: usize,
 }
 
-struct Matcher<'a, R> {
+struct Matcher<'a> {
     scene: Scene<'a>,
-    regions: &'a R,
     rules: Rules<'a>,
     objects: &'a ByImage,
     detections: &'a ByImage,
@@ -167,14 +171,14 @@ struct Group<'s> {
     first_detection: usize,
 }
 
-impl<'a, R: Regions> Matcher<'a, R> {
-    fn new(scene: Scene<'a>, regions: &'a R, rules: Rules<'a>, objects: &'a ByImage, detections: &'a ByImage) -> Self {
+impl<'a> Matcher<'a> {
+    fn new(scene: Scene<'a>, rules: Rules<'a>, objects: &'a ByImage, detections: &'a ByImage) -> Self {
         let count = rules.thresholds.len();
         let full = (0..rules.bytes()).map(|byte| 0xFF >> (8 - (count - byte * 8).min(8))).collect();
-        Self { scene, regions, rules, objects, detections, full }
+        Self { scene, rules, objects, detections, full }
     }
 
-    fn run(&self, images: Range<usize>, scratch: &mut Scratch<R>) -> Matches {
+    fn run(&self, images: Range<usize>, scratch: &mut Scratch<'_>) -> Matches {
         let mut matches = Matches::default();
         let (mut objects, mut detections) = (Vec::new(), Vec::new());
         let object_category = |row: u32| self.scene.objects.category[row as usize];
@@ -212,7 +216,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
     }
 
     /// The detections of an image that the table lists, by category and falling score, each with its rank.
-    fn rank(&self, image: usize, scratch: &mut Scratch<R>, out: &mut Vec<(u32, u32)>) {
+    fn rank(&self, image: usize, scratch: &mut Scratch<'_>, out: &mut Vec<(u32, u32)>) {
         let columns = self.scene.detections;
         let category = |row: u32| columns.category[row as usize];
         // By category, then falling score, then position in the file, as one number (cocoeval 254). As one category, the
@@ -296,7 +300,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
     }
 
     /// Matches an image category by category.
-    fn groups(&self, image: Group<'_>, ranked: &[(u32, u32)], scratch: &mut Scratch<R>, matches: &mut Matches) {
+    fn groups(&self, image: Group<'_>, ranked: &[(u32, u32)], scratch: &mut Scratch<'_>, matches: &mut Matches) {
         let of_detection = |row: u32| self.scene.detections.category[row as usize];
         let of_object = |row: u32| self.scene.objects.category[row as usize];
         let (mut start, mut first_object) = (0, 0);
@@ -319,26 +323,21 @@ impl<'a, R: Regions> Matcher<'a, R> {
     }
 
     /// Matches the detections of a group, best first.
-    fn group(&self, group: Group<'_>, scratch: &mut Scratch<R>, matches: &mut Matches) {
-        let Scratch { candidates, starts, pairs, of_kind, .. } = scratch;
-        candidates.clear();
-        starts.clear();
+    fn group(&self, group: Group<'_>, scratch: &mut Scratch<'_>, matches: &mut Matches) {
+        let Scratch { measurer, overlaps, candidates, starts, pairs, .. } = scratch;
+        overlaps.clear();
         let over_detection = |row| self.scene.objects.has(row, flag::OVER_DETECTION);
         let least = self.rules.least();
-        self.regions.overlaps(
-            group.detections,
-            group.objects,
-            over_detection,
-            least,
-            of_kind,
-            |detection, object, overlap| {
-                let level = self.rules.level(overlap);
-                if level > 0 {
-                    starts.resize(detection + 1, candidates.len());
-                    candidates.push(Candidate { object, overlap, level });
-                }
-            },
-        );
+        measurer.overlaps(group.detections, group.objects, &over_detection, least, overlaps);
+        candidates.clear();
+        starts.clear();
+        for &Overlap { detection, object, value: overlap } in overlaps.iter() {
+            let level = self.rules.level(overlap);
+            if level > 0 {
+                starts.resize(detection as usize + 1, candidates.len());
+                candidates.push(Candidate { object: object as usize, overlap, level });
+            }
+        }
         if candidates.is_empty() {
             return;
         }
@@ -360,7 +359,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
     }
 
     /// Matches the candidates of a group at every threshold and for every range of areas (cocoeval 268 to 298).
-    fn assign(&self, group: Group<'_>, scratch: &mut Scratch<R>, matches: &mut Matches) {
+    fn assign(&self, group: Group<'_>, scratch: &mut Scratch<'_>, matches: &mut Matches) {
         let (ranges, bytes, range_bytes) = (self.rules.areas.len(), self.rules.bytes(), self.rules.range_bytes());
         let Scratch { candidates, starts, pairs, ignored, taken, ordered, levels, set, .. } = scratch;
         // Thresholds met by the same candidates have the same matches: one of each such run is enough.
@@ -486,27 +485,22 @@ impl<'a, R: Regions> Matcher<'a, R> {
     }
 
     /// Lists all pairs of an image that overlap by `least` or more.
-    fn near(&self, image: Group<'_>, least: f64, scratch: &mut Scratch<R>, out: &mut PairRows) {
+    fn near(&self, image: Group<'_>, least: f64, scratch: &mut Scratch<'_>, out: &mut PairRows) {
         let over_detection = |row| self.scene.objects.has(row, flag::OVER_DETECTION);
-        self.regions.overlaps(
-            image.detections,
-            image.objects,
-            over_detection,
-            least,
-            &mut scratch.of_kind,
-            |detection, object, overlap| {
-                if overlap >= least {
-                    out.push((image.first_detection + detection) as u32, (image.first_object + object) as u32, overlap);
-                }
-            },
-        );
+        let Scratch { measurer, overlaps, .. } = scratch;
+        overlaps.clear();
+        measurer.overlaps(image.detections, image.objects, &over_detection, least, overlaps);
+        for &Overlap { detection, object, value } in overlaps.iter().filter(|overlap| overlap.value >= least) {
+            out.push(image.first_detection as u32 + detection, image.first_object as u32 + object, value);
+        }
     }
 }
 
 /// What a group needs for a moment, kept from one to the next.
-struct Scratch<R: Regions> {
-    /// What the kind of region keeps.
-    of_kind: R::Scratch,
+struct Scratch<'a> {
+    measurer: Box<dyn Measurer + 'a>,
+    /// What it has found.
+    overlaps: Vec<Overlap>,
     /// Detections of an image as numbers that sort.
     keys: Vec<u128>,
     /// Positions and rows of the detections of an image.
@@ -531,10 +525,11 @@ struct Scratch<R: Regions> {
     set: Vec<u8>,
 }
 
-impl<R: Regions> Default for Scratch<R> {
-    fn default() -> Self {
+impl<'a> Scratch<'a> {
+    fn new(measurer: Box<dyn Measurer + 'a>) -> Self {
         Self {
-            of_kind: R::Scratch::default(),
+            measurer,
+            overlaps: Vec::new(),
             keys: Vec::new(),
             places: Vec::new(),
             rows: Vec::new(),

@@ -1,6 +1,6 @@
 //! Masks, with the IoU of pycocotools.
 
-use super::Regions;
+use super::{Measurer, Overlap, Regions};
 use crate::regions::rle::{self, overlap::common_runs};
 use crate::threads::{fill, join};
 
@@ -62,27 +62,30 @@ impl<'a> Masks<'a> {
 }
 
 impl Regions for Masks<'_> {
-    type Scratch = ();
+    fn measurer(&self) -> Box<dyn Measurer + '_> {
+        Box::new(self)
+    }
+}
 
+impl Measurer for &Masks<'_> {
     fn overlaps(
-        &self,
+        &mut self,
         detections: &[u32],
         objects: &[u32],
-        over_detection: impl Fn(u32) -> bool,
+        over_detection: &dyn Fn(u32) -> bool,
         least: f64,
-        _scratch: &mut Self::Scratch,
-        mut found: impl FnMut(usize, usize, f64),
+        found: &mut Vec<Overlap>,
     ) {
         // Lower by far more than the rounding of a product.
         let almost_least = least * (1.0 - 1e-9);
-        for (position, &row) in detections.iter().enumerate() {
+        for (position, &row) in (0..).zip(detections) {
             let detection = &self.detections.extents[row as usize];
             let runs = self.detections.masks.get(row as usize).runs;
-            for (place, &object_row) in objects.iter().enumerate() {
-                let object = &self.objects.extents[object_row as usize];
+            for (object, &object_row) in (0..).zip(objects) {
+                let extent = &self.objects.extents[object_row as usize];
                 let over_detection = over_detection(object_row);
-                let most = detection.common_box(object).min(u64::from(detection.area.min(object.area)));
-                let least_union = if over_detection { detection.area } else { detection.area.max(object.area) };
+                let most = detection.common_box(extent).min(u64::from(detection.area.min(extent.area)));
+                let least_union = if over_detection { detection.area } else { detection.area.max(extent.area) };
                 if most as f64 <= almost_least * f64::from(least_union) {
                     continue;
                 }
@@ -90,8 +93,8 @@ impl Regions for Masks<'_> {
                 if common > 0 {
                     // Sums of whole numbers below 2^32: the order does not matter.
                     let (common, area) = (f64::from(common), f64::from(detection.area));
-                    let union = if over_detection { area } else { area + f64::from(object.area) - common };
-                    found(position, place, common / union);
+                    let union = if over_detection { area } else { area + f64::from(extent.area) - common };
+                    found.push(Overlap { detection: position, object, value: common / union });
                 }
             }
         }
