@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ioukit_core::coco::{self, IdIndex, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations};
-use pyo3::exceptions::PyOSError;
+use ioukit_core::coco::{self, IdIndex, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations, Source};
+use pyo3::exceptions::{PyEOFError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -34,6 +34,36 @@ fn read_error(path: &Path, error: ReadError) -> PyErr {
     }
 }
 
+/// What `take` reads of a file, while other threads of Python run.
+fn read<T: Send>(py: Python<'_>, path: &Path, take: impl FnOnce(Source) -> Result<T, ReadError> + Send) -> PyResult<T> {
+    py.detach(|| coco::open(path, &unpack).and_then(take)).map_err(|error| read_error(path, error))
+}
+
+/// Unpacks gzip data by Python's module.
+fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
+    const AT_ONCE: usize = 1 << 20;
+    let read = |py: Python<'_>| -> PyResult<Vec<u8>> {
+        let packed = py.import("io")?.call_method1("BytesIO", (PyBytes::new(py, packed),))?;
+        let file = py.import("gzip")?.call_method1("GzipFile", (py.None(), "rb", 9, packed))?;
+        let mut text = Vec::new();
+        loop {
+            let part = file.call_method1("read", (AT_ONCE,))?.cast_into::<PyBytes>()?;
+            if part.as_bytes().is_empty() {
+                return Ok(text);
+            }
+            text.extend_from_slice(part.as_bytes());
+        }
+    };
+    Python::attach(|py| {
+        read(py).map_err(|error| {
+            ReadError::Invalid(match error.is_instance_of::<PyEOFError>(py) {
+                true => "the gzip file ends too early (is it truncated?)".into(),
+                false => format!("the gzip file is damaged: {}", error.value(py)),
+            })
+        })
+    })
+}
+
 /// The error for a record of `source`.
 pub fn problem(source: &str, problem: &Problem) -> PyErr {
     DatasetError::new_err(format!("{source}: {problem}"))
@@ -52,8 +82,7 @@ pub fn read_coco_detections<'py>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let on_invalid = self::on_invalid(on_invalid);
-    let columns =
-        py.detach(|| coco::read_detections(&path, on_invalid, threads)).map_err(|error| read_error(&path, error))?;
+    let columns = read(py, &path, |source| coco::read_detections(&source, on_invalid, threads))?;
     let dict = PyDict::new(py);
     dict.set_item("image_ids", column(py, columns.image_ids)?)?;
     dict.set_item("category_ids", column(py, columns.category_ids)?)?;
@@ -76,8 +105,7 @@ pub fn read_coco_ground_truth<'py>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let on_invalid = self::on_invalid(on_invalid);
-    let columns =
-        py.detach(|| coco::read_ground_truth(&path, on_invalid, threads)).map_err(|error| read_error(&path, error))?;
+    let columns = read(py, &path, |source| coco::read_ground_truth(&source, on_invalid, threads))?;
     let images = PyDict::new(py);
     images.set_item("ids", column(py, columns.images.ids)?)?;
     images.set_item("sizes", table(py, columns.images.sizes)?)?;
@@ -106,7 +134,7 @@ pub fn read_coco_ground_truth<'py>(
 /// The text of a file, unpacked.
 #[pyfunction]
 pub fn read_text<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
-    let text = py.detach(|| coco::read_text(&path)).map_err(|error| read_error(&path, error))?;
+    let text = read(py, &path, |source| Ok(source.into_bytes()?))?;
     Ok(PyBytes::new(py, &text))
 }
 
@@ -190,8 +218,7 @@ pub fn read_coco_keypoints<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, usize)> {
     let (records, spans) = (&records[..], spans.as_chunks().0);
     let keypoints = Keypoints { array: array_name(array), records, spans, points };
-    let read = py.detach(|| coco::read_keypoints(&path, keypoints, threads));
-    let (values, points) = read.map_err(|error| read_error(&path, error))?;
+    let (values, points) = read(py, &path, |source| coco::read_keypoints(&source, keypoints, threads))?;
     Ok((column(py, values)?, points))
 }
 
@@ -213,8 +240,8 @@ pub fn read_coco_masks<'py>(
         spans: spans.as_chunks().0,
         image_sizes: image_sizes.as_chunks().0,
     };
-    let masks = py.detach(|| coco::read_masks(&path, segmentations, threads));
-    crate::regions::masks::parts(py, masks.map_err(|error| read_error(&path, error))?)
+    let masks = read(py, &path, |source| coco::read_masks(&source, segmentations, threads))?;
+    crate::regions::masks::parts(py, masks)
 }
 
 /// The first of `[x, y, width, height]` rows that is no box: its position, what is expected and what came.

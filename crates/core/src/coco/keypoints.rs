@@ -1,11 +1,8 @@
 //! The keypoints of a COCO file, read when they are needed.
 
-use std::path::Path;
-
-use super::open::open;
 use super::spans::Texts;
 use super::{Problem, ReadError};
-use crate::json::{Cursor, SyntaxError};
+use crate::json::{Cursor, Source, SyntaxError};
 use crate::threads::{map, with_threads};
 
 const FIELD: &str = "keypoints";
@@ -29,15 +26,18 @@ pub struct Keypoints<'a> {
 
 /// Reads x, y and visibility of each point of each record by `threads` threads (0: all cores); NaN for records without.
 /// Also how many points each has.
-pub fn read_keypoints(path: &Path, keypoints: Keypoints<'_>, threads: usize) -> Result<(Vec<f64>, usize), ReadError> {
-    let source = open(path)?;
+pub fn read_keypoints(
+    source: &Source,
+    keypoints: Keypoints<'_>,
+    threads: usize,
+) -> Result<(Vec<f64>, usize), ReadError> {
     let Keypoints { array, records, spans, points } = keypoints;
     let points = match points {
         Some(points) => points,
         None => match spans.iter().find(|[start, end]| start < end) {
             Some(span) => {
                 let mut first = Vec::new();
-                let texts = Texts::read(&source, &[*span])?;
+                let texts = Texts::read(source, &[*span])?;
                 numbers(texts.get(*span, 0), &mut first).ok();
                 first.len() / 3
             }
@@ -49,7 +49,7 @@ pub fn read_keypoints(path: &Path, keypoints: Keypoints<'_>, threads: usize) -> 
     let part = |(number, values): (usize, &mut [f64])| {
         let start = number * ROWS_AT_ONCE;
         let rows = start..spans.len().min(start + ROWS_AT_ONCE);
-        let texts = Texts::read(&source, &spans[rows.clone()])?;
+        let texts = Texts::read(source, &spans[rows.clone()])?;
         let mut record = Vec::new();
         for (position, row) in rows.enumerate() {
             let text = texts.get(spans[row], position);

@@ -1,11 +1,8 @@
 //! The masks of a COCO file, read when they are needed: polygons, and RLE in both of its forms.
 
-use std::path::Path;
-
-use super::open::open;
 use super::spans::Texts;
 use super::{Problem, ReadError};
-use crate::json::{Cursor, Scalar, SyntaxError};
+use crate::json::{Cursor, Scalar, Source, SyntaxError};
 use crate::regions::rle::{self, MaskList, Size, polygon, string};
 use crate::threads::{map, with_threads};
 
@@ -29,13 +26,12 @@ pub struct Segmentations<'a> {
 }
 
 /// Reads masks by `threads` threads (0: all cores), in the order of the records.
-pub fn read_masks(path: &Path, segmentations: Segmentations<'_>, threads: usize) -> Result<MaskList, ReadError> {
-    let source = open(path)?;
+pub fn read_masks(source: &Source, segmentations: Segmentations<'_>, threads: usize) -> Result<MaskList, ReadError> {
     let count = segmentations.spans.len();
     let part = |number: usize| {
         let start = number * ROWS_AT_ONCE;
         let rows = start..count.min(start + ROWS_AT_ONCE);
-        let texts = Texts::read(&source, &segmentations.spans[rows.clone()])?;
+        let texts = Texts::read(source, &segmentations.spans[rows.clone()])?;
         let mut masks = MaskList::default();
         let mut counts = Vec::new();
         for (position, row) in rows.enumerate() {
