@@ -2,7 +2,7 @@
 
 use ioukit_core::float::Float;
 use ioukit_core::join::Set;
-use ioukit_core::nms::{Rule, Score, first_suppressors, of_pairs, survivors};
+use ioukit_core::nms::{Rule, Scores, first_suppressors, of_pairs, survivors};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -27,12 +27,12 @@ pub fn nms_survivors<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let variant = variant_named(variant, &[])?;
     match boxes.extract() {
-        Ok(boxes) => by_scores(Rule::new(variant, f32::from_f64(threshold)), boxes, scores, labels, least, threads),
-        Err(_) => by_scores(Rule::new(variant, threshold), boxes.extract()?, scores, labels, least, threads),
+        Ok(boxes) => of_type(Rule::new(variant, f32::from_f64(threshold)), boxes, scores, labels, least, threads),
+        Err(_) => of_type(Rule::new(variant, threshold), boxes.extract()?, scores, labels, least, threads),
     }
 }
 
-fn by_scores<'py, F: Float + Item>(
+fn of_type<'py, F: Float + Item>(
     rule: Rule<F>,
     boxes: Table<'py, F>,
     scores: &Bound<'py, PyAny>,
@@ -40,25 +40,21 @@ fn by_scores<'py, F: Float + Item>(
     least: Option<f64>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match scores.extract() {
-        Ok(scores) => of_types::<F, f32>(rule, boxes, scores, labels, least, threads),
-        Err(_) => of_types::<F, f64>(rule, boxes, scores.extract()?, labels, least, threads),
-    }
-}
-
-fn of_types<'py, F: Float + Item, S: Score + Item>(
-    rule: Rule<F>,
-    boxes: Table<'py, F>,
-    scores: Column<'py, S>,
-    labels: Option<Column<'py, i64>>,
-    least: Option<f64>,
-    threads: usize,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (py, set, scores) = (boxes.py(), set(&boxes, labels.as_deref())?, &scores[..]);
-    if scores.len() != set.boxes.len() {
+    let (py, set) = (boxes.py(), set(&boxes, labels.as_deref())?);
+    let (single, double): (_, Column<'py, f64>);
+    let scores = match scores.extract::<Column<'py, f32>>() {
+        Ok(scores) => {
+            single = scores;
+            Scores::Single(&single)
+        }
+        Err(_) => {
+            double = scores.extract()?;
+            Scores::Double(&double)
+        }
+    };
+    if scores.count() != set.boxes.len() {
         return Err(PyTypeError::new_err("one score per box"));
     }
-    let least = least.map(S::from_f64);
     match py.detach(|| survivors(set.boxes, scores, set.labels, rule, least, threads)) {
         Ok(keep) => column(py, keep),
         Err(nan) => Ok(nan.into_pyobject(py)?.into_any()),

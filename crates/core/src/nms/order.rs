@@ -3,7 +3,7 @@
 use crate::float::Float;
 
 /// A number to sort by.
-pub trait Score: Float {
+pub(super) trait Score: Float {
     /// All bits of [`Self::key`] are in its upper half.
     const SHORT: bool;
     /// Smaller for a larger score, equal for equal ones.
@@ -30,12 +30,39 @@ impl Score for f64 {
     }
 }
 
+/// Scores of either type.
+#[derive(Clone, Copy, Debug)]
+pub enum Scores<'a> {
+    /// Of single precision.
+    Single(&'a [f32]),
+    /// Of double precision.
+    Double(&'a [f64]),
+}
+
+impl Scores<'_> {
+    /// How many there are.
+    pub fn count(self) -> usize {
+        match self {
+            Self::Single(scores) => scores.len(),
+            Self::Double(scores) => scores.len(),
+        }
+    }
+
+    /// See [`by_score`].
+    pub(super) fn order(self, least: Option<f64>) -> Result<Vec<u32>, usize> {
+        match self {
+            Self::Single(scores) => by_score(scores, least.map(f32::from_f64)),
+            Self::Double(scores) => by_score(scores, least),
+        }
+    }
+}
+
 /// The numbers of the scores that are at least `least` in their order, or the number of one that is NaN.
 ///
 /// # Panics
 ///
 /// If there are 2^31 scores or more.
-pub fn by_score<S: Score>(scores: &[S], least: Option<S>) -> Result<Vec<u32>, usize> {
+pub(super) fn by_score<S: Score>(scores: &[S], least: Option<S>) -> Result<Vec<u32>, usize> {
     assert!(scores.len() < 1 << 31, "fewer than 2^31 boxes");
     if let Some(nan) = scores.iter().position(|score| score.partial_cmp(score).is_none()) {
         return Err(nan);
