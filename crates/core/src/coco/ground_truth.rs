@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::fields::{Slot, box_problem, flag, four, integer, real, text};
+use super::fields::{self, Slot, box_problem, flag, four, text};
 use super::mistaken;
 use super::spans::Spans;
 use super::{OnInvalid, Problem, ReadError};
@@ -121,6 +121,16 @@ impl<'t> Members<'_, 't> {
         }
         Ok(())
     }
+}
+
+/// See [`fields::integer`]. One function for all members: a ground truth has fewer records than a file of detections.
+fn integer(cursor: &mut Cursor<'_>) -> Result<Slot<i64>, Box<SyntaxError>> {
+    fields::integer(cursor)
+}
+
+/// See [`fields::real`].
+fn real(cursor: &mut Cursor<'_>) -> Result<Slot<f64>, Box<SyntaxError>> {
+    fields::real(cursor)
 }
 
 impl Table for Images {
