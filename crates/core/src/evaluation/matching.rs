@@ -6,6 +6,7 @@ use super::regions::{Measurer, Overlap, Regions};
 use super::rules::{CapScope, Choice, Rules, outside};
 use super::scene::{ByImage, NOWHERE, Scene, flag};
 use super::score::falling;
+use crate::order::by_two_keys;
 use crate::threads::{in_order, join};
 
 /// The columns of a match table.
@@ -184,8 +185,11 @@ impl<'a> Matcher<'a> {
         let object_category = |row: u32| self.scene.objects.category[row as usize];
         for image in images {
             objects.clear();
-            objects.extend(self.objects.rows(image).filter(|&row| object_category(row) != NOWHERE));
-            objects.sort_by_key(|&row| object_category(row));
+            let counted = self.objects.rows(image).filter(|&row| object_category(row) != NOWHERE);
+            scratch.keys.clear();
+            scratch.keys.extend(counted.map(|row| u128::from(object_category(row)) << 32 | u128::from(row)));
+            scratch.keys.sort_unstable();
+            objects.extend(scratch.keys.iter().map(|&key| key as u32));
             let first_object = matches.objects.row.len();
             self.list_objects(image as u32, &objects, &mut matches.objects);
             self.rank(image, scratch, &mut detections);
@@ -229,19 +233,18 @@ impl<'a> Matcher<'a> {
                 u128::from(category(row)) << 96 | score << 32 | row_bits
             }
         };
-        let Scratch { keys, places, .. } = scratch;
+        let keys = &mut scratch.keys;
         keys.clear();
         keys.extend(self.detections.rows(image).filter(|&row| category(row) != NOWHERE).map(key));
         keys.sort_unstable();
         out.clear();
         if self.rules.cap_scope == CapScope::Image {
             // The place among all detections of the image, of equal scores the first in the file first.
-            places.clear();
-            places.extend((0..).zip(keys.iter().map(|&key| key as u32)));
-            places.sort_unstable_by_key(|&(_, row)| (falling(columns.score[row as usize]), row));
+            let rows = keys.iter().map(|&key| key as u32);
+            let places = by_two_keys(rows.map(|row| (falling(columns.score[row as usize]), row)));
             out.resize(places.len(), (0, 0));
-            for (rank, &(place, row)) in (0..).zip(places.iter()) {
-                out[place as usize] = (row, rank);
+            for (rank, place) in (0..).zip(places) {
+                out[place as usize] = (keys[place as usize] as u32, rank);
             }
         } else {
             let (mut last, mut rank) = (NOWHERE, 0);
@@ -501,10 +504,8 @@ struct Scratch<'a> {
     measurer: Box<dyn Measurer + 'a>,
     /// What it has found.
     overlaps: Vec<Overlap>,
-    /// Detections of an image as numbers that sort.
+    /// Objects or detections of an image as numbers that sort.
     keys: Vec<u128>,
-    /// Positions and rows of the detections of an image.
-    places: Vec<(u32, u32)>,
     /// Rows of the detections of an image.
     rows: Vec<u32>,
     /// The pairs that overlap enough, detection by detection.
@@ -531,7 +532,6 @@ impl<'a> Scratch<'a> {
             measurer,
             overlaps: Vec::new(),
             keys: Vec::new(),
-            places: Vec::new(),
             rows: Vec::new(),
             candidates: Vec::new(),
             starts: Vec::new(),

@@ -82,11 +82,16 @@ pub(super) fn by_score<S: Score>(scores: &[S], least: Option<S>) -> Result<Vec<u
     let mut order: Vec<u32> = items.iter().map(|&item| (item & !UPPER) as u32).collect();
     if !S::SHORT {
         // Scores whose upper halves are equal.
+        let mut ties: Vec<u128> = Vec::new();
         let mut start = 0;
         for run in items.chunk_by(|one, next| one & UPPER == next & UPPER) {
             let end = start + run.len();
             if run.len() > 1 {
-                order[start..end].sort_unstable_by_key(|&number| (scores[number as usize].key(), number));
+                let key = |number: u32| u128::from(scores[number as usize].key()) << 32 | u128::from(number);
+                ties.clear();
+                ties.extend(order[start..end].iter().map(|&number| key(number)));
+                ties.sort_unstable();
+                order[start..end].iter_mut().zip(&ties).for_each(|(number, &key)| *number = key as u32);
             }
             start = end;
         }

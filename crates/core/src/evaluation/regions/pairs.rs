@@ -17,7 +17,7 @@ const ABSENT: u32 = u32::MAX;
 
 impl Regions for Pairs<'_> {
     fn measurer(&self) -> Box<dyn Measurer + '_> {
-        Box::new(PairFinder { pairs: self, places: Vec::new() })
+        Box::new(PairFinder { pairs: self, places: Vec::new(), of_one: Vec::new() })
     }
 }
 
@@ -25,6 +25,8 @@ struct PairFinder<'a> {
     pairs: &'a Pairs<'a>,
     /// For each object of the scene its position in the group.
     places: Vec<u32>,
+    /// The pairs of one detection: the position of the object, and the bits of the overlap.
+    of_one: Vec<u128>,
 }
 
 impl Measurer for PairFinder<'_> {
@@ -36,7 +38,7 @@ impl Measurer for PairFinder<'_> {
         least: f64,
         found: &mut Vec<Overlap>,
     ) {
-        let Self { pairs: Pairs { starts, object: object_rows, overlap }, places } = self;
+        let Self { pairs: Pairs { starts, object: object_rows, overlap }, places, of_one } = self;
         for (position, &row) in (0..).zip(objects) {
             if places.len() <= row as usize {
                 places.resize(row as usize + 1, ABSENT);
@@ -45,14 +47,20 @@ impl Measurer for PairFinder<'_> {
         }
         for (detection, &row) in (0..).zip(detections) {
             let pairs = starts[row as usize]..starts[row as usize + 1];
-            let first = found.len();
+            of_one.clear();
             for (&object_row, &value) in object_rows[pairs.clone()].iter().zip(&overlap[pairs]) {
                 let place = places.get(object_row as usize).copied().unwrap_or(ABSENT);
                 if place != ABSENT && value >= least {
-                    found.push(Overlap { detection, object: place, value });
+                    of_one.push(u128::from(place) << 64 | u128::from(value.to_bits()));
                 }
             }
-            found[first..].sort_unstable_by_key(|overlap| overlap.object);
+            of_one.sort_unstable();
+            let overlap = |&pair: &u128| (pair >> 64, f64::from_bits(pair as u64));
+            found.extend(of_one.iter().map(overlap).map(|(object, value)| Overlap {
+                detection,
+                object: object as u32,
+                value,
+            }));
         }
         objects.iter().for_each(|&row| places[row as usize] = ABSENT);
     }
