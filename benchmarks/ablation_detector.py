@@ -54,7 +54,7 @@ def one(run: dict[str, Any], folder: Path, threads: int) -> dict[str, Any]:
         depth=PLAN["depth"], anchors=(tuple(rows[:3]), tuple(rows[3:6]), tuple(rows[6:])), names=learn.names,
     )  # fmt: skip
     epochs = int(PLAN["epochs"])
-    settings = Settings(epochs=epochs, loss=run["loss"], seed=run["seed"], judge_every=epochs, plain_epochs=2)
+    settings = Settings(epochs=epochs, loss=run["loss"], seed=run["seed"], evaluate_every=epochs, plain_epochs=2)
     with tempfile.TemporaryDirectory() as out:
         done = train(learn, held_out, config, Path(out) / "run", settings)
     return {**run, **{key: done.evaluation.summary[key] for key in KEYS}, "seconds": round(done.epochs[-1].seconds)}

@@ -46,7 +46,7 @@ def settings_for(epochs: int) -> Settings:
     """Each epoch is one step with all six images; the running mean of the weights is short because the training is."""
     return Settings(
         epochs=epochs, batch=6, warmup=10, ema=0.98, weight_decay=0.0, augmentation=NO_AUGMENTATION, plain_epochs=0,
-        judge_every=epochs, device="cpu",
+        evaluate_every=epochs, device="cpu",
     )  # fmt: skip
 
 

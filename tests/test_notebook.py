@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,15 +21,28 @@ for module in ("ipykernel", "matplotlib", "nbclient"):
 RERUN = "run `python examples/run_notebook.py`"
 
 
-def said(notebook: Path) -> list[tuple[str, list[Any]]]:
+def said(notebook: Path) -> list[tuple[str, list[str]]]:
     """Source and outputs of each cell; of pictures the size alone, for their bytes depend on matplotlib and fonts."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    return [("".join(cell["source"]), [_words(output) for output in cell.get("outputs", [])]) for cell in cells]
+    return [("".join(cell["source"]), outputs_said(cell.get("outputs", []))) for cell in cells]
 
 
-def _words(output: dict[str, Any]) -> str:
-    assert output["output_type"] in ("stream", "display_data", "execute_result"), output
-    return "".join(output["text"] if output["output_type"] == "stream" else output["data"]["text/plain"])
+def outputs_said(outputs: list[dict[str, Any]]) -> list[str]:
+    """What was printed in a row is one text here: a kernel sends it in one piece or in several, by chance."""
+    said: list[str] = []
+    for kind, together in groupby(outputs, key=lambda output: str(output["output_type"])):
+        assert kind in ("stream", "display_data", "execute_result"), kind
+        if kind == "stream":
+            said.append("".join("".join(output["text"]) for output in together))
+        else:
+            said += ["".join(output["data"]["text/plain"]) for output in together]
+    return said
+
+
+def test_printing_in_pieces_is_printing() -> None:
+    pieces = [{"output_type": "stream", "text": ["a\n", "b\n"]}, {"output_type": "stream", "text": "c\n"}]
+    value = {"output_type": "execute_result", "data": {"text/plain": ["4"]}}
+    assert outputs_said([*pieces, value, value, pieces[1]]) == ["a\nb\nc\n", "4", "4", "c\n"]
 
 
 def test_it_prints_what_is_stored_in_it(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ __all__ = [
     "RuleColumns",
     "SceneColumns",
     "SelectionColumns",
+    "VerifiedColumns",
     "struct",
 ]
 
@@ -70,7 +71,8 @@ class ObjectColumns:
     category_ids: Ids
     areas: Floats
     flags: NDArray[np.uint8]
-    """Bits: 1 ignored everywhere, 2 overlap over the area of the detection, 4 matched repeatedly, 8 void."""
+    """Bits: 1 ignored everywhere, 2 overlap over the area of the detection, 4 matched repeatedly, 8 void, 16 matched
+    above the threshold alone."""
 
 
 @struct
@@ -87,6 +89,16 @@ class DetectionColumns:
 
 
 @struct
+class VerifiedColumns:
+    """Two lists of categories for each image, each as the ids of all lists and where the list of each image ends."""
+
+    negative: tuple[Ids, Ids]
+    """The categories that are known to be absent."""
+    not_exhaustive: tuple[Ids, Ids]
+    """The categories of which some objects may not be annotated."""
+
+
+@struct
 class SceneColumns:
     """What is matched: objects and detections, and which of their images and categories are evaluated."""
 
@@ -94,6 +106,8 @@ class SceneColumns:
     categories: SelectionColumns
     objects: ObjectColumns
     detections: DetectionColumns
+    verified: VerifiedColumns | None
+    """All categories were looked for on all images if ``None``."""
 
 
 @struct
@@ -102,6 +116,8 @@ class BoxColumns:
 
     object_boxes: Floats
     detection_boxes: Floats
+    inclusive: bool = False
+    """Whether a box covers the pixels ``x`` to ``x + width``, both within, as PASCAL VOC has it."""
 
 
 @struct
@@ -137,6 +153,7 @@ class RuleColumns:
     class_agnostic: bool
     choice: str
     last_of_equal: bool
+    leaves_out_empty: bool
     near: float | None
 
 

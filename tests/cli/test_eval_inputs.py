@@ -14,7 +14,7 @@ import pytest
 
 import ioukit
 from ioukit.datasets import FORMATS, Detections, Format, GroundTruth, register_format
-from ioukit.evaluation.protocols import PROTOCOLS, register_protocol
+from ioukit.evaluation.protocols import PROTOCOLS, VOC2012, find_protocol, register_protocol
 from support.command import run_here
 from support.paths import DATA, write_coco
 
@@ -162,6 +162,34 @@ def test_a_protocol_is_found_by_its_name_and_changed_by_options() -> None:
     finally:
         del PROTOCOLS["loose"]
     assert "unknown protocol 'loose'; choose from coco, " in run_here("eval", GT, DT, "--protocol", "loose").err
+
+
+def test_a_protocol_is_read_from_a_file(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('based_on = "voc2012"\niou_thresholds = [0.3]\n')
+    expected = ioukit.evaluate(*ioukit.read_coco(GT, DT), VOC2012.replace(name="own", iou_thresholds=[0.3]))
+    assert summary(GT, DT, "--protocol", own) == expected.summary
+    command = run_here("eval", GT, DT, "--protocol", own, "--quiet")
+    assert command.out.startswith("Mean AP = ")
+    own.write_text("max_dets = 3")
+    command = run_here("eval", GT, DT, "--protocol", own)
+    assert (command.code, command.out) == (2, "")
+    assert f"--protocol: {own}: max_dets: expected a list of whole numbers, found 3" in " ".join(command.err.split())
+    command = run_here("eval", GT, DT, "--protocol", tmp_path / "owm.toml")
+    assert command.code == 2
+    assert "did you mean" in command.err
+
+
+@pytest.mark.parametrize("name", ["voc2007", "voc2012", "dota-task2", "tide"])
+def test_each_protocol_can_be_shown(name: str, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    command = run_here(
+        "eval", GT, DT, "--protocol", name, "--report", report, "--errors", "--json", tmp_path / "n.json"
+    )
+    assert command.code == 0, command.err
+    settings = json.loads((tmp_path / "n.json").read_text())["settings"]
+    assert settings["protocol"] == find_protocol(name).name
+    assert "2147483647" not in report.read_text().replace(",", "")
 
 
 # ---- Photographs.

@@ -77,9 +77,9 @@ class TestIds:
         found = run_here("predict", network, renumbered, *images, *ALL, "--json", tmp_path / "dt.json")
         assert found.code in (0, None), found.err
         assert "read val    4 images" in found.err
-        judged = evaluate(GroundTruth.from_coco(renumbered), Detections.from_coco(tmp_path / "dt.json"))
+        evaluated = evaluate(GroundTruth.from_coco(renumbered), Detections.from_coco(tmp_path / "dt.json"))
         by_val = json.loads(run_here("val", network, folder / "data.yaml", *CPU, "--json").out)
-        assert judged.summary["AP"] == pytest.approx(by_val["summary"]["AP"], abs=1e-3)
+        assert evaluated.summary["AP"] == pytest.approx(by_val["summary"]["AP"], abs=1e-3)
         yolo = run_here("predict", network, folder / "data.yaml", *ALL, "--json")
         records = json.loads(yolo.out)
         assert {record["image_id"] for record in records} == {0, 1, 2, 3}
@@ -88,14 +88,14 @@ class TestIds:
     def test_counted_from_1_where_nothing_knows_them(self, folder: Path, network: Path) -> None:
         found = run_here("predict", network, folder / "images" / "val", *ALL, "--json")
         assert {record["image_id"] for record in json.loads(found.out)} == {1, 2, 3, 4}
-        assert "note image_id and category_id count from 1: --ids-from takes those of a COCO file\n" in found.err
+        assert "note image_id and category_id count from 1; use --ids-from to take them from a COCO file\n" in found.err
 
     @pytest.mark.parametrize(
         ("words", "message"),
         [
             (["--json", "--ids-from", "SMALLER"], "smaller.json lists no image "),
             (["--json", "--ids-from", "OTHER"], "other.json: no category has the name 'star'; did you mean 'stars' or"),
-            (["--ids-from", "OTHER"], "--ids-from is for --json"),
+            (["--ids-from", "OTHER"], "--ids-from needs --json"),
             (["--json", "--images", "x"], "--images is for a COCO file"),
             (["--json=out.png"], "--json would write out.png, which has the name of an image"),
             (["--split", "test"], "unknown split 'test'; choose from train, val"),
@@ -224,12 +224,12 @@ class TestDefects:
 
     def test_a_loss_that_is_not_finite_is_one_line(self, folder: Path, tmp_path: Path) -> None:
         long = (*self.SHORT, "--epochs", "3", "--lr", "1e30")
-        done = run_here("train", folder / "data.yaml", "-o", tmp_path / "run", *long, "--judge-every", "3")
+        done = run_here("train", folder / "data.yaml", "-o", tmp_path / "run", *long, "--evaluate-every", "3")
         assert done.code == 2
         assert re.search(r"Error: the loss is (nan|inf) in epoch \d, step 1: try a lower learning rate", done.err)
         done = run_here("train", folder / "data.yaml", "-o", tmp_path / "other", *long)
         assert done.code == 2
-        assert "Error: the network answers with numbers that are not finite: did its training diverge?" in done.err
+        assert "Error: the outputs of the network are not finite: did its training diverge?" in done.err
 
     def test_a_used_folder_is_refused_before_anything_is_read(self, tmp_path: Path) -> None:
         (tmp_path / "run").mkdir()

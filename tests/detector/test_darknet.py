@@ -117,7 +117,7 @@ class TestBadFiles:
             ("[net]\n[convolutional]\nsize=3", r"line 2: \[convolutional\] lacks filters"),
             ("[net]\n[convolutional]\nfilters=many", "filters must be whole numbers, got 'many'"),
             ("[net]\n[convolutional]\nfilters=8\nactivation=mish", "unknown activation 'mish'"),
-            ("[net]\n[route]\nlayers=-2", r"line 2: \[route\] reads layer \[-2\], but only 0 stand before it"),
+            ("[net]\n[route]\nlayers=-2", r"line 2: \[route\] reads layer \[-2\], but there are only 0 before it"),
             ("[net]\n[yolo]\nanchors=1,2\nclasses=1", r"line 2: \[yolo\] needs 6 channels, the layer before has 3"),
             ("[net]\n[maxpool]", "no \\[yolo\\] layer"),
         ],

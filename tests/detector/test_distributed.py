@@ -181,7 +181,7 @@ def _same_image_everywhere(folder: Path, count: int) -> None:
     (folder / "data.yaml").write_text(f"train: images\nval: images\nnames: {names}\n")
 
 
-def test_all_processes_have_the_weights_and_one_judges(folder: Path) -> None:
+def test_all_processes_have_the_weights_and_one_evaluates(folder: Path) -> None:
     for run in ("alike-two", "whole", "killed"):
         first, second = ((folder / f"{run}.{rank}").read_text().split() for rank in (0, 1))
         assert first[0] == second[0], run

@@ -14,7 +14,7 @@ from ioukit.datasets import Detections, GroundTruth
 from support.paths import ROOT
 
 
-def test_photos_are_judged_on_what_is_larger_than_16_pixels_both_ways() -> None:
+def test_photos_are_evaluated_on_objects_larger_than_16_pixels_on_both_sides() -> None:
     example = runpy.run_path(str(ROOT / "examples" / "overfit_photos.py"))
     boxes: list[list[float]] = [[0, 0, 100, 10], [0, 20, 20, 17], [0, 50, 16, 300], [50, 50, 16.5, 16.5]]
     ones = np.ones(4, np.int64)

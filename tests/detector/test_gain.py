@@ -39,7 +39,7 @@ def test_half_a_minute_of_training_learns_the_scenes_by_heart(tmp_path: Path) ->
     )
     settings = Settings(
         epochs=80, batch=12, warmup=10, ema=0.98, weight_decay=0.0, augmentation=NO_AUGMENTATION, plain_epochs=0,
-        judge_every=80, device="cpu",
+        evaluate_every=80, device="cpu",
     )  # fmt: skip
     done = train(learn, held_out, config, tmp_path / "run", settings)
     losses = [epoch.losses["total"] for epoch in done.epochs]

@@ -28,7 +28,7 @@ from support.small_detector import config
 if TYPE_CHECKING:
     from pathlib import Path
 
-SHORT = Settings(epochs=3, batch=4, lr=2e-3, warmup=0.5, plain_epochs=1, judge_every=2)
+SHORT = Settings(epochs=3, batch=4, lr=2e-3, warmup=0.5, plain_epochs=1, evaluate_every=2)
 
 
 class TestTraining:
@@ -110,7 +110,7 @@ class TestTraining:
         assert [(event.step, event.value) for event in read.Scalars("total")] == [(1, 2.0), (2, 1.0)]
 
     def test_wrong_use(self, learn: Data, held_out: Data, tmp_path: Path) -> None:
-        with pytest.raises(ValueError, match="batch must be at most the 16 images there are to learn from, got 32"):
+        with pytest.raises(ValueError, match="batch must be at most 16, the number of training images, got 32"):
             train(learn, held_out, config(), tmp_path / "run", Settings(batch=32))
         with pytest.raises(ValueError, match="there is nothing to resume"):
             train(learn, held_out, config(), tmp_path / "run", SHORT, resume=True)
@@ -166,11 +166,11 @@ class TestCommands:
         assert "read train  16 images  64 objects  7 classes" in trained.err
         assert "epoch 2/2" in trained.err
 
-        judged = run_here("val", run / "best.safetensors", folder / "data.yaml", "--json", "--device", "cpu")
-        assert judged.code in (0, None), judged.err
+        evaluated = run_here("val", run / "best.safetensors", folder / "data.yaml", "--json", "--device", "cpu")
+        assert evaluated.code in (0, None), evaluated.err
         with open(run / "log.csv", encoding="utf-8", newline="") as file:
             best = max(float(row["AP"]) for row in csv.DictReader(file))
-        assert json.loads(judged.out)["summary"]["AP"] == pytest.approx(best)
+        assert json.loads(evaluated.out)["summary"]["AP"] == pytest.approx(best)
 
         found = run_here(
             "predict", run / "best.safetensors", folder / "images" / "val", "--score", "0",
@@ -189,8 +189,8 @@ class TestCommands:
             (["--size", "100"], "image_size must be multiples of 32"),
             (["--anchors", "none"], "unknown anchors 'none'; choose from fit, coco"),
             (["--head", "both"], "unknown head 'both'; choose from anchor, free"),
-            (["--images", "there"], "says where its images are"),
-            (["--batch", "64"], "batch must be at most the 16 images"),
+            (["--images", "there"], "names the folders of its images"),
+            (["--batch", "64"], "batch must be at most 16"),
             (["--resume"], "there is nothing to resume"),
         ],
     )

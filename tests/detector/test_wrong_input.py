@@ -90,9 +90,9 @@ def test_stops_or_goes_on(
 def test_an_empty_label_file_is_background_either_way(folder: Path, network: Path) -> None:
     (folder / "labels" / "val" / "000005.txt").write_text("\n")
     for option in ("error", "skip"):
-        judged = run_here("val", network, folder / "data.yaml", "--device", "cpu", "--on-invalid", option)
-        assert judged.code in (0, None), judged.err
-        assert re.search(r"note val    1 x background: .*000005\.txt names no object", judged.err)
+        evaluated = run_here("val", network, folder / "data.yaml", "--device", "cpu", "--on-invalid", option)
+        assert evaluated.code in (0, None), evaluated.err
+        assert re.search(r"note val    1 x background: .*000005\.txt names no object", evaluated.err)
 
 
 def test_training_says_it_too(folder: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.plain_analysis import plain_iou
@@ -26,7 +27,7 @@ class Found(NamedTuple):
     ignored: set[int]
     """Detections that count neither for nor against."""
     counted: list[int]
-    """Detections within the cap, whatever became of them."""
+    """Detections within the cap that take part, whatever became of them."""
 
 
 def _order(dt: Detections, gt: GroundTruth, row: int, *, agnostic: bool) -> tuple[float, ...]:
@@ -52,6 +53,29 @@ def _within_cap(gt: GroundTruth, dt: Detections, protocol: Protocol, cap: int) -
     return kept
 
 
+def _box_iou(dt: Detections, gt: GroundTruth, row: int, place: int, *, crowd: bool, inclusive: bool) -> float:
+    found, true = dt.boxes[row].copy(), gt.boxes[place].copy()
+    if inclusive:  # a pixel more on every side's far end
+        found[2:] += 1
+        true[2:] += 1
+    return plain_iou(found, true, crowd=crowd)
+
+
+def _federated(gt: GroundTruth, dt: Detections, protocol: Protocol, row: int, exist: list[int]) -> str:
+    """What is known of the category of a detection on its image."""
+    if protocol.verified == "all":
+        return "known"
+    category, image = int(dt.category_ids[row]), int(dt.image_ids_in(gt.images)[row])
+    at = gt.images.ids.tolist().index(image)
+    negative, not_exhaustive = (
+        category in gt.images.attributes[name][at] for name in ("neg_category_ids", "not_exhaustive_category_ids")
+    )
+    present = any(gt.image_ids[place] == image and gt.category_ids[place] == category for place in exist)
+    if not present and not negative:
+        return "unknown"
+    return "not exhaustive" if not_exhaustive else "known"
+
+
 def plain_matching(
     gt: GroundTruth,
     dt: Detections,
@@ -74,10 +98,16 @@ def plain_matching(
         return area < area_range.low or area > area_range.high
 
     ignored_object = [rule_holds("flag", row) or outside(gt.areas[row]) for row in range(len(gt))]
+    area_of = dt.boxes[:, 2] * dt.boxes[:, 3] if dt.areas is None else dt.areas
+    exist = [row for row in range(len(gt)) if protocol.without_area == "counted" or gt.areas[row] > 0]
+    federated = {row: _federated(gt, dt, protocol, row, exist) for row in range(len(dt))}
+    left_out = {row for row, is_known in federated.items() if is_known == "unknown"}
+    if protocol.without_area == "left_out":
+        left_out |= {row for row in range(len(dt)) if not area_of[row] > 0}
     within = _within_cap(gt, dt, protocol, cap)
     agnostic = protocol.class_agnostic
-    rows = sorted(within, key=lambda row: _order(dt, gt, row, agnostic=agnostic))
-    places = sorted(range(len(gt)), key=lambda row: (gt.category_ids[row], row)) if agnostic else list(range(len(gt)))
+    rows = sorted(within - left_out, key=lambda row: _order(dt, gt, row, agnostic=agnostic))
+    places = sorted(exist, key=lambda row: (gt.category_ids[row], row)) if agnostic else exist
     images = dt.image_ids_in(gt.images)
     taken: set[int] = set()
     found = Found({}, set(), rows)
@@ -88,11 +118,11 @@ def plain_matching(
             if gt.image_ids[place] != images[row] or not same_class:
                 continue
             crowd = rule_holds("over_detection", place)
-            iou = (
-                overlap(row, place, crowd=crowd) if overlap else plain_iou(dt.boxes[row], gt.boxes[place], crowd=crowd)
-            )
+            compare = overlap or partial(_box_iou, dt, gt, inclusive=protocol.inclusive_boxes)
+            iou = compare(row, place, crowd=crowd)
             least = min(iou_threshold, 1 - 1e-10)
-            meets = iou > iou_threshold if protocol.threshold == "more_than" else iou >= least
+            exceed = protocol.threshold == "more_than" or rule_holds("more_than", place)
+            meets = iou > iou_threshold if exceed else iou >= least
             if protocol.choice == "best_of_all" or (meets and (rule_holds("repeated", place) or place not in taken)):
                 options.append((place, iou, meets))
         if protocol.choice == "best_free" and any(not ignored_object[place] for place, *_ in options):
@@ -105,7 +135,7 @@ def plain_matching(
             found.matched[row] = best[0]
             if ignored_object[best[0]]:
                 found.ignored.add(row)
-        elif outside(dt.boxes[row, 2] * dt.boxes[row, 3] if dt.areas is None else dt.areas[row]):
+        elif outside(area_of[row]) or federated[row] == "not exhaustive":
             found.ignored.add(row)
     return found
 
@@ -128,10 +158,14 @@ def plain_ap(
             (category in (-1, gt.category_ids[row]))
             and area_range.low <= gt.areas[row] <= area_range.high
             and not any(gt.flags[rule.flag][row] for rule in protocol.ignored if rule.flag in gt.flags)
+            and (protocol.without_area == "counted" or gt.areas[row] > 0)
             for row in range(len(gt))
         )
         if not objects:
-            result[category] = 0.0 if protocol.mean_over == "all" else math.nan
+            counts = [row for row in found.counted if row not in found.ignored]
+            detected = any(category in (-1, dt.category_ids[row]) for row in counts)
+            zero = protocol.mean_over == "all" or (protocol.mean_over == "with_objects_or_detections" and detected)
+            result[category] = 0.0 if zero else math.nan
             continue
         points = []
         true, false = 0, 0

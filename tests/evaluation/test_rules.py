@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import support.strategies  # noqa: F401 - the profile
 from evaluation.plain_rules import plain_ap, plain_matching
 from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate
+from ioukit.datasets import IdLists
 from ioukit.evaluation import match
 from ioukit.evaluation.protocols import IgnoreRule
 
@@ -21,14 +22,19 @@ RULES: dict[str, list[Any]] = {
     "ties": ["last", "first"],
     "cap_scope": ["image_and_category", "image", "category"],
     "class_agnostic": [False, True],
-    "integral": ["recalls", "area"],
-    "mean_over": ["with_objects", "all"],
+    "inclusive_boxes": [False, True],
+    "integral": ["recalls", "points", "area"],
+    "mean_over": ["with_objects", "with_objects_or_detections", "all"],
     "precision_epsilon": [True, False],
+    "verified": ["all", "listed"],
+    "without_area": ["counted", "left_out"],
 }
+FEDERATED = {"verified", "without_area"}
 IGNORED = [
     (),
     (IgnoreRule("crowd", over_detection=True, repeated=True),),
     (IgnoreRule("difficult"),),
+    (IgnoreRule("crowd", over_detection=True, repeated=True, more_than=True),),
     (IgnoreRule("crowd", over_detection=True, repeated=True), IgnoreRule("difficult", repeated=True)),
     (IgnoreRule("nowhere"),),
 ]
@@ -37,6 +43,7 @@ IGNORED = [
 @st.composite
 def scenes(draw: st.DrawFn) -> tuple[GroundTruth, Detections]:
     """Boxes on a coarse grid, so that overlaps, scores and areas are equal often, and equal to thresholds."""
+    areas = st.sampled_from([0.0, 16.0, 32.0, 64.0])
     place = st.tuples(*[st.sampled_from([0, 2, 4])] * 2, *[st.sampled_from([4, 8])] * 2)
 
     def columns(count: int) -> dict[str, Any]:
@@ -49,13 +56,23 @@ def scenes(draw: st.DrawFn) -> tuple[GroundTruth, Detections]:
     objects, found = draw(st.integers(0, 6)), draw(st.integers(0, 8))
     rare = st.sampled_from([False, False, True])
     flags = {name: [draw(rare) for _ in range(objects)] for name in ("crowd", "difficult")}
-    gt = GroundTruth.from_arrays(**columns(objects), flags=flags, images=[1, 2, 3], categories=[1, 2, 3])
+    lists = st.lists(st.lists(st.sampled_from([1, 2, 3, 7]), max_size=2), min_size=3, max_size=3).map(IdLists.of)
+    gt = GroundTruth.from_arrays(
+        **columns(objects),
+        areas=[draw(areas) for _ in range(objects)],
+        flags=flags,
+        images=[1, 2, 3],
+        categories=[1, 2, 3],
+        image_attributes={"neg_category_ids": draw(lists), "not_exhaustive_category_ids": draw(lists)},
+    )
     scores = [draw(st.sampled_from([0.2, 0.5, 0.9])) for _ in range(found)]
-    return gt, Detections.from_arrays(**columns(found), scores=scores)
+    return gt, Detections.from_arrays(**columns(found), scores=scores, areas=[draw(areas) for _ in range(found)])
 
 
 @st.composite
-def protocols(draw: st.DrawFn) -> Protocol:
+def protocols(draw: st.DrawFn, *, federated: bool = True) -> Protocol:
+    """With ``federated`` unset, all categories were looked for on all images, and areas of 0 count."""
+    rules = {name: values if federated else values[:1] for name, values in RULES.items() if name in FEDERATED}
     return COCO.replace(
         name="drawn",
         iou_thresholds=draw(st.sampled_from([[0.5], [1 / 3, 0.5, 1.0], [0.25, 0.6]])),
@@ -63,7 +80,7 @@ def protocols(draw: st.DrawFn) -> Protocol:
         max_dets=draw(st.sampled_from([[1], [2, 5], [100]])),
         area_ranges=draw(st.sampled_from([{"all": (0, 1e9)}, {"all": (0, 1e9), "small": (0, 32)}])),
         ignored=draw(st.sampled_from(IGNORED)),
-        **{name: draw(st.sampled_from(values)) for name, values in RULES.items()},
+        **{name: draw(st.sampled_from(values)) for name, values in {**RULES, **rules}.items()},
     )
 
 
@@ -141,3 +158,55 @@ def test_an_unknown_rule_is_refused() -> None:
         COCO.replace(choice="best")
     with pytest.raises(ValueError, match="unknown summary 'voc'; choose from coco"):
         COCO.replace(summary="voc")
+
+
+def test_near_pairs_change_no_match_where_a_cap_of_the_image_lies_between_equal_scores() -> None:
+    """All categories are one: the cap takes the first in the file, though its category comes last."""
+    box = [[0, 0, 9, 9]]
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=box, categories=[1, 2])
+    dt = Detections.from_arrays(image_ids=[1, 1], category_ids=[2, 1], boxes=box * 2, scores=[0.5, 0.5])
+    protocol = COCO.replace(class_agnostic=True, cap_scope="image", max_dets=[1])
+    for near in (None, 0.5):
+        table = match(gt, dt, protocol, near=near)
+        assert table.detections.row[table.is_true_positive()].tolist() == [0]
+        assert table.is_within_cap().sum() == 1
+
+
+def test_inclusive_boxes_have_a_pixel_more() -> None:
+    """Pixels 0 to 9 are ten pixels, of which 5 to 9 are five."""
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]])
+    pixels = COCO.replace(inclusive_boxes=True)
+    assert match(gt, _one([0.9], [[5, 0, 4, 9]]), pixels).matched_iou(0.5).tolist() == [0.5]
+    assert match(gt, _one([0.9], [[5, 0, 4, 9]])).matched_object(0.5).tolist() == [-1]  # 4 of 9
+    point = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[7, 7, 0, 0]])
+    assert match(point, _one([0.9], [[7, 7, 0, 0]]), pixels).matched_iou(0.5).tolist() == [1.0]
+
+
+def test_a_match_with_an_ignored_object_may_need_more_than_the_others() -> None:
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 10, 10]], crowd=[True])
+    half = _one([0.9], [[5, 0, 10, 10]])
+    for more_than, ignored in ((False, True), (True, False)):
+        rules = COCO.replace(ignored=[IgnoreRule("crowd", over_detection=True, repeated=True, more_than=more_than)])
+        assert match(gt, half, rules).is_ignored(0.5).tolist() == [ignored]
+
+
+@pytest.mark.parametrize("scope", ["image", "category"])
+def test_a_mean_over_categories_with_detections_counts_those_found_for_nothing(scope: str) -> None:
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], categories=[1, 2, 3])
+    dt = Detections.from_arrays(image_ids=[1, 1], category_ids=[1, 2], boxes=[[0, 0, 9, 9]] * 2, scores=[0.9, 0.8])
+    rules = COCO.replace(mean_over="with_objects_or_detections", cap_scope=scope)
+    evaluation = evaluate(gt, dt, rules)
+    assert evaluation.summary["AP50"] == pytest.approx(0.5)
+    aps = [result.summary["AP50"] for result in evaluation.per_class]
+    assert aps[1] == 0
+    assert np.isnan(aps[2])
+
+
+def test_the_mean_of_points_divides_first() -> None:
+    """As VOC 2007 rounds: eleven elevenths are not quite one."""
+    rules = COCO.replace(integral="points", recall_thresholds=np.linspace(0, 1, 11), precision_epsilon=False)
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]])
+    total = 0.0
+    for _ in range(11):
+        total += 1.0 / 11
+    assert evaluate(gt, _one([0.9], [[0, 0, 9, 9]]), rules).per_class[0].summary["AP50"] == total != 1.0

@@ -1,4 +1,4 @@
-"""What tests in the browser ask of a page."""
+"""Checks of pages in the browser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OpenPage(Protocol):
 
 
 def watch(page: Page, url: str) -> list[str]:
-    """A list that fills with what a page at `url` must not do: show errors or warnings, ask for anything else."""
+    """A list that fills with complaints about a page at `url`: errors, warnings, and requests for other addresses."""
     complaints: list[str] = []
 
     def on_request(request: Request) -> None:
@@ -44,7 +44,7 @@ def watch(page: Page, url: str) -> list[str]:
 
 
 def until(page: Page, expression: str, *, seconds: float = 20) -> None:
-    """Waits for an expression of JavaScript to become true.
+    """Waits until an expression of JavaScript is true.
 
     Playwright's `wait_for_function` evaluates inside of the page again and again, which the pages' policy forbids.
     """
@@ -55,9 +55,9 @@ def until(page: Page, expression: str, *, seconds: float = 20) -> None:
 
 
 def serious_violations(page: Page) -> list[str]:
-    """What axe-core finds serious or critical: the rule, what it asks, and the elements that break it.
+    """Serious and critical findings of axe-core: the rule, its help, and the elements that break it.
 
-    axe-core is evaluated, not added as an element, which the page's content security policy would refuse.
+    axe-core is evaluated and not added as an element, because the page's content security policy would refuse it.
     """
     pytest.importorskip("axe_playwright_python", reason="needs axe-core: pip install 'ioukit[test]'")
     axe = importlib.resources.files("axe_playwright_python") / "axe.min.js"
@@ -72,18 +72,18 @@ def serious_violations(page: Page) -> list[str]:
 
 
 def pictured(page: Page, path: Path) -> None:
-    """Takes a picture of the whole page, which must be as wide as the screen, with something on it."""
+    """Takes a picture of the whole page, which must be as wide as the screen and must not be empty."""
     image_module = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'ioukit[report]'")
     image = image_module.open(io.BytesIO(page.screenshot(path=path, full_page=True))).convert("L")
     assert page.viewport_size is not None
     assert image.width == page.viewport_size["width"]
-    # Of an empty page every pixel has the colour of the ground, of a page of text more than half.
+    # On an empty page all pixels have the colour of the background; on a page of text, more than half of them.
     histogram = image.histogram()
     assert 0.02 < 1 - max(histogram) / sum(histogram) < 0.9, path
 
 
 def assert_themes(open_page: OpenPage, path: Path) -> None:
-    """Light and dark follow the system, and the switch where it says otherwise."""
+    """The theme follows the system, or the switch if it is set."""
 
     def brightness(page: Page) -> int:
         colour = str(page.evaluate("() => getComputedStyle(document.body).backgroundColor"))

@@ -1,4 +1,4 @@
-"""The command `ioukit`, in this process for what it says and in one of its own for what it does to streams."""
+"""The command `ioukit`: in this process to check its output, in a process of its own to check its use of streams."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Outcome:
 
 
 def run_here(*arguments: str | Path) -> Outcome:
-    """Runs the command in this process: quick, for everything but streams and crashes."""
+    """Runs the command in this process: fast, and enough except for streams and crashes."""
     out, err = io.StringIO(), io.StringIO()
     code: Any = None
     with (
@@ -44,7 +44,7 @@ def run_here(*arguments: str | Path) -> Outcome:
 
 
 def run_fresh(*arguments: str | Path, **options: Any) -> Outcome:
-    """Runs the command as a shell would; `options` go to `subprocess.run`."""
+    """Runs the command in a new process; `options` go to `subprocess.run`."""
     command = [sys.executable, "-m", "ioukit", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, **options)
     return Outcome(done.returncode, done.stdout, done.stderr)

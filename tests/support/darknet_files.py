@@ -1,4 +1,4 @@
-"""Files as Darknet has them, in any width: ``yolov3.cfg`` and ``yolov3-tiny.cfg`` have width 1."""
+"""Files in Darknet's formats, of any width: ``yolov3.cfg`` and ``yolov3-tiny.cfg`` have width 1."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def tiny_cfg(*, width: float = 1.0, classes: int = 80, size: int = 416) -> str:
 
 
 def write_weights(path: Path, count: int, *, seed: int = 0, version: tuple[int, int] = (0, 2)) -> NDArray[np.float32]:
-    """A header and so many small positive numbers (variances are positive)."""
+    """Writes a header and ``count`` small positive numbers (variances are positive)."""
     numbers = np.random.default_rng(seed).uniform(0.01, 0.1, count).astype("<f4")
     header = np.array([*version, 0], "<i4").tobytes()
     seen = np.array([0], "<i8" if version >= (0, 2) else "<i4").tobytes()

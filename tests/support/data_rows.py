@@ -1,4 +1,4 @@
-"""Results of analyses by the rows of the data, whose tests are written so: the results have the rows of the table."""
+"""Results of analyses by the rows of the data, as the tests expect them; analyses return rows of the match table."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def errors_in_data(table: MatchTable, errors: ErrorKinds) -> Any:
 
 
 def entries_in_data(evaluation: Evaluation | MatchTable, matrix: ConfusionMatrix) -> Any:
-    """``ground_truth`` and ``detection`` of the entries; the table is that with near pairs."""
-    from ioukit.evaluation import Evaluation  # noqa: PLC0415 - for the type alone
+    """``ground_truth`` and ``detection`` of the entries; their rows are those of the table with near pairs."""
+    from ioukit.evaluation import Evaluation  # noqa: PLC0415 - only for the type
 
     table = evaluation.near_matches() if isinstance(evaluation, Evaluation) else evaluation
     return SimpleNamespace(

@@ -18,7 +18,7 @@ def dense(a: Any, b: Any, overlap: dict[str, Any]) -> Any:
 
 
 def assert_same_as_dense(a: Any, b: Any, min_iou: float, labels: Any = None, **overlap: Any) -> OverlapPairs:
-    """The pairs in order, and every bit of their values; without ``b``, those of ``a`` with itself."""
+    """Checks the pairs, their order, and every bit of their values; without ``b``, the pairs of ``a`` with itself."""
     overlap.setdefault("metric", "iou")
     table = dense(a, a if b is None else b, overlap)
     wanted = (table > 0) & (table >= min_iou)

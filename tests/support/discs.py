@@ -1,4 +1,4 @@
-"""Discs, a kind of region that ioukit does not have: what a user writes to add one."""
+"""Discs, a kind of region that ioukit does not have: the code that a user writes to add a kind."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Discs(Regions):
 
 
 def overlap(measure: str, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Of rows that broadcast."""
+    """The overlap of rows that NumPy broadcasts."""
     (x1, y1, r1), (x2, y2, r2) = np.moveaxis(first, -1, 0), np.moveaxis(second, -1, 0)
     apart = np.hypot(x1 - x2, y1 - y2)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""What a drawn figure shows: its texts, its artists by their ids, its pixels."""
+"""The content of a drawn figure: its texts, its artists by their ids, its pixels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.evaluated_scenes import SCENES
 
 __all__ = ["DRAW", "contrast", "named", "render", "scene", "texts"]
 
-pytest.importorskip("matplotlib", reason="the pictures need matplotlib: pip install 'ioukit[plots]'")
+pytest.importorskip("matplotlib", reason="the figures need matplotlib: pip install 'ioukit[plots]'")
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from matplotlib.text import Text
@@ -41,7 +41,7 @@ DRAW: dict[str, Callable[..., Any]] = {
     "iou_histogram_figure": plots.iou_histogram_figure,
     "error_kinds_figure": lambda e, **o: plots.error_kinds_figure(e.error_kinds(), **o),
 }
-"""Every figure that is drawn of one evaluation."""
+"""Every figure of an evaluation."""
 
 
 @cache
@@ -52,14 +52,14 @@ def scene(name: str) -> Evaluation:
 
 
 def named(artists: Any) -> dict[str, Any]:
-    """Artists by their ids, each of which stands once."""
+    """Artists by their ids; each id must be unique."""
     found = [(artist.get_gid(), artist) for artist in artists if artist.get_gid() is not None]
     assert len(dict(found)) == len(found)
     return dict(found)
 
 
 def texts(ax: Axes) -> list[str]:
-    """All texts of the figure that can be seen."""
+    """All visible texts of the figure."""
     return [text.get_text() for text in ax.figure.findobj(Text) if text.get_text() and text.get_visible()]
 
 
@@ -72,7 +72,7 @@ def render(figure: Any, dpi: float = 60) -> Any:
 
 
 def contrast(one: Any, other: Any) -> float:
-    """Of two colours, as WCAG 2.2 has it."""
+    """The contrast of two colours, as WCAG 2.2 defines it."""
     lights = []
     for colour in (one, other):
         rgb = np.array(to_rgba(colour)[:3])

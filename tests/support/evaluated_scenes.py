@@ -1,4 +1,4 @@
-"""Evaluations to draw: of few classes and of many, of nothing, of one image, with names that are hard to show."""
+"""Evaluations to draw: with few and with many classes, empty, of one image, with names that are hard to show."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def made(
     objects: bool = True,
     detections: bool = True,
 ) -> Evaluation:
-    """Objects at random, most of them found, and detections of nothing; a few crowds."""
+    """Random objects, most of them found, and detections on background; a few crowds."""
     rng = np.random.default_rng(seed)
     truth: dict[str, list[Any]] = {
         "images": [],

@@ -1,10 +1,21 @@
-"""Everything that can be computed from a match table, to compare two tables by what they say."""
+"""Everything that can be computed from a match table, to compare two tables by their results."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ioukit.evaluation import Evaluation, confusion_matrix, error_kinds, outcomes, per_image, score_curves
+from ioukit.evaluation import (
+    Evaluation,
+    confusion_matrix,
+    error_kinds,
+    lrp_errors,
+    match_bins,
+    match_proposals,
+    outcomes,
+    per_image,
+    recall_curves,
+    score_curves,
+)
 from support.same_columns import assert_same_columns
 
 if TYPE_CHECKING:
@@ -31,7 +42,21 @@ def everything(table: MatchTable) -> dict[str, Any]:
             became = outcomes(table, score_threshold=0.3, **chosen)
             found[f"outcomes {chosen}"] = became
             found[f"images {chosen}"] = per_image(table, became)
-            found[f"score curves {chosen}"] = score_curves(table, **chosen)
+            curves = found[f"score curves {chosen}"] = score_curves(table, **chosen)
+            for average in ("micro", "macro", "weighted"):
+                for score in (0.3, curves.best_thresholds(2)):
+                    found[f"{average} {chosen} {score}"] = curves.average(score, average, beta=2)
+            if curves.iou_threshold < 1:
+                errors = lrp_errors(table, **chosen)
+                found[f"LRP {chosen}"] = errors, errors.mean, errors.best_thresholds
+    recalls = recall_curves(table)
+    found["recall"] = recalls, recalls.average_recall, recalls.area
+    if table.near is not None and table.near.least <= table.protocol.iou_thresholds[0]:
+        values = table.objects.id % 7
+        binned = match_bins(table, values, [0, 2, 4, 6], detection_values=table.detections.score * 6)
+        found["bins"] = binned.detections, binned.objects, binned.pairs, Evaluation.from_table(binned).to_json()
+        proposals = match_proposals(table, [2, 20])
+        found["proposals"] = proposals.detections, proposals.objects, proposals.pairs, recall_curves(proposals)
     if table.near is not None:
         found["confusion"] = confusion_matrix(table, score_threshold=0.3)
         found["error kinds"] = error_kinds(table)
@@ -39,7 +64,7 @@ def everything(table: MatchTable) -> dict[str, Any]:
 
 
 def assert_says_the_same(ours: MatchTable, expected: MatchTable, *, rows_too: bool = False) -> None:
-    """Compares all columns and all that can be computed from them, to the last bit."""
+    """Compares all columns and all results computed from them, to the last bit."""
     but = () if rows_too else ROWS
     assert_same_columns(ours, expected, but=but)
     assert_same_columns(everything(ours), everything(expected), but=but)

@@ -1,4 +1,4 @@
-"""Slow, plain definitions of what survives: loops over Python floats, one pair at a time."""
+"""Slow, plain definitions of suppression and fusion: loops over Python floats, one pair at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Places = list[int]
 
 
 def iou(a: Sequence[float], b: Sequence[float]) -> float:
-    """As the library rounds it, in double."""
+    """IoU with the library's rounding, in double precision."""
     wide, high = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
     both = max(wide, 0.0) * max(high, 0.0)
     union = ((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1])) - both
@@ -23,7 +23,7 @@ def iou(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def ranked(scores: Sequence[float]) -> Places:
-    """Positions by falling score, of equal scores the lower first."""
+    """Positions by descending score; among equal scores, the lower position first."""
     return sorted(range(len(scores)), key=lambda k: (-scores[k], k))
 
 
@@ -80,7 +80,7 @@ def soft(
 def matrix(
     boxes: list[Box], scores: list[float], *, kernel: str, sigma: float, labels: list[int] | None = None
 ) -> list[float]:
-    """The lowered score of every box, in the order they came."""
+    """The lowered score of every box, in the order of the input."""
     order = ranked(scores)
     count = len(order)
 
@@ -108,7 +108,7 @@ def cluster(boxes: list[Box], scores: list[float], threshold: float, rounds: int
 
 
 def groups(boxes: list[Box], scores: list[float], threshold: float, labels: list[int] | None = None) -> list[Places]:
-    """Each box with what it takes with it, the best first."""
+    """Groups of boxes: each best box with the boxes that it groups, best first."""
     left, found = ranked(scores), []
     while left:
         best = left[0]
@@ -138,7 +138,7 @@ def fused(
     rule: str,
     moving: bool = True,
 ) -> list[tuple[float, int, Box]]:
-    """Score, label and box of every cluster, by falling score; scores come without their weights."""
+    """Score, label and box of every cluster, by descending score; the given scores are not yet weighted."""
     weighted = [score * weights[model] for score, model in zip(scores, models, strict=True)]
     clusters: list[dict[str, Any]] = []
     for k in ranked(weighted):
@@ -180,7 +180,7 @@ def mean_box(boxes: list[Box], cluster: dict[str, Any]) -> Box:
 
 
 def crowd(seed: int, count: int, *, extent: float = 60.0, labels: int = 3) -> tuple[Any, Any, Any]:
-    """Boxes (N, 4) that overlap a lot, some equal, with scores of which some are equal, and labels."""
+    """Boxes (N, 4) that overlap a lot, with scores and labels; some boxes and some scores are equal."""
     rng = np.random.default_rng(seed)
     low = rng.integers(0, int(extent), (count, 2)).astype(np.float64)
     boxes = np.concatenate([low, low + rng.integers(1, 25, (count, 2))], axis=1)

@@ -1,4 +1,4 @@
-"""Every loss of upright and of rotated boxes, by a name, and pairs that are hard for them."""
+"""Every loss of upright and of rotated boxes by name, and difficult pairs of boxes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def adversarial(count: int, dtype: Any, seed: int = 0) -> tuple[FloatArray, Floa
 
 
 def adversarial_rotated(count: int, dtype: Any, seed: int = 0) -> tuple[FloatArray, FloatArray]:
-    """The like of rotated boxes, with angles that are equal, right, or nearly so."""
+    """The same for rotated boxes, with angles that are equal, right, or nearly so."""
     rng = np.random.default_rng(seed)
 
     def boxes(sides: tuple[float, ...]) -> FloatArray:
@@ -98,6 +98,6 @@ def smooth_pairs(count: int = 40) -> tuple[FloatArray, FloatArray]:
         ends = np.concatenate([centre - side / 2, centre + side / 2], axis=-1).transpose(1, 0, 2).reshape(-1, 4, 2)
         good &= (np.diff(np.sort(ends, axis=1), axis=1) > 0.05).all(axis=(1, 2))
     iou = 1 - losses.iou_loss(boxes[0], boxes[1])
-    good &= (abs(iou - 0.1) > 0.01) & (abs(iou - 0.9) > 0.01)  # Focaler-IoU's ends
+    good &= (abs(iou - 0.1) > 0.01) & (abs(iou - 0.9) > 0.01)  # Focaler-IoU has kinks there
     assert good.sum() >= count
     return boxes[0][good][:count], boxes[1][good][:count]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
-import support.strategies  # noqa: F401 - it says how many examples, and without deadlines
+import support.strategies  # noqa: F401 - it sets the number of examples, and switches off deadlines
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Protocols that share neither thresholds nor names with COCO, and an evaluation with each."""
+"""Protocols whose thresholds and names differ from COCO's, and an evaluation with each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AREAS = (
 )
 
 OTHER = {
-    # The measures are made by COCO's rule: AP at IoU 0.50 and 0.75 is among them, and undefined.
+    # COCO's rule makes the measures. AP at IoU 0.50 and 0.75 are among them, and are undefined.
     "rule": COCO.replace(name="Loose", iou_thresholds=[0.3], area_ranges=_AREAS, max_dets=[50]),
     "own measures": COCO.replace(
         name="Loose",

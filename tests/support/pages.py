@@ -1,4 +1,4 @@
-"""The programs and commands in pages of Markdown, and what the pages say that they print."""
+"""The programs and commands in pages of Markdown, and the output that the pages show for them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["PAGES", "Example", "commands", "examples", "run_programs"]
 
 PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("**/*.md"))]
 
-# What an example may need and an installation may lack.
+# Packages that an example may need, and that may not be installed.
 _OPTIONAL = ("jax", "matplotlib", "PIL", "shapely", "torch", "torchvision")
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-# Programs come as a JSON list and share their names, as a page reads; what each prints, or lacks, goes back.
+# The programs of a page come as a JSON list and share their names. The answer is what each prints, or lacks.
 _RUNNER = f"""
 import contextlib, io, json, sys, traceback
 names, answers = {{"__name__": "__main__"}}, []
@@ -51,14 +51,14 @@ class Example:
     """``python`` (runs), ``py`` (compiles) or ``sh``."""
     code: str
     printed: str | None
-    """The block of text behind it, before the next code."""
+    """The block of text after it, before the next code."""
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
 
 
 def examples(page: str) -> list[Example]:
-    """All of a page, from its top to its end."""
+    """All examples of a page, in order."""
     text = (ROOT / page).read_text(encoding="utf-8")
     found: list[Example] = []
     answered = True
@@ -74,7 +74,7 @@ def examples(page: str) -> list[Example]:
 
 
 def run_programs(programs: list[str], folder: Path) -> list[tuple[str, str | None, str | None]]:
-    """What each printed, which optional module it lacked and the traceback that ended it; they share their names."""
+    """For each program its output, the optional module that it lacked, and its traceback; they share their names."""
     (folder / "examples").symlink_to(ROOT / "examples")
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", _RUNNER],

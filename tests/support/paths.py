@@ -1,4 +1,4 @@
-"""Where test data and programs beside the package lie, and a writer for data sets made in a test."""
+"""Paths of test data and of programs outside of the package, and a writer for data sets that a test makes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def load(path: Path) -> Any:
 
 
 def program(path: Path) -> Any:
-    """The module of a file that is in no package, such as a benchmark."""
+    """The module of a file that is not in a package, such as a benchmark."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -29,7 +29,7 @@ def program(path: Path) -> Any:
 
 
 def write_coco(folder: Path, ground_truth: Any, detections: Any) -> tuple[Path, Path]:
-    """Writes both as JSON; text is written as it is."""
+    """Writes both as JSON; strings are written unchanged."""
     paths = folder / "gt.json", folder / "dt.json"
     for path, content in zip(paths, (ground_truth, detections), strict=True):
         if isinstance(content, bytes):

@@ -1,4 +1,4 @@
-"""The rules of assignment as slow plain Python, one pair at a time, in the order the words say."""
+"""The rules of assignment as slow plain Python, one pair at a time, in the order of their descriptions."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def task_aligned(
     overlaps: Any, scores: Any, objects: Any, labels: Any, points: Any, rule: str, alpha: float, top_k: int,
     second: int | None = None,
 ) -> tuple[list[int], list[float]]:  # fmt: skip
-    """From overlaps[object][prediction]."""
+    """Task-aligned assignment from overlaps[object][prediction]."""
     margin = 0.01 if rule == "tood" else 1e-9
     count = len(points)
     metric = [[scores[j][labels[k]] ** alpha * overlaps[k][j] ** 6 for j in range(count)] for k in range(len(objects))]

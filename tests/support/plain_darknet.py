@@ -1,4 +1,4 @@
-"""Darknet's ``.cfg`` and ``.weights`` read and run layer by layer, with nothing of the library: slow and plain."""
+"""Darknet's ``.cfg`` and ``.weights``, read and run layer by layer without the library: slow and plain."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def reads(layer: dict[str, str], number: int) -> list[int]:
 
 
 def write_plausible_weights(text: str, path: Path) -> None:
-    """Kernels of either sign, normalisations near 1: what comes out is of a size that means something."""
+    """Writes kernels of both signs and normalisations near 1, so that outputs are neither tiny nor huge."""
     rng = np.random.default_rng(7)
     net, *layers = layers_of(text)
     channels: list[int] = []
@@ -59,7 +59,7 @@ def write_plausible_weights(text: str, path: Path) -> None:
 
 
 def run_plainly(text: str, path: Path, image: Tensor) -> list[Tensor]:
-    """What goes into each [yolo] layer, in the order of the file."""
+    """The input of each [yolo] layer, in the order of the file."""
     numbers = torch.from_numpy(np.fromfile(path, "<f4", offset=HEADER))
     place = 0
 

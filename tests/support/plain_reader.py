@@ -1,4 +1,4 @@
-"""What a COCO file says, by Python's own `json` and plain rules: slow, short and obviously right."""
+"""The content of a COCO file, by Python's own `json` and plain rules: slow, short and obviously right."""
 
 from __future__ import annotations
 

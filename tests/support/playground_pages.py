@@ -1,4 +1,4 @@
-"""What the page of the playground shows."""
+"""The values that the page of the playground shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["START", "assert_all_numbers_are_those_of_the_library", "boxes"]
 
 SIDES = ("x1", "y1", "x2", "y2")
 START = {"object": [3.0, 3.0, 9.0, 9.0], "detection": [5.0, 5.0, 11.0, 11.0]}
-# What the page begins with where the library has no default.
+# The initial values of options that have no default in the library.
 OPTIONS: dict[str, dict[str, Any]] = {
     "alpha_iou": {"alpha": 3},
     "inner_iou": {"ratio": 0.75},
@@ -34,7 +34,7 @@ def boxes(page: Page) -> dict[str, list[float]]:
 
 
 def assert_all_numbers_are_those_of_the_library(page: Page) -> None:
-    """Every value and every region that the page shows, for the boxes that it shows."""
+    """Checks every value and every region that the page shows for its boxes."""
     found = boxes(page)
     shown = {
         name.rpartition("-")[2]: float(value)

@@ -1,4 +1,4 @@
-"""Evaluations to report: ordinary ones, empty ones, and one whose every name is an attack."""
+"""Evaluations to report: ordinary ones, empty ones, and one in which every name is an attack."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ATTACKS = (
 
 
 def coco() -> Evaluation:
-    """A hundred images and 80 classes of COCO with what a real detector says of them."""
+    """A hundred images and 80 classes of COCO with the detections of a real detector."""
     return evaluate(*read_coco(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json"))
 
 
@@ -53,7 +53,7 @@ def photographed() -> Evaluation:
 
 
 def drawn(objects: int, names: list[str], *, images: int = 20, seed: int = 0, found: bool = True) -> Evaluation:
-    """Random boxes, most of them found, some under another class, and some detections of nothing."""
+    """Random boxes, most of them found, some as another class, and some detections on background."""
     rng = np.random.default_rng(seed)
     image, category = rng.integers(1, images + 1, objects), rng.integers(1, len(names) + 1, objects)
     boxes = np.hstack([rng.uniform(0, 500, (objects, 2)), rng.uniform(10, 150, (objects, 2))])
@@ -80,7 +80,7 @@ def drawn(objects: int, names: list[str], *, images: int = 20, seed: int = 0, fo
 
 
 def attacked(folder: Path, names: Sequence[str] = ATTACKS) -> Evaluation:
-    """Every name of a category, an image and a file that can be one is an attack, or what stands in its place."""
+    """Every name of a category, an image or a file is an attack, as far as such names are possible."""
     count = len(names)
     boxes = [[10.0 * k, 10.0, 40.0, 40.0] for k in range(count)]
     gt: dict[str, Any] = {
@@ -149,4 +149,4 @@ CASES = {
     "perfect": _perfect,
     "all wrong": _all_wrong,
 }
-"""Ways to make evaluations, by what is special about them."""
+"""Functions that make evaluations, by their special property."""

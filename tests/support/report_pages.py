@@ -1,4 +1,4 @@
-"""What the page of a report shows in a browser."""
+"""The values that the page of a report shows in a browser."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["column", "shown"]
 
 
 def shown(page: Page) -> dict[str, str]:
-    """What stands at the operating point."""
+    """The numbers at the operating point."""
     keys = ("precision", "recall", "f1", "tp", "fp", "fn")
     return {key: page.locator(f"#now-{key}").inner_text() for key in keys}
 
 
 def column(page: Page, number: int) -> list[str]:
-    """A column of the table of classes, only the rows that can be seen."""
+    """A column of the table of classes, only the visible rows."""
     cells = page.locator(f"#class-table tbody tr:not([hidden]) > :nth-child({number + 1})")
     return [text.strip() for text in cells.all_inner_texts()]

@@ -1,4 +1,4 @@
-"""Pairs of rotated boxes, most of them difficult, and their overlap in rational arithmetic."""
+"""Pairs of rotated boxes, most of them difficult, and their overlaps in rational arithmetic."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ def assert_same_columns(ours: Any, expected: Any, *, but: Sequence[str] = (), wh
     Arrays must have the same type, shape and bytes, so that -0.0 and 0.0 differ and NaN equals NaN.
 
     Args:
-        ours: What there is.
-        expected: What there should be.
+        ours: The value to check.
+        expected: The expected value.
         but: Names of fields that may differ.
-        where: What messages call the value.
+        where: The name of the value in messages.
     """
     if isinstance(expected, np.ndarray):
         assert isinstance(ours, np.ndarray), where

@@ -14,7 +14,7 @@ ANCHORS = (
 
 
 def config(head: str = "anchor") -> Config:
-    """Its shape, for images of 64 x 64 pixels."""
+    """The config of the detector, for images of 64 x 64 pixels."""
     return Config(
         num_classes=len(CLASSES), head=head, image_size=(64, 64), width=0.125, depth=0.1, anchors=ANCHORS,  # type: ignore[arg-type]
         names=CLASSES,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-# A busy machine is no failure, so no example has a deadline and drawing them takes as long as it takes.
+# Tests must not fail on a busy machine, so examples have no deadline, and drawing them may take any time.
 settings.register_profile("ioukit", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ioukit")
 

@@ -1,7 +1,7 @@
 """A process of a distributed training that moves the running mean of Wise-IoU.
 
 A spawned process imports the module of the function that it runs. It finds `support`, because the folder of the tests
-is on the path that it inherits; it does not find the test files, which pytest imports under names of its own.
+is on the inherited path. It does not find the test files, because pytest imports them under other names.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ioukit_core::coco::{self, IdIndex, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations, Source};
+use ioukit_core::coco::{
+    self, Dialect, IdIndex, IdLists, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations, Source,
+};
 use pyo3::exceptions::{PyEOFError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -11,7 +13,7 @@ use crate::arrays::{Column, Table, column, table};
 
 pyo3::import_exception!(ioukit.errors, DatasetError);
 
-/// The choice that Python has checked already.
+/// The policy of a name that Python has checked.
 pub fn on_invalid(choice: &str) -> OnInvalid {
     match choice {
         "drop" => OnInvalid::Drop,
@@ -73,6 +75,10 @@ fn names(py: Python<'_>, names: Names) -> PyResult<(Bound<'_, PyBytes>, Bound<'_
     Ok((PyBytes::new(py, &names.bytes), column(py, names.ends)?))
 }
 
+fn id_lists(py: Python<'_>, lists: IdLists) -> PyResult<(Bound<'_, PyAny>, Bound<'_, PyAny>)> {
+    Ok((column(py, lists.ids)?, column(py, lists.ends)?))
+}
+
 /// Columns of a results file.
 #[pyfunction]
 pub fn read_coco_detections<'py>(
@@ -102,17 +108,26 @@ pub fn read_coco_ground_truth<'py>(
     py: Python<'py>,
     path: PathBuf,
     on_invalid: &str,
+    lvis: bool,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let on_invalid = self::on_invalid(on_invalid);
-    let columns = read(py, &path, |source| coco::read_ground_truth(&source, on_invalid, threads))?;
+    let dialect = if lvis { Dialect::Lvis } else { Dialect::Coco };
+    let columns = read(py, &path, |source| coco::read_ground_truth(&source, on_invalid, dialect, threads))?;
     let images = PyDict::new(py);
     images.set_item("ids", column(py, columns.images.ids)?)?;
     images.set_item("sizes", table(py, columns.images.sizes)?)?;
     images.set_item("names", names(py, columns.images.names)?)?;
+    if lvis {
+        images.set_item("neg_category_ids", id_lists(py, columns.images.negative)?)?;
+        images.set_item("not_exhaustive_category_ids", id_lists(py, columns.images.not_exhaustive)?)?;
+    }
     let categories = PyDict::new(py);
     categories.set_item("ids", column(py, columns.categories.ids)?)?;
     categories.set_item("names", names(py, columns.categories.names)?)?;
+    if lvis {
+        categories.set_item("frequency", names(py, columns.categories.frequency)?)?;
+    }
     let annotations = PyDict::new(py);
     annotations.set_item("ids", column(py, columns.annotations.ids)?)?;
     annotations.set_item("image_ids", column(py, columns.annotations.image_ids)?)?;
@@ -120,6 +135,7 @@ pub fn read_coco_ground_truth<'py>(
     annotations.set_item("boxes", table(py, columns.annotations.boxes)?)?;
     annotations.set_item("areas", column(py, columns.annotations.areas)?)?;
     annotations.set_item("crowd", column(py, columns.annotations.crowd)?)?;
+    annotations.set_item("ignore", column(py, columns.annotations.ignore)?)?;
     annotations.set_item("segmentations", table(py, columns.annotations.segmentations.0)?)?;
     annotations.set_item("keypoints", table(py, columns.annotations.keypoints.0)?)?;
     annotations.set_item("num_keypoints", column(py, columns.annotations.num_keypoints)?)?;
@@ -144,7 +160,7 @@ fn rows(py: Python<'_>, rows: Option<Vec<usize>>) -> PyResult<Rows<'_>> {
     rows.map(|rows| column(py, rows.into_iter().map(|row| row as i64).collect())).transpose()
 }
 
-/// The rows whose id stands for the first time, `None` for all.
+/// The rows whose id is not that of an earlier row; `None` for all rows.
 #[pyfunction]
 pub fn unique_rows<'py>(
     py: Python<'py>,
@@ -244,7 +260,7 @@ pub fn read_coco_masks<'py>(
     crate::regions::masks::parts(py, masks)
 }
 
-/// The first of `[x, y, width, height]` rows that is no box: its position, what is expected and what came.
+/// The first of `[x, y, width, height]` rows that is not a box: its position, what is expected and what was found.
 #[pyfunction]
 pub fn box_problem(boxes: Table<'_, f64>) -> PyResult<Option<(usize, &'static str, String)>> {
     let (rows, _) = boxes.as_chunks();

@@ -2,7 +2,8 @@
 
 use ioukit_core::coco::{IdIndex, Problem};
 use ioukit_core::evaluation::{
-    self, Areas, CapScope, Choice, Detections, Drawing, Matches, Objects, Outcomes, PairRows, Rules, Scene, regions,
+    self, Areas, CapScope, Choice, Detections, Drawing, Lists, Matches, NOWHERE, Objects, Outcomes, PairRows, Rules,
+    Scene, Verified, regions,
 };
 use ioukit_core::regions::rle;
 use ioukit_core::threads::{join, with_threads};
@@ -38,7 +39,7 @@ pub struct DetectionColumns<'py> {
     areas: Option<Column<'py, f64>>,
 }
 
-/// What a protocol asks of matching.
+/// The rules of a protocol that matching follows.
 #[derive(FromPyObject)]
 pub struct RuleColumns<'py> {
     thresholds: Column<'py, f64>,
@@ -49,6 +50,7 @@ pub struct RuleColumns<'py> {
     class_agnostic: bool,
     choice: String,
     last_of_equal: bool,
+    leaves_out_empty: bool,
     near: Option<f64>,
 }
 
@@ -67,16 +69,18 @@ impl RuleColumns<'_> {
             class_agnostic: self.class_agnostic,
             choice: if self.choice == "best_of_all" { Choice::BestOfAll } else { Choice::BestFree },
             last_of_equal: self.last_of_equal,
+            leaves_out_empty: self.leaves_out_empty,
             near: self.near,
         })
     }
 }
 
-/// Boxes `[x, y, width, height]` of the objects and of the detections.
+/// Boxes `[x, y, width, height]` of the objects and of the detections, and whether the pixels at both ends belong to them.
 #[derive(FromPyObject)]
 pub struct BoxColumns<'py> {
     object_boxes: Table<'py, f64>,
     detection_boxes: Table<'py, f64>,
+    inclusive: bool,
 }
 
 /// Runs, offsets and sizes of masks.
@@ -105,13 +109,24 @@ pub enum RegionColumns<'py> {
     Pairs(PairColumns<'py>),
 }
 
-/// What is matched: the ground truth and the detections, and which of their images and categories are evaluated.
+/// The input of matching: the ground truth and the detections, and which of their images and categories are evaluated.
 #[derive(FromPyObject)]
 pub struct SceneColumns<'py> {
     images: SelectionColumns<'py>,
     categories: SelectionColumns<'py>,
     objects: ObjectColumns<'py>,
     detections: DetectionColumns<'py>,
+    verified: Option<VerifiedColumns<'py>>,
+}
+
+/// A list of ids for each image of a ground truth: the ids of all lists, and where each list ends.
+type IdLists<'py> = (Column<'py, i64>, Column<'py, i64>);
+
+/// The categories that are known to be absent from each image, and those of which objects may not be annotated.
+#[derive(FromPyObject)]
+pub struct VerifiedColumns<'py> {
+    negative: IdLists<'py>,
+    not_exhaustive: IdLists<'py>,
 }
 
 /// Ids of a table and which of its rows are evaluated.
@@ -129,12 +144,13 @@ impl Selection {
         Ok(Self { index: IdIndex::new(&columns.ids), slots, selected: next as usize })
     }
 
-    /// The place of each id among the selected rows, `u32::MAX` for the others; the row of the first unknown id.
+    /// The position of each id among the selected rows, `u32::MAX` for the others; the error is the row of the first
+    /// unknown id.
     fn positions(&self, ids: &[i64]) -> Result<Vec<u32>, usize> {
         let mut positions = Vec::with_capacity(ids.len());
         let mut last = None;
         for (row, &id) in ids.iter().enumerate() {
-            // Rows come image by image: most have the id of the one before.
+            // Rows are sorted by image: most have the id of the row before.
             let slot = match last {
                 Some((seen, slot)) if seen == id => slot,
                 _ => self.slots[self.index.position(id).ok_or(row)? as usize],
@@ -146,7 +162,26 @@ impl Selection {
     }
 }
 
-/// Where the pairs of each of `count` detections begin, and where those of the last end.
+impl Selection {
+    /// The lists of the images that are evaluated, as places of categories, and where each ends.
+    fn lists(&self, lists: &IdLists<'_>, categories: &Selection) -> (Vec<u32>, Vec<usize>) {
+        let (ids, list_ends) = (&lists.0, &lists.1);
+        let (mut places, mut ends) = (Vec::with_capacity(ids.len()), Vec::with_capacity(self.selected));
+        let mut start = 0;
+        for (&end, &slot) in list_ends.iter().zip(&self.slots) {
+            if slot != NOWHERE {
+                let place =
+                    |&id: &i64| categories.index.position(id).map_or(NOWHERE, |row| categories.slots[row as usize]);
+                places.extend(ids[start..end as usize].iter().map(place));
+                ends.push(places.len());
+            }
+            start = end as usize;
+        }
+        (places, ends)
+    }
+}
+
+/// Where the pairs of each of `count` detections start, and where those of the last detection end.
 fn starts(detection: &[i64], count: usize) -> Vec<usize> {
     let mut starts = vec![0; count + 1];
     detection.iter().for_each(|&row| starts[row as usize + 1] += 1);
@@ -160,9 +195,10 @@ fn masks<'a>((runs, offsets, sizes): &'a Masks<'_>) -> PyResult<rle::Masks<'a>> 
     Ok(rle::Masks { runs, offsets, sizes: sizes.as_chunks().0 })
 }
 
-/// The columns of regions as slices, which no longer need Python.
+/// The columns of regions as slices, which can be used without the GIL.
 enum RegionSlices<'a> {
     Boxes(regions::Boxes<'a>),
+    InclusiveBoxes(regions::InclusiveBoxes<'a>),
     Masks(rle::Masks<'a>, rle::Masks<'a>),
     Pairs { detection: &'a [i64], object: &'a [i64], overlap: &'a [f64] },
 }
@@ -170,10 +206,15 @@ enum RegionSlices<'a> {
 impl RegionColumns<'_> {
     fn slices(&self) -> PyResult<RegionSlices<'_>> {
         Ok(match self {
-            Self::Boxes(columns) => RegionSlices::Boxes(regions::Boxes {
-                objects: columns.object_boxes.as_chunks().0,
-                detections: columns.detection_boxes.as_chunks().0,
-            }),
+            Self::Boxes(columns) => {
+                let objects = columns.object_boxes.as_chunks().0;
+                let detections = columns.detection_boxes.as_chunks().0;
+                if columns.inclusive {
+                    RegionSlices::InclusiveBoxes(regions::InclusiveBoxes { objects, detections })
+                } else {
+                    RegionSlices::Boxes(regions::Boxes { objects, detections })
+                }
+            }
             Self::Masks(columns) => {
                 RegionSlices::Masks(masks(&columns.object_masks)?, masks(&columns.detection_masks)?)
             }
@@ -190,6 +231,7 @@ impl RegionSlices<'_> {
     fn match_scene(&self, scene: Scene<'_>, rules: Rules<'_>) -> Matches {
         match self {
             Self::Boxes(regions) => evaluation::match_detections(scene, regions, rules),
+            Self::InclusiveBoxes(regions) => evaluation::match_detections(scene, regions, rules),
             Self::Masks(objects, detections) => {
                 evaluation::match_detections(scene, &regions::Masks::new(*objects, *detections), rules)
             }
@@ -212,7 +254,7 @@ pub fn match_detections<'py>(
     rules: RuleColumns<'py>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let SceneColumns { images, categories, objects, detections } = scene;
+    let SceneColumns { images, categories, objects, detections, verified } = scene;
     let (images, categories) = (Selection::new(&images)?, Selection::new(&categories)?);
     let (object_images, object_categories) = (&objects.image_ids[..], &objects.category_ids[..]);
     let (area, flags) = (&objects.areas[..], &objects.flags[..]);
@@ -223,6 +265,15 @@ pub fn match_detections<'py>(
         None => Areas::OfBoxes(detections.boxes.as_chunks().0),
     };
     let (regions, rules) = (regions.slices()?, rules.rules()?);
+    let lists = |lists: &VerifiedColumns<'_>| {
+        (images.lists(&lists.negative, &categories), images.lists(&lists.not_exhaustive, &categories))
+    };
+    let verified = verified.as_ref().map(lists);
+    let verified = verified.as_ref().map(|(negative, not_exhaustive)| Verified {
+        categories: categories.selected,
+        negative: Lists { category: &negative.0, ends: &negative.1 },
+        not_exhaustive: Lists { category: &not_exhaustive.0, ends: &not_exhaustive.1 },
+    });
     let matches = py.detach(|| {
         with_threads(threads, || {
             let positions = |array, image_ids: &[i64], category_ids: &[i64]| {
@@ -247,16 +298,23 @@ pub fn match_detections<'py>(
                     score,
                     area: detection_area,
                 },
+                verified,
             };
             Ok(regions.match_scene(scene, rules))
         })
     });
+    let tells_special = verified.is_some() || rules.leaves_out_empty;
     let matches = matches.map_err(|problem| crate::coco::problem(&detections.source, &problem))?;
-    columns(py, matches, rules)
+    columns(py, matches, rules, tells_special)
 }
 
-/// A match table as it crosses the boundary: a dictionary of columns for each kind of row.
-fn columns<'py>(py: Python<'py>, matches: Matches, rules: Rules<'_>) -> PyResult<Bound<'py, PyDict>> {
+/// A match table for Python: a dictionary of columns for each kind of row.
+fn columns<'py>(
+    py: Python<'py>,
+    matches: Matches,
+    rules: Rules<'_>,
+    tells_special: bool,
+) -> PyResult<Bound<'py, PyDict>> {
     let ranges = rules.areas.len();
     let sets = |sets: Vec<u8>, rows: usize| array(py, sets, [rows, ranges, rules.bytes()]);
     let Matches { detections: rows, objects, pairs, pair_matched, near, image_detections } = matches;
@@ -269,6 +327,9 @@ fn columns<'py>(py: Python<'py>, matches: Matches, rules: Rules<'_>) -> PyResult
     detections.set_item("score", column(py, rows.score)?)?;
     detections.set_item("matched", sets(rows.matched, count)?)?;
     detections.set_item("ignored", sets(rows.ignored, count)?)?;
+    if tells_special {
+        detections.set_item("special", column(py, rows.special)?)?;
+    }
     let of_objects = PyDict::new(py);
     let count = objects.row.len();
     of_objects.set_item("category", column(py, objects.category)?)?;
@@ -357,7 +418,7 @@ pub fn accumulate<'py>(
     Ok(dict)
 }
 
-/// Positions as NumPy indexes with them.
+/// Positions in the type of NumPy's indices.
 fn widen(positions: Vec<u32>) -> Vec<i64> {
     positions.into_iter().map(i64::from).collect()
 }

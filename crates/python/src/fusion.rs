@@ -1,4 +1,4 @@
-//! Soft-NMS, fusion of several detectors, and greedy passes over pairs. Python has checked values, and words the errors.
+//! Soft-NMS, fusion of several detectors, and greedy passes over pairs. Python has checked values, and raises errors.
 
 use ioukit_core::float::Float;
 use ioukit_core::fusion::{self, Clusters, Models, Rule};
@@ -102,7 +102,7 @@ pub fn fuse_boxes<'py>(
     Ok((table(py, fused.boxes)?, column(py, fused.scores)?, column(py, fused.best)?, column(py, fused.clusters)?))
 }
 
-/// What greedy NMS makes of boxes in the order of their scores: 0 kept, 1 suppressed, 2 not known yet.
+/// The result of greedy NMS for boxes in the order of their scores: 0 kept, 1 suppressed, 2 not known yet.
 #[pyfunction]
 pub fn settle_pairs<'py>(
     py: Python<'py>,

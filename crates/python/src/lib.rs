@@ -1,6 +1,6 @@
 //! `ioukit._core`: registers the functions that Python calls. One file per subject; nothing here computes.
 //!
-//! Python checks what a person passes and words the errors; these functions take one dtype, contiguous and read-only.
+//! Python checks the arguments and raises the errors; these functions take one dtype, contiguous and read-only.
 
 mod arrays;
 mod coco;

@@ -10,10 +10,10 @@ use pyo3::types::PyTuple;
 use crate::arrays::{Column, Item, Table, column};
 use crate::overlap::variant_named;
 
-/// The positions of the boxes (N, 4), xyxy, that survive, by falling score: a box that is kept removes those of lower
-/// score and its label whose overlap with it is at least `threshold`. Scores below `least` do not take part.
+/// The positions of the boxes (N, 4), xyxy, that survive, by descending score. A kept box removes boxes with its label
+/// and a lower score whose overlap with it is at least `threshold`. Boxes with scores below `least` are left out.
 ///
-/// Instead of an array, the position of a score that is NaN.
+/// If a score is NaN, its position is returned instead of an array.
 #[pyfunction]
 #[pyo3(signature = (variant, threshold, boxes, scores, labels, least, threads))]
 pub fn nms_survivors<'py>(

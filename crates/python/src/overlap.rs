@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::arrays::{ANY, Array, ArrayMut, Item};
 
-/// The first row of `boxes` that is no box, counted over all leading dimensions; `corners` says the format is xyxy.
+/// The first row of `boxes` that is not a box, counted over all leading dimensions; `corners` says the format is xyxy.
 #[pyfunction]
 pub fn first_invalid(boxes: &Bound<'_, PyAny>, corners: bool) -> PyResult<Option<usize>> {
     fn find<F: Float + Item>(boxes: Array<'_, F, ANY>, layout: Layout) -> Option<usize> {
@@ -24,7 +24,7 @@ pub fn first_invalid(boxes: &Bound<'_, PyAny>, corners: bool) -> PyResult<Option
 }
 
 /// Fills `out` (..., N, M) with the overlaps of `boxes1` (..., N, 4) and `boxes2` (..., M, 4), xyxy, all of one dtype;
-/// `reused` says that `out` is no fresh memory.
+/// `reused` says that `out` is not newly allocated memory.
 #[pyfunction]
 #[pyo3(signature = (variant, parameters, boxes1, boxes2, out, threads, reused=false, simd=None))]
 #[expect(clippy::too_many_arguments, reason = "how it runs, one argument each")]
@@ -71,7 +71,7 @@ pub fn simd_levels() -> Vec<&'static str> {
     Level::available().map(Level::name).collect()
 }
 
-/// How many threads a call uses where it is not told.
+/// The number of threads that a call uses by default.
 #[pyfunction]
 pub fn thread_count() -> usize {
     ioukit_core::threads::available()

@@ -14,6 +14,8 @@ from ioukit.cli.make_shapes import EXAMPLES as SHAPES_EXAMPLES
 from ioukit.cli.make_shapes import make_shapes
 from ioukit.cli.nms import EXAMPLES as NMS_EXAMPLES
 from ioukit.cli.nms import filter_files
+from ioukit.cli.panoptic import EXAMPLES as PANOPTIC_EXAMPLES
+from ioukit.cli.panoptic import panoptic
 from ioukit.cli.playground import playground
 from ioukit.cli.predict import EXAMPLES as PREDICT_EXAMPLES
 from ioukit.cli.predict import predict
@@ -39,6 +41,7 @@ app.command("eval", cls=JsonCommand, epilog=EXAMPLES)(eval_files)
 app.command("nms", cls=JsonCommand, epilog=NMS_EXAMPLES)(filter_files)
 app.command("doctor", cls=JsonCommand)(doctor)
 app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)
+app.command("panoptic", cls=JsonCommand, epilog=PANOPTIC_EXAMPLES)(panoptic)
 app.command("playground")(playground)
 app.command("predict", cls=JsonCommand, epilog=PREDICT_EXAMPLES)(predict)
 app.command("train", epilog=TRAIN_EXAMPLES)(train)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ioukit.cli._output import printable
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import ClassResult, Protocol
 
-__all__ = ["class_table"]
+__all__ = ["aligned", "class_table", "shortened"]
+
+Result = TypeVar("Result")
 
 _SHOWN = 5  # of the best and of the worst
 
@@ -27,13 +29,7 @@ def class_table(classes: Sequence[ClassResult], protocol: Protocol, *, every: bo
     """
     main = protocol.main_measure.key
     ranked = sorted(classes, key=lambda c: (math.isnan(c.summary[main]), -c.summary[main], c.id))
-    if every:
-        shown: list[ClassResult | None] = list(ranked)
-    else:
-        defined = [c for c in ranked if not math.isnan(c.summary[main])]
-        shown = list(defined)
-        if len(defined) > 2 * _SHOWN + 1:
-            shown[_SHOWN:-_SHOWN] = [None]
+    shown = shortened(ranked, [math.isnan(c.summary[main]) for c in ranked], every=every)
     # A number that is undefined for every class has no column.
     metrics = [
         measure.key
@@ -47,6 +43,21 @@ def class_table(classes: Sequence[ClassResult], protocol: Protocol, *, every: bo
             continue
         numbers = ["-" if math.isnan(c.summary[metric]) else f"{c.summary[metric]:.3f}" for metric in metrics]
         rows.append((printable(c.name), *numbers, f"{c.num_ground_truth:,}", f"{c.num_detections:,}"))
+    return aligned(rows)
+
+
+def shortened(ranked: Sequence[Result], undefined: Sequence[bool], *, every: bool) -> list[Result | None]:
+    """The best and the worst few of the results that are defined, with ``None`` for those between; or all of them."""
+    if every:
+        return list(ranked)
+    shown: list[Result | None] = [c for c, without in zip(ranked, undefined, strict=True) if not without]
+    if len(shown) > 2 * _SHOWN + 1:
+        shown[_SHOWN:-_SHOWN] = [None]
+    return shown
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """The rows as lines: the first column to the left, all others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for name, *cells in rows:

@@ -86,8 +86,9 @@ def eval_files(
     protocol: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help=f"The rules: {', '.join(PROTOCOLS)}. The options below change them. [default: by the kind of region]",
+            metavar="NAME|FILE",
+            help=f"The rules: {', '.join(PROTOCOLS)}, or a TOML file with your own. The options below change them. "
+            "[default: by the kind of region]",
         ),
     ] = None,
     iou_thresholds: Annotated[

@@ -53,8 +53,8 @@ def predict(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With --json: a COCO file; image_id by file name, category_id by class name. [default: those of the "
-            "data set, else counted from 1]",
+            help="With --json: take image_id and category_id from this COCO file, by file name and class name. "
+            "[default: those of the data set, else counted from 1]",
         ),
     ] = None,
     folder: Annotated[
@@ -62,20 +62,20 @@ def predict(
     ] = None,
     split: Annotated[str, typer.Option(help="Split of data.yaml: val or train.")] = "val",
     score: Annotated[float, typer.Option(help="Leave out boxes with a lower score.")] = 0.25,
-    iou: Annotated[float, typer.Option(help="Of two boxes of a class with a larger IoU, keep the better.")] = 0.5,
+    iou: Annotated[float, typer.Option(help="Of two boxes of a class with an IoU above this, keep the better.")] = 0.5,
     max_dets: Annotated[int, typer.Option(min=1, metavar="N", help="The largest number of boxes per image.")] = 100,
     batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images per step.")] = 8,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, ... [default: cuda if there is one]")] = None,
     on_invalid: Annotated[
-        str, typer.Option(help="A file that cannot be read as an image: error, or skip and name it.")
+        str, typer.Option(help="A file that cannot be read as an image: error, or skip and report it.")
     ] = "error",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing on stderr but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
 ) -> None:
-    """Find objects in images: a line per box on stdout, and drawings or COCO results if asked for.
+    """Find objects in images: a line per box on stdout, and optionally drawings or COCO results.
 
     A line is: image, class, score, and the corners x1 y1 x2 y2 in pixels, separated by tabs.
     """
-    # Long because of its options, which take a line or more each.
+    # Long: each option takes a line or more.
     talk = Talk(quiet=quiet)
     sources = input_files(*images) if ids_from is None else input_files(*images, ids_from)
     with bad_use():
@@ -94,7 +94,7 @@ def predict(
             json.check([network, *given.files, *sources])
         targets = None if draw is None else drawings(given.files, draw)
     if json is not None and ground_truth is None and given.data is None:
-        talk.say("note image_id and category_id count from 1: --ids-from takes those of a COCO file")
+        talk.say("note image_id and category_id count from 1; use --ids-from to take them from a COCO file")
     results: dict[int, Result] = {}
     with bad_input(FloatingPointError):
         if draw is not None:
@@ -120,9 +120,9 @@ def _check_options(json: JsonOutput | None, ids_from: Path | None, split: str, o
     if split not in ("train", "val"):
         raise ValueError(f"unknown split {split!r}; choose from train, val")
     if ids_from is not None and json is None:
-        raise ValueError("--ids-from is for --json: its ids appear nowhere else")
+        raise ValueError("--ids-from needs --json: the lines on stdout have no ids")
     if json is not None and json.path is not None and json.path.suffix.lower() in SUFFIXES:
-        # `predict NETWORK a.jpg --json b.jpg` names an image, most likely.
+        # In `predict NETWORK a.jpg --json b.jpg`, b.jpg is probably meant as an image.
         raise ValueError(f"--json would write {json.path}, which has the name of an image: put --json last")
     return check_on_invalid(on_invalid)
 

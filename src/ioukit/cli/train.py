@@ -40,7 +40,7 @@ def train(
     *,
     images: Annotated[Path | None, typer.Option(help="Folder of the images, for a COCO file.")] = None,
     val: Annotated[Path | None, typer.Option(help="COCO file of the held-out images.")] = None,
-    val_images: Annotated[Path | None, typer.Option(help="Their folder. [default: that of --images]")] = None,
+    val_images: Annotated[Path | None, typer.Option(help="Folder of the held-out images. [default: --images]")] = None,
     size: Annotated[int, typer.Option(metavar="PIXELS", help="Side of the network's image, a multiple of 32.")] = 192,
     head: Annotated[str, typer.Option(help="free (anchor-free, without NMS), or anchor (YOLOv3's).")] = "free",
     width: Annotated[float, typer.Option(help="Number of channels, as a fraction of Darknet-53's.")] = 0.25,
@@ -57,26 +57,26 @@ def train(
             help="Rule that assigns objects to predictions. [default: yolov3 with anchors, else task_aligned]"
         ),
     ] = None,
-    mosaic: Annotated[float, typer.Option(help="Probability that four images are put into one.")] = 0.5,
+    mosaic: Annotated[float, typer.Option(help="Probability that four images are combined into one.")] = 0.5,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of everything random.")] = 1,
     workers: Annotated[int, typer.Option(min=0, metavar="N", help="Processes that read images.")] = 0,
-    judge_every: Annotated[int, typer.Option(min=1, metavar="N", help="Epochs between two evaluations.")] = 1,
+    evaluate_every: Annotated[int, typer.Option(min=1, metavar="N", help="Epochs between two evaluations.")] = 1,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, ... [default: cuda if there is one]")] = None,
     weights: Annotated[
         Path | None, typer.Option(help="A network of the same shape to start from: .safetensors.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the training in OUT.")] = False,
     on_invalid: Annotated[str, typer.Option(help="A bad image or box: error, or skip and count it.")] = "error",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing on stderr but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
 ) -> None:
-    """Train a detector, and evaluate it by COCO's numbers after each epoch.
+    """Train a detector, and evaluate it with COCO's protocol after each epoch.
 
     The defaults are a small network for CPUs; --width 1 --depth 1 --size 416 is Darknet-53 as published. OUT gets the
     networks (best.safetensors, last.safetensors), the log (log.csv), its curves (curves.png, if matplotlib is
-    installed) and the state to resume from. On a CPU, a training that was stopped and resumed ends with the same
-    weights as one that was not.
+    installed) and the state to resume from. On a CPU, a training that is stopped and resumed ends with the same weights
+    as one that is not stopped.
     """
-    # Long because of its options, which take a line or more each.
+    # Long: each option takes a line or more.
     first = os.environ.get("RANK", "0") == "0"  # one of the processes that torchrun starts
     talk = Talk(quiet=quiet or not first)
     with bad_use():
@@ -91,7 +91,7 @@ def train(
         settings = training.Settings(
             epochs=epochs, batch=batch, optimizer=optimizer, lr=lr,  # type: ignore[arg-type]
             loss=loss, assigner=assigner, augmentation=Augmentation(mosaic=mosaic), seed=seed, workers=workers,
-            judge_every=judge_every, device=device,
+            evaluate_every=evaluate_every, device=device,
         )  # fmt: skip
     with bad_input():
         learn = read_split(data, images, "train", policy)
@@ -99,7 +99,7 @@ def train(
     for name, split in (("train", learn), ("val", held_out)):
         say_data(talk, name, split)
     if [record.path for record in held_out.records] == [record.path for record in learn.records]:
-        talk.say("note val    these are the training images: AP will not tell how good the network is on others")
+        talk.say("note val    these are the training images: AP does not show how good the network is on other images")
     with ExitStack() as stack:
         with bad_use():
             run = stack.enter_context(

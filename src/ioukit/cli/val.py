@@ -1,4 +1,4 @@
-"""`ioukit val`: how good a trained network is."""
+"""`ioukit val`: evaluates a trained network."""
 
 from pathlib import Path
 from typing import Annotated
@@ -38,9 +38,9 @@ def val(
         JsonOutput | None,
         json_option("Print one JSON object instead of the tables; with FILE, write it there and print the tables."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing on stderr but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
 ) -> None:
-    """Evaluate a network by COCO's numbers, on images that it was not trained with."""
+    """Evaluate a network with COCO's protocol, on images that it was not trained with."""
     talk = Talk(quiet=quiet)
     (source,) = input_files(data)
     with bad_use():
@@ -59,7 +59,7 @@ def val(
         held_out = read_split(source, images, split, policy)  # type: ignore[arg-type]
     with bad_use():
         if len(held_out.names) != model.config.num_classes:
-            raise ValueError(f"{network} knows {model.config.num_classes} classes, {data} has {len(held_out.names)}")
+            raise ValueError(f"{network} has {model.config.num_classes} classes, {data} has {len(held_out.names)}")
     say_data(talk, split, held_out)
     with bad_input(FloatingPointError):
         found = detections_of(model, held_out, batch=batch)

@@ -1,6 +1,6 @@
 """How do I read it? Ground truth and detections as columns, from files, Python records or arrays.
 
-The names are those of the stub beside this file.
+The public names are in the stub ``__init__.pyi``.
 """
 
 from ioukit._exports import attach

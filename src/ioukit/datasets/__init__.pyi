@@ -2,8 +2,10 @@
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.formats.coco import read_coco
+from ioukit.datasets.formats.lvis import read_lvis
 from ioukit.datasets.formats.registry import FORMATS, Format, find_format, read, read_detections, register_format
 
 __all__ = [
@@ -12,10 +14,12 @@ __all__ = [
     "Detections",
     "Format",
     "GroundTruth",
+    "IdLists",
     "Images",
     "find_format",
     "read",
     "read_coco",
     "read_detections",
+    "read_lvis",
     "register_format",
 ]

@@ -1,9 +1,13 @@
 """How good are the detections, and where are the errors?"""
 
+from ioukit.evaluation.analysis.bins import match_bins
 from ioukit.evaluation.analysis.confusion import ConfusionMatrix, confusion_matrix
 from ioukit.evaluation.analysis.images import ImageResults, per_image
-from ioukit.evaluation.analysis.operating import OperatingPoint, ScoreCurve, ScoreCurves, score_curves
+from ioukit.evaluation.analysis.lrp import LRPCurve, LRPErrors, LRPPoint, lrp_errors
+from ioukit.evaluation.analysis.object_values import aspect_ratios, largest_overlaps, num_neighbours
+from ioukit.evaluation.analysis.operating import AveragedPoint, OperatingPoint, ScoreCurve, ScoreCurves, score_curves
 from ioukit.evaluation.analysis.outcomes import Outcome, Outcomes, outcomes
+from ioukit.evaluation.analysis.proposals import RecallCurves, match_proposals, recall_curves
 from ioukit.evaluation.analysis.tide import ERROR_KINDS, ErrorKinds, error_kinds
 from ioukit.evaluation.curves import Curves, accumulate
 from ioukit.evaluation.evaluating import evaluate
@@ -22,6 +26,14 @@ from ioukit.evaluation.kinds.keypoints import COCO_SIGMAS, keypoint_similarity, 
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import COCO, COCO_KEYPOINTS, AreaRange, IgnoreRule, Measure, Protocol
 from ioukit.evaluation.results import ClassResult, ClassResults, Evaluation
+from ioukit.evaluation.segmentation.panoptic import panoptic_quality
+from ioukit.evaluation.segmentation.panoptic_results import (
+    PanopticAverage,
+    PanopticClass,
+    PanopticOutcomes,
+    PanopticQuality,
+)
+from ioukit.evaluation.segmentation.semantic import SemanticIoU, semantic_iou
 from ioukit.evaluation.summary import summarise, value_of
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 from ioukit.evaluation.table_file import load_table, save_table
@@ -33,6 +45,7 @@ __all__ = [
     "ERROR_KINDS",
     "REGION_KINDS",
     "AreaRange",
+    "AveragedPoint",
     "BoxColumns",
     "ClassResult",
     "ClassResults",
@@ -45,6 +58,9 @@ __all__ = [
     "IgnoreRule",
     "ImageResults",
     "Kind",
+    "LRPCurve",
+    "LRPErrors",
+    "LRPPoint",
     "MaskColumns",
     "MatchTable",
     "Measure",
@@ -55,24 +71,39 @@ __all__ = [
     "Outcomes",
     "PairColumns",
     "PairRows",
+    "PanopticAverage",
+    "PanopticClass",
+    "PanopticOutcomes",
+    "PanopticQuality",
     "Protocol",
+    "RecallCurves",
     "ScoreCurve",
     "ScoreCurves",
+    "SemanticIoU",
     "accumulate",
+    "aspect_ratios",
     "candidate_pairs",
     "confusion_matrix",
     "error_kinds",
     "evaluate",
     "keypoint_similarity",
     "keypoints_kind",
+    "largest_overlaps",
     "load_table",
+    "lrp_errors",
     "match",
+    "match_bins",
+    "match_proposals",
+    "num_neighbours",
     "outcomes",
+    "panoptic_quality",
     "per_image",
+    "recall_curves",
     "region_kind",
     "register_kind",
     "save_table",
     "score_curves",
+    "semantic_iou",
     "summarise",
     "value_of",
 ]

@@ -65,7 +65,8 @@ def merged_fields(tables: Sequence[Any], *, keep_first: bool) -> dict[str, Any]:
 def _rows(parts: Sequence[Any], order: _RowOrder, sources: Sequence[int]) -> Any:
     """The detections or the objects of a sum; ``sources`` are the numbers of rows in the data of each table."""
     shifts = np.cumsum([0, *sources[:-1]]).tolist()
-    columns = {name: order.column([getattr(part, name) for part in parts]) for name in parts[0].column_names()}
+    names = [name for name in parts[0].column_names() if getattr(parts[0], name) is not None]
+    columns = {name: order.column([getattr(part, name) for part in parts]) for name in names}
     columns["row"] = order.column([part.row + shift for part, shift in zip(parts, shifts, strict=True)])
     columns["image"] = order.image[order.order].astype(np.uint32)
     return dataclasses.replace(parts[0], **columns)

@@ -25,7 +25,8 @@ class Curves(Frozen):
     """The curves of every category, at every IoU threshold, in every area range and with every cap.
 
     Axes: T IoU thresholds, R recall thresholds, K categories, A area ranges, M caps on detections. All values are NaN
-    where a category has no objects to find; pycocotools has -1 there.
+    where a category has no objects to find; pycocotools has -1 there. If the protocol takes a mean over the categories
+    with objects or detections, the values are 0 where a category has no objects to find but a detection that counts.
     """
 
     protocol: Protocol
@@ -58,6 +59,8 @@ class Curves(Frozen):
         """(T, K, A, M) average precision of each curve, by the protocol's integral."""
         if self._area is not None:
             return np.transpose(self._area, (3, 0, 1, 2))
+        if self.protocol.integral == "points":
+            return np.transpose(_mean_of_points(self._precision), (3, 0, 1, 2))
         return np.transpose(self._precision.mean(axis=-1), (3, 0, 1, 2))
 
 
@@ -92,6 +95,38 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
         ),
         check_threads(threads),
     )
+    if protocol.mean_over == "with_objects_or_detections":
+        found_nothing = _only_detected(table)
+        for array in arrays.values():
+            array[found_nothing] = 0.0
     return Curves(
         protocol, table.evaluated, arrays["precision"], arrays["recall"], arrays["scores"], arrays.get("area")
     )
+
+
+def _mean_of_points(precision: Floats) -> Floats:
+    """The mean along the last axis, each number divided before they are added one by one."""
+    total = np.zeros(precision.shape[:-1])
+    for point in range(precision.shape[-1]):
+        total += precision[..., point] / precision.shape[-1]
+    return total
+
+
+def _only_detected(table: MatchTable) -> npt.NDArray[np.bool_]:
+    """(K, A, M, T) where a category has nothing to find, and a detection that counts."""
+    protocol, rows = table.protocol, table.detections
+    thresholds, caps = len(protocol.iou_thresholds), np.array(protocol.max_dets)
+    empty = table.num_objects == 0
+    found = np.zeros((*empty.shape, len(caps), thresholds), np.bool_)
+    category = table.evaluated_category(rows.category)
+    chosen = np.flatnonzero(empty[category].any(axis=1))
+    category, rank = category[chosen], rows.rank[chosen]
+    if protocol.cap_scope == "category":
+        order = np.lexsort((-rows.score[chosen], category))
+        first = np.searchsorted(category[order], category[order])
+        rank[order] = np.arange(len(order)) - first
+    ignored = np.unpackbits(rows.ignored[chosen], axis=2, count=thresholds, bitorder="little").astype(np.bool_)
+    counts = ~ignored[:, :, None, :] & (rank[:, None] < caps)[:, None, :, None]
+    np.logical_or.at(found, category, counts)
+    found &= empty[:, :, None, None]
+    return found

@@ -63,14 +63,14 @@ def evaluate(
         >>> round(evaluate(ground_truth, detections).summary["AP"], 3)
         0.7
     """
-    gt = _ground_truth(ground_truth, threads)
+    gt = _ground_truth(ground_truth, protocol, threads)
     dt = _detections(detections, gt, threads)
     table = match(gt, dt, protocol, iou_type=iou_type, categories=categories, images=images, near=near, threads=threads)
     curves = accumulate(table, threads=threads)
     return Evaluation(table, curves, gt.dropped + dt.dropped, (*gt.notes, *dt.notes), gt, dt)
 
 
-def _ground_truth(given: GroundTruthLike, threads: int | None) -> GroundTruth:
+def _ground_truth(given: GroundTruthLike, protocol: Protocol | None, threads: int | None) -> GroundTruth:
     if isinstance(given, GroundTruth):
         return given
     if isinstance(given, str | os.PathLike):
@@ -78,7 +78,8 @@ def _ground_truth(given: GroundTruthLike, threads: int | None) -> GroundTruth:
 
         return read(given, threads=threads)
     if isinstance(given, Mapping):
-        return GroundTruth.from_coco(given)
+        lists = protocol is not None and protocol.verified == "listed"
+        return GroundTruth.from_coco(given, dialect="lvis" if lists else "coco")
     raise TypeError(
         f"ground_truth must be GroundTruth, a path, or a mapping with images, categories and annotations, got "
         f"{type(given).__name__}: GroundTruth.from_arrays takes arrays"

@@ -9,16 +9,24 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._boundary import DetectionColumns, ObjectColumns, RuleColumns, SceneColumns, SelectionColumns
+from ioukit._boundary import (
+    DetectionColumns,
+    ObjectColumns,
+    RuleColumns,
+    SceneColumns,
+    SelectionColumns,
+    VerifiedColumns,
+)
 from ioukit._checks import check_number, check_threads
-from ioukit.datasets import Detections, GroundTruth
+from ioukit.datasets import Categories, Detections, GroundTruth
+from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds import Comparison, find_kind
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
 __all__ = ["match", "rules_of"]
 
-_IGNORED, _OVER_DETECTION, _REPEATED, _VOID = 1, 2, 4, 8
+_IGNORED, _OVER_DETECTION, _REPEATED, _VOID, _MORE_THAN = 1, 2, 4, 8, 16
 
 
 def match(
@@ -69,6 +77,8 @@ def match(
     chosen_images = _chosen(len(listed), None if images is None else listed.positions(images))
     known = ground_truth.categories
     chosen_categories = _chosen(len(known), None if categories is None else np.array(known.positions(categories), int))
+    known_categories = known if categories is None else known.take(chosen_categories)
+    _check_groups(known_categories, protocol, ground_truth.source)
     special = _special(ground_truth, protocol)
     image_ids = detections.image_ids_in(listed)
     compared = Comparison(
@@ -79,6 +89,7 @@ def match(
         all_categories=near is not None or protocol.class_agnostic,
         least=min(protocol.iou_thresholds[0], 1.0 if near is None else near),
         threads=check_threads(threads),
+        inclusive_boxes=protocol.inclusive_boxes,
     )
     scene = SceneColumns(
         SelectionColumns(listed.ids, chosen_images),
@@ -87,13 +98,14 @@ def match(
         DetectionColumns(
             detections.source, image_ids, detections.category_ids, detections.scores, detections.boxes, detections.areas
         ),
+        _verified(ground_truth) if protocol.verified == "listed" else None,
     )
     columns = _core.match_detections(scene, kind.compare(compared), rules_of(protocol, near), check_threads(threads))
     rows = columns["objects"]["row"]
     return MatchTable(
         protocol=protocol,
         iou_type=iou_type,
-        categories=known if categories is None else known.take(chosen_categories),
+        categories=known_categories,
         image_ids=listed.labels[chosen_images],
         image_detections=columns["image_detections"],
         detections=DetectionRows(**columns["detections"]),
@@ -115,6 +127,7 @@ def rules_of(protocol: Protocol, near: float | None) -> RuleColumns:
         class_agnostic=protocol.class_agnostic,
         choice=protocol.choice,
         last_of_equal=protocol.ties == "last",
+        leaves_out_empty=protocol.without_area == "left_out",
         near=near,
     )
 
@@ -126,6 +139,40 @@ def _chosen(count: int, positions: npt.NDArray[np.intp] | None) -> npt.NDArray[n
     return chosen
 
 
+def _verified(ground_truth: GroundTruth) -> VerifiedColumns:
+    """The lists of categories that the images have."""
+    from ioukit.datasets import IdLists  # noqa: PLC0415 - only LVIS needs it
+
+    lists = []
+    for name in ("neg_category_ids", "not_exhaustive_category_ids"):
+        column = ground_truth.images.attributes.get(name)
+        if not isinstance(column, IdLists):
+            found = "no such column" if column is None else type(column).__name__
+            raise DatasetError(
+                f"{ground_truth.source}: the attribute {name!r} of the images: expected lists of ids, found {found}; "
+                "ioukit.datasets.read_lvis reads them from a file of LVIS, and GroundTruth.from_arrays takes IdLists "
+                "as image_attributes"
+            )
+        lists.append((column.ids, column.ends))
+    return VerifiedColumns(*lists)
+
+
+def _check_groups(categories: Categories, protocol: Protocol, source: str) -> None:
+    """Refuses categories that are in none of the groups that the measures of a protocol name."""
+    name = protocol.category_groups
+    groups = dict.fromkeys(measure.group for measure in protocol.measures if measure.group is not None)
+    if not name or not groups:
+        return
+    values = categories.attributes.get(name)
+    for row, label in enumerate(categories.names):
+        if values is None or values[row] not in groups:
+            found = "no such column" if values is None else repr(str(values[row]))
+            raise DatasetError(
+                f"{source}: the attribute {name!r} of category {int(categories.ids[row])} ({label}): expected one of "
+                f"{', '.join(groups)}, found {found}"
+            )
+
+
 def _special(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.uint8]:
     """(G,) the bits of :attr:`ObjectRows.special`."""
     special = np.zeros(len(ground_truth), np.uint8)
@@ -133,6 +180,7 @@ def _special(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.ui
         flagged = ground_truth.flag(rule.flag)
         if flagged.any():
             bits = _IGNORED | (_OVER_DETECTION if rule.over_detection else 0) | (_REPEATED if rule.repeated else 0)
+            bits |= _MORE_THAN if rule.more_than else 0
             special |= flagged.astype(np.uint8) * np.uint8(bits)
     if "void" in ground_truth.flags:
         special |= ground_truth.flags["void"].astype(np.uint8) * np.uint8(_VOID)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,26 @@ from ioukit.evaluation.summary import summarise, summarise_classes, table
 from ioukit.evaluation.table import MatchTable
 
 if TYPE_CHECKING:
+    import typing
+
     from ioukit.evaluation.analysis.confusion import ConfusionMatrix
     from ioukit.evaluation.analysis.images import ImageResults
+    from ioukit.evaluation.analysis.lrp import LRPErrors
     from ioukit.evaluation.analysis.operating import ScoreCurves
     from ioukit.evaluation.analysis.outcomes import Outcomes
     from ioukit.evaluation.analysis.tide import ErrorKinds
 
+    class _Named(typing.Protocol):
+        @property
+        def id(self) -> int: ...
+        @property
+        def name(self) -> str: ...
+
+
 __all__ = ["ClassResult", "ClassResults", "Evaluation"]
+
+Result = TypeVar("Result", bound="_Named")
+"""The numbers of one category, with its id and its name."""
 
 _NEAR = 0.1  # the background threshold of TIDE
 
@@ -53,10 +66,10 @@ class ClassResult(Frozen):
         return f"ClassResult({self.name!r}{numbers}, {counts})"
 
 
-class ClassResults(Sequence[ClassResult]):
+class ClassResults(Sequence[Result]):
     """The numbers of all categories, sorted by id: ``results[0]`` by position, ``results["person"]`` by name."""
 
-    def __init__(self, results: Sequence[ClassResult]) -> None:
+    def __init__(self, results: Sequence[Result]) -> None:
         """Take the results in order."""
         self._results = tuple(results)
 
@@ -64,10 +77,10 @@ class ClassResults(Sequence[ClassResult]):
         return len(self._results)
 
     @overload
-    def __getitem__(self, key: int | str) -> ClassResult: ...
+    def __getitem__(self, key: int | str) -> Result: ...
     @overload
-    def __getitem__(self, key: slice) -> tuple[ClassResult, ...]: ...
-    def __getitem__(self, key: int | str | slice) -> ClassResult | tuple[ClassResult, ...]:
+    def __getitem__(self, key: slice) -> tuple[Result, ...]: ...
+    def __getitem__(self, key: int | str | slice) -> Result | tuple[Result, ...]:
         if not isinstance(key, str):
             return self._results[key]
         found = [result for result in self._results if result.name == key]
@@ -82,7 +95,7 @@ class ClassResults(Sequence[ClassResult]):
         hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
         raise KeyError(f"no category has the name {key!r}{hint}")
 
-    def __iter__(self) -> Iterator[ClassResult]:
+    def __iter__(self) -> Iterator[Result]:
         return iter(self._results)
 
     def __repr__(self) -> str:
@@ -167,7 +180,7 @@ class Evaluation(Frozen):
         return MappingProxyType(summarise(self.curves))
 
     @cached_property
-    def per_class(self) -> ClassResults:
+    def per_class(self) -> ClassResults[ClassResult]:
         """The numbers of every category, sorted by id; ``per_class["person"]`` finds one by name."""
         table, categories = self.matches, self.matches.evaluated
         area = self.protocol.position_of_area(self.protocol.main_area)
@@ -187,6 +200,12 @@ class Evaluation(Frozen):
         from ioukit.evaluation.analysis.operating import score_curves  # noqa: PLC0415 - evaluating does not need it
 
         return score_curves(self.matches, iou_threshold=iou_threshold, area_range=area_range)
+
+    def lrp_errors(self, *, iou_threshold: float | None = None, area_range: str | None = None) -> LRPErrors:
+        """LRP over the score threshold and oLRP of each class, see :func:`ioukit.evaluation.lrp_errors`."""
+        from ioukit.evaluation.analysis.lrp import lrp_errors  # noqa: PLC0415 - as above
+
+        return lrp_errors(self.matches, iou_threshold=iou_threshold, area_range=area_range)
 
     def outcomes(
         self,

@@ -31,16 +31,36 @@ def summarise_classes(curves: Curves) -> list[dict[str, float]]:
     """The same numbers for each category alone; NaN if it has no objects to find."""
     columns = {}
     for measure in curves.protocol.measures:
-        chosen = select(curves, measure)  # (T, R, K) or (T, K)
+        chosen = _selected(curves, measure)  # (T, R, K) or (T, K)
         count = chosen.shape[-1]
         # (K, T * R), contiguous: the last bits of NumPy's sum depend on the layout in memory.
         rows = np.ascontiguousarray(np.moveaxis(chosen, -1, 0).reshape(count, chosen[..., :1].size))
-        columns[measure.key] = rows.mean(axis=1).tolist() if rows.shape[1] else [float("nan")] * count
+        means = rows.mean(axis=1) if rows.shape[1] else np.full(count, np.nan)
+        columns[measure.key] = np.where(_in_group(curves, measure), means, np.nan).tolist()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def select(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
-    """The part of the curves that a measure is the mean of: (T, R, K) or (T, K), empty if the protocol lacks it."""
+    """The part of the curves that a measure is the mean of: (T, R, K) or (T, K), empty if the protocol lacks it.
+
+    Of a measure of a group, K are the categories of the group.
+    """
+    chosen = _selected(curves, measure)
+    return chosen if measure.group is None else chosen[..., _in_group(curves, measure)]
+
+
+def _in_group(curves: Curves, measure: Measure) -> npt.NDArray[np.bool_]:
+    """(K,) whether each category is in the group of a measure."""
+    if measure.group is None:
+        return np.ones(len(curves.categories), np.bool_)
+    groups = curves.categories.attributes.get(curves.protocol.category_groups)
+    if groups is None:
+        return np.zeros(len(curves.categories), np.bool_)
+    return np.asarray(groups == measure.group)
+
+
+def _selected(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
+    """The same for all categories, without a group."""
     protocol = curves.protocol
     if measure.quantity == "AR":
         array = curves.recall

@@ -39,8 +39,12 @@ class DetectionRows(Columns):
     matched: npt.NDArray[np.uint8]
     """(N, A, B) thresholds at which the detection has a match."""
     ignored: npt.NDArray[np.uint8]
-    """(N, A, B) thresholds at which it is ignored: it matches an ignored object, or it has no match and is itself
-    outside the area range, or it is beyond the cap."""
+    """(N, A, B) thresholds at which it is ignored: it matches an ignored object, or it has no match and is
+    :attr:`special` or itself outside the area range, or it is beyond the cap."""
+    special: npt.NDArray[np.uint8] | None = None
+    """(N,) bits for special rules: 1 some objects of the category may not be annotated on the image, 2 the detection
+    only counts towards the cap, because its category is not verified on the image or it has no area. ``None`` if the
+    protocol has neither rule. Only tables with a cap per category list detections with bit 2."""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -60,7 +64,8 @@ class ObjectRows(Columns):
     """(G,) row in the ground truth that was matched. A sum of tables numbers the rows of all its tables on."""
     special: npt.NDArray[np.uint8]
     """(G,) bits for special rules: 1 it is ignored in every area range, 2 its overlap is the intersection over the area
-    of the detection, 4 any number of detections may match it, 8 its matches do not count."""
+    of the detection, 4 any number of detections may match it, 8 its matches do not count, 16 a match with it needs more
+    than the IoU threshold."""
     ignored: npt.NDArray[np.uint8]
     """(G, C) area ranges in which it is ignored: range ``a`` in bit ``a % 8`` of byte ``a // 8``."""
 
@@ -183,10 +188,33 @@ class MatchTable(Frozen):
         return self._bits(self.detections.ignored, iou_threshold, area_range)
 
     def is_within_cap(self) -> BoolArray:
-        """(N,) whether each detection is within the last cap; a table without near pairs lists no others."""
-        if self.near is None or self.protocol.cap_scope == "category":
-            return np.ones(len(self), np.bool_)
-        return self.detections.rank < self.protocol.max_dets[-1]
+        """(N,) whether each detection is within the last cap and evaluated."""
+        cap, rows = self.protocol.max_dets[-1], self.detections
+        if self.protocol.cap_scope == "category":
+            most = np.bincount(self.evaluated_category(rows.category)).max(initial=0)
+            within = self._places_in_category() < cap if most > cap else np.ones(len(self), np.bool_)
+        else:
+            within = np.ones(len(self), np.bool_) if self.near is None else rows.rank < cap
+        return within if rows.special is None else within & self.takes_part()
+
+    def takes_part(self) -> BoolArray:
+        """(N,) whether each detection is evaluated; the others only count towards the cap."""
+        special = self.detections.special
+        return np.ones(len(self), np.bool_) if special is None else special & 2 == 0
+
+    def _places_in_category(self) -> npt.NDArray[np.int64]:
+        """(N,) the rank of each detection among all of its category, best first."""
+        category = self.evaluated_category(self.detections.category)
+        order = np.lexsort((-self.detections.score, category))  # stable: equal scores keep the order of the rows
+        starts = np.searchsorted(category[order], category[order])
+        places = np.empty(len(self), np.int64)
+        places[order] = np.arange(len(self)) - starts
+        return places
+
+    def is_not_exhaustive(self) -> BoolArray:
+        """(N,) whether some objects of the category of each detection may not be annotated on its image."""
+        special = self.detections.special
+        return np.zeros(len(self), np.bool_) if special is None else (special & 1).astype(np.bool_)
 
     def matched_pairs(self, iou_threshold: float | None = None, area_range: str | None = None) -> npt.NDArray[np.intp]:
         """(M,) rows of :attr:`pairs` that match at a threshold in an area range."""
@@ -259,6 +287,9 @@ def _check_alike(tables: Sequence[MatchTable]) -> None:
             or table.categories.ids.tolist() != first.categories.ids.tolist()
         ):
             raise ValueError("tables of different categories do not add up: match all of them with the same categories")
+        groups = first.protocol.category_groups
+        if groups and not np.array_equal(first.categories.attributes[groups], table.categories.attributes[groups]):
+            raise ValueError(f"tables with different groups of categories do not add up: their {groups} differs")
         least = [None if each.near is None else each.near.least for each in (first, table)]
         if least[0] != least[1]:
             raise ValueError(f"tables with different near pairs do not add up: near={least[0]}, near={least[1]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -44,6 +45,8 @@ _POSITIONS = {  # columns of positions, and the rows that they are positions of
     "near.object": "objects",
 }
 
+_OPTIONAL = ("detections", "special")
+
 
 def save_table(table: MatchTable, path: str | os.PathLike[str], *, compress: bool = True) -> None:
     """Write a match table to a file. After an error the file is as it was.
@@ -82,7 +85,8 @@ def save_table(table: MatchTable, path: str | os.PathLike[str], *, compress: boo
     for group, kind in _GROUPS.items():
         rows = getattr(table, group)
         if rows is not None:
-            columns |= {f"{group}.{name}": _small(getattr(rows, name)) for name in kind.column_names()}
+            present = {name: getattr(rows, name) for name in kind.column_names()}
+            columns |= {f"{group}.{name}": _small(column) for name, column in present.items() if column is not None}
     buffer = io.BytesIO()
     (np.savez_compressed if compress else np.savez)(buffer, allow_pickle=False, **columns)
     write_whole(Path(path), buffer.getvalue())
@@ -116,6 +120,10 @@ def load_table(path: str | os.PathLike[str]) -> MatchTable:
             raise DatasetError(f"{path}: {error}") from None
         except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, LookupError) as error:
             raise DatasetError(f"{path}: the match table is cut or damaged: {error}") from None
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # a damaged directory names places that no file has
+                raise
+            raise DatasetError(f"{path}: the match table is cut or damaged: {error}") from None
 
 
 def _header(archive: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,7 +155,8 @@ def _table(header: Mapping[str, Any], columns: Mapping[str, npt.NDArray[Any]]) -
         if group == "near" and header["near"] is None:
             continue
         shared = {"least": float(header["near"])} if group == "near" else {}
-        rows = {name: _typed(group, name, columns[f"{group}.{name}"]) for name in kind.column_names()}
+        names = [name for name in kind.column_names() if f"{group}.{name}" in columns or (group, name) != _OPTIONAL]
+        rows = {name: _typed(group, name, columns[f"{group}.{name}"]) for name in names}
         if len({len(column) for column in rows.values()}) > 1:
             raise DatasetError(f"the columns of {group} differ in length")
         groups[group] = kind(**rows, **shared)

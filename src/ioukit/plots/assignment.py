@@ -1,4 +1,4 @@
-"""Two or more assignments of one image beside each other: which prediction learns which object."""
+"""Two or more assignments of one image side by side: which prediction learns which object."""
 
 from __future__ import annotations
 

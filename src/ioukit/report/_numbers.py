@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import Measure, value_of
+from ioukit.evaluation.protocols import NO_CAP
 from ioukit.report._names import shown
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def measure_rows(evaluation: Evaluation) -> list[tuple[Measure, str, str, str, s
             words = f"{iou_text(first)} to {iou_text(last)}" if iou is None else iou_text(iou)
             area = protocol.main_area if measure.area_range is None else measure.area_range
             cap = protocol.main_max_dets if measure.max_dets is None else measure.max_dets
-            rows.append((measure, words, shown(area), f"{cap:,}", text(evaluation.summary[measure.key])))
+            rows.append((measure, words, shown(area), _cap_text(cap), text(evaluation.summary[measure.key])))
     return rows
 
 
@@ -173,7 +174,7 @@ def class_table(evaluation: Evaluation, curves: ScoreCurves) -> tuple[list[str],
     keys = [
         measure.key
         for measure in protocol.measures
-        if protocol.defines(measure) and (measure.quantity == "AP" or measure.headline)
+        if protocol.defines(measure) and measure.group is None and (measure.quantity == "AP" or measure.headline)
     ]
     rows = []
     for result, curve in zip(evaluation.per_class, curves.per_class, strict=True):
@@ -237,12 +238,16 @@ def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
         ("Protocol", shown(protocol.name)),
         ("IoU thresholds", ", ".join(f"{threshold:.4g}" for threshold in protocol.iou_thresholds)),
         ("Recalls", f"{len(protocol.recall_thresholds)}"),
-        (_CAPS[protocol.cap_scope], ", ".join(map(str, protocol.max_dets))),
+        (_CAPS[protocol.cap_scope], ", ".join("all" if cap == NO_CAP else str(cap) for cap in protocol.max_dets)),
         ("Areas in square pixels", areas),
     ]
     if protocol.class_agnostic:
         rows.append(("Classes", "a detection may match an object of any class"))
     return rows
+
+
+def _cap_text(cap: int) -> str:
+    return "all" if cap == NO_CAP else f"{cap:,}"
 
 
 def _count(count: int, one: str, many: str = "") -> str:

@@ -87,6 +87,23 @@ pub(super) fn text(cursor: &mut Cursor<'_>) -> Result2<Vec<u8>> {
     })
 }
 
+/// An array of ids.
+pub(super) fn integers(cursor: &mut Cursor<'_>) -> Result2<Vec<i64>> {
+    if cursor.peek() != Some(b'[') {
+        return Ok(Slot::Wrong(describe(&cursor.scalar()?)));
+    }
+    let (mut values, mut wrong) = (Vec::new(), None);
+    let mut more = cursor.open(b'[', b']')?;
+    while more {
+        match integer(cursor)?.get() {
+            Ok(value) => values.push(value),
+            Err(found) => wrong = wrong.or(Some(format!("{found} at position {}", values.len()))),
+        }
+        more = cursor.more(b']')?;
+    }
+    Ok(wrong.map_or(Slot::Is(values), Slot::Wrong))
+}
+
 /// An array of four finite numbers.
 #[inline(always)]
 pub(super) fn four(cursor: &mut Cursor<'_>) -> Result2<[f64; 4]> {

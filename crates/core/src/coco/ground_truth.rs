@@ -2,12 +2,29 @@
 
 use std::any::Any;
 
-use super::fields::{self, Slot, box_problem, flag, four, text};
+use super::fields::{self, Slot, box_problem, flag, four, integers, text};
+use super::lists::IdLists;
 use super::mistaken;
 use super::spans::Spans;
 use super::{OnInvalid, Problem, ReadError};
 use crate::json::{Cursor, Records, Source, Stream, SyntaxError};
 use crate::threads::with_threads;
+
+/// Whose members the records have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// COCO's.
+    Coco,
+    /// LVIS's: images list categories, categories have a frequency, annotations may be ignored and need no `iscrowd`.
+    Lvis,
+}
+
+/// How records are read.
+#[derive(Clone, Copy)]
+struct Reading {
+    on_invalid: OnInvalid,
+    dialect: Dialect,
+}
 
 /// Strings one behind the other.
 #[derive(Debug, Default)]
@@ -38,8 +55,12 @@ pub struct Images {
     pub ids: Vec<i64>,
     /// Width and height in pixels, NaN where the file does not say.
     pub sizes: Vec<[f64; 2]>,
-    /// `file_name`, empty where the file does not say.
+    /// `file_name`, empty where the file does not say; LVIS's files may have the end of `coco_url` instead.
     pub names: Names,
+    /// `neg_category_ids`, for LVIS alone.
+    pub negative: IdLists,
+    /// `not_exhaustive_category_ids`, for LVIS alone.
+    pub not_exhaustive: IdLists,
 }
 
 /// One row a category, in the order of the file.
@@ -49,6 +70,8 @@ pub struct Categories {
     pub ids: Vec<i64>,
     /// Their names; the id in digits where the file does not say.
     pub names: Names,
+    /// `frequency`, empty where the file does not say; for LVIS alone.
+    pub frequency: Names,
 }
 
 /// One row an annotation, in the order of the file.
@@ -66,6 +89,8 @@ pub struct Annotations {
     pub areas: Vec<f64>,
     /// `iscrowd`.
     pub crowd: Vec<bool>,
+    /// `ignore`, for LVIS alone.
+    pub ignore: Vec<bool>,
     /// Where `segmentation` is.
     pub segmentations: Spans,
     /// Where `keypoints` is.
@@ -95,7 +120,7 @@ trait Table: Default + Send + 'static {
     const ARRAY: &'static str;
 
     /// Reads the members of an object whose brace is taken and that is not empty, then keeps them as a row.
-    fn take(&mut self, members: Members<'_, '_>, on_invalid: OnInvalid) -> Result<Result<(), Lack>, Box<SyntaxError>>;
+    fn take(&mut self, members: Members<'_, '_>, reading: Reading) -> Result<Result<(), Lack>, Box<SyntaxError>>;
 
     fn append(&mut self, other: &mut Self);
 }
@@ -136,27 +161,48 @@ fn real(cursor: &mut Cursor<'_>) -> Result<Slot<f64>, Box<SyntaxError>> {
 impl Table for Images {
     const ARRAY: &'static str = "images";
 
-    fn take(&mut self, members: Members<'_, '_>, _: OnInvalid) -> Result<Result<(), Lack>, Box<SyntaxError>> {
+    fn take(&mut self, members: Members<'_, '_>, reading: Reading) -> Result<Result<(), Lack>, Box<SyntaxError>> {
         let mut id = Slot::Missing;
         let (mut width, mut height, mut name) = (Slot::Missing, Slot::Missing, Slot::Missing);
+        let (mut url, mut negative, mut not_exhaustive) = (Slot::Missing, Slot::Missing, Slot::Missing);
+        let lvis = reading.dialect == Dialect::Lvis;
         members.each(|key, cursor| {
             match key {
                 b"id" => id = integer(cursor)?,
                 b"width" => width = real(cursor)?,
                 b"height" => height = real(cursor)?,
                 b"file_name" => name = text(cursor)?,
+                b"coco_url" if lvis => url = text(cursor)?,
+                b"neg_category_ids" if lvis => negative = integers(cursor)?,
+                b"not_exhaustive_category_ids" if lvis => not_exhaustive = integers(cursor)?,
                 _ => cursor.skip()?,
             }
             Ok(())
         })?;
-        Ok(id.get().map_err(|found| ("id", "an integer", found)).map(|id| {
+        let row = || {
+            let id = id.get().map_err(|found| ("id", "an integer", found))?;
+            let mut name = name.ok().unwrap_or_default();
+            if lvis {
+                const LIST: &str = "a list of ids of categories";
+                let negative = negative.get().map_err(|found| ("neg_category_ids", LIST, found))?;
+                let open = not_exhaustive.get().map_err(|found| ("not_exhaustive_category_ids", LIST, found))?;
+                self.negative.push(&negative);
+                self.not_exhaustive.push(&open);
+                if let (true, Some(url)) = (name.is_empty(), url.ok()) {
+                    name = url.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_vec();
+                }
+            }
             self.ids.push(id);
             self.sizes.push([width.ok().unwrap_or(f64::NAN), height.ok().unwrap_or(f64::NAN)]);
-            self.names.push(&name.ok().unwrap_or_default());
-        }))
+            self.names.push(&name);
+            Ok(())
+        };
+        Ok(row())
     }
 
     fn append(&mut self, other: &mut Self) {
+        self.negative.append(&mut other.negative);
+        self.not_exhaustive.append(&mut other.not_exhaustive);
         self.ids.append(&mut other.ids);
         self.sizes.append(&mut other.sizes);
         self.names.append(&mut other.names);
@@ -166,12 +212,14 @@ impl Table for Images {
 impl Table for Categories {
     const ARRAY: &'static str = "categories";
 
-    fn take(&mut self, members: Members<'_, '_>, _: OnInvalid) -> Result<Result<(), Lack>, Box<SyntaxError>> {
-        let (mut id, mut name) = (Slot::Missing, Slot::Missing);
+    fn take(&mut self, members: Members<'_, '_>, reading: Reading) -> Result<Result<(), Lack>, Box<SyntaxError>> {
+        let (mut id, mut name, mut frequency) = (Slot::Missing, Slot::Missing, Slot::Missing);
+        let lvis = reading.dialect == Dialect::Lvis;
         members.each(|key, cursor| {
             match key {
                 b"id" => id = integer(cursor)?,
                 b"name" => name = text(cursor)?,
+                b"frequency" if lvis => frequency = text(cursor)?,
                 _ => cursor.skip()?,
             }
             Ok(())
@@ -179,10 +227,14 @@ impl Table for Categories {
         Ok(id.get().map_err(|found| ("id", "an integer", found)).map(|id| {
             self.ids.push(id);
             self.names.push(&name.ok().unwrap_or_else(|| id.to_string().into_bytes()));
+            if lvis {
+                self.frequency.push(&frequency.ok().unwrap_or_default());
+            }
         }))
     }
 
     fn append(&mut self, other: &mut Self) {
+        self.frequency.append(&mut other.frequency);
         self.ids.append(&mut other.ids);
         self.names.append(&mut other.names);
     }
@@ -201,10 +253,12 @@ fn push_count(counts: &mut Vec<i64>, rows: usize, count: i64) {
 impl Table for Annotations {
     const ARRAY: &'static str = "annotations";
 
-    fn take(&mut self, members: Members<'_, '_>, on_invalid: OnInvalid) -> Result<Result<(), Lack>, Box<SyntaxError>> {
+    fn take(&mut self, members: Members<'_, '_>, reading: Reading) -> Result<Result<(), Lack>, Box<SyntaxError>> {
+        let lvis = reading.dialect == Dialect::Lvis;
         let (mut id, mut image_id, mut category_id) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut values, mut area, mut crowd) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut segmentation, mut keypoints, mut num_keypoints) = ([0, 0], [0, 0], Slot::Missing);
+        let mut ignore = Slot::Missing;
         members.each(|key, cursor| {
             match key {
                 b"id" => id = integer(cursor)?,
@@ -213,6 +267,7 @@ impl Table for Annotations {
                 b"bbox" => values = four(cursor)?,
                 b"area" => area = real(cursor)?,
                 b"iscrowd" => crowd = flag(cursor)?,
+                b"ignore" if lvis => ignore = flag(cursor)?,
                 b"segmentation" => segmentation = cursor.span()?,
                 b"keypoints" => keypoints = cursor.span()?,
                 b"num_keypoints" => num_keypoints = integer(cursor)?,
@@ -226,8 +281,11 @@ impl Table for Annotations {
             let category_id = category_id.get().map_err(|found| ("category_id", "an integer", found))?;
             let values = values.get().map_err(|found| ("bbox", "4 numbers [x, y, width, height]", found))?;
             let area = area.get().map_err(|found| ("area", "a number", found))?;
-            let crowd = crowd.get().map_err(|found| ("iscrowd", "0 or 1", found))?;
-            if on_invalid != OnInvalid::Pycocotools {
+            let optional = |slot: Slot<bool>| if slot.is_none() { Ok(false) } else { slot.get() };
+            let crowd = if lvis { optional(crowd) } else { crowd.get() };
+            let crowd = crowd.map_err(|found| ("iscrowd", "0 or 1", found))?;
+            let ignore = optional(ignore).map_err(|found| ("ignore", "0 or 1", found))?;
+            if reading.on_invalid != OnInvalid::Pycocotools {
                 if let Some((expected, found)) = box_problem(&values) {
                     return Err(("bbox", expected, found));
                 }
@@ -245,6 +303,9 @@ impl Table for Annotations {
             self.boxes.push(values);
             self.areas.push(area);
             self.crowd.push(crowd);
+            if lvis {
+                self.ignore.push(ignore);
+            }
             Ok(())
         };
         Ok(row())
@@ -265,12 +326,13 @@ impl Table for Annotations {
         self.boxes.append(&mut other.boxes);
         self.areas.append(&mut other.areas);
         self.crowd.append(&mut other.crowd);
+        self.ignore.append(&mut other.ignore);
     }
 }
 
 /// The records read, and the first of them that is invalid.
 struct Piece<T> {
-    on_invalid: OnInvalid,
+    reading: Reading,
     table: T,
     records: usize,
     dropped: usize,
@@ -281,7 +343,7 @@ impl<T: Table> Records for Piece<T> {
     fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>> {
         let outcome = if cursor.peek() == Some(b'{') {
             let more = cursor.open(b'{', b'}')?;
-            self.table.take(Members { cursor, more }, self.on_invalid)?
+            self.table.take(Members { cursor, more }, self.reading)?
         } else {
             cursor.skip()?;
             Err(("", "an object", "another value".into()))
@@ -307,11 +369,16 @@ impl<T: Table> Records for Piece<T> {
 }
 
 /// Reads an annotation file by `threads` threads (0: all cores).
-pub fn read_ground_truth(source: &Source, on_invalid: OnInvalid, threads: usize) -> Result<GroundTruth, ReadError> {
-    with_threads(threads, || read(source, on_invalid))
+pub fn read_ground_truth(
+    source: &Source,
+    on_invalid: OnInvalid,
+    dialect: Dialect,
+    threads: usize,
+) -> Result<GroundTruth, ReadError> {
+    with_threads(threads, || read(source, Reading { on_invalid, dialect }))
 }
 
-fn read(source: &Source, on_invalid: OnInvalid) -> Result<GroundTruth, ReadError> {
+fn read(source: &Source, reading: Reading) -> Result<GroundTruth, ReadError> {
     let mut stream = Stream::new(source)?;
     let syntax = |error| ReadError::syntax(error, "");
     match stream.peek().map_err(syntax)? {
@@ -329,9 +396,9 @@ fn read(source: &Source, on_invalid: OnInvalid) -> Result<GroundTruth, ReadError
     while more {
         let key = stream.step(|cursor| cursor.key().map(|key| key.into_owned())).map_err(syntax)?;
         match key.as_slice() {
-            b"images" => images = Some(array::<Images>(&mut stream, on_invalid)?),
-            b"categories" => categories = Some(array::<Categories>(&mut stream, on_invalid)?),
-            b"annotations" => annotations = Some(array::<Annotations>(&mut stream, on_invalid)?),
+            b"images" => images = Some(array::<Images>(&mut stream, reading)?),
+            b"categories" => categories = Some(array::<Categories>(&mut stream, reading)?),
+            b"annotations" => annotations = Some(array::<Annotations>(&mut stream, reading)?),
             _ => stream.step(|cursor| cursor.skip()).map_err(syntax)?,
         }
         more = stream.step(|cursor| cursor.more(b'}')).map_err(syntax)?;
@@ -346,21 +413,21 @@ fn read(source: &Source, on_invalid: OnInvalid) -> Result<GroundTruth, ReadError
     // The last of several arrays of the same name counts, and only its problems do.
     let mut dropped = 0;
     Ok(GroundTruth {
-        images: complete(images, on_invalid, &mut dropped)?,
-        categories: complete(categories, on_invalid, &mut dropped)?,
-        annotations: complete(annotations, on_invalid, &mut dropped)?,
+        images: complete(images, reading.on_invalid, &mut dropped)?,
+        categories: complete(categories, reading.on_invalid, &mut dropped)?,
+        annotations: complete(annotations, reading.on_invalid, &mut dropped)?,
         dropped,
     })
 }
 
 /// An array, or `None` where another value stands in its place.
-fn array<T: Table>(stream: &mut Stream<'_>, on_invalid: OnInvalid) -> Result<Option<Piece<T>>, ReadError> {
+fn array<T: Table>(stream: &mut Stream<'_>, reading: Reading) -> Result<Option<Piece<T>>, ReadError> {
     let syntax = |error| ReadError::syntax(error, T::ARRAY);
     if stream.peek().map_err(syntax)? != Some(b'[') {
         stream.step(|cursor| cursor.skip()).map_err(syntax)?;
         return Ok(None);
     }
-    let new = || Piece { on_invalid, table: T::default(), records: 0, dropped: 0, problem: None };
+    let new = || Piece { reading, table: T::default(), records: 0, dropped: 0, problem: None };
     stream.array(new).map(Some).map_err(syntax)
 }
 

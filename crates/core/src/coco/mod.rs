@@ -8,6 +8,7 @@ mod detections;
 mod fields;
 mod ground_truth;
 mod keypoints;
+mod lists;
 mod mistaken;
 mod open;
 mod references;
@@ -18,8 +19,9 @@ use std::fmt;
 
 pub use detections::{Detections, read_detections};
 pub use fields::box_problem;
-pub use ground_truth::{Annotations, Categories, GroundTruth, Images, Names, read_ground_truth};
+pub use ground_truth::{Annotations, Categories, Dialect, GroundTruth, Images, Names, read_ground_truth};
 pub use keypoints::{Keypoints, read_keypoints};
+pub use lists::IdLists;
 pub use open::{Unpack, open};
 pub use references::{IdIndex, known_rows, settle_annotations, unique_rows};
 pub use segmentations::{Segmentations, read_masks};

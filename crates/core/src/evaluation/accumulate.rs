@@ -1,20 +1,20 @@
-//! From outcomes to precision, recall and the score behind each point of the curve.
+//! From outcomes to curves: precision, recall, and the score at each point.
 
 use super::score::falling;
 use crate::threads::each_with;
 
-/// The outcome of every detection, by image, category and falling score, as a match table has them.
+/// The outcome of every detection, sorted by image, category and descending score, as in a match table.
 #[derive(Clone, Copy)]
 pub struct Outcomes<'a> {
     /// The category of each row.
     pub category: &'a [u32],
-    /// The place of each row within the scope of the cap, best first.
+    /// The rank of each row within the scope of the cap, best first.
     pub rank: &'a [u32],
     /// Scores.
     pub score: &'a [f64],
     /// For each row and area range, the thresholds at which it has a match.
     pub matched: &'a [u8],
-    /// For each row and area range, the thresholds at which it does not count.
+    /// For each row and area range, the thresholds at which it is ignored.
     pub ignored: &'a [u8],
     /// For each category and area range, how many objects there are to find.
     pub object_count: &'a [u64],
@@ -27,11 +27,11 @@ pub struct Outcomes<'a> {
 /// How curves are drawn.
 #[derive(Clone, Copy)]
 pub struct Drawing<'a> {
-    /// The recalls at which precision is read off, in rising order.
+    /// The recalls at which precision is read, in ascending order.
     pub recall_thresholds: &'a [f64],
-    /// Caps on the rank of the detections, in rising order.
+    /// Caps on the rank of the detections, in ascending order.
     pub caps: &'a [u32],
-    /// Whether caps count the detections of a category on all images, best first, instead of the ranks of the rows.
+    /// Whether a cap counts the detections of a category on all images, best first, instead of comparing ranks.
     pub caps_over_all_images: bool,
     /// Whether precision is `tp / (tp + fp)`, instead of `tp / (tp + fp + 2**-52)` as in pycocotools.
     pub plain_precision: bool,
@@ -39,16 +39,16 @@ pub struct Drawing<'a> {
     pub area: bool,
 }
 
-/// Curves for every category, area range, cap and threshold, in this order; NaN where there is nothing to find.
+/// Curves for every category, area range, cap and threshold, in this order; NaN if a category has no objects to find.
 #[derive(Debug, PartialEq)]
 pub struct Curves {
-    /// At each recall threshold, the best precision at that recall or beyond; 0 where the recall is not reached.
+    /// At each recall threshold, the highest precision at this recall or a higher one; 0 if the recall is not reached.
     pub precision: Vec<f64>,
-    /// The score of the detection with which each recall threshold is reached; 0 where it is not.
+    /// The score of the detection at which each recall threshold is reached; 0 if it is not reached.
     pub scores: Vec<f64>,
     /// The recall after the last detection.
     pub recall: Vec<f64>,
-    /// The area under the curve of the best precision at each recall or beyond; empty if not asked for.
+    /// The area under the curve of the highest precision at each recall or a higher one; empty if not requested.
     pub area: Vec<f64>,
 }
 
@@ -78,7 +78,7 @@ pub fn accumulate(outcomes: Outcomes<'_>, drawing: Drawing<'_>) -> Curves {
     all
 }
 
-/// A detection as a number that sorts by falling score, then by row: score, row and rank, from the highest bits down.
+/// A detection as a number that sorts by descending score, then by row: score, row and rank, from the highest bits down.
 fn key(row: u32, score: f64, rank: u32) -> u128 {
     u128::from(falling(score)) << 64 | u128::from(row) << 32 | u128::from(rank)
 }
@@ -91,7 +91,7 @@ fn rank_of(key: u128) -> u32 {
     key as u32
 }
 
-/// The keys of the rows of each category, in the order given.
+/// The keys of the rows of each category, in the given order.
 fn rows_by_category(outcomes: Outcomes<'_>, categories: usize) -> Vec<Vec<u128>> {
     let mut counts = vec![0; categories];
     for &category in outcomes.category {
@@ -112,18 +112,18 @@ struct Out<'a> {
     area: &'a mut [f64],
 }
 
-/// The true positives of one curve, and the sums on the way to them.
+/// The true positives of one curve, and intermediate sums.
 #[derive(Default)]
 struct Curve {
-    /// Detections that were ignored while others of the same set were not.
+    /// Detections that were ignored, unlike others of the same set.
     ignored: u32,
-    /// Precision with each true positive.
+    /// Precision at each true positive.
     precision: Vec<f64>,
     /// Score of each true positive.
     score: Vec<f64>,
 }
 
-/// What a category needs for a moment, kept from one to the next.
+/// Memory for one category, kept from one category to the next.
 #[derive(Default)]
 struct Scratch {
     curves: Vec<Curve>,
@@ -131,6 +131,8 @@ struct Scratch {
     seen: Vec<u32>,
     /// For each recall threshold, how many true positives reach it.
     needed: Vec<usize>,
+    /// The parts of an area, one per true positive.
+    parts: Vec<f64>,
 }
 
 /// Draws the curves of one category.
@@ -148,7 +150,7 @@ fn draw(
     let epsilon = if drawing.plain_precision { 0.0 } else { f64::EPSILON };
     // Equal scores keep the order of image and rank.
     rows.sort_unstable();
-    let Scratch { curves, seen, needed } = scratch;
+    let Scratch { curves, seen, needed, parts } = scratch;
     curves.resize_with(ranges * caps.len() * thresholds, Curve::default);
     for curve in curves.iter_mut() {
         curve.ignored = 0;
@@ -219,7 +221,7 @@ fn draw(
                 precision[at - 1] = precision[at - 1].max(precision[at]);
             }
             if drawing.area {
-                out.area[index] = area_under(precision, count);
+                out.area[index] = area_under(precision, count, parts);
             }
             for (point, &needed) in (index * size..).zip(needed.iter()) {
                 // A recall of 0 is reached by the best detection of all, which may be a false positive or ignored.
@@ -239,16 +241,40 @@ fn draw(
 
 /// The area under the steps of a curve that rises in recall by one object at each true positive.
 ///
-/// The order of the sum is that of the recalls, as in `voc_ap` of py-faster-rcnn.
-fn area_under(precision: &[f64], count: f64) -> f64 {
+/// The parts and their sum are those of `voc_ap` of py-faster-rcnn, which ends the curve with a part of 0 where recall 1
+/// is not reached.
+fn area_under(precision: &[f64], count: f64, parts: &mut Vec<f64>) -> f64 {
     let mut before = 0.0;
-    let steps = precision.iter().enumerate().map(|(at, precision)| {
+    parts.clear();
+    parts.extend(precision.iter().enumerate().map(|(at, precision)| {
         let recall = (at + 1) as f64 / count;
-        let step = (recall - before) * precision;
+        let part = (recall - before) * precision;
         before = recall;
-        step
-    });
-    steps.sum()
+        part
+    }));
+    if before != 1.0 {
+        parts.push(0.0);
+    }
+    pairwise_sum(parts)
+}
+
+/// The sum of numbers in the order in which NumPy adds a contiguous array: the last bit depends on it.
+fn pairwise_sum(numbers: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    const BLOCK: usize = 128;
+    if numbers.len() > BLOCK {
+        let half = numbers.len() / 2;
+        let (low, high) = numbers.split_at(half - half % LANES);
+        return pairwise_sum(low) + pairwise_sum(high);
+    }
+    let (rows, rest) = numbers.as_chunks::<LANES>();
+    let Some((&first, others)) = rows.split_first() else { return rest.iter().fold(0.0, |sum, number| sum + number) };
+    let mut sums = first;
+    for row in others {
+        sums.iter_mut().zip(row).for_each(|(sum, number)| *sum += number);
+    }
+    let [a, b, c, d, e, f, g, h] = sums;
+    rest.iter().fold(((a + b) + (c + d)) + ((e + f) + (g + h)), |sum, number| sum + number)
 }
 
 /// A set of at most 64 thresholds as a number.
@@ -282,6 +308,23 @@ mod tests {
         assert_eq!(Bits(0).count(), 0);
         assert_eq!(Bits(u64::MAX).count(), 64);
         assert_eq!(word(&[0b1, 0b10]), 0b10_0000_0001);
+    }
+
+    #[test]
+    fn adds_in_the_order_of_numpy() {
+        // Sums of 1, 1 / 2, 1 / 3 and so on, as numpy.sum gives them.
+        for (length, sum) in [
+            (0, 0.0),
+            (3, 1.8333333333333333),
+            (13, 3.180133755133755),
+            (129, 5.440899030573669),
+            (300, 6.282663880299504),
+            (1000, 7.485470860550345),
+            (1300, 7.747719774426114),
+        ] {
+            let numbers: Vec<f64> = (1..=length).map(|number| 1.0 / f64::from(number)).collect();
+            assert_eq!(pairwise_sum(&numbers), sum, "of {length}");
+        }
     }
 
     #[test]

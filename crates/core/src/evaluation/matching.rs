@@ -1,4 +1,4 @@
-//! Which detection matches which object, at every threshold and for every range of areas at once.
+//! Matching of detections and objects, at all thresholds and for all area ranges at once.
 
 use std::ops::{ControlFlow, Range};
 
@@ -6,13 +6,14 @@ use super::regions::{Measurer, Overlap, Regions};
 use super::rules::{CapScope, Choice, Rules, outside};
 use super::scene::{ByImage, NOWHERE, Scene, flag};
 use super::score::falling;
+use super::verified::{special, special_by};
 use crate::order::by_two_keys;
 use crate::threads::{in_order, join};
 
 /// The columns of a match table.
 ///
-/// Rows of detections are sorted by image, category and falling score; rows of objects by image and category, then in
-/// the order of the scene. A set of thresholds is [`Rules::bytes`] bytes, threshold `t` in bit `t % 8` of byte `t / 8`;
+/// Rows of detections are sorted by image, category and descending score; rows of objects by image and category, then
+/// in the order of the scene. A set of thresholds is [`Rules::bytes`] bytes, threshold `t` in bit `t % 8` of byte `t / 8`;
 /// a set of area ranges likewise.
 #[derive(Debug, Default, PartialEq)]
 pub struct Matches {
@@ -24,9 +25,9 @@ pub struct Matches {
     pub pairs: PairRows,
     /// For each of these pairs and each range, the thresholds at which it matches.
     pub pair_matched: Vec<u8>,
-    /// One row per pair with at least the overlap asked for, of whatever categories.
+    /// One row per near pair: its overlap is at least that of the rules, within and across categories.
     pub near: PairRows,
-    /// For each image, how many detections it has, those beyond the cap too.
+    /// The number of detections of each image, including those beyond the cap.
     pub image_detections: Vec<i64>,
 }
 
@@ -45,8 +46,10 @@ pub struct DetectionRows {
     pub score: Vec<f64>,
     /// For each detection and range, the thresholds at which it has a match.
     pub matched: Vec<u8>,
-    /// For each detection and range, the thresholds at which it counts neither for nor against.
+    /// For each detection and range, the thresholds at which it is ignored.
     pub ignored: Vec<u8>,
+    /// What is special about each, see [`special`]; empty if the rules know of nothing special.
+    pub special: Vec<u8>,
 }
 
 /// Objects.
@@ -80,7 +83,7 @@ impl PairRows {
         self.overlap.push(overlap);
     }
 
-    /// Moves all pairs of `other` to the end, whose rows begin so much later.
+    /// Moves all pairs of `other` to the end, and adds the offsets to their rows.
     fn append(&mut self, other: &mut Self, detections: u32, objects: u32) {
         self.detection.extend(other.detection.drain(..).map(|row| row + detections));
         self.object.extend(other.object.drain(..).map(|row| row + objects));
@@ -99,6 +102,7 @@ impl Matches {
         self.detections.score.append(&mut other.detections.score);
         self.detections.matched.append(&mut other.detections.matched);
         self.detections.ignored.append(&mut other.detections.ignored);
+        self.detections.special.append(&mut other.detections.special);
         self.objects.category.append(&mut other.objects.category);
         self.objects.image.append(&mut other.objects.image);
         self.objects.row.append(&mut other.objects.row);
@@ -146,7 +150,7 @@ struct Candidate {
     /// Position in the group.
     object: usize,
     overlap: f64,
-    /// How many thresholds their overlap meets.
+    /// The number of thresholds that their overlap reaches.
     level: usize,
 }
 
@@ -159,7 +163,7 @@ struct Matcher<'a> {
     full: Vec<u8>,
 }
 
-/// The detections of one category on one image, or of all categories where these count as one; and the objects.
+/// The detections and objects of one category on one image, or of all categories if they count as one.
 #[derive(Clone, Copy)]
 struct Group<'s> {
     /// Rows of the objects in the scene.
@@ -186,16 +190,22 @@ impl<'a> Matcher<'a> {
         for image in images {
             objects.clear();
             let counted = self.objects.rows(image).filter(|&row| object_category(row) != NOWHERE);
+            let has_area = |&row: &u32| !self.rules.leaves_out_empty || self.scene.objects.area[row as usize] > 0.0;
             scratch.keys.clear();
-            scratch.keys.extend(counted.map(|row| u128::from(object_category(row)) << 32 | u128::from(row)));
+            scratch
+                .keys
+                .extend(counted.filter(has_area).map(|row| u128::from(object_category(row)) << 32 | u128::from(row)));
             scratch.keys.sort_unstable();
             objects.extend(scratch.keys.iter().map(|&key| key as u32));
+            if let Some(verified) = self.scene.verified {
+                verified.mark(image, objects.iter().map(|&row| object_category(row)), &mut scratch.marks);
+            }
             let first_object = matches.objects.row.len();
             self.list_objects(image as u32, &objects, &mut matches.objects);
             self.rank(image, scratch, &mut detections);
             matches.image_detections.push(scratch.keys.len() as i64);
             let first_detection = matches.detections.row.len();
-            self.list_detections(image as u32, &detections, &mut matches.detections);
+            self.list_detections(image as u32, &detections, &scratch.marks, &mut matches.detections);
             scratch.rows.clear();
             scratch.rows.extend(detections.iter().map(|&(row, _)| row));
             let rows = std::mem::take(&mut scratch.rows);
@@ -219,12 +229,12 @@ impl<'a> Matcher<'a> {
         self.rules.cap_scope == CapScope::Category || (rank as usize) < self.rules.max_detections
     }
 
-    /// The detections of an image that the table lists, by category and falling score, each with its rank.
+    /// The listed detections of an image, by category and descending score, each with its rank.
     fn rank(&self, image: usize, scratch: &mut Scratch<'_>, out: &mut Vec<(u32, u32)>) {
         let columns = self.scene.detections;
         let category = |row: u32| columns.category[row as usize];
-        // By category, then falling score, then position in the file, as one number (cocoeval 254). As one category, the
-        // detections still come category by category where scores are equal (cocoeval 169).
+        // By category, then descending score, then position in the file, as one number (cocoeval 254). If all
+        // categories count as one, detections with equal scores are still sorted by category (cocoeval 169).
         let key = |row: u32| {
             let (score, row_bits) = (u128::from(falling(columns.score[row as usize])), u128::from(row));
             if self.rules.class_agnostic {
@@ -233,13 +243,13 @@ impl<'a> Matcher<'a> {
                 u128::from(category(row)) << 96 | score << 32 | row_bits
             }
         };
-        let keys = &mut scratch.keys;
+        let Scratch { keys, marks, .. } = scratch;
         keys.clear();
         keys.extend(self.detections.rows(image).filter(|&row| category(row) != NOWHERE).map(key));
         keys.sort_unstable();
         out.clear();
         if self.rules.cap_scope == CapScope::Image {
-            // The place among all detections of the image, of equal scores the first in the file first.
+            // The rank among all detections of the image; among equal scores, the first in the file comes first.
             let rows = keys.iter().map(|&key| key as u32);
             let places = by_two_keys(rows.map(|row| (falling(columns.score[row as usize]), row)));
             out.resize(places.len(), (0, 0));
@@ -258,7 +268,28 @@ impl<'a> Matcher<'a> {
         }
         if self.rules.near.is_none() {
             out.retain(|&(_, rank)| self.counts(rank));
+        } else if self.rules.class_agnostic {
+            // Of equal scores, those within the cap first: the cap takes the first in the file, not in the category.
+            out.sort_by_key(|&(_, rank)| !self.counts(rank));
         }
+        // Where the cap counts those of all images, the table needs every detection that takes a place.
+        if self.tells_special() && self.rules.cap_scope != CapScope::Category {
+            out.retain(|&(row, _)| self.special(row, marks) != special::LEFT_OUT);
+        }
+    }
+
+    /// Whether there may be something special about a detection.
+    fn tells_special(&self) -> bool {
+        self.scene.verified.is_some() || self.rules.leaves_out_empty
+    }
+
+    /// What is special about a detection, given what is known of the categories on its image.
+    fn special(&self, row: u32, marks: &[u8]) -> u8 {
+        let columns = self.scene.detections;
+        if self.rules.leaves_out_empty && columns.area.of(row) <= 0.0 {
+            return special::LEFT_OUT;
+        }
+        if self.scene.verified.is_none() { 0 } else { special_by(marks[columns.category[row as usize] as usize]) }
     }
 
     fn list_objects(&self, image: u32, rows: &[u32], out: &mut ObjectRows) {
@@ -276,8 +307,8 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Lists detections as what they are without a match: of another size, or beyond the cap, they are ignored.
-    fn list_detections(&self, image: u32, ranked: &[(u32, u32)], out: &mut DetectionRows) {
+    /// Lists detections without matches: special ones, those outside the area range, or beyond the cap, are ignored.
+    fn list_detections(&self, image: u32, ranked: &[(u32, u32)], marks: &[u8], out: &mut DetectionRows) {
         let columns = self.scene.detections;
         let sets = self.rules.areas.len() * self.rules.bytes();
         out.row.extend(ranked.iter().map(|&(row, _)| row));
@@ -286,14 +317,18 @@ impl<'a> Matcher<'a> {
         out.image.resize(rows, image);
         out.category.extend(ranked.iter().map(|&(row, _)| columns.category[row as usize]));
         out.score.extend(ranked.iter().map(|&(row, _)| columns.score[row as usize]));
+        let tells_special = self.tells_special();
+        if tells_special {
+            out.special.extend(ranked.iter().map(|&(row, _)| self.special(row, marks)));
+        }
         out.matched.resize(rows * sets, 0);
         out.ignored.resize(rows * sets, 0);
         let mut sets = out.ignored[(rows - ranked.len()) * sets..].iter_mut();
-        for &(row, rank) in ranked {
+        for (at, &(row, rank)) in (rows - ranked.len()..).zip(ranked) {
             let area = columns.area.of(row);
-            let beyond = !self.counts(rank);
+            let beyond = !self.counts(rank) || (tells_special && out.special[at] != 0);
             for &limits in self.rules.areas {
-                // What matches nothing and is of another size is not held against the detector (cocoeval 300).
+                // An unmatched detection outside the area range is ignored (cocoeval 300).
                 let mask = if beyond || outside(area, limits) { 0xFF } else { 0 };
                 for (&full, set) in self.full.iter().zip(sets.by_ref()) {
                     *set = full & mask;
@@ -334,11 +369,17 @@ impl<'a> Matcher<'a> {
         measurer.overlaps(group.detections, group.objects, &over_detection, least, overlaps);
         candidates.clear();
         starts.clear();
+        let tells_special = self.tells_special();
+        let of_detections = &matches.detections.special;
+        let left_out =
+            |detection| tells_special && of_detections[group.first_detection + detection] == special::LEFT_OUT;
         for &Overlap { detection, object, value: overlap } in overlaps.iter() {
-            let level = self.rules.level(overlap);
-            if level > 0 {
-                starts.resize(detection as usize + 1, candidates.len());
-                candidates.push(Candidate { object: object as usize, overlap, level });
+            let (detection, object) = (detection as usize, object as usize);
+            let exceed = self.scene.objects.has(group.objects[object], flag::MORE_THAN);
+            let level = if exceed { self.rules.level_above(overlap) } else { self.rules.level(overlap) };
+            if level > 0 && !left_out(detection) {
+                starts.resize(detection + 1, candidates.len());
+                candidates.push(Candidate { object, overlap, level });
             }
         }
         if candidates.is_empty() {
@@ -365,7 +406,7 @@ impl<'a> Matcher<'a> {
     fn assign(&self, group: Group<'_>, scratch: &mut Scratch<'_>, matches: &mut Matches) {
         let (ranges, bytes, range_bytes) = (self.rules.areas.len(), self.rules.bytes(), self.rules.range_bytes());
         let Scratch { candidates, starts, pairs, ignored, taken, ordered, levels, set, .. } = scratch;
-        // Thresholds met by the same candidates have the same matches: one of each such run is enough.
+        // Thresholds that the same candidates reach have the same matches: one of each such run is enough.
         levels.clear();
         levels.extend(candidates.iter().map(|candidate| candidate.level));
         levels.sort_unstable();
@@ -378,7 +419,7 @@ impl<'a> Matcher<'a> {
             ignored.extend(of_group.chunks(range_bytes).map(bit));
         }
         for range in 0..ranges {
-            // Ranges that ignore the same objects have the same matches: the first of them stands for all.
+            // Ranges that ignore the same objects have the same matches: only the first of them is matched.
             let of = |range: usize| &ignored[range * count..(range + 1) * count];
             if (0..range).any(|earlier| of(earlier) == of(range)) {
                 continue;
@@ -450,7 +491,7 @@ impl<'a> Matcher<'a> {
                 continue;
             }
             if let Some(best) = found.map(|pair| candidates[pair]) {
-                // A match that counts is kept, however well one that is ignored would fit.
+                // A match with an object that counts is kept, even if an ignored object has a higher overlap.
                 if ignored[candidate.object] && !ignored[best.object] {
                     break;
                 }
@@ -487,7 +528,7 @@ impl<'a> Matcher<'a> {
         candidate.overlap > best.overlap || (self.rules.last_of_equal && candidate.overlap == best.overlap)
     }
 
-    /// Lists all pairs of an image that overlap by `least` or more.
+    /// Lists all pairs of an image with an overlap of at least `least`.
     fn near(&self, image: Group<'_>, least: f64, scratch: &mut Scratch<'_>, out: &mut PairRows) {
         let over_detection = |row| self.scene.objects.has(row, flag::OVER_DETECTION);
         let Scratch { measurer, overlaps, .. } = scratch;
@@ -499,18 +540,21 @@ impl<'a> Matcher<'a> {
     }
 }
 
-/// What a group needs for a moment, kept from one to the next.
+/// Memory for one group, kept from one group to the next.
 struct Scratch<'a> {
+    /// Measures groups of the kind of region.
     measurer: Box<dyn Measurer + 'a>,
-    /// What it has found.
+    /// What it found in the last group.
     overlaps: Vec<Overlap>,
     /// Objects or detections of an image as numbers that sort.
     keys: Vec<u128>,
     /// Rows of the detections of an image.
     rows: Vec<u32>,
+    /// What is known of every category on an image.
+    marks: Vec<u8>,
     /// The pairs that overlap enough, detection by detection.
     candidates: Vec<Candidate>,
-    /// Where the candidates of each detection start, and where the last ones end.
+    /// Where the candidates of each detection start, and where those of the last detection end.
     starts: Vec<usize>,
     /// For each candidate and range, the thresholds at which it is the match.
     pairs: Vec<u8>,
@@ -520,7 +564,7 @@ struct Scratch<'a> {
     taken: Vec<bool>,
     /// The candidates of each detection in the order in which they are tried.
     ordered: Vec<usize>,
-    /// The levels of the candidates, rising, each once.
+    /// The levels of the candidates, in ascending order, each once.
     levels: Vec<usize>,
     /// A set of thresholds.
     set: Vec<u8>,
@@ -533,6 +577,7 @@ impl<'a> Scratch<'a> {
             overlaps: Vec::new(),
             keys: Vec::new(),
             rows: Vec::new(),
+            marks: Vec::new(),
             candidates: Vec::new(),
             starts: Vec::new(),
             pairs: Vec::new(),

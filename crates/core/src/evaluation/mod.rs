@@ -1,9 +1,9 @@
-//! Judging detections: which detection matches which object (`matching`), and what precision and recall follow from that
-//! (`accumulate`).
+//! Evaluation: `matching` decides which detection matches which object, `accumulate` computes precision and recall from
+//! the matches.
 //!
-//! A `scene` holds the columns, `regions` measure the overlaps of each kind of region, `rules` are what a protocol asks
-//! for. With COCO's rules both steps follow pycocotools 2.0.11 to the last bit; comments give the lines of its
-//! `cocoeval.py` that a step stands for.
+//! A `scene` holds the columns, `regions` compute the overlaps of each kind of region, and `rules` are the rules of a
+//! protocol. With COCO's rules, both steps agree with pycocotools 2.0.11 to the last bit. Comments name the lines of
+//! its `cocoeval.py` that a step corresponds to.
 
 mod accumulate;
 mod matching;
@@ -11,8 +11,10 @@ pub mod regions;
 mod rules;
 mod scene;
 mod score;
+mod verified;
 
 pub use accumulate::{Curves, Drawing, Outcomes, accumulate};
 pub use matching::{DetectionRows, Matches, ObjectRows, PairRows, match_detections};
 pub use rules::{CapScope, Choice, Rules};
 pub use scene::{Areas, Detections, NOWHERE, Objects, Scene, flag};
+pub use verified::{Lists, Verified, special};

@@ -3,9 +3,9 @@
 /// Which object a detection takes. Detections always choose in the order of their scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The best object that is free, one that counts before one that is ignored (COCO).
+    /// The best free object; an object that counts is preferred to an ignored one (COCO).
     BestFree,
-    /// The best object of all. If another detection has it, the detection matches nothing (PASCAL VOC).
+    /// The best object of all. If another detection has taken it, the detection has no match (PASCAL VOC).
     BestOfAll,
 }
 
@@ -14,20 +14,20 @@ pub enum Choice {
 pub enum CapScope {
     /// The detections of one category on one image.
     ImageAndCategory,
-    /// The detections of one image, whatever their category.
+    /// The detections of one image, of all categories.
     Image,
     /// The detections of one category on all images. Matching takes all of them; accumulation applies the cap.
     Category,
 }
 
-/// What matching needs to know of a protocol.
+/// The rules of a protocol that matching follows.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'a> {
-    /// The overlaps that a match needs, in rising order.
+    /// The overlap thresholds of a match, in ascending order.
     pub thresholds: &'a [f64],
     /// Whether a match needs more than the threshold, instead of at least the threshold.
     pub more_than: bool,
-    /// Lowest and highest area of each range, both within.
+    /// Lowest and highest area of each range, both included.
     pub areas: &'a [[f64; 2]],
     /// How many detections count within the scope of the cap.
     pub max_detections: usize,
@@ -39,26 +39,33 @@ pub struct Rules<'a> {
     pub choice: Choice,
     /// Whether the last of several objects with the same overlap is taken, instead of the first.
     pub last_of_equal: bool,
-    /// The overlap from which near pairs are listed, of all categories; `None` for no list.
+    /// Whether objects and detections without area are left out.
+    pub leaves_out_empty: bool,
+    /// Pairs of all categories with at least this overlap are listed as near pairs; `None` for no list.
     ///
-    /// With a list, the detections beyond the cap are rows of the table too, ignored everywhere.
+    /// With a list, the table also has rows for the detections beyond the cap, which are ignored in every range.
     pub near: Option<f64>,
 }
 
-/// No threshold asks for more than this, where a match needs at least the threshold (cocoeval 277).
+/// If a match needs at least the threshold, no threshold is above this (cocoeval 277).
 const NEARLY_ONE: f64 = 1.0 - 1e-10;
 
 impl Rules<'_> {
-    /// How many thresholds an overlap meets.
+    /// The number of thresholds that an overlap reaches.
     #[inline]
     pub fn level(&self, overlap: f64) -> usize {
         if self.more_than {
-            return self.thresholds.iter().take_while(|&&threshold| overlap > threshold).count();
+            return self.level_above(overlap);
         }
         self.thresholds.iter().take_while(|&&threshold| overlap >= threshold.min(NEARLY_ONE)).count()
     }
 
-    /// The least overlap that may meet a threshold.
+    /// How many thresholds an overlap exceeds.
+    pub fn level_above(&self, overlap: f64) -> usize {
+        self.thresholds.iter().take_while(|&&threshold| overlap > threshold).count()
+    }
+
+    /// The least overlap that may reach a threshold.
     pub fn least(&self) -> f64 {
         self.thresholds.iter().copied().fold(NEARLY_ONE, f64::min)
     }
@@ -95,10 +102,12 @@ mod tests {
             class_agnostic: false,
             choice: Choice::BestFree,
             last_of_equal: true,
+            leaves_out_empty: false,
             near: None,
         };
         let levels = |rules: &Rules<'_>| [0.2, 0.25, 0.5, 0.99, 1.0 - 1e-11, 1.0].map(|overlap| rules.level(overlap));
         assert_eq!(levels(&rules), [0, 1, 2, 2, 3, 3]);
+        assert_eq!([0.25, 0.5].map(|overlap| rules.level_above(overlap)), [0, 1]);
         rules.more_than = true;
         assert_eq!(levels(&rules), [0, 0, 1, 2, 2, 2]);
         assert_eq!(rules.least(), 0.25);

@@ -1,13 +1,15 @@
-//! What is matched: objects and detections as columns.
+//! The input of matching: objects and detections as columns.
 
 use std::ops::Range;
 
-/// The position of a row that takes no part: its image or its category is not evaluated.
+use super::verified::Verified;
+
+/// The position of a row that is not evaluated, because its image or its category is not.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// What is special about an object: bits of [`Objects::flags`].
+/// Special rules for an object: bits of [`Objects::flags`].
 pub mod flag {
-    /// It is ignored in every range: finding it counts for nothing, missing it too.
+    /// It is ignored in every range: neither finding nor missing it counts.
     pub const IGNORED: u8 = 1;
     /// Its overlap is the intersection over the area of the detection, instead of the IoU.
     pub const OVER_DETECTION: u8 = 2;
@@ -15,6 +17,8 @@ pub mod flag {
     pub const REPEATED: u8 = 4;
     /// A detection that matches it does not count as matched, as pycocotools treats objects with id 0.
     pub const VOID: u8 = 8;
+    /// A match needs more than the threshold, whatever the other objects need.
+    pub const MORE_THAN: u8 = 16;
 }
 
 /// Ground truth and detections. Images and categories are positions, or [`NOWHERE`].
@@ -26,6 +30,8 @@ pub struct Scene<'a> {
     pub objects: Objects<'a>,
     /// The detections.
     pub detections: Detections<'a>,
+    /// Which categories were looked for on each image; `None` for all of them.
+    pub verified: Option<Verified<'a>>,
 }
 
 /// The columns of the objects.
@@ -37,7 +43,7 @@ pub struct Objects<'a> {
     pub image: &'a [u32],
     /// The area of each, which need not be that of its region.
     pub area: &'a [f64],
-    /// What is special about each, see [`flag`]; empty if nothing is.
+    /// The special rules for each, see [`flag`]; empty if no object has any.
     pub flags: &'a [u8],
 }
 
@@ -62,12 +68,12 @@ pub struct Detections<'a> {
     pub area: Areas<'a>,
 }
 
-/// Areas of detections, which decide whether they are ignored where they match nothing.
+/// Areas of detections, which decide whether unmatched ones are ignored.
 #[derive(Clone, Copy)]
 pub enum Areas<'a> {
     /// One for each.
     Given(&'a [f64]),
-    /// Those of boxes `[x, y, width, height]`.
+    /// The areas of boxes `[x, y, width, height]`.
     OfBoxes(&'a [[f64; 4]]),
 }
 
@@ -85,9 +91,9 @@ impl Areas<'_> {
     }
 }
 
-/// The rows of every image, each in the order given.
+/// The rows of every image, in the given order.
 pub struct ByImage {
-    /// Rows by image; `None` if they stand that way already.
+    /// Rows by image; `None` if they are sorted by image already.
     order: Option<Vec<u32>>,
     /// Where the rows of each image end.
     ends: Vec<u32>,

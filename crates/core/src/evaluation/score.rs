@@ -1,6 +1,6 @@
-//! Scores as integers that sort the other way round.
+//! Scores as integers that sort in descending order of the scores.
 
-/// A number that is smaller for a higher score; both zeros are alike.
+/// A number that is smaller for a higher score; 0 and -0 are equal.
 #[inline]
 pub fn falling(score: f64) -> u64 {
     let bits = (score + 0.0).to_bits();

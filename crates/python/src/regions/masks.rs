@@ -1,8 +1,8 @@
-//! Masks: COCO's records, polygons and arrays into runs and back, and what is measured of them.
+//! Masks: conversion of COCO's records, polygons and arrays to runs and back, and measures of masks.
 //!
 //! Masks cross the boundary as three arrays: the runs of all, where those of each begin and the last end, and (N, 2)
-//! heights and widths. They come from here and are never changed; what a person passes is checked here, item by item,
-//! since a list of a million records would be slow to check in Python.
+//! heights and widths. They are made here and never changed. The arguments of users are checked here, item by item,
+//! because checking a list of a million records would be slow in Python.
 
 use std::fmt::Display;
 

@@ -132,12 +132,15 @@ def check_readable_again(path: str, what: str) -> None:
         )
 
 
-def named_columns(
-    columns: Mapping[str, npt.ArrayLike] | None, *, name: str, length: int
-) -> dict[str, npt.NDArray[Any]]:
-    """New arrays of N rows by name, of any dtype; Python objects become strings."""
-    made = {}
+def named_columns(columns: Mapping[str, Any] | None, *, name: str, length: int) -> dict[str, Any]:
+    """New arrays of N rows by name, of any dtype; Python objects become strings. Lists of ids stay what they are."""
+    made: dict[str, Any] = {}
     for key, values in (columns or {}).items():
+        if hasattr(values, "take") and not isinstance(values, np.ndarray):  # a column of its own kind, such as IdLists
+            if len(values) != length:
+                raise ValueError(f"{name}[{key!r}] must have {length:,} rows, got {len(values):,}")
+            made[str(key)] = values
+            continue
         array = np.array(values)
         if array.ndim == 0 or len(array) != length:
             raise ValueError(f"{name}[{key!r}] must have {length:,} rows, got shape {array.shape}")

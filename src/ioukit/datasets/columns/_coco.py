@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,31 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets.columns._checks import AnyArray, OnInvalid, existing_file, integers
-from ioukit.datasets.columns._records import BOX_OR_OTHER, FLAG, FOUR, INTEGER, NUMBER, columns, has_box
+from ioukit.datasets.columns._records import (
+    BOX_OR_OTHER,
+    FLAG,
+    FOUR,
+    INTEGER,
+    NUMBER,
+    OPTIONAL_FLAG,
+    check_lists,
+    columns,
+    has_box,
+)
 from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.columns.lazy import Keypoints, Names, Segmentations
 from ioukit.errors import DatasetError
 
-__all__ = ["Raw", "detection_columns", "ground_truth_columns"]
+if TYPE_CHECKING:
+    from ioukit.datasets.columns.id_lists import IdLists
+
+__all__ = ["Dialect", "Raw", "detection_columns", "ground_truth_columns"]
+
+Dialect = Literal["coco", "lvis"]
+"""Whose members the records of an annotation file have."""
+
+_LISTS = ("neg_category_ids", "not_exhaustive_category_ids")
 
 
 class Raw(NamedTuple):
@@ -35,11 +53,11 @@ class Raw(NamedTuple):
 
 
 def ground_truth_columns(
-    source: str | os.PathLike[str] | Mapping[str, Any], on_invalid: OnInvalid, threads: int | None
+    source: str | os.PathLike[str] | Mapping[str, Any], on_invalid: OnInvalid, threads: int | None, dialect: Dialect
 ) -> Raw:
     """The columns of an annotation file, or of the mapping that it holds."""
     if isinstance(source, Mapping):
-        return _ground_truth_records(source, on_invalid)
+        return _ground_truth_records(source, on_invalid, dialect)
     if not isinstance(source, str | os.PathLike):
         kind = "list" if isinstance(source, list | tuple | np.ndarray) else type(source).__name__
         hint = "; are the two swapped?" if kind == "list" else ""
@@ -47,16 +65,26 @@ def ground_truth_columns(
             f"expected the path of a COCO file, or a mapping with images, categories and annotations, got {kind}{hint}"
         )
     path = existing_file(source)
-    raw = _core.read_coco_ground_truth(path, on_invalid, check_threads(threads))
+    raw = _core.read_coco_ground_truth(path, on_invalid, dialect == "lvis", check_threads(threads))
     images, categories, annotations = raw["images"], raw["categories"], raw["annotations"]
+    lists, groups, ignored = _of_lvis(raw) if dialect == "lvis" else ({}, {}, {})
     rows = {
-        "images": Images(images["ids"], images["sizes"], Names(*images["names"])),
-        "categories": Categories(categories["ids"], Names(*categories["names"])[:]),
+        "images": Images(images["ids"], images["sizes"], Names(*images["names"]), attributes=lists),
+        "categories": Categories(categories["ids"], Names(*categories["names"])[:], groups),
         **{name: annotations[name] for name in ("ids", "image_ids", "category_ids", "boxes", "areas")},
-        "flags": {"crowd": annotations["crowd"], **_counted(annotations["num_keypoints"])},
+        "flags": {"crowd": annotations["crowd"], **ignored, **_counted(annotations["num_keypoints"])},
         "regions": _in_file(path, annotations),
     }
     return Raw(path, rows, raw["dropped"], unchecked=False)
+
+
+def _of_lvis(raw: Mapping[str, Any]) -> tuple[dict[str, IdLists], dict[str, AnyArray], dict[str, AnyArray]]:
+    """What only LVIS's files have: lists of the images, the frequency of the categories, the flag ``ignore``."""
+    from ioukit.datasets.columns.id_lists import IdLists  # noqa: PLC0415 - for LVIS alone
+
+    lists = {name: IdLists(*raw["images"][name]) for name in _LISTS}
+    frequency = _strings(Names(*raw["categories"]["frequency"])[:])
+    return lists, {"frequency": frequency}, {"ignore": raw["annotations"]["ignore"]}
 
 
 def detection_columns(
@@ -143,16 +171,18 @@ def _regions(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _ground_truth_records(source: Mapping[str, Any], on_invalid: OnInvalid) -> Raw:
+def _ground_truth_records(source: Mapping[str, Any], on_invalid: OnInvalid, dialect: Dialect) -> Raw:
     name = "ground truth"
     for key in ("images", "categories", "annotations"):
         if key not in source or isinstance(source[key], str | Mapping) or not hasattr(source[key], "__len__"):
             found = f"{type(source[key]).__name__}" if key in source else "no such key"
             raise DatasetError(f"{name}: {key}: expected an array, found {found}")
-    images, dropped_images = _image_records(source["images"], name, on_invalid)
-    categories, dropped_categories = _category_records(source["categories"], name, on_invalid)
+    images, dropped_images = _image_records(source["images"], name, on_invalid, dialect)
+    categories, dropped_categories = _category_records(source["categories"], name, on_invalid, dialect)
     records = source["annotations"]
     fields = {"id": INTEGER, "image_id": INTEGER, "category_id": INTEGER, "bbox": FOUR, "area": NUMBER, "iscrowd": FLAG}
+    if dialect == "lvis":
+        fields |= {"iscrowd": OPTIONAL_FLAG, "ignore": OPTIONAL_FLAG}
     raw, kept = columns(records, fields, source=name, array="annotations", on_invalid=on_invalid)
     dropped = len(records) - len(raw["id"])
     records = records if kept is None else [records[row] for row in kept]
@@ -164,7 +194,11 @@ def _ground_truth_records(source: Mapping[str, Any], on_invalid: OnInvalid) -> R
         "category_ids": raw["category_id"].astype(np.int64),
         "boxes": np.ascontiguousarray(raw["bbox"], np.float64),
         "areas": np.ascontiguousarray(raw["area"], np.float64),
-        "flags": {"crowd": raw["iscrowd"].astype(np.bool_), **_counted(_counts(records))},
+        "flags": {
+            "crowd": raw["iscrowd"].astype(np.bool_),
+            **({"ignore": raw["ignore"].astype(np.bool_)} if dialect == "lvis" else {}),
+            **_counted(_counts(records)),
+        },
         "regions": _regions(records),
     }
     return Raw(name, rows, dropped + dropped_images + dropped_categories, unchecked=True)
@@ -176,24 +210,48 @@ def _counts(records: Sequence[Mapping[str, Any]]) -> npt.NDArray[np.int64]:
     return np.array([value if isinstance(value, int | np.integer) else -1 for value in values], np.int64)
 
 
-def _image_records(records: Any, name: str, on_invalid: OnInvalid) -> tuple[Images, int]:
+def _image_records(records: Any, name: str, on_invalid: OnInvalid, dialect: Dialect) -> tuple[Images, int]:
+    total = len(records)
+    if dialect == "lvis":
+        records = check_lists(records, _LISTS, source=name, array="images", on_invalid=on_invalid)
     raw, kept = columns(records, {"id": INTEGER}, source=name, array="images", on_invalid=on_invalid)
-    dropped = len(records) - len(raw["id"])
+    dropped = total - len(raw["id"])
     records = records if kept is None else [records[row] for row in kept]
     sizes = [[_number(record.get("width")), _number(record.get("height"))] for record in records]
-    files = [record.get("file_name") for record in records]
-    names = Names.of([file if isinstance(file, str) else "" for file in files])
-    return Images(raw["id"].astype(np.int64), np.array(sizes, np.float64).reshape(-1, 2), names), dropped
+    names = Names.of([_file_name(record, dialect) for record in records])
+    lists = {}
+    if dialect == "lvis":
+        from ioukit.datasets.columns.id_lists import IdLists  # noqa: PLC0415 - for LVIS alone
+
+        lists = {key: IdLists.of([record[key] for record in records]) for key in _LISTS}
+    ids: AnyArray = raw["id"].astype(np.int64)
+    return Images(ids, np.array(sizes, np.float64).reshape(-1, 2), names, attributes=lists), dropped
 
 
-def _category_records(records: Any, name: str, on_invalid: OnInvalid) -> tuple[Categories, int]:
+def _file_name(record: Mapping[str, Any], dialect: Dialect) -> str:
+    """The name of the file of an image; LVIS's files may have the end of its address instead."""
+    name, url = record.get("file_name"), record.get("coco_url")
+    if dialect == "lvis" and not (isinstance(name, str) and name) and isinstance(url, str):
+        return url.rpartition("/")[2]
+    return name if isinstance(name, str) else ""
+
+
+def _category_records(records: Any, name: str, on_invalid: OnInvalid, dialect: Dialect) -> tuple[Categories, int]:
     raw, kept = columns(records, {"id": INTEGER}, source=name, array="categories", on_invalid=on_invalid)
     dropped = len(records) - len(raw["id"])
     records = records if kept is None else [records[row] for row in kept]
     labels = [record.get("name") for record in records]
     ids: AnyArray = raw["id"].astype(np.int64)
     names = [label if isinstance(label, str) else str(number) for label, number in zip(labels, ids, strict=True)]
-    return Categories(ids, tuple(names)), dropped
+    if dialect == "coco":
+        return Categories(ids, tuple(names)), dropped
+    groups = [record.get("frequency") for record in records]
+    frequency = _strings([group if isinstance(group, str) else "" for group in groups])
+    return Categories(ids, tuple(names), {"frequency": frequency}), dropped
+
+
+def _strings(values: Sequence[str]) -> AnyArray:
+    return np.array(values, np.str_) if len(values) else np.zeros(0, "U1")
 
 
 def _number(value: Any) -> float:

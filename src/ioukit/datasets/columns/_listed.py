@@ -21,7 +21,7 @@ def listed_images(
     images: Images | npt.ArrayLike | None,
     sizes: npt.ArrayLike | None,
     names: Sequence[str] | None,
-    attributes: Mapping[str, npt.ArrayLike] | None,
+    attributes: Mapping[str, Any] | None,
 ) -> Images:
     """The images that were given to `GroundTruth.from_arrays`, in their order; those of the labels if none were given.
 

@@ -12,7 +12,18 @@ import numpy as np
 from ioukit.datasets.columns._checks import AnyArray, OnInvalid
 from ioukit.errors import DatasetError
 
-__all__ = ["BOX_OR_OTHER", "FLAG", "FOUR", "INTEGER", "NUMBER", "Field", "columns", "has_box"]
+__all__ = [
+    "BOX_OR_OTHER",
+    "FLAG",
+    "FOUR",
+    "INTEGER",
+    "NUMBER",
+    "OPTIONAL_FLAG",
+    "Field",
+    "check_lists",
+    "columns",
+    "has_box",
+]
 
 
 class Field:
@@ -92,6 +103,41 @@ INTEGER = Field("an integer", _is_integer, "iu", all_good=lambda array: array.dt
 NUMBER = Field("a number", _is_real, "iuf")
 FOUR = Field("4 numbers [x, y, width, height]", _is_four, "iuf", shape=(4,))
 FLAG = Field("0 or 1", _is_flag, "iufb", all_good=lambda array: bool(np.isin(array, (0, 1)).all()))
+
+
+class _OptionalFlag(Field):
+    """A flag that a record may lack, which means that it is not set."""
+
+    def value_in(self, record: Mapping[str, Any], name: str) -> Any:
+        return record.get(name, 0)
+
+
+OPTIONAL_FLAG = _OptionalFlag(FLAG.expected, FLAG.good, FLAG.kinds, all_good=FLAG.all_good)
+
+
+def check_lists(
+    records: Sequence[Any], names: Sequence[str], *, source: str, array: str, on_invalid: OnInvalid
+) -> list[Any]:
+    """The records that have a list of ids under each of the names. Records that are no mappings stay.
+
+    Raises:
+        DatasetError: If a record has none, and records are not dropped.
+    """
+    kept = []
+    for row, record in enumerate(records):
+        wrong = [name for name in names if isinstance(record, Mapping) and not _is_id_list(record.get(name))]
+        if not wrong:
+            kept.append(record)
+        elif on_invalid != "drop":
+            found = _show(record[wrong[0]]) if wrong[0] in record else "no such key"
+            raise DatasetError(
+                f"{source}: {array}[{row}].{wrong[0]}: expected a list of ids of categories, found {found}"
+            )
+    return kept
+
+
+def _is_id_list(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(_is_integer, value))
 
 
 _NO_BOX = (float("nan"),) * 4

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._checks import check_choice
 from ioukit._columns import Columns, record
 from ioukit.datasets.columns import _coco
 from ioukit.datasets.columns._checks import (
@@ -39,6 +40,7 @@ from ioukit.datasets.columns.images import Categories, Images
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
+    from ioukit.datasets.columns.id_lists import IdLists
     from ioukit.regions import BoxesLike, Regions
 
 __all__ = ["GroundTruth"]
@@ -146,6 +148,7 @@ class GroundTruth(Columns):
         *,
         on_invalid: OnInvalid = "error",
         threads: int | None = None,
+        dialect: _coco.Dialect = "coco",
     ) -> GroundTruth:
         """Read a COCO annotation file, or take what ``json.load`` made of one.
 
@@ -162,13 +165,15 @@ class GroundTruth(Columns):
                 (if images or categories are selected, another one may count); annotations of images or categories that
                 are not listed are left out.
             threads: How many threads read a file; all cores if ``None``.
+            dialect: ``"lvis"`` reads the records as :func:`ioukit.datasets.read_lvis` does.
 
         Raises:
             DatasetError: If the data is invalid; names file, record and field, what was expected and what came.
             OSError: If the file cannot be read.
         """
         check_on_invalid(on_invalid)
-        raw = _coco.ground_truth_columns(source, on_invalid, threads)
+        check_choice("dialect", dialect, ("coco", "lvis"))
+        raw = _coco.ground_truth_columns(source, on_invalid, threads, dialect)
         return _settled(cls(**raw.columns, source=raw.source, dropped=raw.dropped), on_invalid, check=raw.unchecked)
 
     @classmethod
@@ -190,7 +195,7 @@ class GroundTruth(Columns):
         segmentations: Sequence[Any] | None = None,
         keypoints: npt.ArrayLike | None = None,
         attributes: Mapping[str, npt.ArrayLike] | None = None,
-        image_attributes: Mapping[str, npt.ArrayLike] | None = None,
+        image_attributes: Mapping[str, npt.ArrayLike | IdLists] | None = None,
         category_attributes: Mapping[str, npt.ArrayLike] | None = None,
         source: str = _NAME,
     ) -> GroundTruth:
@@ -216,7 +221,8 @@ class GroundTruth(Columns):
             segmentations: (N,) masks as in COCO's files: lists of polygons, RLE, or ``None``.
             keypoints: (N, P, 3) x, y and visibility (0: not labelled, 1: hidden, 2: visible).
             attributes: (N, ...) further columns by name. Python objects become strings.
-            image_attributes: (I, ...) further columns of the images, in the order of ``images``.
+            image_attributes: (I, ...) further columns of the images, in the order of ``images``; lists of ids as
+                :class:`~ioukit.datasets.IdLists`.
             category_attributes: (K, ...) further columns of the categories, in the order of ``categories``.
             source: The name of the data in messages.
 

@@ -27,8 +27,8 @@ class Images(Columns):
     """(I,) file names; empty if unknown."""
     keys: npt.NDArray[np.str_] | None = None
     """(I,) ids in ascending order if the data set identifies its images by strings; else ``None``."""
-    attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
-    """Further columns by name, each (I, ...)."""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """Further columns by name: arrays (I, ...), or :class:`~ioukit.datasets.IdLists`."""
 
     def __len__(self) -> int:
         return len(self.ids)

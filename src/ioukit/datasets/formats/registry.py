@@ -10,7 +10,7 @@ from typing import Any
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats import coco, yolo
+from ioukit.datasets.formats import coco, lvis, yolo
 from ioukit.errors import DatasetError
 
 __all__ = ["FORMATS", "Format", "find_format", "read", "read_detections", "register_format"]
@@ -77,6 +77,7 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
     """Read ground truth from a file or a folder.
 
     - ``coco``: an annotation file, see :meth:`GroundTruth.from_coco`.
+    - ``lvis``: an annotation file of LVIS, see :func:`read_lvis`.
     - ``yolo``: one split of a ``data.yaml`` with folders of images and labels. The option ``split`` is ``"val"`` by
       default. Images get the ids 0, 1, ... in the order of their names, and classes keep their numbers. The sizes of
       images come from the headers of their files. This needs ``pip install 'ioukit[yolo]'``.
@@ -105,7 +106,7 @@ def read_detections(
 ) -> Detections:
     """Read detections from a file or a folder.
 
-    - ``coco``: a results file, see :meth:`Detections.from_coco`.
+    - ``coco``, ``lvis``: a results file, see :meth:`Detections.from_coco`.
     - ``yolo``: a folder with a text file per image, named like the image, with lines ``class cx cy w h score`` in
       fractions of the image. It needs ``ground_truth``.
 
@@ -128,11 +129,16 @@ def read_detections(
     return found.read_detections(path, **options)
 
 
+def _is_coco(path: Path) -> bool:
+    """Whether a file is JSON, and not LVIS's: a file of LVIS is one of COCO's with more in it."""
+    return coco.recognises(path) and not lvis.recognises(path)
+
+
 register_format(
     Format(
         name="coco",
         title="COCO's .json or .json.gz: annotations, or results",
-        recognises=coco.recognises,
+        recognises=_is_coco,
         read=GroundTruth.from_coco,
         read_detections=Detections.from_coco,
     )
@@ -145,5 +151,14 @@ register_format(
         read=yolo.read_yolo,
         read_detections=yolo.read_yolo_detections,
         needs_ground_truth=True,
+    )
+)
+register_format(
+    Format(
+        name="lvis",
+        title="LVIS's .json or .json.gz: annotations with neg_category_ids and not_exhaustive_category_ids per image",
+        recognises=lvis.recognises,
+        read=lvis.read_lvis,
+        read_detections=Detections.from_coco,
     )
 )

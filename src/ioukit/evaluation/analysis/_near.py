@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +13,12 @@ from ioukit._boundary import DetectionColumns, ObjectColumns, PairColumns, Scene
 from ioukit._checks import check_threads
 from ioukit.evaluation.matching import rules_of
 from ioukit.evaluation.protocols import Protocol
-from ioukit.evaluation.table import MatchTable, NearPairs
+from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["Rematched", "match_again", "near_pairs"]
+__all__ = ["Rematched", "match_again", "near_pairs", "table_by_values"]
+
+_IGNORED = 1
+_NEARLY_ONE = 1 - 1e-10  # an overlap that reaches any threshold
 
 
 class Rematched(NamedTuple):
@@ -76,7 +80,93 @@ def match_again(
             boxes=np.zeros((0, 4)),
             areas=np.zeros(len(chosen)),
         ),
+        verified=None,
     )
     pairs = PairColumns(place[near.detection[wanted]], near.object[wanted], near.iou[wanted])
     columns = _core.match_detections(scene, pairs, rules_of(protocol, None), check_threads(threads))
     return Rematched(columns["detections"], columns["objects"], columns["pairs"])
+
+
+def table_by_values(
+    table: MatchTable,
+    protocol: Protocol,
+    object_values: npt.NDArray[np.float64],
+    detection_values: npt.NDArray[np.float64],
+    *,
+    threads: int | None,
+) -> MatchTable:
+    """Match a table again by another protocol, whose area ranges are ranges of any value.
+
+    Rows that the main range of the table's protocol ignores are ignored in all ranges: objects by their bits, and
+    detections that were ignored without a match.
+
+    Args:
+        table: The matches.
+        protocol: The rules. The table must have near pairs down to its lowest IoU threshold.
+        object_values: (G,) value of each object.
+        detection_values: (N,) value of each detection. NaN is within every range.
+        threads: How many threads; all cores if ``None``.
+
+    Raises:
+        ValueError: If the table does not list the near pairs that are needed, or its protocol leaves out detections, as
+            LVIS does.
+    """
+    if table.protocol.verified != "all" or table.protocol.without_area != "counted":
+        raise ValueError(
+            f"a table of the protocol {table.protocol.name!r} cannot be matched again by other values: the protocol "
+            "leaves out detections"
+        )
+    near = near_pairs(table, min(protocol.iou_thresholds[0], _NEARLY_ONE))
+    main = table.protocol.main_area
+    always = np.where(table.ignores(main), np.uint8(_IGNORED), np.uint8(0))
+    detections, objects = table.detections, table.objects
+    # In the order of the data, which decides between equal scores of different categories.
+    order = np.argsort(detections.row, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    pair_order = np.lexsort((near.object, place[near.detection]))
+    images, categories = (np.arange(count) for count in (len(table.image_ids), len(table.categories)))
+    scene = SceneColumns(
+        SelectionColumns(images, np.ones(len(images), np.bool_)),
+        SelectionColumns(categories, np.ones(len(categories), np.bool_)),
+        ObjectColumns(
+            image_ids=objects.image.astype(np.int64),
+            category_ids=objects.category.astype(np.int64),
+            areas=np.ascontiguousarray(object_values, np.float64),
+            flags=objects.special | always,
+        ),
+        DetectionColumns(
+            source="detections",
+            image_ids=detections.image[order].astype(np.int64),
+            category_ids=detections.category[order].astype(np.int64),
+            scores=detections.score[order],
+            boxes=np.zeros((0, 4)),
+            areas=np.where(_ignored_alone(table, main), -np.inf, detection_values)[order],
+        ),
+        verified=None,
+    )
+    pairs = PairColumns(place[near.detection[pair_order]], near.object[pair_order], near.iou[pair_order])
+    columns = _core.match_detections(scene, pairs, rules_of(protocol, near.least), check_threads(threads))
+    rows = order[columns["detections"]["row"]]
+    object_rows = columns["objects"]["row"]
+    return dataclasses.replace(
+        table,
+        protocol=protocol,
+        detections=DetectionRows(**{**columns["detections"], "row": detections.row[rows]}),
+        objects=ObjectRows(
+            **{**columns["objects"], "row": objects.row[object_rows]},
+            id=objects.id[object_rows],
+            special=objects.special[object_rows],
+        ),
+        pairs=PairRows(**columns["pairs"]),
+        near=NearPairs(**columns["near"], least=near.least),
+    )
+
+
+def _ignored_alone(table: MatchTable, area_range: str) -> npt.NDArray[np.bool_]:
+    """(N,) whether a detection within the cap is ignored at some threshold without a match."""
+    at = table.protocol.position_of_area(area_range)
+    paired = np.zeros_like(table.detections.matched[:, at])
+    np.bitwise_or.at(paired, table.pairs.detection, table.pairs.matched[:, at])
+    alone: npt.NDArray[np.bool_] = (table.detections.ignored[:, at] & ~paired).any(axis=1) & table.is_within_cap()
+    return alone

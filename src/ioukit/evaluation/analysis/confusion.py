@@ -109,7 +109,8 @@ def confusion_matrix(
     IoU, if that is at least ``iou_threshold``; among objects with the same IoU it takes the last one in the file. A
     detection that finds no free object and lies on a crowd of any class (intersection over its own area) is left out.
     So every object except the crowds counts once, in its row, and every detection that is not left out counts once, in
-    its column.
+    its column. If the category of a detection is not annotated exhaustively on the image (LVIS), it is left out if it
+    has no match.
 
     A detection next to two objects of different classes takes the one with the higher IoU, not the one of its class.
     For AP, each class is matched separately.
@@ -151,8 +152,10 @@ def confusion_matrix(
         class_agnostic=True,
     )
     near = near_pairs(table, iou_threshold)
-    chosen = np.flatnonzero(table.detections.score >= score_threshold)
+    chosen = np.flatnonzero((table.detections.score >= score_threshold) & table.takes_part())
     dt_of, object_of = _matched(match_again(table, near, chosen, protocol, threads=threads), chosen)
+    counted = (object_of >= 0) | ~table.is_not_exhaustive()[dt_of]
+    dt_of, object_of = dt_of[counted], object_of[counted]
     found = np.zeros(len(table.objects), np.bool_)
     found[object_of[object_of >= 0]] = True
     missed = np.flatnonzero(~found & (table.objects.special & 1 == 0))

@@ -1,20 +1,26 @@
-"""At which score threshold does a detector work best? Precision, recall and F1 over the threshold."""
+"""At which score threshold does a detector work best? Precision, recall and F-beta over the threshold."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_number
-from ioukit._columns import Frozen, record
+from ioukit._checks import check_choice, check_number
+from ioukit._columns import Frozen, frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._quotient import quotient
+from ioukit.evaluation.analysis._ranking import last_of_equal, ranking
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["OperatingPoint", "ScoreCurve", "ScoreCurves", "score_curves"]
+__all__ = ["AveragedPoint", "OperatingPoint", "ScoreCurve", "ScoreCurves", "score_curves"]
+
+Average: TypeAlias = Literal["micro", "macro", "weighted"]
+
+_MOST_BETA = 1e100  # its square times a count is finite
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,34 @@ class OperatingPoint:
     false_negatives: int
     """Objects that no detection matches."""
 
+    def f_beta(self, beta: float) -> float:
+        """``(1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP)`` for ``b = beta``; NaN where the denominator is 0.
+
+        Recall weighs ``beta`` times as much as precision: ``f_beta(1)`` is F1, ``f_beta(0)`` is precision (van
+        Rijsbergen, Information Retrieval, 1979).
+
+        Raises:
+            ValueError: If ``beta`` is not within [0, 1e100].
+        """
+        tp, fp, fn = (np.array(count) for count in (self.true_positives, self.false_positives, self.false_negatives))
+        return float(_f_beta(tp, fp, fn, beta))
+
+
+@dataclass(frozen=True)
+class AveragedPoint:
+    """Precision, recall and F-beta of several classes as one number each, see :meth:`ScoreCurves.average`."""
+
+    average: str
+    """``"micro"``, ``"macro"`` or ``"weighted"``."""
+    beta: float
+    """The weight of recall in F-beta, relative to precision."""
+    precision: float
+    """Within [0, 1], or NaN."""
+    recall: float
+    """Within [0, 1], or NaN."""
+    f_beta: float
+    """Within [0, 1], or NaN. As an average over classes it is the mean of F-beta, not F-beta of the means."""
+
 
 @record(frozen=True, eq=False, repr=False)
 class ScoreCurve(Frozen):
@@ -67,6 +101,15 @@ class ScoreCurve(Frozen):
     num_ground_truth: int
     """Objects to find."""
 
+    def f_beta(self, beta: float) -> npt.NDArray[np.float64]:
+        """(S,) F-beta at each score, see :meth:`OperatingPoint.f_beta`; ``f_beta(1)`` is :attr:`f1`.
+
+        Raises:
+            ValueError: If ``beta`` is not within [0, 1e100].
+        """
+        missed = self.num_ground_truth - self.true_positives
+        return _f_beta(self.true_positives, self.false_positives, missed, beta)
+
     @property
     def best(self) -> OperatingPoint:
         """The point with the highest F1; among several, the one with the highest score.
@@ -74,9 +117,18 @@ class ScoreCurve(Frozen):
         Without true positives it is the point at which no detection counts: its score is NaN, and its F1 is 0, or NaN
         if there are no objects.
         """
+        return self.best_point()
+
+    def best_point(self, beta: float = 1.0) -> OperatingPoint:
+        """The point with the highest F-beta, otherwise like :attr:`best`.
+
+        Raises:
+            ValueError: If ``beta`` is not within [0, 1e100].
+        """
+        values = self.f_beta(beta)
         if not len(self.scores) or self.true_positives[-1] == 0:
             return self._point(math.nan, -1)
-        row = int(np.argmax(self.f1))
+        row = int(np.argmax(values))
         return self._point(float(self.scores[row]), row)
 
     def at(self, score: float) -> OperatingPoint:
@@ -122,6 +174,69 @@ class ScoreCurves:
     per_class: tuple[ScoreCurve, ...]
     """(K,) each class alone."""
 
+    def best_thresholds(self, beta: float = 1.0) -> npt.NDArray[np.float64]:
+        """(K,) the score threshold of each class with the highest F-beta; NaN if F-beta is best without detections.
+
+        Among several, the highest threshold. Choose thresholds on one set of images, and report numbers of another.
+
+        Raises:
+            ValueError: If ``beta`` is not within [0, 1e100].
+        """
+        return frozen(np.array([curve.best_point(beta).score for curve in self.per_class]))
+
+    def average(
+        self,
+        score: float | npt.ArrayLike,
+        average: Average = "macro",
+        *,
+        beta: float = 1.0,
+        undefined: float = math.nan,
+    ) -> AveragedPoint:
+        """Precision, recall and F-beta of all classes as one number each.
+
+        ``"micro"`` adds up TP, FP and FN of all classes, and applies the formulas to the sums. ``"macro"`` applies the
+        formulas to each class, and takes the mean over the classes that have objects. ``"weighted"`` is that mean with
+        the numbers of objects as weights.
+
+        Args:
+            score: The score threshold: one for all classes, or (K,) one for each. In an array, NaN says that no
+                detection of the class counts, as in :meth:`best_thresholds`.
+            average: ``"micro"``, ``"macro"`` or ``"weighted"``.
+            beta: The weight of recall in F-beta, relative to precision.
+            undefined: The precision of a class in which no detection counts. NaN leaves such a class out of the mean of
+                precision. This is ``zero_division`` of scikit-learn, which is 0 by default.
+
+        Raises:
+            ValueError: If ``beta`` is not within [0, 1e100], the average is unknown, a single score is NaN, or
+                there is not one score for each class.
+        """
+        check_choice("average", average, get_args(Average))
+        thresholds: npt.NDArray[np.float64] = np.asarray(score, np.float64)
+        if thresholds.ndim == 0:
+            check_number(score=float(thresholds))
+            thresholds = np.full(len(self.per_class), thresholds)
+        if thresholds.shape != (len(self.per_class),):
+            raise ValueError(
+                f"expected one score, or one for each of {len(self.per_class):,} classes, got {thresholds.tolist()}"
+            )
+        points = [
+            curve._point(math.nan, -1) if math.isnan(each) else curve.at(each)
+            for curve, each in zip(self.per_class, thresholds.tolist(), strict=True)
+        ]
+        tp, fp, fn = np.array(
+            [(point.true_positives, point.false_positives, point.false_negatives) for point in points], np.int64
+        ).reshape(-1, 3).T  # fmt: skip
+        if average == "micro":
+            tp, fp, fn = (np.array([count.sum()]) for count in (tp, fp, fn))
+        else:
+            tp, fp, fn = (count[tp + fn > 0] for count in (tp, fp, fn))
+        precision = quotient(tp, tp + fp)
+        if not math.isnan(undefined):
+            precision[np.isnan(precision)] = undefined
+        weights = tp + fn if average == "weighted" else np.ones(len(tp))
+        columns = (precision, quotient(tp, tp + fn), _f_beta(tp, fp, fn, beta))
+        return AveragedPoint(average, float(beta), *(_weighted_mean(column, weights) for column in columns))
+
     def __repr__(self) -> str:
         return (
             f"ScoreCurves({len(self.per_class):,} classes, IoU {self.iou_threshold:.4g}, area {self.area_range!r}, "
@@ -160,32 +275,16 @@ def score_curves(
         >>> curve.best.score, curve.at(0.5).false_negatives
         (0.9, 1)
     """
-    protocol = table.protocol
-    area_range = protocol.main_area if area_range is None else area_range
-    iou_threshold = protocol.main_iou if iou_threshold is None else iou_threshold
-    iou_threshold = protocol.iou_thresholds[protocol.position_of_iou(iou_threshold)]
-    evaluated = table.evaluated
-    counted = np.flatnonzero(~table.is_ignored(iou_threshold, area_range))
-    category = table.evaluated_category(table.detections.category[counted])
-    score = table.detections.score[counted]
-    found = table.is_true_positive(iou_threshold, area_range)[counted]
-    to_find = table.num_objects[:, protocol.position_of_area(area_range)]
-    pooled = np.argsort(-score, kind="stable")
-    if len(evaluated) <= np.iinfo(np.uint16).max:
-        category = category.astype(np.uint16)  # NumPy sorts 16-bit integers by radix sort
-    order = pooled[np.argsort(category[pooled], kind="stable")]
-    ends = np.cumsum([0, *np.bincount(category, minlength=len(evaluated))]).tolist()
-    per_class = []
-    for k, objects in enumerate(to_find.tolist()):
-        rows = order[ends[k] : ends[k + 1]]
-        per_class.append(_curve(score[rows], found[rows], objects))
-    overall = _curve(score[pooled], found[pooled], int(to_find.sum()))
-    return ScoreCurves(evaluated, iou_threshold, area_range, overall, tuple(per_class))
+    ranked = ranking(table, iou_threshold, area_range)
+    found = table.is_true_positive(ranked.iou_threshold, ranked.area_range)
+    score = table.detections.score
+    overall, *per_class = (_curve(score[rows], found[rows], objects) for rows, objects in ranked.curves())
+    return ScoreCurves(ranked.categories, ranked.iou_threshold, ranked.area_range, overall, tuple(per_class))
 
 
 def _curve(score: npt.NDArray[np.float64], found: npt.NDArray[np.bool_], objects: int) -> ScoreCurve:
     """The curve of detections in descending order of score."""
-    last = np.flatnonzero(np.append(score[1:] != score[:-1], np.ones(min(len(score), 1), np.bool_)))
+    last = last_of_equal(score)
     tp = np.cumsum(found, dtype=np.int64)[last]
     fp = last + 1 - tp
     return ScoreCurve(
@@ -197,3 +296,24 @@ def _curve(score: npt.NDArray[np.float64], found: npt.NDArray[np.bool_], objects
         false_positives=fp,
         num_ground_truth=objects,
     )
+
+
+def _f_beta(
+    tp: npt.NDArray[np.int64], fp: npt.NDArray[np.int64], fn: npt.NDArray[np.int64], beta: float
+) -> npt.NDArray[np.float64]:
+    """F-beta; NaN where its denominator is 0."""
+    check_number(beta=beta)
+    if not 0 <= beta <= _MOST_BETA:
+        raise ValueError(f"beta must be within [0, {_MOST_BETA:g}], got {beta}")
+    weight = float(beta) ** 2
+    return quotient((1 + weight) * tp, (1 + weight) * tp + weight * fn + fp)
+
+
+def _weighted_mean(values: npt.NDArray[np.float64], weights: npt.NDArray[Any]) -> float:
+    """The mean of the values that are defined; NaN if none is, or a single value as it is."""
+    defined = ~np.isnan(values)
+    if not defined.any():
+        return math.nan
+    if defined.sum() == 1:
+        return float(values[defined][0])
+    return float(np.sum(values[defined] * weights[defined]) / np.sum(weights[defined]))

@@ -9,7 +9,7 @@ __all__ = ["BBOX"]
 
 
 def _columns(compared: Comparison) -> BoxColumns:
-    return BoxColumns(compared.ground_truth.boxes, compared.detections.boxes)
+    return BoxColumns(compared.ground_truth.boxes, compared.detections.boxes, compared.inclusive_boxes)
 
 
 BBOX = Kind("bbox", "upright boxes", _columns)

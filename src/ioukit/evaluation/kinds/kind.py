@@ -47,6 +47,8 @@ class Comparison:
     """Overlaps below this one change no result, so they need not be listed."""
     threads: int
     """How many threads; 0 for all cores."""
+    inclusive_boxes: bool = False
+    """Whether upright boxes include the pixels at both ends, see :attr:`Protocol.inclusive_boxes`."""
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,29 @@
-"""The rules of an evaluation, as data: one file per protocol."""
+"""The rules of an evaluation, as data: one file per protocol.
 
-from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
-from ioukit.evaluation.protocols.measures import Measure
-from ioukit.evaluation.protocols.protocol import (
-    MEASURE_RULES,
-    AreaRange,
-    IgnoreRule,
-    Protocol,
-    register_measure_rule,
-)
-from ioukit.evaluation.protocols.registry import PROTOCOLS, find_protocol, register_protocol
+The public names are in the stub ``__init__.pyi``.
+"""
 
-__all__ = [
-    "COCO",
-    "COCO_KEYPOINTS",
-    "MEASURE_RULES",
-    "PROTOCOLS",
-    "AreaRange",
-    "IgnoreRule",
-    "Measure",
-    "Protocol",
-    "find_protocol",
-    "register_measure_rule",
-    "register_protocol",
-]
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ioukit._exports import attach
+
+# A protocol names the rule of its measures: all rules must be known before the first protocol is made, or read.
+from ioukit.evaluation.protocols import coco as _coco  # noqa: F401
+from ioukit.evaluation.protocols.protocol import register_measure_rule
+
+if TYPE_CHECKING:
+    from ioukit.evaluation.protocols.measures import Measure
+    from ioukit.evaluation.protocols.protocol import Protocol
+
+
+def _lvis_measures(protocol: Protocol) -> tuple[Measure, ...]:
+    from ioukit.evaluation.protocols.lvis import lvis_measures  # noqa: PLC0415 - COCO needs no LVIS
+
+    return lvis_measures(protocol)
+
+
+register_measure_rule("lvis", _lvis_measures)
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

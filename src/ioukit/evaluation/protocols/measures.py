@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -24,8 +25,11 @@ class Measure:
     """Label of the area range; ``None`` for the protocol's main one."""
     max_dets: int | None = None
     """Cap on the detections; ``None`` for the protocol's main one."""
+    group: str | None = None
+    """The categories with this value in :attr:`Protocol.category_groups`; ``None`` for all."""
     line: str = ""
-    """Its line in the table, with ``{value}`` for the number; the key and the number if empty."""
+    """Its line in the table, with ``{value}`` for the number, or ``{value:.4f}`` for another number of digits; the key
+    and the number if empty."""
     headline: bool = False
     """Whether short summaries, and tables per class on the terminal, show it."""
     words: str = ""
@@ -40,5 +44,6 @@ class Measure:
 
     def text(self, value: float) -> str:
         """The line of the table; an undefined number is -1, as COCO's tools print it."""
-        shown = f"{-1.0 if value != value else value:0.3f}"  # noqa: PLR0124 - NaN
-        return self.line.replace("{value}", shown) if self.line else f"{self.key:<8} {shown}"
+        number = -1.0 if value != value else value  # noqa: PLR0124 - NaN
+        line = self.line or f"{self.key:<8} {{value}}"
+        return re.sub(r"\{value(?::([^{}]*))?\}", lambda found: format(number, found[1] or "0.3f"), line)

@@ -13,7 +13,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from ioukit._checks import check_choice, check_number
 from ioukit.evaluation.protocols.measures import Measure
 
-__all__ = ["MEASURE_RULES", "AreaRange", "IgnoreRule", "Protocol", "register_measure_rule"]
+__all__ = ["MEASURE_RULES", "NO_CAP", "AreaRange", "IgnoreRule", "Protocol", "register_measure_rule"]
+
+NO_CAP = 2**31 - 1
+"""A cap that no number of detections exceeds."""
 
 # Some of COCO's thresholds differ in the last bit from the numbers that people write.
 _SAME_THRESHOLD = 1e-9
@@ -22,8 +25,10 @@ Choice: TypeAlias = Literal["best_free", "best_of_all"]
 Threshold: TypeAlias = Literal["at_least", "more_than"]
 Ties: TypeAlias = Literal["last", "first"]
 CapScope: TypeAlias = Literal["image_and_category", "image", "category"]
-Integral: TypeAlias = Literal["recalls", "area"]
-MeanOver: TypeAlias = Literal["with_objects", "all"]
+Integral: TypeAlias = Literal["recalls", "points", "area"]
+MeanOver: TypeAlias = Literal["with_objects", "with_objects_or_detections", "all"]
+Verified: TypeAlias = Literal["all", "listed"]
+WithoutArea: TypeAlias = Literal["counted", "left_out"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "choice": get_args(Choice),
@@ -32,11 +37,13 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "cap_scope": get_args(CapScope),
     "integral": get_args(Integral),
     "mean_over": get_args(MeanOver),
+    "verified": get_args(Verified),
+    "without_area": get_args(WithoutArea),
 }
 
 
 class AreaRange(NamedTuple):
-    """A range of object areas: from ``low`` to ``high`` square pixels, both included."""
+    """A range of object areas: from ``low`` to ``high`` square pixels, both included; infinity for no limit."""
 
     label: str
     low: float
@@ -52,6 +59,8 @@ class IgnoreRule(NamedTuple):
     """Whether their overlap is the intersection over the area of the detection, instead of the IoU."""
     repeated: bool = False
     """Whether any number of detections may match one of them."""
+    more_than: bool = False
+    """Whether a match with one of them needs more than the IoU threshold, even if other objects do not."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +91,32 @@ class Protocol:
     """Whether a match needs at least the IoU threshold, or more than that."""
     ties: Ties = "last"
     """Which of several objects with the same IoU is taken, in the order of the ground truth."""
+    inclusive_boxes: bool = False
+    """Whether an upright box ``[x, y, width, height]`` covers the pixels ``x`` to ``x + width``, both included, which
+    are ``width + 1`` pixels: the convention of PASCAL VOC. Other kinds of regions are compared as they are."""
     cap_scope: CapScope = "image_and_category"
     """What a cap counts: the detections of one category on one image, those of one image, or those of one category."""
     ignored: tuple[IgnoreRule, ...] = (IgnoreRule("crowd", over_detection=True, repeated=True),)
     """Which objects are ignored. Objects outside an area range are ignored in that range, too."""
     integral: Integral = "recalls"
     """How AP is computed: as the mean of the precision at the recall thresholds, or as the area under the curve. The
-    precision at a recall is the highest precision at that recall or a higher one."""
+    precision at a recall is the highest precision at that recall or a higher one. ``"recalls"`` and ``"points"`` are
+    the same mean and differ in rounding: pycocotools adds, then divides by the number of recalls; VOC 2007 divides
+    first."""
     precision_epsilon: bool = True
     """Whether precision is ``tp / (tp + fp + 2**-52)``, as in pycocotools, instead of ``tp / (tp + fp)``."""
     mean_over: MeanOver = "with_objects"
-    """Which categories a mean is over: those that have objects, or all, where a category without objects counts 0."""
+    """Which categories a mean is over: those that have objects, those that have objects or detections, or all. A
+    category without objects counts 0."""
+    verified: Verified = "all"
+    """Which categories were looked for on an image. ``"all"``: all of them. ``"listed"``: those that have an object
+    there, and those that the image lists in its attribute ``neg_category_ids``. A detection of another category takes a
+    place within the scope of the cap, and has no other part. Of the categories that the image lists in
+    ``not_exhaustive_category_ids``, a detection that matches nothing is ignored."""
+    without_area: WithoutArea = "counted"
+    """Whether objects and detections with an area of 0 count like others, or are left out."""
+    category_groups: str = ""
+    """The attribute of the categories by which :attr:`Measure.group` chooses them, such as LVIS's ``frequency``."""
     summary: str | tuple[Measure, ...] = "coco"
     """The measures, or the name of the rule in :data:`MEASURE_RULES` that makes them from the other fields."""
     reference: str = ""
@@ -106,11 +130,13 @@ class Protocol:
         set_field(self, "max_dets", tuple(sorted(_caps(self.max_dets))))
         set_field(self, "area_ranges", _areas(self.area_ranges))
         set_field(self, "ignored", tuple(IgnoreRule(*rule) for rule in self.ignored))
-        for name in ("class_agnostic", "precision_epsilon"):
+        for name in ("class_agnostic", "inclusive_boxes", "precision_epsilon"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name, choices in _CHOICES.items():
             check_choice(name, getattr(self, name), choices)
+        if not isinstance(self.category_groups, str):
+            raise TypeError(f"category_groups must be the name of an attribute, got {self.category_groups!r}")
         if isinstance(self.summary, str):
             check_choice("summary", self.summary, tuple(MEASURE_RULES))
         else:
@@ -125,11 +151,12 @@ class Protocol:
         return MEASURE_RULES[self.summary](self) if isinstance(self.summary, str) else self.summary
 
     def defines(self, measure: Measure) -> bool:
-        """Whether the protocol has the threshold, cap and area range that a measure needs."""
+        """Whether the protocol has the threshold, cap, area range and groups that a measure needs."""
         return (
             (measure.iou_threshold is None or self.find_iou(measure.iou_threshold) is not None)
             and (measure.max_dets is None or measure.max_dets in self.max_dets)
             and (measure.area_range is None or measure.area_range in self.area_labels)
+            and (measure.group is None or bool(self.category_groups))
         )
 
     @property
@@ -216,7 +243,10 @@ class Protocol:
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, as :meth:`from_dict` takes them."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        fields["area_ranges"] = {area.label: [area.low, area.high] for area in self.area_ranges}
+        # JSON has no infinity.
+        fields["area_ranges"] = {
+            area.label: [area.low, None if math.isinf(area.high) else area.high] for area in self.area_ranges
+        }
         fields["ignored"] = [rule._asdict() for rule in self.ignored]
         if not isinstance(self.summary, str):
             fields["summary"] = [dataclasses.asdict(measure) for measure in self.summary]
@@ -279,9 +309,13 @@ def _caps(values: Iterable[int]) -> set[int]:
     return {int(cap) for cap in caps}
 
 
-def _areas(ranges: Mapping[str, tuple[float, float]] | Iterable[tuple[str, float, float]]) -> tuple[AreaRange, ...]:
+def _areas(
+    ranges: Mapping[str, tuple[float, float | None]] | Iterable[tuple[str, float, float | None]],
+) -> tuple[AreaRange, ...]:
     rows = [(label, *limits) for label, limits in ranges.items()] if isinstance(ranges, Mapping) else list(ranges)
-    areas = tuple(AreaRange(str(label), float(low), float(high)) for label, low, high in rows)
+    areas = tuple(
+        AreaRange(str(label), float(low), math.inf if high is None else float(high)) for label, low, high in rows
+    )
     for area in areas:
         if not area.low <= area.high or math.isinf(area.low):
             raise ValueError(

@@ -1,13 +1,53 @@
-"""The protocols by name, for commands and files."""
+"""The protocols by name, for commands and files. Each is loaded at its first use."""
 
 from __future__ import annotations
 
-from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
+import importlib
+from collections.abc import Iterator, MutableMapping
+
 from ioukit.evaluation.protocols.protocol import Protocol
 
 __all__ = ["PROTOCOLS", "find_protocol", "register_protocol"]
 
-PROTOCOLS: dict[str, Protocol] = {"coco": COCO, "coco-keypoints": COCO_KEYPOINTS}
+
+class _Protocols(MutableMapping[str, Protocol]):
+    """Protocols by name: in lower case, in the order in which they were added."""
+
+    def __init__(self, **homes: str) -> None:
+        # A protocol, or its module and its name there.
+        self._entries: dict[str, Protocol | str] = {key.replace("_", "-"): home for key, home in homes.items()}
+
+    def __getitem__(self, key: str) -> Protocol:
+        entry = self._entries[key]
+        if isinstance(entry, str):
+            module, name = entry.split(":")
+            entry = self._entries[key] = getattr(importlib.import_module(f"ioukit.evaluation.protocols.{module}"), name)
+        return entry
+
+    def __setitem__(self, key: str, protocol: Protocol) -> None:
+        self._entries[key] = protocol
+
+    def __delitem__(self, key: str) -> None:
+        del self._entries[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
+    coco="coco:COCO",
+    coco_keypoints="coco:COCO_KEYPOINTS",
+    voc2007="voc:VOC2007",
+    voc2012="voc:VOC2012",
+    dota_task1="dota:DOTA_TASK1",
+    dota_task2="dota:DOTA_TASK2",
+    tide="tide:TIDE",
+    lvis="lvis:LVIS",
+    lvis_fixed="lvis:LVIS_FIXED",
+)
 """The protocols by name, in lower case."""
 
 

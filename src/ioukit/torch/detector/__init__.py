@@ -1,1 +1,1 @@
-"""A small YOLO detector, written to be read and trained: begin with `model`, `train` and `predict`."""
+"""A small YOLO detector to read and to train. Start with `model`, `train` and `predict`."""

@@ -1,7 +1,7 @@
-"""Batches for training: images brought to the network's size and changed at random.
+"""Batches for training: images at the size of the network, with random changes.
 
-What is random in a sample depends on the seed, the epoch and the number of its image only, and not on the process that
-makes it. So a training with more workers, or one that was resumed, sees the same images.
+The random changes of a sample depend only on the seed, the epoch and the number of its image, not on the process that
+makes it. So a training with more workers, or a resumed one, sees the same images.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from ioukit.torch.detector.data import Data, Pixels, open_image
 
 __all__ = ["NO_AUGMENTATION", "Augmentation", "Batch", "Sample", "Samples", "collate", "loader"]
 
-GREY = 114  # of the pixels that no image covers
+GREY = 114  # the value of pixels that no image covers
 LEAST_VISIBLE = 0.1  # the smallest fraction of a box that an augmentation may leave; below it the box is dropped
-LEAST_SIDE = 1.0  # of a box, in pixels
+LEAST_SIDE = 1.0  # the shortest side of a box, in pixels
 
 
 @dataclass(frozen=True)
 class Augmentation:
-    """What training changes at random in an image; with all values 0 nothing.
+    """The random changes of images in training. If all values are 0, images do not change.
 
     Attributes:
-        mosaic: Probability that four images are put together into one.
+        mosaic: Probability that four images are combined into one.
         flip: Probability that left and right are swapped.
         scale: The image is enlarged or reduced by a factor of up to ``1 + scale``.
         shift: The image is moved by up to this fraction of the network's width and height.
-        hue: The hue is turned by up to this fraction of the colour circle.
+        hue: The hue is rotated by up to this fraction of the colour circle.
         saturation: The saturation is multiplied or divided by up to ``1 + saturation``.
         brightness: The brightness is multiplied or divided by up to ``1 + brightness``.
     """
@@ -52,7 +52,7 @@ NO_AUGMENTATION = Augmentation(0, 0, 0, 0, 0, 0, 0)
 
 
 class Sample(NamedTuple):
-    """An image of the network's size, and its objects in pixels of it."""
+    """An image of the network's size, and its objects in pixels of this image."""
 
     image: Pixels  # (H, W, 3)
     boxes: np.ndarray[Any, np.dtype[np.float32]]  # (N, 4) xyxy
@@ -76,7 +76,7 @@ class Batch(NamedTuple):
 
 
 class Samples(Dataset[Sample]):
-    """The images of a data set as the network sees them; the index of an item is (epoch, number)."""
+    """The images of a data set as inputs of the network; the index of an item is (epoch, number)."""
 
     def __init__(self, data: Data, size: tuple[int, int], augmentation: Augmentation, seed: int) -> None:
         self.data, self.size, self.augmentation, self.seed = data, size, augmentation, seed
@@ -140,7 +140,7 @@ def _between(rng: np.random.Generator, most: float) -> float:
 def paste(
     canvas: np.ndarray[Any, Any], pixels: np.ndarray[Any, Any], scale: float, corner: np.ndarray[Any, Any]
 ) -> None:
-    """Draws a scaled image onto the canvas; its upper left corner may lie between pixels or outside."""
+    """Draws a scaled image onto the canvas; its upper left corner may be between pixels or outside."""
     image = import_extra("PIL.Image", extra="torch", needed_by="resizing images")
     height, width = canvas.shape[:2]
     low = np.maximum(np.rint(corner).astype(int), 0)

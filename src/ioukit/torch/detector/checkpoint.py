@@ -21,7 +21,7 @@ FORMAT = "ioukit-yolo-1"
 
 
 def save_model(model: YOLO, path: str | os.PathLike[str]) -> None:
-    """Writes the weights and the config as safetensors; the file appears whole or not at all.
+    """Writes the weights and the config as safetensors; the file appears complete or not at all.
 
     Raises:
         OSError: If the file cannot be written.
@@ -58,7 +58,7 @@ def load_model(path: str | os.PathLike[str], device: str | torch.device | None =
 
 
 def save_state(state: dict[str, Any], path: Path) -> None:
-    """Writes what a training needs to resume; the file appears whole or not at all.
+    """Writes the state from which a training resumes; the file appears complete or not at all.
 
     Raises:
         OSError: If the file cannot be written.
@@ -66,11 +66,11 @@ def save_state(state: dict[str, Any], path: Path) -> None:
     with whole_file(path) as unfinished:
         try:
             torch.save(state, unfinished)
-        except RuntimeError as error:  # which is what PyTorch raises where the disk is full
+        except RuntimeError as error:  # PyTorch raises this error if the disk is full
             raise OSError(f"{path} cannot be written: {error}") from None
 
 
 def load_state(path: Path, device: torch.device) -> dict[str, Any]:
-    """What `save_state` wrote. Nothing in the file is executed."""
+    """The state that `save_state` wrote. No code from the file is executed."""
     state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
     return state

@@ -99,7 +99,7 @@ class DarknetNetwork(nn.Module):
         net, *layers = sections
         self.image_size = net.integer("width", 416), net.integer("height", 416)
         self.layers = nn.ModuleList()
-        self.sources: list[list[int]] = []  # numbers of the layers that each layer reads; none if only the one before
+        self.sources: list[list[int]] = []  # the layers that each layer reads; empty if it reads only the one before
         self.kinds = [layer.kind for layer in layers]
         heads: list[tuple[int, int, tuple[tuple[int, int], ...]]] = []  # stride, layer, anchors
         channels, strides = [net.integer("channels", 3)], [1]  # of the input, then of each layer
@@ -119,7 +119,7 @@ class DarknetNetwork(nn.Module):
             channels.append(out)
             strides.append(stride)
         if not heads:
-            raise ValueError("there is no [yolo] layer: this network finds no boxes")
+            raise ValueError("there is no [yolo] layer: this network predicts no boxes")
         heads.sort()
         self.strides = tuple(stride for stride, _, _ in heads)
         self.heads = [number for _, number, _ in heads]
@@ -163,7 +163,7 @@ def _layer(
         asked = layer.integers("layers" if kind == "route" else "from")
         sources = [k if k >= 0 else number + k for k in asked]
         if not all(0 <= k < number for k in sources):
-            raise ValueError(f"line {layer.line}: [{kind}] reads layer {asked}, but only {number} stand before it")
+            raise ValueError(f"line {layer.line}: [{kind}] reads layer {asked}, but there are only {number} before it")
         if kind == "shortcut":
             return _activation(layer), before, stride, sources
         return nn.Identity(), sum(channels[k + 1] for k in sources), strides[sources[0] + 1], sources

@@ -73,7 +73,7 @@ class Data:
 
 
 def check_on_invalid(value: str) -> OnInvalid:
-    """The value itself.
+    """Checks the policy for invalid data, and returns it.
 
     Raises:
         ValueError: If it is not ``"error"`` or ``"skip"``.
@@ -98,12 +98,12 @@ def read_yolo_data(
             decoded to its end.
 
     Raises:
-        DatasetError: If there is a problem; names file and line, what was expected and what came.
+        DatasetError: If there is a problem. It names the file and the line, what was expected and what was found.
         OSError: If a file cannot be read.
     """
     problems = Problems(stop=check_on_invalid(on_invalid) == "error")
     gt = read_split(path, split, problems, size_of=_decoded_size)
-    rows = np.split(np.arange(len(gt)), np.searchsorted(gt.image_ids, gt.images.ids[1:]))  # they are in order
+    rows = np.split(np.arange(len(gt)), np.searchsorted(gt.image_ids, gt.images.ids[1:]))  # rows are sorted by image
     records = [
         Record(Path(file), (int(size[0]), int(size[1])), *_yolo_labels(gt, of_image, size), image_id)
         for file, size, of_image, image_id in zip(
@@ -116,7 +116,7 @@ def read_yolo_data(
 def _yolo_labels(
     gt: GroundTruth, rows: np.ndarray[Any, np.dtype[np.intp]], size: np.ndarray[Any, np.dtype[np.float64]]
 ) -> tuple[np.ndarray[Any, np.dtype[np.float32]], np.ndarray[Any, np.dtype[np.int64]]]:
-    """Boxes and classes of an image, computed in the float32 of training."""
+    """Boxes and classes of an image, computed in float32 as in training."""
     limits = np.tile(size, 2).astype(np.float32)
     boxes = gt.attributes["fractions"][rows].astype(np.float32) * limits
     return boxes.clip(0, limits), gt.category_ids[rows]
@@ -127,7 +127,7 @@ def read_coco_data(
 ) -> Data:
     """Reads a COCO annotation file and the sizes of its images.
 
-    Crowds are not learnt, but take part in the evaluation by COCO's rules.
+    Training does not use crowds; the evaluation uses them by COCO's rules.
 
     Args:
         annotations: ``instances_*.json``, or ``.json.gz``.
@@ -135,7 +135,7 @@ def read_coco_data(
         on_invalid: See `read_yolo_data`. A record that breaks COCO's format is always an error.
 
     Raises:
-        DatasetError: If there is a problem; names the record, what was expected and what came.
+        DatasetError: If there is a problem. It names the record, what was expected and what was found.
         OSError: If a file cannot be read.
     """
     folder = Path(images)
@@ -182,18 +182,18 @@ def read_coco_data(
 def _decoded_size(path: Path) -> tuple[int, int]:
     """(width, height) of an image.
 
-    The image is decoded to its end, so that a damaged file is found before the training and not in its third epoch.
+    The whole image is decoded, so that a damaged file is found before the training starts.
     """
     height, width, _ = open_image(path).shape
     return width, height
 
 
 def open_image(path: str | os.PathLike[str]) -> Pixels:
-    """(H, W, 3) RGB, turned as its Exif orientation says.
+    """(H, W, 3) RGB, rotated by its Exif orientation.
 
     Raises:
         DatasetError: If the file cannot be read as an image.
-        FileNotFoundError: If there is no such file.
+        FileNotFoundError: If the file does not exist.
     """
     image, ops = (
         import_extra(f"PIL.{name}", extra="torch", needed_by="reading images") for name in ("Image", "ImageOps")

@@ -1,4 +1,4 @@
-"""From the numbers of the heads to boxes in pixels and scores."""
+"""Decoding: from the outputs of the heads to boxes in pixels and scores."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LARGEST_LOG_SIZE = 9.0
 
 @dataclass(frozen=True)
 class Priors:
-    """What is known of the P predictions before the network runs, in the order of the maps.
+    """Constants of the P predictions, which do not depend on the image, in the order of the maps.
 
     Attributes:
         cells: (P, 2) column and row of the cell.
         strides: (P, 1) pixels per cell.
         anchors: (P, 4) xyxy the anchor around the centre of its cell, in pixels; for the anchor-free head a square
             with a side of eight strides.
-        levels: How many predictions each stride has.
+        levels: The number of predictions of each stride.
     """
 
     cells: Tensor
@@ -59,7 +59,7 @@ class Predictions:
 
 
 def priors(config: Config, device: Any = "cpu") -> Priors:
-    """The priors of a network, which depend on its config alone."""
+    """The priors of a network, which depend only on its config."""
     # The cache keeps arrays: a tensor that is made while PyTorch traces a program cannot be used outside of it.
     cells, strides, boxes, levels = _priors(config)
     cell, stride, box = (torch.from_numpy(array).to(device) for array in (cells, strides, boxes))
@@ -96,7 +96,7 @@ def decode_free_boxes(distances: Tensor, known: Priors) -> Tensor:
 
 
 def decode(outputs: AnchorMaps | tuple[FreeMaps, FreeMaps], config: Config) -> Predictions:
-    """Boxes and scores from the outputs of a network; of the anchor-free head, those of the branch without NMS."""
+    """Boxes and scores from the outputs of a network; for the anchor-free head, from the branch that needs no NMS."""
     if isinstance(outputs, AnchorMaps):
         raw = outputs.flat().float()
         known = priors(config, raw.device)

@@ -27,7 +27,7 @@ class Processes:
 
 
 def choose_device(name: str | torch.device | None = None) -> torch.device:
-    """The device of that name; by default CUDA if there is one, else the CPU.
+    """The device with this name; by default CUDA if it is available, otherwise the CPU.
 
     Raises:
         ValueError: If this PyTorch does not know the device, or this machine does not have it.
@@ -49,19 +49,19 @@ def fast_in_bfloat16(device: torch.device) -> bool:
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    # A CPU without AMX would only convert back and forth.
+    # A CPU without AMX would convert to float32 and back.
     return device.type == "cpu" and bool(getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)())
 
 
 @contextmanager
 def processes(*, batch: int, device: str | None) -> Iterator[Processes]:
-    """The processes that torchrun started, connected for the block; without torchrun this process alone.
+    """The processes that torchrun started, connected for the block; without torchrun only this process.
 
     A process group that exists already is used and stays.
 
     Args:
         batch: Images per step, over all processes.
-        device: Where they will train, as `choose_device` takes it.
+        device: Where they train, see `choose_device`.
 
     Raises:
         ValueError: If the batch is not a multiple of the number of processes.

@@ -1,4 +1,4 @@
-"""An image with the boxes that were found in it."""
+"""Drawing an image with the detected boxes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def above_boxes(
 
 
 def draw(result: Result, *, place_labels: PlaceLabels = above_boxes) -> Pixels:
-    """(H, W, 3) the image with its boxes, the better over the worse, and labels with class and score.
+    """(H, W, 3) the image with its boxes, higher scores on top, and labels with class and score.
 
     Args:
         result: The boxes of one image.

@@ -30,11 +30,12 @@ class _Exported(nn.Module):
 def export_onnx(model: YOLO, path: str | os.PathLike[str]) -> None:
     """Writes the network and its decoding as ONNX: ``images`` (B, 3, H, W) within [0, 1] to ``boxes`` and ``scores``.
 
-    Boxes are (B, P, 4) xyxy in pixels of the network's image, scores (B, P, K); B may be any number. All P predictions
-    come out: those of the anchor head need NMS; those of the anchor-free head are of the branch that needs none.
+    Boxes are (B, P, 4) xyxy in pixels of the network's image, scores (B, P, K); B may be any number. The outputs are
+    all P predictions. Those of the anchor head need NMS. Those of the anchor-free head come from the branch that does
+    not need NMS.
 
     Raises:
-        OSError: If the file cannot be written; it appears whole or not at all.
+        OSError: If the file cannot be written. In that case no file appears.
         ModuleNotFoundError: If ``onnx`` is not installed: ``pip install 'ioukit[onnx]'``.
     """
     import_extra("onnx", extra="onnx", needed_by="export_onnx")

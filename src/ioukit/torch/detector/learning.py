@@ -1,4 +1,4 @@
-"""What the network learns: which prediction learns which object, and the loss of each.
+"""The targets and losses of the network: which prediction learns which object, and the loss of each.
 
 ::
 
@@ -31,13 +31,13 @@ __all__ = ["ASSIGNERS", "BOX_LOSSES", "ImagePredictions", "Learning", "Objects",
 
 
 class ImagePredictions(NamedTuple):
-    """The P predictions for one image, without gradients: what an assigner chooses from.
+    """The P predictions for one image, without gradients, for the assigner.
 
     Attributes:
         boxes: (P, 4) xyxy in pixels.
         scores: (P, K) within [0, 1], without objectness.
         objectness: (P,) within [0, 1], or None for the anchor-free head.
-        priors: What was known before the network ran.
+        priors: Constants of the predictions.
         config: The config of the network.
     """
 
@@ -134,7 +134,7 @@ BOX, OBJECTNESS, CLASSES, DISTANCES = 5.0, 1.0, 1.0, 1.5  # the weights of the p
 
 
 class _Assigned(NamedTuple):
-    """The M pairs of a batch, and what is ignored.
+    """The M pairs of a batch, and the ignored predictions.
 
     Attributes:
         image: (M,) the image in the batch.

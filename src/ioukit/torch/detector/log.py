@@ -1,4 +1,4 @@
-"""What is written down of each epoch: a row of the log, as CSV and for TensorBoard."""
+"""The log of a training: a row per epoch, as CSV and for TensorBoard."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Epoch:
 
 
 def write_log(path: Path, log: list[Epoch]) -> None:
-    """Writes a CSV file with one line per epoch; numbers that an epoch lacks stay empty."""
+    """Writes a CSV file with one line per epoch; missing numbers are empty."""
     columns = list(dict.fromkeys(name for row in log for name in row.row()))
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, columns)

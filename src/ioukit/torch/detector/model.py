@@ -1,4 +1,4 @@
-"""The network: it takes an image and gives one prediction per place and anchor.
+"""The network: from an image to one prediction per place and anchor.
 
 ::
 
@@ -39,7 +39,7 @@ COCO_ANCHORS = (
 
 @dataclass(frozen=True)
 class Config:
-    """Everything that decides the shape of the network.
+    """All values that determine the shape of the network.
 
     Attributes:
         num_classes: K, the number of classes.
@@ -51,10 +51,10 @@ class Config:
         anchors: Three lists of (width, height) in pixels, one per stride.
         bins: The number of bins of a distance's distribution in the anchor-free head; the largest distance is
             ``bins - 1`` strides.
-        names: The names of the classes, or none.
+        names: The names of the classes; may be empty.
 
     Raises:
-        ValueError: If a value is out of its range, or there are not as many names as classes.
+        ValueError: If a value is out of its range, or the number of names is not the number of classes.
     """
 
     num_classes: int = 80
@@ -84,7 +84,7 @@ class Config:
 
     @staticmethod
     def from_dict(values: dict[str, Any]) -> Config:
-        """The config that `to_dict` was called on; lists are taken for tuples, because JSON has no tuples."""
+        """The config that `to_dict` described; lists become tuples, because JSON has no tuples."""
         tuples = {name: _tuples(value) for name, value in values.items()}
         return Config(**tuples)
 
@@ -152,7 +152,7 @@ def five(channels: int, out: int) -> nn.Sequential:
 
 
 class FPN(nn.Module):
-    """The neck: each map, from the coarsest on, is enlarged twofold and joined to the next finer one."""
+    """The neck: starting with the coarsest, each map is enlarged twofold and concatenated with the next finer one."""
 
     def __init__(self, channels: tuple[int, ...]) -> None:
         super().__init__()
@@ -198,7 +198,7 @@ class AnchorHead(nn.Module):
             nn.Sequential(conv(c, 2 * c, 3), nn.Conv2d(2 * c, anchors * self.values, 1)) for c in channels
         )
         for scale in self.scales:
-            # Nearly all places show no object. Without this bias, the first steps only lower thousands of wrong scores.
+            # Nearly all places are background. Without this bias, the first steps only lower thousands of wrong scores.
             bias = scale[-1].bias.detach().view(anchors, self.values)
             bias[:, 4:] = -4.6  # sigmoid(-4.6) = 0.01
 
@@ -227,11 +227,11 @@ class FreeMaps:
 
 
 class FreeHead(nn.Module):
-    """An anchor-free head with two branches of one shape.
+    """An anchor-free head with two branches of the same shape.
 
-    In training, the first branch learns many predictions per object, which is a strong signal. The second learns one
-    per object, so that inference, which uses this branch, needs no NMS. The gradients of the second branch do not reach
-    the features, which are learnt through the first.
+    In training, the first branch learns many predictions per object, which is a strong signal. The second branch learns
+    one prediction per object. Inference uses the second branch, so it needs no NMS. The gradients of the second branch
+    do not reach the features, which are learnt through the first.
     """
 
     def __init__(self, channels: tuple[int, ...], num_classes: int, bins: int) -> None:

@@ -1,4 +1,4 @@
-"""How the weights move: the optimizer, the learning rate of each step, and the running mean of the weights."""
+"""The optimizer, the learning rate of each step, and the running mean of the weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["RunningMean", "learning_rate", "make_optimizer"]
 
 
 def make_optimizer(model: YOLO, settings: Settings) -> torch.optim.Optimizer:
-    """The optimizer of the settings; only the convolution kernels decay."""
+    """The optimizer of the settings; only the convolution kernels have weight decay."""
     kernels = [parameter for parameter in model.parameters() if parameter.ndim > 1]
     others = [parameter for parameter in model.parameters() if parameter.ndim <= 1]
     groups = [{"params": kernels, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
@@ -24,7 +24,7 @@ def make_optimizer(model: YOLO, settings: Settings) -> torch.optim.Optimizer:
 
 
 def learning_rate(settings: Settings, done: float) -> float:
-    """The learning rate after that many epochs: it rises along a line, then falls along a cosine."""
+    """The learning rate after ``done`` epochs: it rises linearly, then falls along a cosine."""
     if done < settings.warmup:
         return settings.lr * done / settings.warmup
     part = (done - settings.warmup) / max(settings.epochs - settings.warmup, 1e-9)
@@ -33,7 +33,7 @@ def learning_rate(settings: Settings, done: float) -> float:
 
 
 class RunningMean:
-    """The exponential mean of the weights, which is smoother than the weights after any single step, and better."""
+    """The exponential mean of the weights. It changes more smoothly than the weights, and evaluates better."""
 
     def __init__(self, model: YOLO, decay: float) -> None:
         self.model, self.decay = deepcopy(model).eval(), decay
@@ -41,8 +41,8 @@ class RunningMean:
 
     @torch.no_grad()
     def follow(self, model: YOLO, steps: int) -> None:
-        """Takes in the weights after so many steps."""
-        # The weights of the first steps are far from good: a low decay forgets them soon.
+        """Updates the mean with the weights after ``steps`` steps."""
+        # The first weights are bad; a low decay at the start forgets them soon.
         decay = self.decay * (1 - math.exp(-steps / 200))
         for mean, value in zip(self.model.state_dict().values(), model.state_dict().values(), strict=True):
             if mean.dtype.is_floating_point:

@@ -1,4 +1,4 @@
-"""From images to boxes: takes files, folders and arrays, gives results in the pixels of each image."""
+"""Prediction: from files, folders and arrays of images to boxes in the pixels of each image."""
 
 from __future__ import annotations
 
@@ -73,23 +73,23 @@ def predict(
     batch: int = 8,
     on_invalid: OnInvalid = "error",
 ) -> Iterator[Result]:
-    """Gives the boxes found in images, one result after the other, in the order of the images.
+    """Yields the boxes found in each image, in the order of the images.
 
     Args:
-        model: The network, as `load_model` gives it.
+        model: The network, for example from `load_model`.
         images: A file, a folder, an (H, W, 3) uint8 RGB array, or a list of files, folders and arrays.
         score_threshold: Boxes with a lower score are left out.
         iou_threshold: NMS removes the worse of two boxes of a class with an IoU above this. It has no effect on a
             network with the anchor-free head, whose predictions need no NMS.
         max_detections: The largest number of boxes per image; the best are kept.
         batch: How many images the network takes at once.
-        on_invalid: ``"error"`` stops at a file that cannot be read, ``"skip"`` gives no result for it.
+        on_invalid: ``"error"`` stops at a file that cannot be read; ``"skip"`` yields no result for it.
 
     Raises:
         DatasetError: If a file cannot be read as an image and ``on_invalid`` is ``"error"``.
-        FileNotFoundError: If there is no such file, or no image in a folder.
+        FileNotFoundError: If a file does not exist, or a folder has no images.
         ValueError: If an array is not an RGB image.
-        FloatingPointError: If the network answers with numbers that are not finite.
+        FloatingPointError: If the outputs of the network are not finite.
     """
     check_on_invalid(on_invalid)
     for part, pixels in _opened(_batches(_sources(images), batch), skip=on_invalid == "skip"):
@@ -191,7 +191,7 @@ def _answer(model: YOLO, images: Tensor, *, score_threshold: float, iou_threshol
     predictions = decode(model(images.to(device).float() / 255), model.config)
     model.train(was_training)
     if not (torch.isfinite(predictions.boxes).all() and torch.isfinite(predictions.scores).all()):
-        raise FloatingPointError("the network answers with numbers that are not finite: did its training diverge?")
+        raise FloatingPointError("the outputs of the network are not finite: did its training diverge?")
     return filter_detections(
         predictions.boxes.cpu().numpy(),
         predictions.scores.cpu().numpy(),

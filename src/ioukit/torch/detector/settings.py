@@ -1,4 +1,4 @@
-"""How a detector is trained: every choice that is not the data, the network or the folder."""
+"""The settings of a training: all choices except the data, the network and the folder."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class Settings:
         assigner: The rule that assigns objects to predictions: a name of
             `ioukit.torch.detector.learning.ASSIGNERS`; by default ``"yolov3"`` for the anchor head and
             ``"task_aligned"`` for the anchor-free head.
-        augmentation: What is changed at random in the images.
+        augmentation: The random changes of the images.
         plain_epochs: How many epochs at the end use no mosaics.
         amp: Whether convolutions run in bfloat16 on devices where that is faster: GPUs since Ampere, CPUs with AMX.
         seed: Seed of everything random.
         workers: Number of processes that read images.
-        judge_every: Epochs between two evaluations; the last epoch is always evaluated.
+        evaluate_every: Epochs between two evaluations; the last epoch is always evaluated.
         save_steps: Steps between two saved states to resume from; the end of each epoch also saves one.
         device: A PyTorch device such as ``"cpu"`` or ``"cuda"``; by default CUDA if there is one.
 
     Raises:
-        ValueError: If a number is below 1 that must be at least 1, or the optimizer is unknown.
+        ValueError: If a count is below 1, or the optimizer is unknown.
     """
 
     epochs: int = 60
@@ -58,12 +58,12 @@ class Settings:
     amp: bool = True
     seed: int = 1
     workers: int = 0
-    judge_every: int = 1
+    evaluate_every: int = 1
     save_steps: int = 1000
     device: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "judge_every", "save_steps"):
+        for name in ("epochs", "batch", "evaluate_every", "save_steps"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.optimizer not in ("sgd", "adamw"):

@@ -1,6 +1,6 @@
-"""Training: `train` runs the epochs, evaluates them by COCO's numbers, and can resume where it was stopped.
+"""Training: `train` runs the epochs, evaluates them with COCO's protocol, and can resume a stopped training.
 
-Everything random follows from the seed, the epoch and the number of the image. A saved state holds the weights, their
+All random numbers follow from the seed, the epoch and the number of the image. A saved state holds the weights, their
 running mean, the optimizer and the number of steps. So on a CPU, a training that was killed and resumed ends with the
 same bits as one that was never stopped.
 
@@ -81,18 +81,18 @@ def train(
         training: The images and boxes to learn from, at least one batch.
         held_out: The images and boxes to evaluate on.
         config: The shape of the network.
-        folder: Where the results go. It must be new or empty, unless ``resume``.
+        folder: Where the results go. It must be new or empty, except with ``resume``.
         settings: How to train.
-        resume: Continue from the state in ``folder``. Config, settings and class names must be those of that training,
-            ``epochs`` included, because the learning rate of each step depends on it.
-        start_from: A network of the same shape, whose weights are the first weights.
+        resume: Continue from the state in ``folder``. Config, settings and class names must be the same as before. This
+            includes ``epochs``, because the learning rate of each step depends on it.
+        start_from: A network of the same shape, whose weights are the initial weights.
         on_step: Called after each step with the epoch, the step, the steps per epoch and the losses.
         on_epoch: Called after each epoch.
 
     Raises:
         ValueError: If there is less than one batch, the folder is in use, the state is of another training, or a
             network, a device or a name does not fit. All of that is checked before the first step.
-        FloatingPointError: If the loss is no longer finite; names epoch and step. The last saved state stays.
+        FloatingPointError: If the loss is not finite. It names the epoch and the step. The last saved state is kept.
         OSError: If a file cannot be written.
     """
     with prepared(training, held_out, config, folder, settings, resume=resume, start_from=start_from) as run:
@@ -112,7 +112,7 @@ def prepared(
 ) -> Iterator[Run]:
     """A training whose arguments are checked and that is ready for `Run.epochs`; see `train`.
 
-    After this, a ``ValueError`` no longer means that an argument is wrong.
+    After this, a ``ValueError`` is not about an argument.
     """
     settings = settings or Settings()
     with processes(batch=settings.batch, device=settings.device) as group:
@@ -122,7 +122,7 @@ def prepared(
 
 
 def check_folder(folder: Path, *, resume: bool) -> None:
-    """Raises `ValueError` if a new training cannot begin, or an old one cannot resume, in the folder."""
+    """Raises `ValueError` if a new training cannot start, or an old one cannot resume, in the folder."""
     if resume:
         if not (folder / STATE).is_file():
             raise ValueError(f"there is nothing to resume in {folder}: it has no {STATE}")
@@ -133,7 +133,7 @@ def check_folder(folder: Path, *, resume: bool) -> None:
 
 
 class Run:
-    """One training: the weights, the optimizer and the log, and the step that comes next."""
+    """One training: the weights, the optimizer, the log, and the next step."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class Run:
     ) -> None:
         if len(training) < settings.batch:
             raise ValueError(
-                f"batch must be at most the {len(training)} images there are to learn from, got {settings.batch}"
+                f"batch must be at most {len(training)}, the number of training images, got {settings.batch}"
             )
         self.training, self.held_out, self.folder, self.settings = training, held_out, folder, settings
         self.group, self.first = group, group.rank == 0
@@ -164,14 +164,14 @@ class Run:
         self.learning = Learning(config, loss=settings.loss, assigner=settings.assigner)
         self.optimizer = make_optimizer(self.model, settings)
         self.steps = len(training) // settings.batch  # per epoch
-        self.epoch = self.step = 0  # how many are done: epochs, and steps of the epoch that runs
+        self.epoch = self.step = 0  # the numbers of finished epochs, and of finished steps of the current epoch
         self.seconds = 0.0
         self.sums: dict[str, float] = {}
         self.log: list[Epoch] = []
         self.best = -1.0
 
     def begin(self, resume: bool) -> None:
-        """Makes the folder, or takes up the state in it.
+        """Makes the folder, or loads the state in it.
 
         Raises:
             ValueError: If the folder is in use, has no state, or has that of another training.
@@ -204,25 +204,25 @@ class Run:
             self._learn(network, on_step)
             last = self.epoch + 1 == self.settings.epochs
             evaluation = None
-            if self.first and (last or (self.epoch + 1) % self.settings.judge_every == 0):
-                evaluation = self.judge()
+            if self.first and (last or (self.epoch + 1) % self.settings.evaluate_every == 0):
+                evaluation = self.evaluate()
             self.seconds += time.perf_counter() - start
             row = self._close_epoch(evaluation)
             if on_epoch is not None and self.first:
                 on_epoch(row)
         if self.first and evaluation is None:  # resumed after the last epoch
-            evaluation = self.judge()
+            evaluation = self.evaluate()
         assert evaluation is not None or not self.first
         return Training(self.folder, tuple(self.log), evaluation)  # type: ignore[arg-type]
 
-    def judge(self) -> Evaluation:
-        """COCO's numbers of the running mean of the weights, on the held-out images."""
+    def evaluate(self) -> Evaluation:
+        """The evaluation of the running mean of the weights on the held-out images, with COCO's protocol."""
         found = detections_of(self.mean.model, self.held_out, batch=self.settings.batch)
         images = [record.image_id for record in self.held_out.records]
         return evaluate(self.held_out.ground_truth, found, images=images)
 
     def _learn(self, network: nn.Module, on_step: OnStep | None) -> None:
-        """The steps of one epoch that are not done yet."""
+        """Runs the remaining steps of one epoch."""
         settings, augmentation = self.settings, self.settings.augmentation
         if self.epoch >= settings.epochs - settings.plain_epochs:
             augmentation = replace(augmentation, mosaic=0.0)
@@ -263,7 +263,7 @@ class Run:
         return {name: float(value.detach()) for name, value in losses.items()}
 
     def _learning_rate(self) -> float:
-        """The learning rate of the step that comes next."""
+        """The learning rate of the next step."""
         return learning_rate(self.settings, (self.epoch * self.steps + self.step + 1) / self.steps)
 
     def _close_epoch(self, evaluation: Evaluation | None) -> Epoch:
@@ -333,7 +333,7 @@ def _start_from(given: YOLO, model: YOLO) -> None:
 
 
 def _differences(part: str, kept: Any, asked: Any) -> Iterator[str]:
-    """What is different now, in words."""
+    """Texts about the differences between the saved and the new values."""
     if kept == asked:
         return
     if isinstance(kept, dict) and isinstance(asked, dict):

@@ -11,7 +11,7 @@ pub struct Boxes<'a> {
     pub detections: &'a [[f64; 4]],
 }
 
-/// Below this area a product of an area and a threshold may lose its digits: such detections are always divided.
+/// Below this area, the product of an area and a threshold may lose digits, so such detections are always divided.
 const TINY: f64 = 1e-290;
 
 impl Regions for Boxes<'_> {
@@ -38,14 +38,14 @@ impl Measurer for BoxMeasurer<'_> {
         let object = |&row: &u32| (CocoBox::new(&self.boxes.objects[row as usize]), over_detection(row));
         self.objects.clear();
         self.objects.extend(objects.iter().map(object));
-        // Lower by far more than the rounding of a product.
+        // Lower than the threshold by far more than the rounding of a product.
         let almost_least = least * (1.0 - 1e-9);
         for (position, &row) in (0..).zip(detections) {
             let detection = CocoBox::new(&self.boxes.detections[row as usize]);
             let almost_least = if detection.area < TINY { 0.0 } else { almost_least };
             for (object, (region, over_detection)) in (0..).zip(&self.objects) {
                 let (intersection, union) = detection.overlap(region, *over_detection);
-                // Nearly every pair ends here, before the division, and without a branch on how they miss each other.
+                // Nearly every pair ends here, before the division and without further branches.
                 if intersection <= almost_least * union {
                     continue;
                 }

@@ -7,7 +7,7 @@ use crate::threads::{fill, join};
 /// How many masks a thread measures at a time.
 const MASKS_AT_ONCE: usize = 256;
 
-/// Masks as settled runs. Those of one image must have one size.
+/// Masks as runs. All masks of one image must have the same size.
 pub struct Masks<'a> {
     objects: Side<'a>,
     detections: Side<'a>,
@@ -19,7 +19,7 @@ struct Side<'a> {
     extents: Vec<Extent>,
 }
 
-/// Where a mask lies, and how many pixels it has.
+/// The bounds of a mask, and its number of pixels.
 #[derive(Clone, Copy, Default)]
 struct Extent {
     left: u32,
@@ -76,7 +76,7 @@ impl Measurer for &Masks<'_> {
         least: f64,
         found: &mut Vec<Overlap>,
     ) {
-        // Lower by far more than the rounding of a product.
+        // Lower than the threshold by far more than the rounding of a product.
         let almost_least = least * (1.0 - 1e-9);
         for (position, &row) in (0..).zip(detections) {
             let detection = &self.detections.extents[row as usize];

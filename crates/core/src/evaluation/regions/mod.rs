@@ -1,12 +1,14 @@
-//! The kinds of regions that can be matched: what matching asks of each kind, and one file per kind.
+//! The kinds of regions that can be matched: the trait that matching needs, and one file per kind.
 //!
-//! A new kind is a type that implements [`Regions`]; nothing else in the evaluation knows what a region is.
+//! A new kind is a type that implements [`Regions`]; the rest of the evaluation does not depend on the kind.
 
 mod boxes;
+mod inclusive;
 mod masks;
 mod pairs;
 
 pub use boxes::Boxes;
+pub use inclusive::InclusiveBoxes;
 pub use masks::Masks;
 pub use pairs::Pairs;
 

@@ -1,12 +1,12 @@
-//! Overlaps that are known already: of regions that are measured elsewhere, or of a match table that listed them.
+//! Measured overlaps: of regions that are measured elsewhere, or of the near pairs of a match table.
 
 use super::{Measurer, Overlap, Regions};
 
 /// Pairs of detections and objects with their overlaps.
 pub struct Pairs<'a> {
-    /// Where the pairs of each detection begin, and where those of the last end.
+    /// Where the pairs of each detection start, and where those of the last detection end.
     pub starts: &'a [usize],
-    /// The row of the object of each pair, rising for each detection.
+    /// The row of the object of each pair, ascending for each detection.
     pub object: &'a [u32],
     /// The overlap of each pair, above 0.
     pub overlap: &'a [f64],

@@ -1,0 +1,69 @@
+"""LVIS's annotation files: COCO's with lists of categories per image, and the frequency of each category."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats import coco
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from ioukit.datasets.columns._checks import OnInvalid
+
+__all__ = ["read_lvis", "recognises"]
+
+_LOOK = 1 << 16
+_KEYS = (b'"not_exhaustive_category_ids"', b'"neg_category_ids"', b'"frequency"')
+
+
+def recognises(path: Path) -> bool:
+    """Whether a JSON file has one of LVIS's keys within its first or its last bytes.
+
+    The order of the arrays in a file does not matter for reading. But a file that has these keys only in its middle is
+    recognised as COCO's.
+    """
+    if not coco.recognises(path):
+        return False
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            parts = [file.read(_LOOK)]
+            if parts[0][:2] == b"\x1f\x8b":
+                file.seek(0)
+                with gzip.open(file) as unpacked:
+                    parts = [unpacked.read(_LOOK)]
+            elif len(parts[0]) == _LOOK:
+                file.seek(max(path.stat().st_size - _LOOK, 0))
+                parts.append(file.read(_LOOK))
+    except (OSError, EOFError, zlib.error):
+        return False
+    return any(key in part for part in parts for key in _KEYS)
+
+
+def read_lvis(
+    source: str | os.PathLike[str] | Mapping[str, Any], *, on_invalid: OnInvalid = "error", threads: int | None = None
+) -> GroundTruth:
+    """Read an LVIS annotation file, or the result of ``json.load`` for one.
+
+    Images get the attributes ``neg_category_ids`` and ``not_exhaustive_category_ids``, each an
+    :class:`~ioukit.datasets.IdLists`; categories get ``frequency``, ``""`` if the file lacks it. Annotations get
+    the flag ``ignore``. An image without ``file_name`` gets the end of its ``coco_url``.
+
+    Args:
+        source: Path of a ``.json`` or ``.json.gz`` file, or a mapping. Records are those of
+            :meth:`~ioukit.GroundTruth.from_coco`, but annotations need no ``iscrowd``, and images need the two lists.
+        on_invalid: What to do with invalid records, as for :meth:`~ioukit.GroundTruth.from_coco`.
+        threads: How many threads read a file; all cores if ``None``.
+
+    Raises:
+        DatasetError: If the data is invalid. It names file, record and field, what was expected and what was found.
+        OSError: If the file cannot be read.
+    """
+    return GroundTruth.from_coco(source, on_invalid=on_invalid, threads=threads, dialect="lvis")

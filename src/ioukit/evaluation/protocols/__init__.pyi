@@ -1,0 +1,41 @@
+"""The rules of an evaluation, as data: one file per protocol."""
+
+from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
+from ioukit.evaluation.protocols.dota import DOTA_TASK1, DOTA_TASK2
+from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
+from ioukit.evaluation.protocols.measures import Measure
+from ioukit.evaluation.protocols.own import read_protocol
+from ioukit.evaluation.protocols.protocol import (
+    MEASURE_RULES,
+    NO_CAP,
+    AreaRange,
+    IgnoreRule,
+    Protocol,
+    register_measure_rule,
+)
+from ioukit.evaluation.protocols.registry import PROTOCOLS, find_protocol, register_protocol
+from ioukit.evaluation.protocols.tide import TIDE
+from ioukit.evaluation.protocols.voc import VOC2007, VOC2012
+
+__all__ = [
+    "COCO",
+    "COCO_KEYPOINTS",
+    "DOTA_TASK1",
+    "DOTA_TASK2",
+    "LVIS",
+    "LVIS_FIXED",
+    "MEASURE_RULES",
+    "NO_CAP",
+    "PROTOCOLS",
+    "TIDE",
+    "VOC2007",
+    "VOC2012",
+    "AreaRange",
+    "IgnoreRule",
+    "Measure",
+    "Protocol",
+    "find_protocol",
+    "read_protocol",
+    "register_measure_rule",
+    "register_protocol",
+]

@@ -1,0 +1,185 @@
+"""Reading a protocol from a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+from ioukit.evaluation.protocols.measures import Measure, Quantity
+from ioukit.evaluation.protocols.protocol import IgnoreRule, Protocol
+from ioukit.evaluation.protocols.registry import find_protocol
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["PROTOCOL_FILES", "read_protocol"]
+
+PROTOCOL_FILES = (".toml", ".json")
+"""The suffixes of files with a protocol."""
+
+
+def read_protocol(path: str | os.PathLike[str]) -> Protocol:
+    r"""Read a protocol from a TOML or JSON file.
+
+    The file has the fields of :meth:`Protocol.to_dict`. A field ``based_on`` may name a registered protocol: then the
+    fields that the file leaves out are those of that protocol. If the file has no ``name``, the protocol has the name
+    of the file.
+
+    Args:
+        path: A file whose name ends with ``.toml`` or ``.json``. TOML has no value for "none": leave out the fields of
+            a measure that have none. No upper limit of an area range is ``inf`` in TOML and ``null`` in JSON.
+
+    Raises:
+        ValueError: If the file is not TOML or JSON, or a field is unknown, missing or invalid; the message names the
+            file and the field.
+        OSError: If the file cannot be read.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder, "loose.toml")
+        ...     _ = file.write_text('based_on = "coco"\niou_thresholds = [0.3]')
+        ...     read_protocol(file).iou_thresholds
+        (0.3,)
+    """
+    path = Path(path)
+    given = _fields(path)
+    try:
+        based_on = given.pop("based_on", None)
+        _check(given, _PROTOCOL, "", "a protocol", (field.name for field in dataclasses.fields(Protocol)))
+        given.setdefault("name", path.stem)
+        if "ignored" in given:
+            given["ignored"] = tuple(
+                _made(IgnoreRule, rule, f"ignored[{at}]") for at, rule in enumerate(given["ignored"])
+            )
+        if not isinstance(given.get("summary", ""), str):
+            given["summary"] = tuple(_made(Measure, one, f"summary[{at}]") for at, one in enumerate(given["summary"]))
+        if based_on is not None:
+            _expect(isinstance(based_on, str), "based_on", "the name of a protocol", based_on)
+            return find_protocol(based_on).replace(**given)
+        if missing := [name for name in _REQUIRED if name not in given]:
+            raise ValueError(
+                f"expected a field {missing[0]}, found none: give it, or take the fields of another protocol, for "
+                'example with based_on = "coco"'
+            )
+        return Protocol(**given)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _fields(path: Path) -> dict[str, Any]:
+    if path.suffix not in PROTOCOL_FILES:
+        raise ValueError(f"{path}: expected the name of a protocol's file to end with {' or '.join(PROTOCOL_FILES)}")
+    content = path.read_bytes()
+    try:
+        text = content.decode()
+        fields = json.loads(text) if path.suffix == ".json" else _toml(text)
+    except ValueError as error:  # an encoding, TOML or JSON that is invalid
+        raise ValueError(f"{path}: expected {path.suffix[1:].upper()}, found something else: {error}") from None
+    if not isinstance(fields, dict):
+        raise ValueError(f"{path}: expected an object with the fields of a protocol, found {fields!r}")
+    return fields
+
+
+def _toml(text: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415 - only files need it
+    else:
+        import tomli as tomllib  # noqa: PLC0415 - as above
+    fields: dict[str, Any] = tomllib.loads(text)
+    return fields
+
+
+class _Expected(NamedTuple):
+    """What the value of a field must be."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _all(values: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(values, list) and all(map(holds, values))
+
+
+def _is_range(limits: Any) -> bool:
+    return isinstance(limits, list) and len(limits) == 2 and _is_number(limits[0]) and _is_high(limits[1])
+
+
+def _is_high(value: Any) -> bool:
+    return value is None or _is_number(value)
+
+
+_TEXT = _Expected("text", lambda value: isinstance(value, str))
+_BOOL = _Expected("true or false", lambda value: isinstance(value, bool))
+_NUMBERS = _Expected("a list of numbers", lambda value: _all(value, _is_number))
+_TABLES = _Expected("a list of tables", lambda value: _all(value, lambda row: isinstance(row, dict)))
+_PROTOCOL = {
+    "iou_thresholds": _NUMBERS,
+    "recall_thresholds": _NUMBERS,
+    "max_dets": _Expected("a list of whole numbers", lambda value: _all(value, _is_whole)),
+    "area_ranges": _Expected(
+        "a table with [lowest, highest] for each label",
+        lambda value: isinstance(value, dict) and all(map(_is_range, value.values())),
+    ),
+    "class_agnostic": _BOOL,
+    "inclusive_boxes": _BOOL,
+    "precision_epsilon": _BOOL,
+    "ignored": _TABLES,
+    "summary": _Expected(
+        "the name of a rule or a list of tables", lambda value: isinstance(value, str) or _TABLES.holds(value)
+    ),
+}
+_IGNORED = {"over_detection": _BOOL, "repeated": _BOOL, "more_than": _BOOL}
+_MEASURE = {
+    "quantity": _Expected(" or ".join(get_args(Quantity)), lambda value: value in get_args(Quantity)),
+    "iou_threshold": _Expected("a number", _is_high),
+    "area_range": _Expected("the label of an area range", lambda value: value is None or isinstance(value, str)),
+    "max_dets": _Expected("a whole number", lambda value: value is None or _is_whole(value)),
+    "group": _Expected("text", lambda value: value is None or isinstance(value, str)),
+    "headline": _BOOL,
+}
+_REQUIRED = ("iou_thresholds", "recall_thresholds", "max_dets", "area_ranges")
+
+
+def _expect(holds: bool, where: str, words: str, value: Any) -> None:
+    if not holds:
+        raise ValueError(f"{where}: expected {words}, found {json.dumps(value, default=str)}")
+
+
+def _check(
+    given: Mapping[str, Any], expected: Mapping[str, _Expected], prefix: str, owner: str, known: Iterable[str]
+) -> None:
+    """Refuses unknown fields, and values of a wrong type. Fields that are not in `expected` are text."""
+    names = tuple(known)
+    for name, value in given.items():
+        if name not in names:
+            import difflib  # noqa: PLC0415 - only for the message
+
+            close = difflib.get_close_matches(name, names, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
+            raise ValueError(f"{prefix}{name}: {owner} has no such field; {hint}")
+        wanted = expected.get(name, _TEXT)
+        _expect(wanted.holds(value), prefix + name, wanted.words, value)
+
+
+def _made(kind: type[Any], fields: dict[str, Any], where: str) -> Any:
+    """An `IgnoreRule` or a `Measure` from the fields of a table."""
+    is_rule = kind is IgnoreRule
+    names = IgnoreRule._fields if is_rule else tuple(field.name for field in dataclasses.fields(Measure))
+    _check(fields, _IGNORED if is_rule else _MEASURE, f"{where}.", "a rule" if is_rule else "a measure", names)
+    if names[0] not in fields:
+        raise ValueError(f"{where}.{names[0]}: expected text, found none")
+    return kind(**fields)

@@ -1,0 +1,52 @@
+"""PASCAL VOC: Visual Object Classes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ioukit.evaluation.protocols.coco import COCO
+from ioukit.evaluation.protocols.measures import Measure
+from ioukit.evaluation.protocols.protocol import NO_CAP, AreaRange, IgnoreRule, Protocol
+
+__all__ = ["VOC2007", "VOC2012"]
+
+VOC2007 = Protocol(
+    name="VOC2007",
+    iou_thresholds=(0.5,),
+    # arange, as in the reference: its 0.3 is 0.30000000000000004, and a recall of 3 in 10 is below that.
+    recall_thresholds=tuple(np.arange(0.0, 1.1, 0.1).tolist()),
+    max_dets=(NO_CAP,),
+    area_ranges=(AreaRange("all", 0.0, math.inf),),
+    choice="best_of_all",
+    threshold="more_than",
+    ties="first",
+    inclusive_boxes=True,
+    ignored=(IgnoreRule("difficult", repeated=True),),
+    integral="points",
+    precision_epsilon=False,
+    summary=(
+        Measure(
+            "mAP",
+            line="Mean AP = {value:.4f}",
+            headline=True,
+            words="Mean average precision, over {classes} at {thresholds}. 1 is perfect.",
+        ),
+    ),
+    reference="Everingham et al., IJCV 2010; voc_eval.py of py-faster-rcnn with use_07_metric=True",
+)
+"""PASCAL VOC until 2009, as `voc_eval.py` of py-faster-rcnn evaluates: each detection looks only at its best object, a
+match needs an IoU of more than 0.5 between boxes with inclusive pixels, difficult objects are ignored, and AP is the
+mean of the precision at 11 recalls. The Matlab kit of the challenge accepts an IoU of 0.5, too: that is
+``VOC2007.replace(threshold="at_least")``."""
+
+VOC2012 = VOC2007.replace(
+    name="VOC2012",
+    recall_thresholds=COCO.recall_thresholds,  # only for drawn curves: AP does not need them
+    integral="area",
+    reference="Everingham et al., IJCV 2015; voc_eval.py of py-faster-rcnn with use_07_metric=False",
+)
+"""PASCAL VOC since 2010, as `voc_eval.py` of py-faster-rcnn evaluates: the rules of :data:`VOC2007`, but AP is the area
+under the curve. The Matlab kit of the challenge accepts an IoU of 0.5, too: that is
+``VOC2012.replace(threshold="at_least")``."""

@@ -1,0 +1,1 @@
+"""How good is a segmentation of whole images? Every pixel belongs to one segment or one class."""
