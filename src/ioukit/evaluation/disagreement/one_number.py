@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from typing import Any
 
 from ioukit.evaluation.protocols import AreaRange, Measure, Protocol, find_protocol
 
@@ -46,7 +48,8 @@ def rules_of_number(protocol: Protocol, key: str | None = None) -> Protocol:
 
     It has only the IoU thresholds, the cap and the area range that the measure reads. So each of its fields is a rule
     that this number depends on, and two numbers differ only by these fields. Of the other measures, it keeps those of
-    other groups of categories, because they say which groups there are.
+    other groups of categories, because they say which groups there are. If the other fields of the protocol need all
+    thresholds, caps and area ranges, it keeps them.
 
     Args:
         protocol: The rules.
@@ -56,29 +59,33 @@ def rules_of_number(protocol: Protocol, key: str | None = None) -> Protocol:
         ValueError: As :func:`measure_of`.
     """
     measure = measure_of(protocol, key)
+    label = protocol.main_area if measure.area_range is None else measure.area_range
+    area = protocol.area_ranges[protocol.position_of_area(label)]
     thresholds = protocol.iou_thresholds
     if measure.iou_threshold is not None:
         at = protocol.position_of_iou(measure.iou_threshold)
         thresholds = thresholds[at : at + 1]
-    label = protocol.main_area if measure.area_range is None else measure.area_range
-    area = protocol.area_ranges[protocol.position_of_area(label)]
-    return protocol.replace(
-        iou_thresholds=thresholds,
-        area_ranges=(AreaRange("all", area.low, area.high),),
-        max_dets=(protocol.main_max_dets if measure.max_dets is None else measure.max_dets,),
-        category_groups="" if measure.group is None else protocol.category_groups,
-        summary=(_of_all(measure), *_of_other_groups(protocol, measure)),
+    others = _of_other_groups(protocol, measure)
+    measure = dataclasses.replace(measure, area_range=None if label == protocol.main_area else label, line="", words="")
+    rules = protocol.replace(
+        category_groups="" if measure.group is None else protocol.category_groups, summary=(measure, *others)
     )
-
-
-def _of_all(measure: Measure) -> Measure:
-    """A measure that reads all thresholds, the main cap and the main area range, which are the only ones."""
-    return dataclasses.replace(measure, iou_threshold=None, area_range=None, max_dets=None, line="", words="")
+    for field, value, reads in (
+        ("iou_thresholds", thresholds, "iou_threshold"),
+        ("max_dets", (protocol.main_max_dets if measure.max_dets is None else measure.max_dets,), "max_dets"),
+        ("area_ranges", (AreaRange("all", area.low, area.high),), "area_range"),
+    ):
+        all_there_is: dict[str, Any] = {reads: None}
+        narrow = dataclasses.replace(measure, **all_there_is)
+        with contextlib.suppress(ValueError):  # other fields need all of the values
+            rules = rules.replace(**{field: value}, summary=(narrow, *others))
+            measure = narrow
+    return rules
 
 
 def _of_other_groups(protocol: Protocol, measure: Measure) -> list[Measure]:
     """One measure for each other group of categories; none if the measure is not of a group."""
     if measure.group is None:
         return []
-    groups = {other.group: _of_all(other) for other in protocol.measures if other.group not in (None, measure.group)}
-    return list(groups.values())
+    groups = dict.fromkeys(other.group for other in protocol.measures if other.group not in (None, measure.group))
+    return [Measure(f"group {group}", group=group) for group in groups]

@@ -32,10 +32,6 @@ class Rule(NamedTuple):
             for field in self.fields
         )
 
-    def taken_from(self, other: Protocol, protocol: Protocol) -> Protocol:
-        """A protocol with this rule of another one."""
-        return protocol.replace(**{field: getattr(other, field) for field in self.fields})
-
 
 def _named(field: str, **words: str) -> Callable[[Protocol], str]:
     """The words for a field with a few values, by the value as text."""
@@ -56,16 +52,23 @@ def _ignored(protocol: Protocol) -> str:
     said = []
     for rule in protocol.ignored:
         details = [
-            *(["overlap over the area of the detection"] if rule.over_detection else []),
-            *(["any number of matches"] if rule.repeated else []),
-            *(["more than the threshold"] if rule.more_than else []),
+            _IGNORED.get(name, name.replace("_", " ")) for name, value in rule._asdict().items() if value is True
         ]
         said.append(f"{rule.flag} ({', '.join(details)})" if details else rule.flag)
     return "; ".join(said) or "none"
 
 
+_IGNORED = {
+    "over_detection": "overlap over the area of the detection",
+    "repeated": "any number of matches",
+    "more_than": "more than the threshold",
+}
+
+
 def _area(protocol: Protocol) -> str:
     area = protocol.area_ranges[0]
+    if len(protocol.area_ranges) > 1:
+        return ", ".join(f"{label} from {low:,.10g} to {high:,.10g}" for label, low, high in protocol.area_ranges)
     if area.low <= 0 and area.high == float("inf"):
         return "any area"
     upper = "no limit" if area.high == float("inf") else f"{area.high:,.10g}"
@@ -154,7 +157,7 @@ _CURVES = (
         ),
         rematches=False,
     ),
-    Rule("measure", ("summary", "category_groups"), _measure, rematches=False),
+    Rule("measure", ("summary", "category_groups"), _measure),  # the groups that it names are checked by matching
 )
 
 _NO_RULES = ("name", "reference", "meant_for")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ioukit.evaluation.curves import Curves, accumulate
 from ioukit.evaluation.disagreement.moves import ClassMove, ImageMove, class_moves, image_moves
 from ioukit.evaluation.disagreement.one_number import measure_of, protocol_of, rules_of_number
-from ioukit.evaluation.disagreement.rules import RULES
+from ioukit.evaluation.disagreement.rules import RULES, Rule
 from ioukit.evaluation.disagreement.tables import defined, lines_of, number, signed
 from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike, detections_of, ground_truth_of
 from ioukit.evaluation.matching import match
@@ -31,7 +31,7 @@ class RuleStep:
     """One step of a walk: a rule changes, and with it the number."""
 
     rule: str
-    """What the rule is about, in plain words."""
+    """What the rule is about, in plain words. A step has several rules if one of them alone would contradict others."""
     fields: tuple[str, ...]
     """The fields of :class:`Protocol` that change: one, or a few that mean something only together."""
     old: str
@@ -222,41 +222,58 @@ def explain_difference(
     def matched(protocol: Protocol) -> MatchTable:
         return match(gt, dt, protocol, iou_type=iou_type, categories=categories, images=images, threads=threads)
 
-    rules, wanted = rules_of_number(first, keys[0]), rules_of_number(last, keys[1])
+    rules = rules_of_number(first, keys[0])
     table = matched(rules)
     curves = accumulate(table, threads=threads)
     start_value = before = _value(curves)
     steps = []
-    for rule in RULES:
-        if rule.value(rules) == rule.value(wanted):
-            continue
-        old = rules
-        rules = rule.taken_from(wanted, rules)
+    for changed, new_rules in _changes(rules, rules_of_number(last, keys[1])):
+        rematches = any(rule.rematches for rule in changed)
         # The rules of the curve and the mean change no match, so the table is used again.
-        new_table = matched(rules) if rule.rematches else dataclasses.replace(table, protocol=rules)
+        new_table = matched(new_rules) if rematches else dataclasses.replace(table, protocol=new_rules)
         new_curves = accumulate(new_table, threads=threads)
         after = _value(new_curves)
         steps.append(
             RuleStep(
-                rule=rule.title,
-                fields=rule.fields,
-                old=rule.words(old),
-                new=_other_words(rule.words(old), rule.words(rules)),
+                rule=", ".join(rule.title for rule in changed),
+                fields=tuple(field for rule in changed for field in rule.fields),
+                old="; ".join(rule.words(rules) for rule in changed),
+                new="; ".join(_other_words(rule.words(rules), rule.words(new_rules)) for rule in changed),
                 before=before,
                 after=after,
-                protocol=rules,
+                protocol=new_rules,
                 classes=class_moves(curves, new_curves),
-                images=image_moves(table, new_table) if rule.rematches else (),
+                images=image_moves(table, new_table) if rematches else (),
             )
         )
-        table, curves, before = new_table, new_curves, after
+        rules, table, curves, before = new_rules, new_table, new_curves, after
     return ProtocolDifference(first, last, *keys, iou_type, start_value, before, tuple(steps))
+
+
+def _changes(rules: Protocol, wanted: Protocol) -> Iterator[tuple[list[Rule], Protocol]]:
+    """The rules that differ, one at a time, each with the protocol after its change.
+
+    A rule that contradicts those that have not changed yet waits, and changes together with the first one that makes
+    it possible.
+    """
+    waiting: list[Rule] = []
+    for rule in [rule for rule in RULES if rule.value(rules) != rule.value(wanted)]:
+        for together in ([*waiting, rule], [rule]):
+            try:
+                after = rules.replace(**{name: getattr(wanted, name) for each in together for name in each.fields})
+            except ValueError:
+                continue
+            yield together, after
+            rules, waiting = after, [each for each in waiting if each not in together]
+            break
+        else:
+            waiting.append(rule)
+
+
+def _value(curves: Curves) -> float:
+    return value_of(curves, curves.protocol.main_measure)
 
 
 def _other_words(old: str, new: str) -> str:
     """The words for a new value; thresholds that differ in the last bits have the same words."""
     return f"{new}, with slightly other values" if old == new else new
-
-
-def _value(curves: Curves) -> float:
-    return value_of(curves, curves.protocol.main_measure)
