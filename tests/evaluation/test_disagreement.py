@@ -18,7 +18,7 @@ from evaluation.test_rules import protocols, scenes
 from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate
 from ioukit.evaluation import ProtocolDifference, compare_protocols, explain_difference, find_tool
 from ioukit.evaluation.disagreement.one_number import rules_of_number
-from ioukit.evaluation.disagreement.rules import RULES
+from ioukit.evaluation.disagreement.rules import RULES, _plain
 from ioukit.evaluation.protocols import NO_CAP, PROTOCOLS, IgnoreRule, Measure, find_protocol
 
 Scene = tuple[GroundTruth, Detections]
@@ -153,7 +153,8 @@ def same_classes(data: Scene, *both: Protocol) -> int:
     return len(in_mean[0]) if in_mean[0] == in_mean[1] else 0
 
 
-def test_rules_that_contradict_each_other_change_together(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("key", ["AP", "APnarrow"])
+def test_rules_that_contradict_each_other_change_together(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if a protocol of more than the threshold needed the area under the curve, and all of its area ranges."""
     check = Protocol.__post_init__
 
@@ -165,15 +166,18 @@ def test_rules_that_contradict_each_other_change_together(monkeypatch: pytest.Mo
     monkeypatch.setattr(Protocol, "__post_init__", strict)
     areas = {"wide": (0, 1e9), "narrow": (0, 200)}
     data, end = federated(), COCO.replace(threshold="more_than", ties="first", integral="area", area_ranges=areas)
-    for ends in ((COCO, end), (end, COCO)):
-        walk = explain_difference(*data, *ends)
-        assert [walk.start_value, walk.end_value] == [evaluate(*data, each).summary["AP"] for each in ends]
+    for one, other in (((COCO, "AP"), (end, key)), ((end, key), (COCO, "AP"))):
+        walk = explain_difference(*data, one[0], other[0], start_key=one[1], end_key=other[1])
+        assert walk.start_value == evaluate(*data, one[0]).summary[one[1]]
+        assert walk.end_value == evaluate(*data, other[0]).summary[other[1]]
+        assert not any(math.isnan(step.after) for step in walk.steps)
         values = [step.before for step in walk.steps] + [walk.end_value]
         assert values == [walk.start_value, *(step.after for step in walk.steps)]
         changed = [step.rule for step in walk.steps]
         assert "objects with the same IoU" in changed
         wanted = ["IoU equal to the threshold", "area range", "integral", "objects with the same IoU"]
-        assert sorted(", ".join(changed).split(", ")) == wanted
+        wanted += [] if key == "AP" else ["measure"]
+        assert sorted(", ".join(changed).split(", ")) == sorted(wanted)
     assert "wide from 0 to 1,000,000,000, narrow from 0 to 200" in walk.table()
 
 
@@ -208,6 +212,9 @@ def test_the_words_of_numbers() -> None:
     assert words("area_ranges", area_ranges={"all": (0, None)}) == "any area"
     assert words("area_ranges", area_ranges={"all": (1024, None)}) == "1,024 to no limit square pixels"
     assert words("ignored", ignored=[]) == "none"
+    assert _plain(None) == _plain(()) == "none"
+    assert _plain(COCO) == "by Protocol"
+    assert _plain(tuple(range(99))).endswith("...")
     grouped = COCO.replace(category_groups="frequency", summary=[Measure("APr", group="r")])
     assert RULES[-1].words(grouped) == "AP of the classes with frequency 'r'"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ioukit._checks import check_threads
 from ioukit.errors import DatasetError
 from ioukit.evaluation.disagreement.one_number import protocol_of
 from ioukit.evaluation.disagreement.tables import defined, lines_of, number
@@ -98,9 +99,10 @@ def compare_protocols(
 ) -> ProtocolComparison:
     """Evaluate one data set under many protocols.
 
-    A protocol does not apply if the data lacks what it needs, such as LVIS's lists of categories for each image. Of the
-    registered protocols, those whose reference evaluates other kinds of regions do not apply either, see
-    :attr:`Protocol.meant_for`. Protocols that are given are evaluated for every kind.
+    A protocol does not apply if the data lacks what it needs, such as LVIS's lists of categories for each image, or if
+    it does not allow the chosen categories or images. Of the registered protocols, those whose reference evaluates
+    other kinds of regions do not apply either, see :attr:`Protocol.meant_for`. Protocols that are given are evaluated
+    for every kind.
 
     Args:
         ground_truth: The objects, as for :func:`ioukit.evaluate`.
@@ -137,6 +139,7 @@ def compare_protocols(
     lists = [protocol for protocol in chosen.values() if protocol.verified == "listed"]
     gt = ground_truth_of(ground_truth, lists[0] if protocols is not None and lists else None, threads)
     dt = detections_of(detections, gt, threads)
+    check_threads(threads)
     if categories is not None:
         gt.categories.positions(categories)
     if images is not None:
@@ -152,7 +155,7 @@ def compare_protocols(
             evaluation = evaluate(
                 gt, dt, protocol, iou_type=iou_type, categories=categories, images=images, threads=threads
             )
-        except DatasetError as error:
+        except ValueError as error:  # a DatasetError, or a selection that the protocol does not allow
             reasons[name] = str(error)
             continue
         key = protocol.main_measure.key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ class Rule(NamedTuple):
     def value(self, protocol: Protocol) -> Any:
         """Its value, for comparing protocols of one number."""
         return tuple(
-            (protocol.main_measure.quantity, protocol.main_measure.group)
+            dataclasses.replace(protocol.main_measure, key="-", line="", headline=False, words="")
             if field == "summary"
             else getattr(protocol, field)
             for field in self.fields
@@ -37,10 +38,22 @@ def _named(field: str, **words: str) -> Callable[[Protocol], str]:
     """The words for a field with a few values, by the value as text."""
 
     def said(protocol: Protocol) -> str:
-        value = str(getattr(protocol, field))
-        return words.get(value, value.replace("_", " "))
+        value = getattr(protocol, field)
+        return words.get(str(value)) or _plain(value)
 
     return said
+
+
+def _plain(value: Any) -> str:
+    """The words for a value that nobody has put into words."""
+    if value is None or value == () or value == "":
+        return "none"
+    if dataclasses.is_dataclass(value):
+        return f"by {type(value).__name__}"
+    return textwrap.shorten(str(value).replace("_", " "), _LONGEST, placeholder=" ...")
+
+
+_LONGEST = 80
 
 
 def _thresholds(protocol: Protocol) -> str:
@@ -93,7 +106,8 @@ def _integral(protocol: Protocol) -> str:
 def _measure(protocol: Protocol) -> str:
     measure = protocol.main_measure
     of = "all classes" if measure.group is None else f"the classes with {protocol.category_groups} {measure.group!r}"
-    return f"{measure.quantity} of {of}"
+    within = "" if measure.area_range is None else f", area range {measure.area_range}"
+    return f"{measure.quantity} of {of}{within}"
 
 
 _MATCHING = (

@@ -253,8 +253,8 @@ def explain_difference(
 def _changes(rules: Protocol, wanted: Protocol) -> Iterator[tuple[list[Rule], Protocol]]:
     """The rules that differ, one at a time, each with the protocol after its change.
 
-    A rule that contradicts those that have not changed yet waits, and changes together with the first one that makes
-    it possible.
+    A rule that contradicts those that have not changed yet, or leaves the number undefined, waits. It changes together
+    with the first one that makes it possible.
     """
     waiting: list[Rule] = []
     for rule in [rule for rule in RULES if rule.value(rules) != rule.value(wanted)]:
@@ -262,6 +262,8 @@ def _changes(rules: Protocol, wanted: Protocol) -> Iterator[tuple[list[Rule], Pr
             try:
                 after = rules.replace(**{name: getattr(wanted, name) for each in together for name in each.fields})
             except ValueError:
+                continue
+            if not after.defines(after.main_measure):
                 continue
             yield together, after
             rules, waiting = after, [each for each in waiting if each not in together]
