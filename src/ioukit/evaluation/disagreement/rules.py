@@ -46,7 +46,7 @@ def _named(field: str, **words: str) -> Callable[[Protocol], str]:
 
 def _plain(value: Any) -> str:
     """The words for a value that nobody has put into words."""
-    if value is None or value == () or value == "":
+    if value is None or value in ((), ""):
         return "none"
     if dataclasses.is_dataclass(value):
         return f"by {type(value).__name__}"
