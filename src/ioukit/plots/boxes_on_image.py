@@ -86,6 +86,8 @@ def draw_boxes(
         ['cat 0.90', 'dog 0.60']
         >>> ax.figure.savefig("boxes.png")  # doctest: +SKIP
     """
+    from ioukit.evaluation import region_outlines  # noqa: PLC0415 - keeps `import ioukit.plots` fast
+
     look = theme_of(theme)
     check_format(format)
     given = as_boxes(boxes, format, "boxes")
@@ -94,17 +96,19 @@ def draw_boxes(
     words = _words(classes, names, len(given))
     pixels = pixels_of(image, needed_by="draw_boxes")
     height, width = pixels.shape[:2]
-    corners = (given.denormalize(width, height) if given.normalized else given).numpy()
+    in_pixels = given.denormalize(width, height) if given.normalized else given
+    outlines = region_outlines(in_pixels)
     ax = axes_for(ax, needed_by="draw_boxes", figsize=shape_of_figure((width, height)), paper=look.paper)
-    draw_frame(ax, (width, height), pixels, look)
+    frame = (0.0, 0.0, float(width), float(height))
+    draw_frame(ax, frame, pixels, look)
     outlined = []
     for number, style in enumerate(_styles(classes, len(given))):
         text = score_text(words[number], None if numbers is None else float(numbers[number]))
-        outlined.append(Outlined(corners[number], f"box {number}", style["ec"], text, style))
+        outlined.append(Outlined(outlines[number], f"box {number}", style["ec"], text, style))
     merit = -given.area if numbers is None else numbers
     best_first = [outlined[number] for number in np.argsort(-merit, kind="stable")]
     draw_outlines(ax, reversed(best_first))
-    draw_labels(ax, best_first, (width, height), fontsize=fontsize)
+    draw_labels(ax, best_first, frame, fontsize=fontsize)
     return ax
 
 

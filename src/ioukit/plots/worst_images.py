@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ioukit._checks import check_count
 from ioukit._optional import import_extra
 from ioukit.plots._drawing import literal, shorten, theme_of
-from ioukit.plots._images import found_in, frame_of, pixels_of
+from ioukit.plots._images import found_in, pixels_of
+from ioukit.plots._outcomes_on import KINDS, data_of, drawn_on, outcomes_of
 from ioukit.plots._reading import number
-from ioukit.plots.boxes import KINDS, data_of, draw_outcomes, drawn_on, kind_handles, outcomes_of
+from ioukit.plots.boxes import draw_outcomes, kind_handles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,12 +89,13 @@ def worst_images_figure(
         image_id = results.image_ids[at].item()
         position = int(truth.images.positions([image_id])[0])
         name = truth.images.names[position]
-        pixels = _pixels(images, image_id, name)
-        drawn = drawn_on(evaluation, outcomes, image_id)
+        scene = drawn_on(evaluation, outcomes, image_id)
+        pixels = None if scene.ground else _pixels(images, image_id, name)
         shown |= pixels is not None
-        size = frame_of(truth, position, pixels, np.array([entry.box for entry in drawn]).reshape(-1, 4))
+        frame = scene.frame(truth, position, pixels)
         labelled = ("FN", "FP") if labels else ()
-        draw_outcomes(ax, drawn, size, pixels, look, labelled=labelled, covered=0.2, fontsize=6, thin=0.6)
+        draw_outcomes(ax, scene, frame, pixels, look, labelled=labelled, covered=0.2, fontsize=6, thin=0.6)
+        ax.tick_params(labelsize=6)
         ax.set_gid(f"image {image_id}")
         wrong, missed = results.false_positives[at], results.false_negatives[at]
         words = f"FP {wrong}   FN {missed}   F1 {number(float(results.f1[at]), 2)}"
