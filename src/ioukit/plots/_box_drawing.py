@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Outlined", "draw_frame", "draw_labels", "draw_outlines", "outline_style", "score_text", "shape_of_figure"]
 
 WIDE = 6.4  # inches
-FILL = 0.3  # the opacity of masks
+FILL = 0.25  # the opacity of masks
 POINT = 2.2  # the diameter of a keypoint, in widths of its line
 
 
@@ -119,7 +119,7 @@ def _draw_rings(ax: Axes, entry: Outlined) -> None:
 
 def _draw_lines(ax: Axes, entry: Outlined) -> None:
     collections = import_extra("matplotlib.collections", extra="plots", needed_by="ioukit.plots")
-    style = {"colors": entry.style["ec"], "linewidths": entry.style["lw"], "capstyle": "round"}
+    style = {"colors": entry.style["ec"], "linewidths": entry.style["lw"], "linestyles": [entry.style["ls"]]}
     effects = {name: value for name, value in entry.style.items() if name == "path_effects"}
     ax.add_collection(
         collections.LineCollection(
@@ -138,7 +138,14 @@ def _draw_points(ax: Axes, entry: Outlined) -> None:
     edges = np.where(hidden, colour, "#000000")
     size = (POINT * width) ** 2
     ax.scatter(
-        x, y, s=size, c=faces, edgecolors=edges, linewidths=0.45 * width, zorder=entry.zorder + 0.02, gid=f"points of {entry.gid}"
+        x,
+        y,
+        s=size,
+        c=faces,
+        edgecolors=edges,
+        linewidths=0.45 * width,
+        zorder=entry.zorder + 0.02,
+        gid=f"points of {entry.gid}",
     )
 
 

@@ -129,10 +129,18 @@ def drawn_on(evaluation: Evaluation, outcomes: Outcomes, image_id: int | str) ->
         found.append((kind, f"{kind} {at}", names[int(table.detections.category[row])], score))
     drawn.append(region.outlines_of(detections[table.detections.row[rows]], truth))
     outlines = Outlines.joined(drawn)
-    order = list(KINDS)
     shown = [
         Drawn(kind, outline, gid, name, score)
         for (kind, gid, name, score), outline in zip(found, outlines, strict=True)
         if not outline.is_empty
     ]
+    if outlines.filled:
+        shown.sort(key=lambda entry: -_extent(entry.outline))  # a small mask is not covered by a large one
+    order = list(KINDS)
     return Scene(sorted(shown, key=lambda entry: order.index(entry.kind)), outlines.filled, outlines.view == "ground")
+
+
+def _extent(outline: Outline) -> float:
+    """The area of the box around an outline."""
+    x1, y1, x2, y2 = outline.bounds.tolist()
+    return float((x2 - x1) * (y2 - y1))

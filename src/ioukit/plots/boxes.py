@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "boxes_figure", "draw_outcomes", "kind_handles"]
 
+THIN = 0.6  # the width of lines around masks and vehicles, relative to those of boxes
+SMALL = 0.8  # the size of the labels of vehicles, relative to others
+BELOW_AXIS = 0.5  # inches for the numbers and the name of an axis
 LABEL_ORDER = ("FN", "FP", "TP", "ignored", "object")
 """The kinds whose labels choose their places first."""
 
@@ -91,7 +94,7 @@ def boxes_figure(
     pixels = None if image is None or scene.ground else pixels_of(image, needed_by="boxes_figure")
     frame = scene.frame(truth, position, pixels)
     wide, tall = shape_of_figure((frame[2] - frame[0], abs(frame[3] - frame[1])))
-    ax = axes_for(ax, needed_by="boxes_figure", figsize=(wide, tall + 0.5), paper=look.paper)
+    ax = axes_for(ax, needed_by="boxes_figure", figsize=(wide, tall + (0.9 if scene.ground else 0.5)), paper=look.paper)
     draw_outcomes(ax, scene, frame, pixels, look, labelled=LABEL_ORDER if labels else ())
     if scene.ground:
         ax.set(xlabel="x, metres", ylabel="y, metres")
@@ -106,13 +109,17 @@ def _count(ax: Axes, scene: Scene, look: Theme, *, on_image: bool) -> None:
     kinds = [kind for kind in ("TP", "FP", "FN", "object", "ignored") if counted[kind] or kind not in ("ignored",)]
     words = [f"{KINDS[kind].words}: {counted[kind]}" for kind in kinds]
     handles = kind_handles(kinds, look, on_image=on_image)
-    place = {
+    place: dict[str, Any] = {
         "loc": "upper center",
-        "bbox_to_anchor": (0.5, -0.16 if scene.ground else 0),
+        "bbox_to_anchor": (0.5, 0),
         "ncols": len(kinds) // 2 + len(kinds) % 2,
         "columnspacing": 1.2,
         "handlelength": 2.2,
     }
+    if scene.ground:  # below the numbers of the axis
+        transforms = import_extra("matplotlib.transforms", extra="plots", needed_by="boxes_figure")
+        down = transforms.ScaledTranslation(0, -BELOW_AXIS, ax.figure.dpi_scale_trans)
+        place["bbox_transform"] = ax.transAxes + down
     legend_beside(ax, handles, words, look, fontsize=8, **place)
 
 
@@ -142,6 +149,10 @@ def draw_outcomes(
         thin: A factor on the usual widths of lines.
     """
     draw_frame(ax, frame, pixels, look, ground=scene.ground)
+    if scene.ground or scene.filled:  # small rectangles, and the many bends of masks, need thin lines
+        thin *= THIN
+    if scene.ground:
+        fontsize *= SMALL
     styles = {name: _style(name, look, thin, on_image=pixels is not None) for name in KINDS}
     outlined = [_outlined(entry, styles[entry.kind], filled=scene.filled) for entry in scene.drawn]
     draw_outlines(ax, outlined)

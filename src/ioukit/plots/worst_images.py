@@ -28,6 +28,7 @@ __all__ = ["worst_images_figure"]
 
 THUMBNAIL = 640  # pixels of the longer side
 PANEL = 3.0  # inches
+TALL, FLAT = 0.85, 0.62  # the height of a panel with an image, and of one with a view from above, in widths
 
 
 def worst_images_figure(
@@ -77,19 +78,20 @@ def worst_images_figure(
     outcomes = outcomes_of(evaluation, iou_threshold, score_threshold)
     results = per_image(evaluation.matches, outcomes)
     worst = results.worst(most).tolist()
+    ids = [results.image_ids[at].item() for at in worst]
+    scenes = [drawn_on(evaluation, outcomes, image_id) for image_id in ids]
     across = min(columns, max(len(worst), 1))
     down = max(-(-len(worst) // across), 1)
+    tall = FLAT if any(scene.ground for scene in scenes) else TALL
     figure: Figure = module.Figure(
-        figsize=(max(PANEL * across, 5.0), 0.85 * PANEL * down + 0.5), layout="constrained", facecolor=look.paper
+        figsize=(max(PANEL * across, 5.0), tall * PANEL * down + 0.5), layout="constrained", facecolor=look.paper
     )
     figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
     panels = figure.subplots(down, across, squeeze=False).ravel()
     shown = False
-    for ax, at in zip(panels, worst, strict=False):
-        image_id = results.image_ids[at].item()
+    for ax, at, image_id, scene in zip(panels, worst, ids, scenes, strict=False):
         position = int(truth.images.positions([image_id])[0])
         name = truth.images.names[position]
-        scene = drawn_on(evaluation, outcomes, image_id)
         pixels = None if scene.ground else _pixels(images, image_id, name)
         shown |= pixels is not None
         frame = scene.frame(truth, position, pixels)

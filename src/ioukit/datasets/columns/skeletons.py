@@ -41,7 +41,9 @@ def _edges(value: Any) -> list[tuple[int, int]]:
     if not isinstance(value, list | tuple | np.ndarray):
         return []
     pairs = [tuple(pair) if isinstance(pair, list | tuple | np.ndarray) else () for pair in value]
-    good = all(len(pair) == 2 and all(isinstance(end, int | np.integer) and 0 < end < 2**31 for end in pair) for pair in pairs)
+    good = all(
+        len(pair) == 2 and all(isinstance(end, int | np.integer) and 0 < end < 2**31 for end in pair) for pair in pairs
+    )
     return [(int(first), int(last)) for first, last in pairs] if good else []
 
 

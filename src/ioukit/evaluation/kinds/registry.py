@@ -93,9 +93,7 @@ register_kind(
     Kind("keypoints", "COCO's 17 keypoints of persons (OKS)", _keypoints, COCO_KEYPOINTS, outlines=_keypoint_outlines)
 )
 register_kind(ROTATED)
-register_kind(
-    Kind("rotated-probiou", "rotated boxes as Gaussians (ProbIoU)", _probiou, outlines=ROTATED.outlines)
-)
+register_kind(Kind("rotated-probiou", "rotated boxes as Gaussians (ProbIoU)", _probiou, outlines=ROTATED.outlines))
 register_kind(region_kind("polygon", "polygons, by their exact overlap", "Polygons"))
 register_kind(BOX3D)
 register_kind(Kind("bev", "3-D boxes as seen from above (bird's-eye view)", _bird_eye, outlines=BOX3D.outlines))

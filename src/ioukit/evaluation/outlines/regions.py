@@ -34,7 +34,7 @@ def region_outlines(regions: Regions) -> Outlines:
     if isinstance(regions, RotatedBoxes):
         return Outlines(tuple(Outline((ring,)) for ring in regions.corners()))
     if isinstance(regions, Polygons):
-        return Outlines(tuple(Outline((np.asarray(ring, np.float64),)) for ring in regions.points))
+        return Outlines(tuple(Outline((np.asarray(ring, np.float64),)) for ring in regions.points()))
     around = regions if isinstance(regions, Boxes) else regions.to_boxes()
     return corner_outlines(np.asarray(around.convert("xyxy").numpy(), np.float64))
 
