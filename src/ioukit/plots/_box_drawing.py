@@ -135,7 +135,7 @@ def _draw_points(ax: Axes, entry: Outlined) -> None:
     colour, width = entry.style["ec"], entry.style["lw"]
     x, y = entry.outline.points.T
     faces = np.where(hidden, "#FFFFFF", colour)
-    edges = np.where(hidden, colour, "#000000")
+    edges = np.where(hidden, colour, "#000000").tolist()
     size = (POINT * width) ** 2
     ax.scatter(
         x,

@@ -67,8 +67,8 @@ class Kind:
     protocol: Protocol = COCO
     """The default protocol of this kind."""
     outlines: Callable[[GroundTruth | Detections, GroundTruth], Outlines] | None = None
-    """How figures and reports draw these regions: takes some rows of either side and the whole ground truth, and returns
-    an outline per row. The upright boxes of the rows are drawn if ``None``."""
+    """How figures and reports draw these regions: takes some rows of either side and the whole ground truth, returns an
+    outline per row. The upright boxes of the rows are drawn if ``None``."""
 
     def outlines_of(self, rows: GroundTruth | Detections, ground_truth: GroundTruth) -> Outlines:
         """How the regions of some rows are drawn: what :attr:`outlines` returns, or else their boxes.

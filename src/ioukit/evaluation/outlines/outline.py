@@ -84,5 +84,5 @@ def box_outlines(boxes: Floats) -> Outlines:
 def corner_outlines(boxes: Floats) -> Outlines:
     """The outlines of upright boxes, (N, 4) ``[x1, y1, x2, y2]``. A row that is not finite has none."""
     rings = boxes[:, [[0, 1], [2, 1], [2, 3], [0, 3]]]
-    finite = np.isfinite(boxes).all(axis=1).tolist()
+    finite: npt.NDArray[np.bool_] = np.asarray(np.isfinite(boxes).all(axis=1))
     return Outlines(tuple(Outline((ring,)) if good else Outline() for ring, good in zip(rings, finite, strict=True)))

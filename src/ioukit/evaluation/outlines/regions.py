@@ -35,8 +35,8 @@ def region_outlines(regions: Regions) -> Outlines:
         return Outlines(tuple(Outline((ring,)) for ring in regions.corners()))
     if isinstance(regions, Polygons):
         return Outlines(tuple(Outline((np.asarray(ring, np.float64),)) for ring in regions.points()))
-    around = regions if isinstance(regions, Boxes) else regions.to_boxes()
-    return corner_outlines(np.asarray(around.convert("xyxy").numpy(), np.float64))
+    boxes = regions if isinstance(regions, Boxes) else regions.to_boxes()
+    return corner_outlines(np.asarray(Boxes(boxes, "xyxy").numpy(), np.float64))
 
 
 def _from_above(boxes: Boxes3D) -> Outlines:
