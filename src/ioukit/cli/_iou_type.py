@@ -51,7 +51,7 @@ def chosen_iou_type(gt: GroundTruth, dt: Detections, protocol: str | None) -> tu
             return kind, f"iou type: {kind} (the detections have {there} and no boxes)"
         why = f"the boxes around the {there or 'regions'}; --iou-type chooses another kind"
         if there and not possible and "3-D boxes" not in words:
-            why = f"the boxes around the {there}; the ground truth has no {there} to compare"
+            why = f"the boxes around the {there}; the ground truth has no {there} that can be read"
     else:
         options = ", ".join(f"--iou-type {kind} compares the {word}" for kind, word in possible.items())
         why = f"the detections have boxes and {there}; {options}" if possible else ""
