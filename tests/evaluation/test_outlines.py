@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ioukit import Boxes, Boxes3D, Detections, GroundTruth, Masks, Polygons, RotatedBoxes
-from ioukit.evaluation import REGION_KINDS, Kind, Outline, Outlines, PairColumns, region_kind, region_outlines
+from ioukit.evaluation import REGION_KINDS, Kind, Outline, Outlines, region_kind, region_outlines
 from ioukit.evaluation.outlines.ground import grid_step, ground_frame
 from ioukit.evaluation.outlines.tracing import simplified, traced
 from support import region_cases
@@ -278,7 +278,8 @@ class TestSetsOfRegions:
             for across in (-1, 1)
         }
         assert {tuple(corner) for corner in outlines[0].rings[0].round(9).tolist()} == expected
-        assert_allclose(outlines[0].lines, [[[10, 5], [10, 5] + 0.65 * 4 * forward]])
+        centre = np.array([10.0, 5.0])
+        assert_allclose(outlines[0].lines, np.array([[centre, centre + 0.65 * 4 * forward]]))
 
     def test_other_kinds_have_the_boxes_around_them(self) -> None:
         (outline,) = region_outlines(Discs([[10, 20, 3]]))
@@ -300,10 +301,8 @@ class TestKindsFromOutside:
         assert_allclose(outline.bounds, [7, 17, 13, 23])
 
     def test_boxes_where_it_says_nothing(self) -> None:
-        for kind in (
-            region_kind("disc", "discs", "Discs"),
-            Kind("near", "by distance", lambda _: PairColumns([], [], [])),
-        ):  # type: ignore[arg-type]
+        columns = region_kind("disc", "discs", "Discs").columns
+        for kind in (region_kind("disc", "discs", "Discs"), Kind("near", "by distance", columns)):
             (outline,) = kind.outlines_of(self.TRUTH, self.TRUTH)
             assert_array_equal(outline.bounds, [7, 17, 13, 23])
 

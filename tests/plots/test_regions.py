@@ -127,5 +127,6 @@ def test_figures_can_be_drawn_with_photographs(kind: str, theme: Any) -> None:
     photographs = {image: np.full((240, 320, 3), 120, np.uint8) for image in (1, 2, 3)}
     figure = worst_images_figure(evaluated(kind), images=photographs, score_threshold=0, theme=theme)
     assert [ax.get_gid() for ax in figure.axes if ax.get_gid()]
-    FigureCanvasAgg(figure).draw()
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
     assert all(bool(ax.get_images()) == (kind != "bev") for ax in figure.axes if ax.get_gid())

@@ -52,7 +52,7 @@ def test_outlines_are_those_of_the_data(kind: str) -> None:
     for image in (data.drawn["images"][place] for place in data.drawn["worst"]):
         rows = rows_of(image)
         assert len(rows) == len(image["shapes"]) >= 5
-        of_image = [expected[row] for row in np.flatnonzero(truth.image_ids == int(image["name"].split()[1]))]
+        of_image = [expected[row] for row in np.flatnonzero(truth.image_ids == int(image["name"].split()[1])).tolist()]
         objects = [shape for row, shape in zip(rows, image["shapes"], strict=True) if row[0] in (0, 3)]
         assert len(objects) == len(of_image)
         unit = 1.0 if not style["ground"] else check_ground(image)

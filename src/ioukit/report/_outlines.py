@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ioukit.evaluation.outlines.ground import grid_step, ground_frame
 from ioukit.evaluation.outlines.tracing import simplified
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation import Evaluation
 
@@ -106,7 +109,9 @@ class Drawer:
             order = np.argsort(-(high - low).prod(axis=1), kind="stable")
         around = _tenths(np.concatenate([low, high - low], axis=1))
         numbers = np.concatenate([boxes[:, :3], around], axis=1)[order]
-        shapes = [_shape(chosen[row], place, scale, coarse=outlines.filled) for row in order.tolist()]
+        rings = [(ring - place) * scale for row in order.tolist() for ring in chosen[row].rings]
+        coming = iter(simplified(rings, _COARSE) if outlines.filled else rings)
+        shapes = [_shape(chosen[row], place, scale, coming) for row in order.tolist()]
         return {"w": size[0], "h": size[1], "boxes": numbers.ravel().tolist(), "shapes": shapes, **entries}
 
 
@@ -115,12 +120,18 @@ def _tenths(values: Floats) -> Positions:
     return whole
 
 
-def _shape(outline: Outline, place: Floats, scale: Floats, *, coarse: bool) -> dict[str, Any]:
-    """The outline in tenths of a unit, as flat lists of numbers; points have a third number, 1 if they are hollow."""
+def _shape(outline: Outline, place: Floats, scale: Floats, rings: Iterator[Floats]) -> dict[str, Any]:
+    """The outline in tenths of a unit, as flat lists of numbers; points have a third number, 1 if they are hollow.
+
+    Args:
+        outline: The outline.
+        place: (2,) the point of the data that is the upper left corner of the image.
+        scale: (2,) units of the page per unit of the data.
+        rings: As many rings in units of the page as the outline has are taken from these.
+    """
     found: dict[str, Any] = {}
-    rings = [(ring - place) * scale for ring in outline.rings]
-    if rings:
-        found["rings"] = [_tenths(ring).ravel().tolist() for ring in (simplified(rings, _COARSE) if coarse else rings)]
+    if outline.rings:
+        found["rings"] = [_tenths(ring).ravel().tolist() for ring in itertools.islice(rings, len(outline.rings))]
     if len(outline.lines):
         found["lines"] = _tenths((outline.lines - place) * scale).ravel().tolist()
     if len(outline.points):

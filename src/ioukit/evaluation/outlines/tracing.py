@@ -110,8 +110,10 @@ def _first_of_each(marked: npt.NDArray[np.bool_], group: npt.NDArray[np.int64]) 
 
 def _distances(points: Floats, first: Floats, last: Floats) -> Floats:
     """(N,) the distance of each point from the straight line between two others."""
-    along, offset = last - first, points - first
-    squared = (along**2).sum(axis=1)
-    share = np.clip((offset * along).sum(axis=1) / np.where(squared > 0, squared, 1), 0, 1)
-    away: Floats = np.hypot(*(offset - share[:, None] * along).T)
+    # Column by column: sums over rows of two numbers are slow.
+    (x, y), (from_x, from_y), (to_x, to_y) = points.T, first.T, last.T
+    along_x, along_y, off_x, off_y = to_x - from_x, to_y - from_y, x - from_x, y - from_y
+    squared = along_x**2 + along_y**2
+    share = np.clip((off_x * along_x + off_y * along_y) / np.where(squared > 0, squared, 1), 0, 1)
+    away: Floats = np.sqrt((off_x - share * along_x) ** 2 + (off_y - share * along_y) ** 2)
     return away
