@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Outlined", "draw_frame", "draw_labels", "draw_outlines", "outline_style", "score_text", "shape_of_figure"]
 
 WIDE = 6.4  # inches
+THIN = 0.6  # the width of lines around masks and vehicles, relative to those of boxes: they are small or have bends
 FILL = 0.25  # the opacity of masks
 POINT = 2.2  # the diameter of a keypoint, in widths of its line
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ioukit._optional import import_extra
 from ioukit.plots._box_drawing import (
+    THIN,
     Outlined,
     draw_frame,
     draw_labels,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "boxes_figure", "draw_outcomes", "kind_handles"]
 
-THIN = 0.6  # the width of lines around masks and vehicles, relative to those of boxes
 SMALL = 0.8  # the size of the labels of vehicles, relative to others
 BELOW_AXIS = 0.5  # inches for the numbers and the name of an axis
 LABEL_ORDER = ("FN", "FP", "TP", "ignored", "object")
@@ -149,7 +149,7 @@ def draw_outcomes(
         thin: A factor on the usual widths of lines.
     """
     draw_frame(ax, frame, pixels, look, ground=scene.ground)
-    if scene.ground or scene.filled:  # small rectangles, and the many bends of masks, need thin lines
+    if scene.ground or scene.filled:
         thin *= THIN
     if scene.ground:
         fontsize *= SMALL

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,7 +14,7 @@ from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.datasets.columns.skeletons import SKELETON
 from ioukit.evaluation.outlines.outline import Outline, Outlines
 
-__all__ = ["COCO_SKELETON", "keypoint_outlines", "outlines_of_keypoints"]
+__all__ = ["COCO_SKELETON", "keypoint_outlines", "point_outlines"]
 
 Floats = npt.NDArray[np.float64]
 Edges = npt.NDArray[np.int64]
@@ -23,6 +25,7 @@ COCO_SKELETON = (
 )  # fmt: skip
 """The edges between COCO's 17 keypoints of a person. As in COCO's files, the first keypoint has the number 1."""
 
+_OF_PERSONS = 17
 _HIDDEN = 1  # COCO's visibility of a keypoint that is labelled, but not visible
 
 
@@ -39,39 +42,59 @@ def keypoint_outlines(rows: GroundTruth | Detections, ground_truth: GroundTruth)
     of_objects = isinstance(rows, GroundTruth)
     array = "annotations" if of_objects else "detections"
     points = decode_keypoints(rows.regions[KEYPOINTS], source=rows.source, array=array)
-    edges = _edges_by_category(ground_truth, points.shape[1])
     shown = points[..., 2] > 0
     if not of_objects:
         shown |= ~shown.any(axis=1, keepdims=True)
-    shown &= np.isfinite(points[..., :2]).all(axis=2)
-    hollow = shown & (points[..., 2] == _HIDDEN) & of_objects
-    categories = rows.category_ids.tolist()
-    return Outlines(
-        tuple(
-            outlines_of_keypoints(points[row, :, :2], edges[category], shown[row], hollow[row])
-            for row, category in enumerate(categories)
-        )
-    )
+    hollow = (points[..., 2] == _HIDDEN) & of_objects
+    edges = _edges_by_category(ground_truth, points.shape[1])
+    return _outlines(points, shown, hollow, [edges[category] for category in rows.category_ids.tolist()])
 
 
-def outlines_of_keypoints(
-    points: Floats, edges: Edges, shown: npt.NDArray[np.bool_], hollow: npt.NDArray[np.bool_]
-) -> Outline:
-    """The outline of the keypoints of one object: the points that are shown, and the edges between two of them.
+def point_outlines(points: Floats, skeleton: Sequence[tuple[int, int]] | None = None) -> Outlines:
+    """The outlines of (N, P, 3) keypoints: x, y and a visibility as that of objects.
 
     Args:
-        points: (P, 2) x and y.
-        edges: (E, 2) positions of points.
-        shown: (P,) which points are drawn.
-        hollow: (P,) which of them are drawn as small rings.
+        points: The keypoints.
+        skeleton: The edges, as in COCO's files; the usual ones if ``None``.
+
+    Raises:
+        ValueError: If an edge has no two such keypoints.
     """
-    drawn = edges[shown[edges].all(axis=1)]
-    return Outline(lines=points[drawn], points=points[shown], hollow=hollow[shown])
+    count = points.shape[1]
+    edges: Edges = np.array(_usual(count) if skeleton is None else skeleton, np.int64).reshape(-1, 2)
+    if len(edges) and not 1 <= edges.min() <= edges.max() <= count:
+        raise ValueError(f"skeleton must have numbers of keypoints from 1 to {count}, got {edges.tolist()}")
+    return _outlines(points, points[..., 2] > 0, points[..., 2] == _HIDDEN, [edges - 1] * len(points))
+
+
+def _outlines(
+    points: Floats, shown: npt.NDArray[np.bool_], hollow: npt.NDArray[np.bool_], edges: Sequence[Edges]
+) -> Outlines:
+    """The points that are shown, and the edges between two of them.
+
+    Args:
+        points: (N, P, 3) keypoints.
+        shown: (N, P) which points are drawn, if they are finite.
+        hollow: (N, P) which of them are drawn as small rings.
+        edges: (N,) positions of points, (E, 2) each.
+    """
+    shown = shown & np.isfinite(points[..., :2]).all(axis=2)
+    found = []
+    for row, pairs in enumerate(edges):
+        places, seen = points[row, :, :2], shown[row]
+        drawn = pairs[seen[pairs].all(axis=1)]
+        found.append(Outline(lines=places[drawn], points=places[seen], hollow=hollow[row, seen]))
+    return Outlines(tuple(found))
+
+
+def _usual(count: int) -> Edges:
+    """(E, 2) the edges of so many keypoints if nothing else is known; the first keypoint has the number 1."""
+    return np.array(COCO_SKELETON if count == _OF_PERSONS else np.zeros((0, 2)), np.int64)
 
 
 def _edges_by_category(ground_truth: GroundTruth, count: int) -> dict[int, Edges]:
     """For the id of each category, (E, 2) positions of the keypoints at the ends of its edges."""
-    usual = np.array(COCO_SKELETON if count == 17 else np.zeros((0, 2)), np.int64)
+    usual = _usual(count)
     categories = ground_truth.categories
     column = categories.attributes.get(SKELETON)
     found = {}
