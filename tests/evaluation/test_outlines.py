@@ -327,3 +327,22 @@ class TestGround:
         step = grid_step(longest)
         assert 4 - 1e-6 <= longest / step <= 10 + 1e-6
         assert round(step / 10 ** math.floor(math.log10(step) + 1e-9), 6) in (1, 2, 5)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_keypoints_of_a_file_are_those_of_the_records(tmp_path: Path, packed: bool) -> None:
+    data = coco_file([{"id": 2, "name": "hand", "skeleton": [[1, 2], [2, 3]]}])
+    data["annotations"] += [
+        {**data["annotations"][0], "id": k, "keypoints": [k, 2, 2, 3, 4, 0, 5, 6, 1]} for k in (7, 8)
+    ]
+    path = tmp_path / ("gt.json.gz" if packed else "gt.json")
+    text = json.dumps(data).encode()
+    path.write_bytes(gzip.compress(text) if packed else text)
+    kind = REGION_KINDS["keypoints"]
+    truth, records = GroundTruth.from_coco(path), GroundTruth.from_coco(data)
+    for ours, theirs in zip(
+        kind.outlines_of(truth[[2, 0]], truth), kind.outlines_of(records[[2, 0]], records), strict=True
+    ):
+        assert_array_equal(ours.points, theirs.points)
+        assert_array_equal(ours.lines, theirs.lines)
+    assert kind.outlines_of(truth[[2]], truth)[0].points.tolist() == [[8, 2], [5, 6]]

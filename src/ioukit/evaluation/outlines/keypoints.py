@@ -41,7 +41,10 @@ def keypoint_outlines(rows: GroundTruth | Detections, ground_truth: GroundTruth)
     """
     of_objects = isinstance(rows, GroundTruth)
     array = "annotations" if of_objects else "detections"
-    points = decode_keypoints(rows.regions[KEYPOINTS], source=rows.source, array=array)
+    column = rows.regions[KEYPOINTS]
+    # Only these rows are read; the decoder would read the whole file for each image.
+    given = column if isinstance(column, np.ndarray) else list(column)
+    points = decode_keypoints(given, source=rows.source, array=array)
     shown = points[..., 2] > 0
     if not of_objects:
         shown |= ~shown.any(axis=1, keepdims=True)
