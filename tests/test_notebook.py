@@ -40,8 +40,11 @@ def outputs_said(outputs: list[dict[str, Any]]) -> list[str]:
 
 
 def test_printing_in_pieces_is_printing() -> None:
-    pieces = [{"output_type": "stream", "text": ["a\n", "b\n"]}, {"output_type": "stream", "text": "c\n"}]
-    value = {"output_type": "execute_result", "data": {"text/plain": ["4"]}}
+    pieces: list[dict[str, Any]] = [
+        {"output_type": "stream", "text": ["a\n", "b\n"]},
+        {"output_type": "stream", "text": "c\n"},
+    ]
+    value: dict[str, Any] = {"output_type": "execute_result", "data": {"text/plain": ["4"]}}
     assert outputs_said([*pieces, value, value, pieces[1]]) == ["a\nb\nc\n", "4", "4", "c\n"]
 
 

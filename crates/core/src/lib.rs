@@ -12,6 +12,7 @@ pub mod json;
 pub mod losses;
 pub mod nms;
 pub mod number;
+mod order;
 pub mod overlap;
 pub mod regions;
 pub mod simd;

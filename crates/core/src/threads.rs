@@ -7,14 +7,14 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rayon::ThreadPoolBuilder;
+use rayon_core::ThreadPoolBuilder;
 
 /// Runs `work` so that every loop inside it uses `threads` threads; 0 means all cores.
 ///
 /// A pool of its own is made for any other number than that of the cores, and in a forked process. That costs some tens
 /// of microseconds per thread: decide first whether the work is worth it.
 pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
-    if pool_is_alive() && (threads == 0 || threads == rayon::current_num_threads()) {
+    if pool_is_alive() && (threads == 0 || threads == rayon_core::current_num_threads()) {
         return work();
     }
     let mut result = None;
@@ -34,12 +34,12 @@ fn in_own_pool(threads: usize, work: &mut (dyn FnMut() + Send)) {
 
 /// How many threads a call uses where it is not told.
 pub fn available() -> usize {
-    rayon::current_num_threads()
+    rayon_core::current_num_threads()
 }
 
 /// Runs two pieces of work, at the same time where a thread is free.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    if is_stranded() { (a(), b()) } else { rayon::join(a, b) }
+    if is_stranded() { (a(), b()) } else { rayon_core::join(a, b) }
 }
 
 /// Runs `work` on this thread and at the same time on others, `threads` in all (0: as many as there are cores).
@@ -54,9 +54,9 @@ pub fn together(threads: usize, work: &(dyn Fn() + Sync)) {
 }
 
 fn spread(threads: usize, work: &(dyn Fn() + Sync)) {
-    let available = rayon::current_num_threads();
+    let available = rayon_core::current_num_threads();
     let threads = if threads == 0 { available } else { threads.min(available) };
-    rayon::in_place_scope(|scope| {
+    rayon_core::in_place_scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|_| work());
         }
@@ -103,13 +103,17 @@ pub fn fill<T: Send>(out: &mut [T], part: usize, threads: usize, work: &(dyn Fn(
     }
 }
 
-/// What `make` returns for every number below `count`, on `threads` threads (0: all cores).
-pub fn map<T: Send>(count: usize, threads: usize, make: impl Fn(usize) -> T + Sync) -> Vec<T> {
+/// What `make` returns for every item, on `threads` threads (0: all cores).
+pub fn map<I, T: Send>(items: I, threads: usize, make: impl Fn(I::Item) -> T + Sync) -> Vec<T>
+where
+    I: ExactSizeIterator + Send,
+{
+    let count = items.len();
     if threads == 1 || count < 2 {
-        return (0..count).map(make).collect();
+        return items.map(make).collect();
     }
     let mut made: Vec<Option<T>> = (0..count).map(|_| None).collect();
-    each(made.iter_mut().enumerate(), threads, |(number, place)| *place = Some(make(number)));
+    each(made.iter_mut().zip(items), threads, |(place, item)| *place = Some(make(item)));
     made.into_iter().map(|item| item.expect("every item is made")).collect()
 }
 
@@ -166,7 +170,7 @@ fn pool_is_alive() -> bool {
 
 /// Whether this thread would wait for a pool that has no threads.
 fn is_stranded() -> bool {
-    !pool_is_alive() && rayon::current_thread_index().is_none()
+    !pool_is_alive() && rayon_core::current_thread_index().is_none()
 }
 
 #[cfg(test)]
@@ -177,7 +181,7 @@ mod tests {
     fn every_item_is_used_once_whatever_the_threads() {
         for threads in [0, 1, 2, 5] {
             for count in [0, 1, 2, 77] {
-                assert_eq!(map(count, threads, |number| 3 * number), (0..count).map(|n| 3 * n).collect::<Vec<_>>());
+                assert_eq!(map(0..count, threads, |number| 3 * number), (0..count).map(|n| 3 * n).collect::<Vec<_>>());
                 let mut out = vec![0; count];
                 fill(&mut out, 10, threads, &|start, part| {
                     part.iter_mut().enumerate().for_each(|(k, out)| *out += start + k + 1);

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use ioukit_core::coco::{
-    self, Dialect, IdIndex, IdLists, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations,
+    self, Dialect, IdIndex, IdLists, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations, Source,
 };
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyEOFError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+
+use crate::arrays::{Column, Table, column, table};
 
 pyo3::import_exception!(ioukit.errors, DatasetError);
 
@@ -35,23 +36,47 @@ fn read_error(path: &Path, error: ReadError) -> PyErr {
     }
 }
 
+/// What `take` reads of a file, while other threads of Python run.
+fn read<T: Send>(py: Python<'_>, path: &Path, take: impl FnOnce(Source) -> Result<T, ReadError> + Send) -> PyResult<T> {
+    py.detach(|| coco::open(path, &unpack).and_then(take)).map_err(|error| read_error(path, error))
+}
+
+/// Unpacks gzip data by Python's module.
+fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
+    const AT_ONCE: usize = 1 << 20;
+    let read = |py: Python<'_>| -> PyResult<Vec<u8>> {
+        let packed = py.import("io")?.call_method1("BytesIO", (PyBytes::new(py, packed),))?;
+        let file = py.import("gzip")?.call_method1("GzipFile", (py.None(), "rb", 9, packed))?;
+        let mut text = Vec::new();
+        loop {
+            let part = file.call_method1("read", (AT_ONCE,))?.cast_into::<PyBytes>()?;
+            if part.as_bytes().is_empty() {
+                return Ok(text);
+            }
+            text.extend_from_slice(part.as_bytes());
+        }
+    };
+    Python::attach(|py| {
+        read(py).map_err(|error| {
+            ReadError::Invalid(match error.is_instance_of::<PyEOFError>(py) {
+                true => "the gzip file ends too early (is it truncated?)".into(),
+                false => format!("the gzip file is damaged: {}", error.value(py)),
+            })
+        })
+    })
+}
+
 /// The error for a record of `source`.
 pub fn problem(source: &str, problem: &Problem) -> PyErr {
     DatasetError::new_err(format!("{source}: {problem}"))
 }
 
-/// Rows of `N` numbers as an array of `N` columns.
-pub fn table<'py, T: numpy::Element, const N: usize>(py: Python<'py>, rows: Vec<[T; N]>) -> Bound<'py, PyArray2<T>> {
-    let shape = [rows.len(), N];
-    rows.into_flattened().into_pyarray(py).reshape(shape).expect("as many numbers as rows and columns ask for")
+fn names(py: Python<'_>, names: Names) -> PyResult<(Bound<'_, PyBytes>, Bound<'_, PyAny>)> {
+    Ok((PyBytes::new(py, &names.bytes), column(py, names.ends)?))
 }
 
-fn names<'py>(py: Python<'py>, names: Names) -> (Bound<'py, PyBytes>, Bound<'py, PyArray1<u64>>) {
-    (PyBytes::new(py, &names.bytes), names.ends.into_pyarray(py))
-}
-
-fn id_lists<'py>(py: Python<'py>, lists: IdLists) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>) {
-    (lists.ids.into_pyarray(py), lists.ends.into_pyarray(py))
+fn id_lists(py: Python<'_>, lists: IdLists) -> PyResult<(Bound<'_, PyAny>, Bound<'_, PyAny>)> {
+    Ok((column(py, lists.ids)?, column(py, lists.ends)?))
 }
 
 /// Columns of a results file.
@@ -63,17 +88,16 @@ pub fn read_coco_detections<'py>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let on_invalid = self::on_invalid(on_invalid);
-    let columns =
-        py.detach(|| coco::read_detections(&path, on_invalid, threads)).map_err(|error| read_error(&path, error))?;
+    let columns = read(py, &path, |source| coco::read_detections(&source, on_invalid, threads))?;
     let dict = PyDict::new(py);
-    dict.set_item("image_ids", columns.image_ids.into_pyarray(py))?;
-    dict.set_item("category_ids", columns.category_ids.into_pyarray(py))?;
-    dict.set_item("boxes", table(py, columns.boxes))?;
-    dict.set_item("scores", columns.scores.into_pyarray(py))?;
-    dict.set_item("segmentations", table(py, columns.segmentations.0))?;
-    dict.set_item("keypoints", table(py, columns.keypoints.0))?;
+    dict.set_item("image_ids", column(py, columns.image_ids)?)?;
+    dict.set_item("category_ids", column(py, columns.category_ids)?)?;
+    dict.set_item("boxes", table(py, columns.boxes)?)?;
+    dict.set_item("scores", column(py, columns.scores)?)?;
+    dict.set_item("segmentations", table(py, columns.segmentations.0)?)?;
+    dict.set_item("keypoints", table(py, columns.keypoints.0)?)?;
     let without_box: Vec<i64> = columns.without_box.into_iter().map(|row| row as i64).collect();
-    dict.set_item("without_box", without_box.into_pyarray(py))?;
+    dict.set_item("without_box", column(py, without_box)?)?;
     dict.set_item("dropped", columns.dropped)?;
     Ok(dict)
 }
@@ -89,33 +113,32 @@ pub fn read_coco_ground_truth<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let on_invalid = self::on_invalid(on_invalid);
     let dialect = if lvis { Dialect::Lvis } else { Dialect::Coco };
-    let columns = py.detach(|| coco::read_ground_truth(&path, on_invalid, dialect, threads));
-    let columns = columns.map_err(|error| read_error(&path, error))?;
+    let columns = read(py, &path, |source| coco::read_ground_truth(&source, on_invalid, dialect, threads))?;
     let images = PyDict::new(py);
-    images.set_item("ids", columns.images.ids.into_pyarray(py))?;
-    images.set_item("sizes", table(py, columns.images.sizes))?;
-    images.set_item("names", names(py, columns.images.names))?;
+    images.set_item("ids", column(py, columns.images.ids)?)?;
+    images.set_item("sizes", table(py, columns.images.sizes)?)?;
+    images.set_item("names", names(py, columns.images.names)?)?;
     if lvis {
-        images.set_item("neg_category_ids", id_lists(py, columns.images.negative))?;
-        images.set_item("not_exhaustive_category_ids", id_lists(py, columns.images.not_exhaustive))?;
+        images.set_item("neg_category_ids", id_lists(py, columns.images.negative)?)?;
+        images.set_item("not_exhaustive_category_ids", id_lists(py, columns.images.not_exhaustive)?)?;
     }
     let categories = PyDict::new(py);
-    categories.set_item("ids", columns.categories.ids.into_pyarray(py))?;
-    categories.set_item("names", names(py, columns.categories.names))?;
+    categories.set_item("ids", column(py, columns.categories.ids)?)?;
+    categories.set_item("names", names(py, columns.categories.names)?)?;
     if lvis {
-        categories.set_item("frequency", names(py, columns.categories.frequency))?;
+        categories.set_item("frequency", names(py, columns.categories.frequency)?)?;
     }
     let annotations = PyDict::new(py);
-    annotations.set_item("ids", columns.annotations.ids.into_pyarray(py))?;
-    annotations.set_item("image_ids", columns.annotations.image_ids.into_pyarray(py))?;
-    annotations.set_item("category_ids", columns.annotations.category_ids.into_pyarray(py))?;
-    annotations.set_item("boxes", table(py, columns.annotations.boxes))?;
-    annotations.set_item("areas", columns.annotations.areas.into_pyarray(py))?;
-    annotations.set_item("crowd", columns.annotations.crowd.into_pyarray(py))?;
-    annotations.set_item("ignore", columns.annotations.ignore.into_pyarray(py))?;
-    annotations.set_item("segmentations", table(py, columns.annotations.segmentations.0))?;
-    annotations.set_item("keypoints", table(py, columns.annotations.keypoints.0))?;
-    annotations.set_item("num_keypoints", columns.annotations.num_keypoints.into_pyarray(py))?;
+    annotations.set_item("ids", column(py, columns.annotations.ids)?)?;
+    annotations.set_item("image_ids", column(py, columns.annotations.image_ids)?)?;
+    annotations.set_item("category_ids", column(py, columns.annotations.category_ids)?)?;
+    annotations.set_item("boxes", table(py, columns.annotations.boxes)?)?;
+    annotations.set_item("areas", column(py, columns.annotations.areas)?)?;
+    annotations.set_item("crowd", column(py, columns.annotations.crowd)?)?;
+    annotations.set_item("ignore", column(py, columns.annotations.ignore)?)?;
+    annotations.set_item("segmentations", table(py, columns.annotations.segmentations.0)?)?;
+    annotations.set_item("keypoints", table(py, columns.annotations.keypoints.0)?)?;
+    annotations.set_item("num_keypoints", column(py, columns.annotations.num_keypoints)?)?;
     let dict = PyDict::new(py);
     dict.set_item("images", images)?;
     dict.set_item("categories", categories)?;
@@ -127,14 +150,14 @@ pub fn read_coco_ground_truth<'py>(
 /// The text of a file, unpacked.
 #[pyfunction]
 pub fn read_text<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
-    let text = py.detach(|| coco::read_text(&path)).map_err(|error| read_error(&path, error))?;
+    let text = read(py, &path, |source| Ok(source.into_bytes()?))?;
     Ok(PyBytes::new(py, &text))
 }
 
-type Rows<'py> = Option<Bound<'py, PyArray1<i64>>>;
+type Rows<'py> = Option<Bound<'py, PyAny>>;
 
-fn rows(py: Python<'_>, rows: Option<Vec<usize>>) -> Rows<'_> {
-    rows.map(|rows| rows.into_iter().map(|row| row as i64).collect::<Vec<_>>().into_pyarray(py))
+fn rows(py: Python<'_>, rows: Option<Vec<usize>>) -> PyResult<Rows<'_>> {
+    rows.map(|rows| column(py, rows.into_iter().map(|row| row as i64).collect())).transpose()
 }
 
 /// The rows whose id is not that of an earlier row; `None` for all rows.
@@ -143,22 +166,22 @@ pub fn unique_rows<'py>(
     py: Python<'py>,
     source: &str,
     array: &str,
-    ids: PyReadonlyArray1<'py, i64>,
+    ids: Column<'py, i64>,
     on_invalid: &str,
 ) -> PyResult<Rows<'py>> {
     let array = if array == "images" { "images" } else { "categories" };
-    let found = coco::unique_rows(array, ids.as_slice()?, self::on_invalid(on_invalid));
-    Ok(rows(py, found.map_err(|error| problem(source, &error))?))
+    let found = coco::unique_rows(array, &ids[..], self::on_invalid(on_invalid));
+    rows(py, found.map_err(|error| problem(source, &error))?)
 }
 
 /// Ids of rows: columns of the same length.
-type Ids<'py> = PyReadonlyArray1<'py, i64>;
+type Ids<'py> = Column<'py, i64>;
 
 /// The ids of the images and of the categories that a ground truth lists.
 type Known<'py> = (Ids<'py>, Ids<'py>);
 
 fn known(known: &Known<'_>) -> PyResult<(IdIndex, IdIndex)> {
-    Ok((IdIndex::new(known.0.as_slice()?), IdIndex::new(known.1.as_slice()?)))
+    Ok((IdIndex::new(&known.0), IdIndex::new(&known.1)))
 }
 
 /// The detections, by the ids of their image and category, that are known; `None` for all.
@@ -171,10 +194,10 @@ pub fn known_detections<'py>(
     on_invalid: &str,
 ) -> PyResult<Rows<'py>> {
     let (images, categories) = self::known(&known)?;
-    let (image_ids, category_ids) = (ids.0.as_slice()?, ids.1.as_slice()?);
+    let (image_ids, category_ids) = (&ids.0[..], &ids.1[..]);
     let on_invalid = self::on_invalid(on_invalid);
     let found = coco::known_rows("detections", image_ids, category_ids, &images, &categories, on_invalid);
-    Ok(rows(py, found.map_err(|error| problem(source, &error))?))
+    rows(py, found.map_err(|error| problem(source, &error))?)
 }
 
 /// The annotations, by their own ids and those of their image and category, to evaluate; `None` for all as they are.
@@ -187,10 +210,10 @@ pub fn settle_annotations<'py>(
     on_invalid: &str,
 ) -> PyResult<Rows<'py>> {
     let (images, categories) = self::known(&known)?;
-    let (own, image_ids, category_ids) = (ids.0.as_slice()?, ids.1.as_slice()?, ids.2.as_slice()?);
+    let (own, image_ids, category_ids) = (&ids.0[..], &ids.1[..], &ids.2[..]);
     let on_invalid = self::on_invalid(on_invalid);
     let found = coco::settle_annotations(own, image_ids, category_ids, &images, &categories, on_invalid);
-    Ok(rows(py, found.map_err(|error| problem(source, &error))?))
+    rows(py, found.map_err(|error| problem(source, &error))?)
 }
 
 /// The name of an array of records, as the core keeps it.
@@ -205,15 +228,14 @@ pub fn read_coco_keypoints<'py>(
     path: PathBuf,
     array: &str,
     records: Ids<'py>,
-    spans: PyReadonlyArray2<'py, u64>,
+    spans: Table<'py, u64>,
     points: Option<usize>,
     threads: usize,
-) -> PyResult<(Bound<'py, PyArray1<f64>>, usize)> {
-    let (records, spans) = (records.as_slice()?, spans.as_slice()?.as_chunks().0);
+) -> PyResult<(Bound<'py, PyAny>, usize)> {
+    let (records, spans) = (&records[..], spans.as_chunks().0);
     let keypoints = Keypoints { array: array_name(array), records, spans, points };
-    let read = py.detach(|| coco::read_keypoints(&path, keypoints, threads));
-    let (values, points) = read.map_err(|error| read_error(&path, error))?;
-    Ok((values.into_pyarray(py), points))
+    let (values, points) = read(py, &path, |source| coco::read_keypoints(&source, keypoints, threads))?;
+    Ok((column(py, values)?, points))
 }
 
 /// The masks of records of a file, given by their positions in its array and the bytes of their values.
@@ -224,24 +246,24 @@ pub fn read_coco_masks<'py>(
     path: PathBuf,
     array: &str,
     records: Ids<'py>,
-    spans: PyReadonlyArray2<'py, u64>,
-    image_sizes: PyReadonlyArray2<'py, f64>,
+    spans: Table<'py, u64>,
+    image_sizes: Table<'py, f64>,
     threads: usize,
 ) -> PyResult<crate::regions::masks::Parts<'py>> {
     let segmentations = Segmentations {
         array: array_name(array),
-        records: records.as_slice()?,
-        spans: spans.as_slice()?.as_chunks().0,
-        image_sizes: image_sizes.as_slice()?.as_chunks().0,
+        records: &records,
+        spans: spans.as_chunks().0,
+        image_sizes: image_sizes.as_chunks().0,
     };
-    let masks = py.detach(|| coco::read_masks(&path, segmentations, threads));
-    crate::regions::masks::parts(py, masks.map_err(|error| read_error(&path, error))?)
+    let masks = read(py, &path, |source| coco::read_masks(&source, segmentations, threads))?;
+    crate::regions::masks::parts(py, masks)
 }
 
 /// The first of `[x, y, width, height]` rows that is not a box: its position, what is expected and what was found.
 #[pyfunction]
-pub fn box_problem(boxes: PyReadonlyArray2<'_, f64>) -> PyResult<Option<(usize, &'static str, String)>> {
-    let (rows, _) = boxes.as_slice()?.as_chunks();
+pub fn box_problem(boxes: Table<'_, f64>) -> PyResult<Option<(usize, &'static str, String)>> {
+    let (rows, _) = boxes.as_chunks();
     Ok(rows
         .iter()
         .enumerate()

@@ -7,12 +7,10 @@ use ioukit_core::evaluation::{
 };
 use ioukit_core::regions::rle;
 use ioukit_core::threads::{join, with_threads};
-use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-type Column<'py, T> = PyReadonlyArray1<'py, T>;
-type Table<'py, T> = PyReadonlyArray2<'py, T>;
+use crate::arrays::{Array, Column, Table, array, column};
 
 /// The images, or the categories, of a ground truth: their ids, and which of them are evaluated.
 #[derive(FromPyObject)]
@@ -59,9 +57,9 @@ pub struct RuleColumns<'py> {
 impl RuleColumns<'_> {
     fn rules(&self) -> PyResult<Rules<'_>> {
         Ok(Rules {
-            thresholds: self.thresholds.as_slice()?,
+            thresholds: &self.thresholds,
             more_than: self.more_than,
-            areas: self.areas.as_slice()?.as_chunks().0,
+            areas: self.areas.as_chunks().0,
             max_detections: self.max_detections,
             cap_scope: match self.cap_scope.as_str() {
                 "image" => CapScope::Image,
@@ -142,8 +140,8 @@ impl Selection {
     fn new(columns: &SelectionColumns<'_>) -> PyResult<Self> {
         let mut next = 0;
         let slot = |&is: &bool| if is { (next, next += 1).0 } else { u32::MAX };
-        let slots = columns.chosen.as_slice()?.iter().map(slot).collect();
-        Ok(Self { index: IdIndex::new(columns.ids.as_slice()?), slots, selected: next as usize })
+        let slots = columns.chosen.iter().map(slot).collect();
+        Ok(Self { index: IdIndex::new(&columns.ids), slots, selected: next as usize })
     }
 
     /// The position of each id among the selected rows, `u32::MAX` for the others; the error is the row of the first
@@ -166,8 +164,8 @@ impl Selection {
 
 impl Selection {
     /// The lists of the images that are evaluated, as places of categories, and where each ends.
-    fn lists(&self, lists: &IdLists<'_>, categories: &Selection) -> PyResult<(Vec<u32>, Vec<usize>)> {
-        let (ids, list_ends) = (lists.0.as_slice()?, lists.1.as_slice()?);
+    fn lists(&self, lists: &IdLists<'_>, categories: &Selection) -> (Vec<u32>, Vec<usize>) {
+        let (ids, list_ends) = (&lists.0, &lists.1);
         let (mut places, mut ends) = (Vec::with_capacity(ids.len()), Vec::with_capacity(self.selected));
         let mut start = 0;
         for (&end, &slot) in list_ends.iter().zip(&self.slots) {
@@ -179,7 +177,7 @@ impl Selection {
             }
             start = end as usize;
         }
-        Ok((places, ends))
+        (places, ends)
     }
 }
 
@@ -194,7 +192,7 @@ fn starts(detection: &[i64], count: usize) -> Vec<usize> {
 }
 
 fn masks<'a>((runs, offsets, sizes): &'a Masks<'_>) -> PyResult<rle::Masks<'a>> {
-    Ok(rle::Masks { runs: runs.as_slice()?, offsets: offsets.as_slice()?, sizes: sizes.as_slice()?.as_chunks().0 })
+    Ok(rle::Masks { runs, offsets, sizes: sizes.as_chunks().0 })
 }
 
 /// The columns of regions as slices, which can be used without the GIL.
@@ -209,8 +207,8 @@ impl RegionColumns<'_> {
     fn slices(&self) -> PyResult<RegionSlices<'_>> {
         Ok(match self {
             Self::Boxes(columns) => {
-                let objects = columns.object_boxes.as_slice()?.as_chunks().0;
-                let detections = columns.detection_boxes.as_slice()?.as_chunks().0;
+                let objects = columns.object_boxes.as_chunks().0;
+                let detections = columns.detection_boxes.as_chunks().0;
                 if columns.inclusive {
                     RegionSlices::InclusiveBoxes(regions::InclusiveBoxes { objects, detections })
                 } else {
@@ -221,9 +219,9 @@ impl RegionColumns<'_> {
                 RegionSlices::Masks(masks(&columns.object_masks)?, masks(&columns.detection_masks)?)
             }
             Self::Pairs(columns) => RegionSlices::Pairs {
-                detection: columns.detection.as_slice()?,
-                object: columns.object.as_slice()?,
-                overlap: columns.overlap.as_slice()?,
+                detection: &columns.detection,
+                object: &columns.object,
+                overlap: &columns.overlap,
             },
         })
     }
@@ -258,19 +256,19 @@ pub fn match_detections<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let SceneColumns { images, categories, objects, detections, verified } = scene;
     let (images, categories) = (Selection::new(&images)?, Selection::new(&categories)?);
-    let (object_images, object_categories) = (objects.image_ids.as_slice()?, objects.category_ids.as_slice()?);
-    let (area, flags) = (objects.areas.as_slice()?, objects.flags.as_slice()?);
-    let (images_of, categories_of) = (detections.image_ids.as_slice()?, detections.category_ids.as_slice()?);
-    let score = detections.scores.as_slice()?;
+    let (object_images, object_categories) = (&objects.image_ids[..], &objects.category_ids[..]);
+    let (area, flags) = (&objects.areas[..], &objects.flags[..]);
+    let (images_of, categories_of) = (&detections.image_ids[..], &detections.category_ids[..]);
+    let score = &detections.scores[..];
     let detection_area = match &detections.areas {
-        Some(areas) => Areas::Given(areas.as_slice()?),
-        None => Areas::OfBoxes(detections.boxes.as_slice()?.as_chunks().0),
+        Some(areas) => Areas::Given(areas),
+        None => Areas::OfBoxes(detections.boxes.as_chunks().0),
     };
     let (regions, rules) = (regions.slices()?, rules.rules()?);
     let lists = |lists: &VerifiedColumns<'_>| {
-        Ok::<_, PyErr>((images.lists(&lists.negative, &categories)?, images.lists(&lists.not_exhaustive, &categories)?))
+        (images.lists(&lists.negative, &categories), images.lists(&lists.not_exhaustive, &categories))
     };
-    let verified = verified.as_ref().map(lists).transpose()?;
+    let verified = verified.as_ref().map(lists);
     let verified = verified.as_ref().map(|(negative, not_exhaustive)| Verified {
         categories: categories.selected,
         negative: Lists { category: &negative.0, ends: &negative.1 },
@@ -318,26 +316,26 @@ fn columns<'py>(
     tells_special: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let ranges = rules.areas.len();
-    let sets = |sets: Vec<u8>, rows: usize| sets.into_pyarray(py).reshape([rows, ranges, rules.bytes()]);
+    let sets = |sets: Vec<u8>, rows: usize| array(py, sets, [rows, ranges, rules.bytes()]);
     let Matches { detections: rows, objects, pairs, pair_matched, near, image_detections } = matches;
     let detections = PyDict::new(py);
     let count = rows.row.len();
-    detections.set_item("category", rows.category.into_pyarray(py))?;
-    detections.set_item("image", rows.image.into_pyarray(py))?;
-    detections.set_item("rank", rows.rank.into_pyarray(py))?;
-    detections.set_item("row", widen(rows.row).into_pyarray(py))?;
-    detections.set_item("score", rows.score.into_pyarray(py))?;
+    detections.set_item("category", column(py, rows.category)?)?;
+    detections.set_item("image", column(py, rows.image)?)?;
+    detections.set_item("rank", column(py, rows.rank)?)?;
+    detections.set_item("row", column(py, widen(rows.row))?)?;
+    detections.set_item("score", column(py, rows.score)?)?;
     detections.set_item("matched", sets(rows.matched, count)?)?;
     detections.set_item("ignored", sets(rows.ignored, count)?)?;
     if tells_special {
-        detections.set_item("special", rows.special.into_pyarray(py))?;
+        detections.set_item("special", column(py, rows.special)?)?;
     }
     let of_objects = PyDict::new(py);
     let count = objects.row.len();
-    of_objects.set_item("category", objects.category.into_pyarray(py))?;
-    of_objects.set_item("image", objects.image.into_pyarray(py))?;
-    of_objects.set_item("row", widen(objects.row).into_pyarray(py))?;
-    of_objects.set_item("ignored", objects.ignored.into_pyarray(py).reshape([count, rules.range_bytes()])?)?;
+    of_objects.set_item("category", column(py, objects.category)?)?;
+    of_objects.set_item("image", column(py, objects.image)?)?;
+    of_objects.set_item("row", column(py, widen(objects.row))?)?;
+    of_objects.set_item("ignored", array(py, objects.ignored, [count, rules.range_bytes()])?)?;
     let count = pairs.overlap.len();
     let of_pairs = pair_columns(py, pairs)?;
     of_pairs.set_item("matched", sets(pair_matched, count)?)?;
@@ -346,15 +344,15 @@ fn columns<'py>(
     dict.set_item("objects", of_objects)?;
     dict.set_item("pairs", of_pairs)?;
     dict.set_item("near", pair_columns(py, near)?)?;
-    dict.set_item("image_detections", image_detections.into_pyarray(py))?;
+    dict.set_item("image_detections", column(py, image_detections)?)?;
     Ok(dict)
 }
 
 fn pair_columns(py: Python<'_>, pairs: PairRows) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("detection", widen(pairs.detection).into_pyarray(py))?;
-    dict.set_item("object", widen(pairs.object).into_pyarray(py))?;
-    dict.set_item("iou", pairs.overlap.into_pyarray(py))?;
+    dict.set_item("detection", column(py, widen(pairs.detection))?)?;
+    dict.set_item("object", column(py, widen(pairs.object))?)?;
+    dict.set_item("iou", column(py, pairs.overlap)?)?;
     Ok(dict)
 }
 
@@ -364,8 +362,8 @@ pub struct OutcomeColumns<'py> {
     category: Column<'py, u32>,
     rank: Column<'py, u32>,
     score: Column<'py, f64>,
-    matched: PyReadonlyArray3<'py, u8>,
-    ignored: PyReadonlyArray3<'py, u8>,
+    matched: Array<'py, u8, 3>,
+    ignored: Array<'py, u8, 3>,
     num_objects: Table<'py, u64>,
 }
 
@@ -388,20 +386,20 @@ pub fn accumulate<'py>(
     drawing: DrawingColumns<'py>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (categories, ranges) = outcomes.num_objects.as_array().dim();
+    let &[categories, ranges] = outcomes.num_objects.shape() else { unreachable!("a table has two dimensions") };
     let rows = Outcomes {
-        category: outcomes.category.as_slice()?,
-        rank: outcomes.rank.as_slice()?,
-        score: outcomes.score.as_slice()?,
-        matched: outcomes.matched.as_slice()?,
-        ignored: outcomes.ignored.as_slice()?,
-        object_count: outcomes.num_objects.as_slice()?,
+        category: &outcomes.category,
+        rank: &outcomes.rank,
+        score: &outcomes.score,
+        matched: &outcomes.matched,
+        ignored: &outcomes.ignored,
+        object_count: &outcomes.num_objects,
         ranges,
         thresholds: drawing.num_thresholds,
     };
     let settings = Drawing {
-        recall_thresholds: drawing.recall_thresholds.as_slice()?,
-        caps: drawing.caps.as_slice()?,
+        recall_thresholds: &drawing.recall_thresholds,
+        caps: &drawing.caps,
         caps_over_all_images: drawing.caps_over_all_images,
         plain_precision: drawing.plain_precision,
         area: drawing.area,
@@ -409,12 +407,13 @@ pub fn accumulate<'py>(
     let curves = py.detach(|| with_threads(threads, || evaluation::accumulate(rows, settings)));
     let (caps, recalls) = (settings.caps.len(), settings.recall_thresholds.len());
     let shape = [categories, ranges, caps, drawing.num_thresholds, recalls];
+    let curve_shape = [categories, ranges, caps, drawing.num_thresholds];
     let dict = PyDict::new(py);
-    dict.set_item("precision", curves.precision.into_pyarray(py).reshape(shape)?)?;
-    dict.set_item("scores", curves.scores.into_pyarray(py).reshape(shape)?)?;
-    dict.set_item("recall", curves.recall.into_pyarray(py).reshape(&shape[..4])?)?;
+    dict.set_item("precision", array(py, curves.precision, shape)?)?;
+    dict.set_item("scores", array(py, curves.scores, shape)?)?;
+    dict.set_item("recall", array(py, curves.recall, curve_shape)?)?;
     if settings.area {
-        dict.set_item("area", curves.area.into_pyarray(py).reshape(&shape[..4])?)?;
+        dict.set_item("area", array(py, curves.area, curve_shape)?)?;
     }
     Ok(dict)
 }

@@ -5,14 +5,13 @@ use ioukit_core::fusion::{self, Clusters, Models, Rule};
 use ioukit_core::join::{self, Set, Threshold};
 use ioukit_core::nms::settled::settle;
 use ioukit_core::nms::soft::{self, Decay};
-use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::coco::table;
+use crate::arrays::{Column, Item, Table, column, table};
 use crate::overlap::variant_named;
 
-type Picked<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
+type Picked<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// Soft-NMS of `boxes` (N, 4), xyxy: the boxes in the order they are picked and their scores then. Pairs decay whose
 /// overlap is at least `threshold`; linearly, or with `sigma` by a Gaussian.
@@ -23,35 +22,34 @@ pub fn soft_nms<'py>(
     variant: &str,
     threshold: f64,
     boxes: &Bound<'py, PyAny>,
-    labels: Option<PyReadonlyArray1<'py, i64>>,
-    scores: PyReadonlyArray1<'py, f64>,
+    labels: Option<Column<'py, i64>>,
+    scores: Column<'py, f64>,
     sigma: Option<f64>,
     min_score: f64,
     max_keep: usize,
     threads: usize,
 ) -> PyResult<Picked<'py>> {
-    fn run<'py, F: Float + Element>(
-        boxes: &Bound<'py, PyArray2<F>>,
+    fn run<'py, F: Float + Item>(
+        boxes: Table<'py, F>,
         threshold: Threshold<F>,
         labels: Option<&[i64]>,
         pick: impl FnOnce(&join::Pairs<F>) -> (Vec<i64>, Vec<f64>) + Send,
         (count, threads): (usize, usize),
     ) -> PyResult<Picked<'py>> {
         let py = boxes.py();
-        let boxes = boxes.try_readonly()?;
-        let set = Set { boxes: boxes.as_slice()?.as_chunks().0, labels };
+        let set = Set { boxes: boxes.as_chunks().0, labels };
         if set.boxes.len() != count || labels.is_some_and(|labels| labels.len() != count) {
             return Err(PyTypeError::new_err("one score per box, and one label each or none"));
         }
         let (keep, scores) = py.detach(|| pick(&join::self_join(set, threshold, threads)));
-        Ok((keep.into_pyarray(py), scores.into_pyarray(py)))
+        Ok((column(py, keep)?, column(py, scores)?))
     }
     let variant = variant_named(variant, &[])?;
     let decay = sigma.map_or(Decay::Linear, |sigma| Decay::Gaussian { sigma });
-    let labels = labels.as_ref().map(|labels| labels.as_slice()).transpose()?;
-    let scores = scores.as_slice()?;
+    let labels = labels.as_deref();
+    let scores = &scores[..];
     let no_threshold = || PyValueError::new_err("no threshold");
-    match boxes.cast::<PyArray2<f32>>() {
+    match boxes.extract() {
         Ok(boxes) => {
             let threshold = Threshold::new(variant, f32::from_f64(threshold)).ok_or_else(no_threshold)?;
             let pick = |pairs: &join::Pairs<f32>| soft::soft_nms(scores, pairs, decay, min_score, max_keep);
@@ -60,13 +58,12 @@ pub fn soft_nms<'py>(
         Err(_) => {
             let threshold = Threshold::new(variant, threshold).ok_or_else(no_threshold)?;
             let pick = |pairs: &join::Pairs<f64>| soft::soft_nms(scores, pairs, decay, min_score, max_keep);
-            run(boxes.cast()?, threshold, labels, pick, (scores.len(), threads))
+            run(boxes.extract()?, threshold, labels, pick, (scores.len(), threads))
         }
     }
 }
 
-type Fused<'py> =
-    (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+type Fused<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// Boxes, scores, best members and the cluster of each box that was given. `scores` are weighted already.
 #[pyfunction]
@@ -74,11 +71,11 @@ type Fused<'py> =
 #[expect(clippy::too_many_arguments, reason = "columns and options, one argument each")]
 pub fn fuse_boxes<'py>(
     py: Python<'py>,
-    boxes: PyReadonlyArray2<'py, f64>,
-    scores: PyReadonlyArray1<'py, f64>,
-    labels: PyReadonlyArray1<'py, i64>,
-    models: PyReadonlyArray1<'py, i64>,
-    weights: PyReadonlyArray1<'py, f64>,
+    boxes: Table<'py, f64>,
+    scores: Column<'py, f64>,
+    labels: Column<'py, i64>,
+    models: Column<'py, i64>,
+    weights: Column<'py, f64>,
     iou_threshold: f64,
     moving: bool,
     rule: &str,
@@ -93,13 +90,8 @@ pub fn fuse_boxes<'py>(
         "best" => Rule::Best,
         _ => return Err(PyValueError::new_err(format!("no rule {rule:?}"))),
     };
-    let given = Models {
-        boxes: boxes.as_slice()?.as_chunks().0,
-        scores: scores.as_slice()?,
-        labels: labels.as_slice()?,
-        models: models.as_slice()?,
-        weights: weights.as_slice()?,
-    };
+    let given =
+        Models { boxes: boxes.as_chunks().0, scores: &scores, labels: &labels, models: &models, weights: &weights };
     let count = given.boxes.len();
     let known = given.models.iter().all(|&model| 0 <= model && (model as usize) < given.weights.len());
     if [given.scores.len(), given.labels.len(), given.models.len()] != [count; 3] || !known {
@@ -107,27 +99,22 @@ pub fn fuse_boxes<'py>(
     }
     let clusters = if moving { Clusters::Moving } else { Clusters::Fixed };
     let fused = py.detach(|| fusion::fuse(given, iou_threshold, clusters, rule, threads));
-    Ok((
-        table(py, fused.boxes),
-        fused.scores.into_pyarray(py),
-        fused.best.into_pyarray(py),
-        fused.clusters.into_pyarray(py),
-    ))
+    Ok((table(py, fused.boxes)?, column(py, fused.scores)?, column(py, fused.best)?, column(py, fused.clusters)?))
 }
 
 /// The result of greedy NMS for boxes in the order of their scores: 0 kept, 1 suppressed, 2 not known yet.
 #[pyfunction]
 pub fn settle_pairs<'py>(
     py: Python<'py>,
-    undecided: PyReadonlyArray1<'py, bool>,
-    rows: PyReadonlyArray1<'py, i64>,
-    columns: PyReadonlyArray1<'py, i64>,
-) -> PyResult<Bound<'py, PyArray1<u8>>> {
-    let (undecided, rows, columns) = (undecided.as_slice()?, rows.as_slice()?, columns.as_slice()?);
+    undecided: Column<'py, bool>,
+    rows: Column<'py, i64>,
+    columns: Column<'py, i64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (undecided, rows, columns) = (&undecided[..], &rows[..], &columns[..]);
     let within = |&number: &i64| 0 <= number && (number as usize) < undecided.len();
     if rows.len() != columns.len() || !rows.iter().chain(columns).all(within) {
         return Err(PyTypeError::new_err("a row and a column per pair, each a box"));
     }
     let fates = py.detach(|| settle(undecided, rows, columns));
-    Ok(fates.into_iter().map(|fate| fate as u8).collect::<Vec<_>>().into_pyarray(py))
+    column(py, fates.into_iter().map(|fate| fate as u8).collect())
 }

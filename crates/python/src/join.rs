@@ -3,11 +3,11 @@
 use ioukit_core::float::Float;
 use ioukit_core::join::{self, Set, Threshold};
 use ioukit_core::overlap::Variant;
-use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::arrays::{Column, Item, Table, column};
 use crate::overlap::variant_named;
 
 /// Rows, columns and values of the pairs of `boxes1` (N, 4) and `boxes2` (M, 4), xyxy of one dtype, whose value is at
@@ -19,36 +19,35 @@ pub fn overlap_join<'py>(
     threshold: f64,
     boxes1: &Bound<'py, PyAny>,
     boxes2: Option<&Bound<'py, PyAny>>,
-    labels1: Option<PyReadonlyArray1<'py, i64>>,
-    labels2: Option<PyReadonlyArray1<'py, i64>>,
+    labels1: Option<Column<'py, i64>>,
+    labels2: Option<Column<'py, i64>>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let variant = variant_named(variant, &[])?;
     let labels = [&labels1, &labels2];
-    match boxes1.cast::<PyArray2<f32>>() {
-        Ok(boxes1) => pairs(variant, threshold, boxes1, boxes2, labels, threads),
-        Err(_) => pairs::<f64>(variant, threshold, boxes1.cast()?, boxes2, labels, threads),
+    match boxes1.extract() {
+        Ok(boxes1) => pairs::<f32>(variant, threshold, boxes1, boxes2, labels, threads),
+        Err(_) => pairs::<f64>(variant, threshold, boxes1.extract()?, boxes2, labels, threads),
     }
 }
 
-fn pairs<'py, F: Float + Element>(
+fn pairs<'py, F: Float + Item>(
     variant: Variant,
     threshold: f64,
-    boxes1: &Bound<'py, PyArray2<F>>,
+    boxes1: Table<'py, F>,
     boxes2: Option<&Bound<'py, PyAny>>,
-    labels: [&Option<PyReadonlyArray1<'py, i64>>; 2],
+    labels: [&Option<Column<'py, i64>>; 2],
     threads: usize,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = boxes1.py();
     let threshold =
         Threshold::new(variant, F::from_f64(threshold)).ok_or_else(|| PyValueError::new_err("no threshold"))?;
-    let boxes1 = boxes1.try_readonly()?;
-    let boxes2 = boxes2.map(|boxes2| Ok::<_, PyErr>(boxes2.cast::<PyArray2<F>>()?.try_readonly()?)).transpose()?;
-    let [labels1, labels2] = labels.map(|labels| labels.as_ref().map(|labels| labels.as_slice()).transpose());
-    let first = Set { boxes: boxes1.as_slice()?.as_chunks().0, labels: labels1? };
+    let boxes2 = boxes2.map(|boxes2| boxes2.extract::<Table<'_, F>>()).transpose()?;
+    let [labels1, labels2] = labels.map(Option::as_deref);
+    let first = Set { boxes: boxes1.as_chunks().0, labels: labels1 };
     let second = match &boxes2 {
         None => None,
-        Some(boxes2) => Some(Set { boxes: boxes2.as_slice()?.as_chunks().0, labels: labels2? }),
+        Some(boxes2) => Some(Set { boxes: boxes2.as_chunks().0, labels: labels2 }),
     };
     let four = boxes1.shape()[1] == 4 && boxes2.as_ref().is_none_or(|boxes2| boxes2.shape()[1] == 4);
     let labelled = |set: &Set<'_, F>| set.labels.is_none_or(|labels| labels.len() == set.boxes.len());
@@ -60,6 +59,6 @@ fn pairs<'py, F: Float + Element>(
         None => join::self_join(first, threshold, threads),
         Some(second) => join::join(first, second, threshold, threads),
     });
-    let values: Bound<'py, PyArray1<F>> = pairs.values.into_pyarray(py);
-    (pairs.rows.into_pyarray(py), pairs.columns.into_pyarray(py), values).into_pyobject(py)
+    let values: Bound<'py, PyAny> = column(py, pairs.values)?;
+    (column(py, pairs.rows)?, column(py, pairs.columns)?, values).into_pyobject(py)
 }

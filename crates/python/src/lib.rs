@@ -2,6 +2,7 @@
 //!
 //! Python checks the arguments and raises the errors; these functions take one dtype, contiguous and read-only.
 
+mod arrays;
 mod coco;
 mod evaluation;
 mod fusion;

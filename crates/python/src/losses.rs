@@ -3,9 +3,10 @@
 use ioukit_core::float::Float;
 use ioukit_core::losses::{self, Loss};
 use ioukit_core::simd::Level;
-use numpy::{Element, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+use crate::arrays::{ANY, Array, ArrayMut, Item};
 
 /// Fills `values` (N,) with the losses of `pred` (N, 4) and `target` (N, 4), xyxy, all of one dtype, and `gradient` (N, 4)
 /// with their slopes in `pred`.
@@ -19,24 +20,26 @@ pub fn loss_gradient(
     threads: usize,
 ) -> PyResult<()> {
     let loss = Loss::named(name).ok_or_else(|| PyValueError::new_err(format!("no loss {name:?}")))?;
-    match values.cast::<PyArrayDyn<f32>>() {
-        Ok(values) => fill(loss, pred.cast()?, target.cast()?, values, gradient.cast()?, threads),
-        Err(_) => fill::<f64>(loss, pred.cast()?, target.cast()?, values.cast()?, gradient.cast()?, threads),
+    match pred.extract() {
+        Ok(pred) => fill::<f32>(loss, pred, target.extract()?, values.extract()?, gradient.extract()?, threads),
+        Err(_) => {
+            fill::<f64>(loss, pred.extract()?, target.extract()?, values.extract()?, gradient.extract()?, threads)
+        }
     }
 }
 
-fn fill<F: Float + Element>(
+fn fill<F: Float + Item>(
     loss: Loss,
-    pred: &Bound<'_, PyArrayDyn<F>>,
-    target: &Bound<'_, PyArrayDyn<F>>,
-    values: &Bound<'_, PyArrayDyn<F>>,
-    gradient: &Bound<'_, PyArrayDyn<F>>,
+    pred: Array<'_, F, ANY>,
+    target: Array<'_, F, ANY>,
+    mut values: ArrayMut<'_, F, ANY>,
+    mut gradient: ArrayMut<'_, F, ANY>,
     threads: usize,
 ) -> PyResult<()> {
-    let (pred, target) = (pred.try_readonly()?, target.try_readonly()?);
-    let (mut values, mut gradient) = (values.try_readwrite()?, gradient.try_readwrite()?);
-    let (first, second) = (pred.as_slice()?.as_chunks().0, target.as_slice()?.as_chunks().0);
-    let (values, slopes) = (values.as_slice_mut()?, gradient.as_slice_mut()?.as_chunks_mut().0);
+    let (first, second) = (pred.as_chunks().0, target.as_chunks().0);
+    let read = [pred.memory(), target.memory()];
+    let values = values.items(&[&read[..], &[gradient.memory()]].concat())?;
+    let slopes = gradient.items(&read)?.as_chunks_mut().0;
     if [second.len(), values.len(), slopes.len()] != [first.len(); 3] {
         return Err(PyValueError::new_err("one value and one gradient per pair"));
     }

@@ -2,12 +2,12 @@
 
 use ioukit_core::float::Float;
 use ioukit_core::join::Set;
-use ioukit_core::nms::{Rule, Score, first_suppressors, of_pairs, survivors};
-use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use ioukit_core::nms::{Rule, Scores, first_suppressors, of_pairs, survivors};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::arrays::{Column, Item, Table, column};
 use crate::overlap::variant_named;
 
 /// The positions of the boxes (N, 4), xyxy, that survive, by descending score. A kept box removes boxes with its label
@@ -21,48 +21,42 @@ pub fn nms_survivors<'py>(
     threshold: f64,
     boxes: &Bound<'py, PyAny>,
     scores: &Bound<'py, PyAny>,
-    labels: Option<PyReadonlyArray1<'py, i64>>,
+    labels: Option<Column<'py, i64>>,
     least: Option<f64>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let variant = variant_named(variant, &[])?;
-    match boxes.cast::<PyArray2<f32>>() {
-        Ok(boxes) => by_scores(Rule::new(variant, f32::from_f64(threshold)), boxes, scores, labels, least, threads),
-        Err(_) => by_scores::<f64>(Rule::new(variant, threshold), boxes.cast()?, scores, labels, least, threads),
+    match boxes.extract() {
+        Ok(boxes) => of_type(Rule::new(variant, f32::from_f64(threshold)), boxes, scores, labels, least, threads),
+        Err(_) => of_type(Rule::new(variant, threshold), boxes.extract()?, scores, labels, least, threads),
     }
 }
 
-fn by_scores<'py, F: Float + Element>(
+fn of_type<'py, F: Float + Item>(
     rule: Rule<F>,
-    boxes: &Bound<'py, PyArray2<F>>,
+    boxes: Table<'py, F>,
     scores: &Bound<'py, PyAny>,
-    labels: Option<PyReadonlyArray1<'py, i64>>,
+    labels: Option<Column<'py, i64>>,
     least: Option<f64>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match scores.cast::<PyArray1<f32>>() {
-        Ok(scores) => of_types(rule, boxes, scores, labels, least, threads),
-        Err(_) => of_types::<F, f64>(rule, boxes, scores.cast()?, labels, least, threads),
-    }
-}
-
-fn of_types<'py, F: Float + Element, S: Score + Element>(
-    rule: Rule<F>,
-    boxes: &Bound<'py, PyArray2<F>>,
-    scores: &Bound<'py, PyArray1<S>>,
-    labels: Option<PyReadonlyArray1<'py, i64>>,
-    least: Option<f64>,
-    threads: usize,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (py, boxes, scores) = (boxes.py(), boxes.try_readonly()?, scores.try_readonly()?);
-    let set = set(&boxes, labels.as_ref())?;
-    let scores = scores.as_slice()?;
-    if scores.len() != set.boxes.len() {
+    let (py, set) = (boxes.py(), set(&boxes, labels.as_deref())?);
+    let (single, double): (_, Column<'py, f64>);
+    let scores = match scores.extract::<Column<'py, f32>>() {
+        Ok(scores) => {
+            single = scores;
+            Scores::Single(&single)
+        }
+        Err(_) => {
+            double = scores.extract()?;
+            Scores::Double(&double)
+        }
+    };
+    if scores.count() != set.boxes.len() {
         return Err(PyTypeError::new_err("one score per box"));
     }
-    let least = least.map(S::from_f64);
     match py.detach(|| survivors(set.boxes, scores, set.labels, rule, least, threads)) {
-        Ok(keep) => Ok(keep.into_pyarray(py).into_any()),
+        Ok(keep) => column(py, keep),
         Err(nan) => Ok(nan.into_pyobject(py)?.into_any()),
     }
 }
@@ -74,28 +68,28 @@ pub fn nms_first_suppressors<'py>(
     variant: &str,
     threshold: f64,
     kept: &Bound<'py, PyAny>,
-    kept_labels: Option<PyReadonlyArray1<'py, i64>>,
+    kept_labels: Option<Column<'py, i64>>,
     others: &Bound<'py, PyAny>,
-    other_labels: Option<PyReadonlyArray1<'py, i64>>,
+    other_labels: Option<Column<'py, i64>>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let variant = variant_named(variant, &[])?;
     let labels = [kept_labels, other_labels];
-    match kept.cast::<PyArray2<f32>>() {
-        Ok(kept) => first(Rule::new(variant, f32::from_f64(threshold)), kept, others.cast()?, labels, threads),
-        Err(_) => first::<f64>(Rule::new(variant, threshold), kept.cast()?, others.cast()?, labels, threads),
+    match kept.extract() {
+        Ok(kept) => first(Rule::new(variant, f32::from_f64(threshold)), kept, others.extract()?, labels, threads),
+        Err(_) => first(Rule::new(variant, threshold), kept.extract()?, others.extract()?, labels, threads),
     }
 }
 
-fn first<'py, F: Float + Element>(
+fn first<'py, F: Float + Item>(
     rule: Rule<F>,
-    kept: &Bound<'py, PyArray2<F>>,
-    others: &Bound<'py, PyArray2<F>>,
-    [kept_labels, other_labels]: [Option<PyReadonlyArray1<'py, i64>>; 2],
+    kept: Table<'py, F>,
+    others: Table<'py, F>,
+    [kept_labels, other_labels]: [Option<Column<'py, i64>>; 2],
     threads: usize,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let (py, kept, others) = (kept.py(), kept.try_readonly()?, others.try_readonly()?);
-    let (kept, others) = (set(&kept, kept_labels.as_ref())?, set(&others, other_labels.as_ref())?);
+    let py = kept.py();
+    let (kept, others) = (set(&kept, kept_labels.as_deref())?, set(&others, other_labels.as_deref())?);
     if kept.labels.is_some() != others.labels.is_some() {
         return Err(PyTypeError::new_err("labels of both sets or of none"));
     }
@@ -104,15 +98,11 @@ fn first<'py, F: Float + Element>(
         let nan = F::from_f64(f64::NAN);
         found.into_iter().map(|found| found.map_or((-1, nan), |(number, value)| (i64::from(number), value))).unzip()
     });
-    (numbers.into_pyarray(py), values.into_pyarray(py)).into_pyobject(py)
+    (column(py, numbers)?, column(py, values)?).into_pyobject(py)
 }
 
-fn set<'a, F: Float + Element>(
-    boxes: &'a numpy::PyReadonlyArray2<'_, F>,
-    labels: Option<&'a PyReadonlyArray1<'_, i64>>,
-) -> PyResult<Set<'a, F>> {
-    let set =
-        Set { boxes: boxes.as_slice()?.as_chunks().0, labels: labels.map(|labels| labels.as_slice()).transpose()? };
+fn set<'a, F: Float>(boxes: &'a Table<'_, F>, labels: Option<&'a [i64]>) -> PyResult<Set<'a, F>> {
+    let set = Set { boxes: boxes.as_chunks().0, labels };
     let labelled = set.labels.is_none_or(|labels| labels.len() == set.boxes.len());
     if boxes.shape()[1] != 4 || !labelled {
         return Err(PyTypeError::new_err("boxes must be (N, 4), with one label each or none"));
@@ -127,10 +117,10 @@ fn set<'a, F: Float + Element>(
 pub fn nms_of_pairs<'py>(
     py: Python<'py>,
     count: usize,
-    better: PyReadonlyArray1<'py, i64>,
-    worse: PyReadonlyArray1<'py, i64>,
-) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let (better, worse) = (better.as_slice()?, worse.as_slice()?);
+    better: Column<'py, i64>,
+    worse: Column<'py, i64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (better, worse) = (&better[..], &worse[..]);
     let ascending =
         better.is_sorted() && better.iter().zip(worse).all(|(better, worse)| 0 <= *better && better < worse);
     let within = worse.iter().all(|&worse| usize::try_from(worse).is_ok_and(|worse| worse < count));
@@ -141,5 +131,5 @@ pub fn nms_of_pairs<'py>(
         let removed_by = of_pairs(count, better, worse);
         removed_by.into_iter().map(|by| by.map_or(-1, i64::from)).collect::<Vec<_>>()
     });
-    Ok(removed_by.into_pyarray(py))
+    column(py, removed_by)
 }

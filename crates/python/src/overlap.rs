@@ -4,23 +4,23 @@ use ioukit_core::float::Float;
 use ioukit_core::overlap::{self, Run, Variant};
 use ioukit_core::regions::boxes::{self, Layout};
 use ioukit_core::simd::Level;
-use numpy::{Element, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+
+use crate::arrays::{ANY, Array, ArrayMut, Item};
 
 /// The first row of `boxes` that is not a box, counted over all leading dimensions; `corners` says the format is xyxy.
 #[pyfunction]
 pub fn first_invalid(boxes: &Bound<'_, PyAny>, corners: bool) -> PyResult<Option<usize>> {
-    fn find<F: Float + Element>(boxes: &Bound<'_, PyArrayDyn<F>>, layout: Layout) -> PyResult<Option<usize>> {
-        let boxes = boxes.try_readonly()?;
-        let rows = rows(&boxes)?;
-        Ok(boxes.py().detach(|| boxes::first_invalid(rows, layout)))
+    fn find<F: Float + Item>(boxes: Array<'_, F, ANY>, layout: Layout) -> Option<usize> {
+        let rows = rows(&boxes);
+        boxes.py().detach(|| boxes::first_invalid(rows, layout))
     }
     let layout = if corners { Layout::Corners } else { Layout::Sides };
-    match boxes.cast::<PyArrayDyn<f32>>() {
-        Ok(boxes) => find(boxes, layout),
-        Err(_) => find(boxes.cast::<PyArrayDyn<f64>>()?, layout),
-    }
+    Ok(match boxes.extract() {
+        Ok(boxes) => find::<f32>(boxes, layout),
+        Err(_) => find::<f64>(boxes.extract()?, layout),
+    })
 }
 
 /// Fills `out` (..., N, M) with the overlaps of `boxes1` (..., N, 4) and `boxes2` (..., M, 4), xyxy, all of one dtype;
@@ -39,9 +39,9 @@ pub fn pairwise(
     simd: Option<&str>,
 ) -> PyResult<()> {
     let (variant, run) = (variant_named(variant, &parameters)?, Run { threads, level: level_named(simd)?, reused });
-    match out.cast::<PyArrayDyn<f32>>() {
-        Ok(out) => fill_pairwise(variant, boxes1.cast()?, boxes2.cast()?, out, run),
-        Err(_) => fill_pairwise::<f64>(variant, boxes1.cast()?, boxes2.cast()?, out.cast()?, run),
+    match boxes1.extract() {
+        Ok(boxes1) => fill_pairwise::<f32>(variant, boxes1, boxes2.extract()?, out.extract()?, run),
+        Err(_) => fill_pairwise::<f64>(variant, boxes1.extract()?, boxes2.extract()?, out.extract()?, run),
     }
 }
 
@@ -59,9 +59,9 @@ pub fn elementwise(
 ) -> PyResult<()> {
     let (variant, run) =
         (variant_named(variant, &parameters)?, Run { threads, level: level_named(simd)?, reused: false });
-    match out.cast::<PyArrayDyn<f32>>() {
-        Ok(out) => fill_elementwise(variant, boxes1.cast()?, boxes2.cast()?, out, run),
-        Err(_) => fill_elementwise::<f64>(variant, boxes1.cast()?, boxes2.cast()?, out.cast()?, run),
+    match boxes1.extract() {
+        Ok(boxes1) => fill_elementwise::<f32>(variant, boxes1, boxes2.extract()?, out.extract()?, run),
+        Err(_) => fill_elementwise::<f64>(variant, boxes1.extract()?, boxes2.extract()?, out.extract()?, run),
     }
 }
 
@@ -77,40 +77,38 @@ pub fn thread_count() -> usize {
     ioukit_core::threads::available()
 }
 
-fn fill_pairwise<F: Float + Element>(
+fn fill_pairwise<F: Float + Item>(
     variant: Variant,
-    boxes1: &Bound<'_, PyArrayDyn<F>>,
-    boxes2: &Bound<'_, PyArrayDyn<F>>,
-    out: &Bound<'_, PyArrayDyn<F>>,
+    boxes1: Array<'_, F, ANY>,
+    boxes2: Array<'_, F, ANY>,
+    mut out: ArrayMut<'_, F, ANY>,
     run: Run,
 ) -> PyResult<()> {
-    let (boxes1, boxes2, mut out) = (boxes1.try_readonly()?, boxes2.try_readonly()?, out.try_readwrite()?);
     let [.., n, _] = *boxes1.shape() else {
         return Err(PyTypeError::new_err("boxes1 must be (..., N, 4)"));
     };
-    let (rows1, rows2) = (rows(&boxes1)?, rows(&boxes2)?);
+    let (rows1, rows2) = (rows(&boxes1), rows(&boxes2));
     let batch = rows1.len().checked_div(n).unwrap_or(1);
-    let (py, out) = (boxes1.py(), out.as_slice_mut()?);
+    let (py, out) = (boxes1.py(), out.items(&[boxes1.memory(), boxes2.memory()])?);
     py.detach(|| overlap::pairwise(variant, rows1, rows2, batch, out, run));
     Ok(())
 }
 
-fn fill_elementwise<F: Float + Element>(
+fn fill_elementwise<F: Float + Item>(
     variant: Variant,
-    boxes1: &Bound<'_, PyArrayDyn<F>>,
-    boxes2: &Bound<'_, PyArrayDyn<F>>,
-    out: &Bound<'_, PyArrayDyn<F>>,
+    boxes1: Array<'_, F, ANY>,
+    boxes2: Array<'_, F, ANY>,
+    mut out: ArrayMut<'_, F, ANY>,
     run: Run,
 ) -> PyResult<()> {
-    let (boxes1, boxes2, mut out) = (boxes1.try_readonly()?, boxes2.try_readonly()?, out.try_readwrite()?);
-    let (rows1, rows2) = (rows(&boxes1)?, rows(&boxes2)?);
-    let (py, out) = (boxes1.py(), out.as_slice_mut()?);
+    let (rows1, rows2) = (rows(&boxes1), rows(&boxes2));
+    let (py, out) = (boxes1.py(), out.items(&[boxes1.memory(), boxes2.memory()])?);
     py.detach(|| overlap::elementwise(variant, rows1, rows2, out, run));
     Ok(())
 }
 
-fn rows<'a, F: Element>(boxes: &'a PyReadonlyArrayDyn<'_, F>) -> PyResult<&'a [[F; 4]]> {
-    Ok(boxes.as_slice()?.as_chunks().0)
+fn rows<F>(boxes: &[F]) -> &[[F; 4]] {
+    boxes.as_chunks().0
 }
 
 pub(crate) fn variant_named(name: &str, parameters: &[f64]) -> PyResult<Variant> {

@@ -1,13 +1,12 @@
 //! A COCO results file: an array of detections.
 
-use std::path::Path;
+use std::any::Any;
 
 use super::fields::{Slot, box_problem, four, integer, real};
 use super::mistaken;
-use super::open::open;
 use super::spans::Spans;
 use super::{OnInvalid, Problem, ReadError};
-use crate::json::{Cursor, Records, Stream, SyntaxError};
+use crate::json::{Cursor, Records, Source, Stream, SyntaxError};
 use crate::threads::with_threads;
 
 const ARRAY: &str = "detections";
@@ -155,7 +154,8 @@ impl Records for Piece {
         Ok(())
     }
 
-    fn append(&mut self, other: &mut Self) {
+    fn append(&mut self, other: &mut dyn Any) {
+        let other: &mut Self = other.downcast_mut().expect("records of one kind");
         if let Some(problem) = other.problem.take() {
             self.problem.get_or_insert(Problem { record: self.records + problem.record, ..problem });
         }
@@ -168,17 +168,16 @@ impl Records for Piece {
 }
 
 /// Reads a results file by `threads` threads (0: all cores).
-pub fn read_detections(path: &Path, on_invalid: OnInvalid, threads: usize) -> Result<Detections, ReadError> {
-    with_threads(threads, || read(path, on_invalid))
+pub fn read_detections(source: &Source, on_invalid: OnInvalid, threads: usize) -> Result<Detections, ReadError> {
+    with_threads(threads, || read(source, on_invalid))
 }
 
-fn read(path: &Path, on_invalid: OnInvalid) -> Result<Detections, ReadError> {
-    let source = open(path)?;
-    let mut stream = Stream::new(&source)?;
+fn read(source: &Source, on_invalid: OnInvalid) -> Result<Detections, ReadError> {
+    let mut stream = Stream::new(source)?;
     let syntax = |error| ReadError::syntax(error, ARRAY);
     match stream.peek().map_err(syntax)? {
         Some(b'{') => {
-            let found = mistaken::object(&source);
+            let found = mistaken::object(source);
             return Err(ReadError::Invalid(format!("expected an array of detections, found {found}")));
         }
         Some(b'[') => {}

@@ -1,14 +1,13 @@
 //! A COCO annotation file: images, categories and annotations.
 
-use std::path::Path;
+use std::any::Any;
 
-use super::fields::{Slot, box_problem, flag, four, integer, integers, real, text};
+use super::fields::{self, Slot, box_problem, flag, four, integers, text};
 use super::lists::IdLists;
 use super::mistaken;
-use super::open::open;
 use super::spans::Spans;
 use super::{OnInvalid, Problem, ReadError};
-use crate::json::{Cursor, Records, Stream, SyntaxError};
+use crate::json::{Cursor, Records, Source, Stream, SyntaxError};
 use crate::threads::with_threads;
 
 /// Whose members the records have.
@@ -117,7 +116,7 @@ pub struct GroundTruth {
 type Lack = (&'static str, &'static str, String);
 
 /// The rows of one kind of record: how one is read, and how rows are joined.
-trait Table: Default + Send {
+trait Table: Default + Send + 'static {
     const ARRAY: &'static str;
 
     /// Reads the members of an object whose brace is taken and that is not empty, then keeps them as a row.
@@ -147,6 +146,16 @@ impl<'t> Members<'_, 't> {
         }
         Ok(())
     }
+}
+
+/// See [`fields::integer`]. One function for all members: a ground truth has fewer records than a file of detections.
+fn integer(cursor: &mut Cursor<'_>) -> Result<Slot<i64>, Box<SyntaxError>> {
+    fields::integer(cursor)
+}
+
+/// See [`fields::real`].
+fn real(cursor: &mut Cursor<'_>) -> Result<Slot<f64>, Box<SyntaxError>> {
+    fields::real(cursor)
 }
 
 impl Table for Images {
@@ -348,7 +357,8 @@ impl<T: Table> Records for Piece<T> {
         Ok(())
     }
 
-    fn append(&mut self, other: &mut Self) {
+    fn append(&mut self, other: &mut dyn Any) {
+        let other: &mut Self = other.downcast_mut().expect("records of one kind");
         if let Some(problem) = other.problem.take() {
             self.problem.get_or_insert(Problem { record: self.records + problem.record, ..problem });
         }
@@ -360,23 +370,22 @@ impl<T: Table> Records for Piece<T> {
 
 /// Reads an annotation file by `threads` threads (0: all cores).
 pub fn read_ground_truth(
-    path: &Path,
+    source: &Source,
     on_invalid: OnInvalid,
     dialect: Dialect,
     threads: usize,
 ) -> Result<GroundTruth, ReadError> {
-    with_threads(threads, || read(path, Reading { on_invalid, dialect }))
+    with_threads(threads, || read(source, Reading { on_invalid, dialect }))
 }
 
-fn read(path: &Path, reading: Reading) -> Result<GroundTruth, ReadError> {
-    let source = open(path)?;
-    let mut stream = Stream::new(&source)?;
+fn read(source: &Source, reading: Reading) -> Result<GroundTruth, ReadError> {
+    let mut stream = Stream::new(source)?;
     let syntax = |error| ReadError::syntax(error, "");
     match stream.peek().map_err(syntax)? {
         Some(b'[') => {
             return Err(ReadError::Invalid(format!(
                 "expected an object with images, categories and annotations, found {}",
-                mistaken::array(&source)
+                mistaken::array(source)
             )));
         }
         Some(b'{') => {}

@@ -1,14 +1,9 @@
 //! The keypoints of a COCO file, read when they are needed.
 
-use std::path::Path;
-
-use rayon::prelude::*;
-
-use super::open::open;
 use super::spans::Texts;
 use super::{Problem, ReadError};
-use crate::json::{Cursor, SyntaxError};
-use crate::threads::with_threads;
+use crate::json::{Cursor, Source, SyntaxError};
+use crate::threads::{map, with_threads};
 
 const FIELD: &str = "keypoints";
 const EXPECTED: &str = "numbers: x, y and visibility of as many points as the other records have";
@@ -31,15 +26,18 @@ pub struct Keypoints<'a> {
 
 /// Reads x, y and visibility of each point of each record by `threads` threads (0: all cores); NaN for records without.
 /// Also how many points each has.
-pub fn read_keypoints(path: &Path, keypoints: Keypoints<'_>, threads: usize) -> Result<(Vec<f64>, usize), ReadError> {
-    let source = open(path)?;
+pub fn read_keypoints(
+    source: &Source,
+    keypoints: Keypoints<'_>,
+    threads: usize,
+) -> Result<(Vec<f64>, usize), ReadError> {
     let Keypoints { array, records, spans, points } = keypoints;
     let points = match points {
         Some(points) => points,
         None => match spans.iter().find(|[start, end]| start < end) {
             Some(span) => {
                 let mut first = Vec::new();
-                let texts = Texts::read(&source, &[*span])?;
+                let texts = Texts::read(source, &[*span])?;
                 numbers(texts.get(*span, 0), &mut first).ok();
                 first.len() / 3
             }
@@ -48,9 +46,10 @@ pub fn read_keypoints(path: &Path, keypoints: Keypoints<'_>, threads: usize) -> 
     };
     let width = 3 * points;
     let mut values = vec![f64::NAN; width * spans.len()];
-    let part = |(start, values): (usize, &mut [f64])| {
+    let part = |(number, values): (usize, &mut [f64])| {
+        let start = number * ROWS_AT_ONCE;
         let rows = start..spans.len().min(start + ROWS_AT_ONCE);
-        let texts = Texts::read(&source, &spans[rows.clone()])?;
+        let texts = Texts::read(source, &spans[rows.clone()])?;
         let mut record = Vec::new();
         for (position, row) in rows.enumerate() {
             let text = texts.get(spans[row], position);
@@ -73,12 +72,8 @@ pub fn read_keypoints(path: &Path, keypoints: Keypoints<'_>, threads: usize) -> 
         Ok(())
     };
     if width > 0 {
-        with_threads(threads, || {
-            let parts = values.par_chunks_mut(width * ROWS_AT_ONCE).enumerate();
-            parts.map(|(at, values)| part((at * ROWS_AT_ONCE, values))).collect::<Vec<_>>()
-        })
-        .into_iter()
-        .collect::<Result<(), ReadError>>()?;
+        let parts = values.chunks_mut(width * ROWS_AT_ONCE).enumerate();
+        with_threads(threads, || map(parts, 0, part)).into_iter().collect::<Result<(), ReadError>>()?;
     }
     Ok((values, points))
 }

@@ -22,11 +22,12 @@ pub use fields::box_problem;
 pub use ground_truth::{Annotations, Categories, Dialect, GroundTruth, Images, Names, read_ground_truth};
 pub use keypoints::{Keypoints, read_keypoints};
 pub use lists::IdLists;
-pub use open::read_text;
+pub use open::{Unpack, open};
 pub use references::{IdIndex, known_rows, settle_annotations, unique_rows};
 pub use segmentations::{Segmentations, read_masks};
 pub use spans::Spans;
 
+pub use crate::json::Source;
 use crate::json::StreamError;
 
 /// What to do with a record that the format does not allow.

@@ -1,15 +1,15 @@
 //! From a path to a source of JSON text.
 
-use std::io::{self, Read};
 use std::path::Path;
-
-use flate2::read::MultiGzDecoder;
 
 use super::ReadError;
 use crate::json::Source;
 
+/// What unpacks the bytes of a gzip file. The caller brings it: whoever reads files mostly has one already.
+pub type Unpack<'a> = &'a dyn Fn(&[u8]) -> Result<Vec<u8>, ReadError>;
+
 /// Opens `path`, unpacks it if its name ends in `.gz`, and refuses what is not UTF-8 JSON at first sight.
-pub(super) fn open(path: &Path) -> Result<Source, ReadError> {
+pub fn open(path: &Path, unpack: Unpack<'_>) -> Result<Source, ReadError> {
     let source = Source::open(path)?;
     let packed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
     if !packed {
@@ -18,21 +18,7 @@ pub(super) fn open(path: &Path) -> Result<Source, ReadError> {
     if source.head(2)? != [0x1F, 0x8B] {
         return Err(ReadError::Invalid("expected a gzip file, as the name says, found something else".into()));
     }
-    let mut text = Vec::new();
-    MultiGzDecoder::new(source.into_bytes()?.as_slice()).read_to_end(&mut text).map_err(|error| {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                ReadError::Invalid("the gzip file ends too early (is it truncated?)".into())
-            }
-            _ => ReadError::Invalid(format!("the gzip file is damaged: {error}")),
-        }
-    })?;
-    check_head(Source::Memory(text))
-}
-
-/// The whole text behind `path`, unpacked.
-pub fn read_text(path: &Path) -> Result<Vec<u8>, ReadError> {
-    Ok(open(path)?.into_bytes()?)
+    check_head(Source::Memory(unpack(&source.into_bytes()?)?))
 }
 
 fn check_head(source: Source) -> Result<Source, ReadError> {

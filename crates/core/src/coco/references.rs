@@ -1,6 +1,7 @@
 //! Ids that must differ, and ids that must be known.
 
 use super::{OnInvalid, Problem};
+use crate::order::{by_key, of_integer};
 
 /// Finds the position of an id among the ids of a table.
 pub struct IdIndex {
@@ -15,8 +16,7 @@ const ABSENT: u32 = u32::MAX;
 impl IdIndex {
     /// An index of `ids`; of equal ones the first counts.
     pub fn new(ids: &[i64]) -> Self {
-        let mut sorted: Vec<_> = ids.iter().copied().zip(0..).collect();
-        sorted.sort_unstable();
+        let mut sorted: Vec<_> = rows_by_id(ids).into_iter().map(|row| (ids[row as usize], row)).collect();
         sorted.dedup_by_key(|(id, _)| *id);
         let mut dense = Vec::new();
         if let (Some((first, _)), Some((last, _))) = (sorted.first(), sorted.last()) {
@@ -47,12 +47,16 @@ impl IdIndex {
     }
 }
 
+/// The rows in the order of their ids; of equal ids the first row comes first.
+fn rows_by_id(ids: &[i64]) -> Vec<u32> {
+    by_key(ids.iter().map(|&id| of_integer(id)))
+}
+
 /// The rows whose id stands for the first time; `None` if that is all of them.
 pub fn unique_rows(array: &'static str, ids: &[i64], on_invalid: OnInvalid) -> Result<Option<Vec<usize>>, Problem> {
-    let mut order: Vec<usize> = (0..ids.len()).collect();
-    order.sort_unstable_by_key(|&row| (ids[row], row));
-    let mut repeated: Vec<usize> =
-        order.windows(2).filter(|pair| ids[pair[0]] == ids[pair[1]]).map(|pair| pair[1]).collect();
+    let order = rows_by_id(ids);
+    let pairs = order.windows(2).map(|pair| [pair[0] as usize, pair[1] as usize]);
+    let mut repeated: Vec<usize> = pairs.filter(|&[one, next]| ids[one] == ids[next]).map(|[_, next]| next).collect();
     if repeated.is_empty() {
         return Ok(None);
     }
@@ -132,12 +136,10 @@ pub fn settle_annotations(
         };
         return Ok(Some(known.into_iter().filter(is_first).collect()));
     }
-    let mut last: Vec<(i64, usize)> = ids.iter().copied().zip(0..).collect();
-    last.sort_unstable();
-    let last_of = |id: i64| last[last.partition_point(|&(other, _)| other <= id) - 1].1;
-    let mut rows = known;
-    rows.sort_by_key(|&row| image_ids[row]);
-    let rows = rows.into_iter().map(|row| last_of(ids[row]));
+    let order = rows_by_id(ids);
+    let last_of = |id: i64| order[order.partition_point(|&row| ids[row as usize] <= id) - 1] as usize;
+    let by_image = by_key(known.iter().map(|&row| of_integer(image_ids[row])));
+    let rows = by_image.into_iter().map(|number| last_of(ids[known[number as usize]]));
     // The last one may itself be of an image or category that nobody lists: then it is nowhere.
     let listed =
         |row: &usize| images.position(image_ids[*row]).is_some() && categories.position(category_ids[*row]).is_some();

@@ -1,15 +1,10 @@
 //! The masks of a COCO file, read when they are needed: polygons, and RLE in both of its forms.
 
-use std::path::Path;
-
-use rayon::prelude::*;
-
-use super::open::open;
 use super::spans::Texts;
 use super::{Problem, ReadError};
-use crate::json::{Cursor, Scalar, SyntaxError};
+use crate::json::{Cursor, Scalar, Source, SyntaxError};
 use crate::regions::rle::{self, MaskList, Size, polygon, string};
-use crate::threads::with_threads;
+use crate::threads::{map, with_threads};
 
 const FIELD: &str = "segmentation";
 const EXPECTED: &str = "polygons, or an object with size and counts";
@@ -31,12 +26,12 @@ pub struct Segmentations<'a> {
 }
 
 /// Reads masks by `threads` threads (0: all cores), in the order of the records.
-pub fn read_masks(path: &Path, segmentations: Segmentations<'_>, threads: usize) -> Result<MaskList, ReadError> {
-    let source = open(path)?;
+pub fn read_masks(source: &Source, segmentations: Segmentations<'_>, threads: usize) -> Result<MaskList, ReadError> {
     let count = segmentations.spans.len();
-    let part = |start: usize| {
+    let part = |number: usize| {
+        let start = number * ROWS_AT_ONCE;
         let rows = start..count.min(start + ROWS_AT_ONCE);
-        let texts = Texts::read(&source, &segmentations.spans[rows.clone()])?;
+        let texts = Texts::read(source, &segmentations.spans[rows.clone()])?;
         let mut masks = MaskList::default();
         let mut counts = Vec::new();
         for (position, row) in rows.enumerate() {
@@ -50,7 +45,7 @@ pub fn read_masks(path: &Path, segmentations: Segmentations<'_>, threads: usize)
         }
         Ok::<_, ReadError>(masks)
     };
-    let parts: Vec<_> = with_threads(threads, || (0..count).into_par_iter().step_by(ROWS_AT_ONCE).map(part).collect());
+    let parts = with_threads(threads, || map(0..count.div_ceil(ROWS_AT_ONCE), 0, part));
     let mut all = MaskList::default();
     for part in parts {
         all.append(part?);

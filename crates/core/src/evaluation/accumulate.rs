@@ -1,8 +1,7 @@
 //! From outcomes to curves: precision, recall, and the score at each point.
 
-use rayon::prelude::*;
-
 use super::score::falling;
+use crate::threads::each_with;
 
 /// The outcome of every detection, sorted by image, category and descending score, as in a match table.
 #[derive(Clone, Copy)]
@@ -69,46 +68,38 @@ pub fn accumulate(outcomes: Outcomes<'_>, drawing: Drawing<'_>) -> Curves {
     // As many empty parts as categories, where there is no area.
     let mut areas: Vec<&mut [f64]> = all.area.chunks_mut(curves).collect();
     areas.resize_with(categories, Default::default);
-    rows.into_par_iter()
-        .zip(all.precision.par_chunks_mut(points))
-        .zip(all.scores.par_chunks_mut(points))
-        .zip(all.recall.par_chunks_mut(curves))
-        .zip(areas)
-        .enumerate()
-        .for_each_init(Scratch::default, |scratch, (category, ((((rows, precision), scores), recall), area))| {
-            let counts = &outcomes.object_count[category * outcomes.ranges..(category + 1) * outcomes.ranges];
-            draw(outcomes, rows, counts, drawing, Out { precision, scores, recall, area }, scratch);
-        });
+    let points = all.precision.chunks_mut(points).zip(all.scores.chunks_mut(points));
+    let out = points.zip(all.recall.chunks_mut(curves)).zip(areas);
+    each_with(rows.into_iter().zip(out).enumerate(), 0, Scratch::default, |scratch, (category, (rows, out))| {
+        let (((precision, scores), recall), area) = out;
+        let counts = &outcomes.object_count[category * outcomes.ranges..(category + 1) * outcomes.ranges];
+        draw(outcomes, rows, counts, drawing, Out { precision, scores, recall, area }, scratch);
+    });
     all
 }
 
 /// A detection as a number that sorts by descending score, then by row: score, row and rank, from the highest bits down.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Row(u128);
-
-impl Row {
-    fn new(row: u32, score: f64, rank: u32) -> Self {
-        Self(u128::from(falling(score)) << 64 | u128::from(row) << 32 | u128::from(rank))
-    }
-
-    fn row(self) -> usize {
-        (self.0 >> 32) as u32 as usize
-    }
-
-    fn rank(self) -> u32 {
-        self.0 as u32
-    }
+fn key(row: u32, score: f64, rank: u32) -> u128 {
+    u128::from(falling(score)) << 64 | u128::from(row) << 32 | u128::from(rank)
 }
 
-/// The rows of each category, in the given order.
-fn rows_by_category(outcomes: Outcomes<'_>, categories: usize) -> Vec<Vec<Row>> {
+fn row_of(key: u128) -> usize {
+    (key >> 32) as u32 as usize
+}
+
+fn rank_of(key: u128) -> u32 {
+    key as u32
+}
+
+/// The keys of the rows of each category, in the given order.
+fn rows_by_category(outcomes: Outcomes<'_>, categories: usize) -> Vec<Vec<u128>> {
     let mut counts = vec![0; categories];
     for &category in outcomes.category {
         counts[category as usize] += 1;
     }
-    let mut rows: Vec<Vec<Row>> = counts.into_iter().map(Vec::with_capacity).collect();
+    let mut rows: Vec<Vec<u128>> = counts.into_iter().map(Vec::with_capacity).collect();
     for (row, &category) in outcomes.category.iter().enumerate() {
-        rows[category as usize].push(Row::new(row as u32, outcomes.score[row], outcomes.rank[row]));
+        rows[category as usize].push(key(row as u32, outcomes.score[row], outcomes.rank[row]));
     }
     rows
 }
@@ -147,7 +138,7 @@ struct Scratch {
 /// Draws the curves of one category.
 fn draw(
     outcomes: Outcomes<'_>,
-    mut rows: Vec<Row>,
+    mut rows: Vec<u128>,
     counts: &[u64],
     drawing: Drawing<'_>,
     out: Out<'_>,
@@ -171,8 +162,8 @@ fn draw(
     seen.resize(ranges * caps.len() * blocks, 0);
     let bytes = thresholds.div_ceil(8);
     for (place, &detection) in (0..).zip(&rows) {
-        let row = detection.row();
-        let rank = if drawing.caps_over_all_images { place } else { detection.rank() };
+        let row = row_of(detection);
+        let rank = if drawing.caps_over_all_images { place } else { rank_of(detection) };
         let first_cap = caps.partition_point(|&cap| cap <= rank);
         for range in 0..ranges {
             let sets = (row * ranges + range) * bytes;
@@ -236,7 +227,7 @@ fn draw(
                 // A recall of 0 is reached by the best detection of all, which may be a false positive or ignored.
                 if needed == 0 {
                     out.precision[point] = precision.first().copied().unwrap_or(0.0);
-                    out.scores[point] = rows.first().map_or(0.0, |best| outcomes.score[best.row()]);
+                    out.scores[point] = rows.first().map_or(0.0, |best| outcomes.score[row_of(*best)]);
                 } else if needed <= precision.len() {
                     out.precision[point] = precision[needed - 1];
                     out.scores[point] = score[needed - 1];

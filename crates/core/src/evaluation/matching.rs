@@ -2,12 +2,13 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::regions::Regions;
+use super::regions::{Measurer, Overlap, Regions};
 use super::rules::{CapScope, Choice, Rules, outside};
 use super::scene::{ByImage, NOWHERE, Scene, flag};
 use super::score::falling;
 use super::verified::{special, special_by};
-use crate::threads::in_order;
+use crate::order::by_two_keys;
+use crate::threads::{in_order, join};
 
 /// The columns of a match table.
 ///
@@ -114,12 +115,10 @@ impl Matches {
 }
 
 /// Matches the detections of a scene to its objects.
-pub fn match_detections<R: Regions>(scene: Scene<'_>, regions: &R, rules: Rules<'_>) -> Matches {
-    let (objects, detections) = rayon::join(
-        || ByImage::new(scene.objects.image, scene.images),
-        || ByImage::new(scene.detections.image, scene.images),
-    );
-    let matcher = Matcher::new(scene, regions, rules, &objects, &detections);
+pub fn match_detections(scene: Scene<'_>, regions: &dyn Regions, rules: Rules<'_>) -> Matches {
+    let (objects, detections) =
+        join(|| ByImage::new(scene.objects.image, scene.images), || ByImage::new(scene.detections.image, scene.images));
+    let matcher = Matcher::new(scene, rules, &objects, &detections);
     // Runs of images with about the same number of detections, more of them than threads.
     let share = (scene.detections.image.len() / 64).max(1024);
     let mut runs = Vec::new();
@@ -132,11 +131,16 @@ pub fn match_detections<R: Regions>(scene: Scene<'_>, regions: &R, rules: Rules<
         }
     }
     let mut all = Matches::default();
-    let produce = |scratch: &mut Scratch<R>, run: usize| matcher.run(runs[run].clone(), scratch);
-    in_order(runs.len(), Scratch::default, produce, |mut part| {
-        all.append(&mut part);
-        ControlFlow::Continue(())
-    });
+    let produce = |scratch: &mut Scratch<'_>, run: usize| matcher.run(runs[run].clone(), scratch);
+    in_order(
+        runs.len(),
+        || Scratch::new(regions.measurer()),
+        produce,
+        |mut part| {
+            all.append(&mut part);
+            ControlFlow::Continue(())
+        },
+    );
     all
 }
 
@@ -150,9 +154,8 @@ struct Candidate {
     level: usize,
 }
 
-struct Matcher<'a, R> {
+struct Matcher<'a> {
     scene: Scene<'a>,
-    regions: &'a R,
     rules: Rules<'a>,
     objects: &'a ByImage,
     detections: &'a ByImage,
@@ -173,24 +176,27 @@ struct Group<'s> {
     first_detection: usize,
 }
 
-impl<'a, R: Regions> Matcher<'a, R> {
-    fn new(scene: Scene<'a>, regions: &'a R, rules: Rules<'a>, objects: &'a ByImage, detections: &'a ByImage) -> Self {
+impl<'a> Matcher<'a> {
+    fn new(scene: Scene<'a>, rules: Rules<'a>, objects: &'a ByImage, detections: &'a ByImage) -> Self {
         let count = rules.thresholds.len();
         let full = (0..rules.bytes()).map(|byte| 0xFF >> (8 - (count - byte * 8).min(8))).collect();
-        Self { scene, regions, rules, objects, detections, full }
+        Self { scene, rules, objects, detections, full }
     }
 
-    fn run(&self, images: Range<usize>, scratch: &mut Scratch<R>) -> Matches {
+    fn run(&self, images: Range<usize>, scratch: &mut Scratch<'_>) -> Matches {
         let mut matches = Matches::default();
         let (mut objects, mut detections) = (Vec::new(), Vec::new());
         let object_category = |row: u32| self.scene.objects.category[row as usize];
         for image in images {
             objects.clear();
-            objects.extend(self.objects.rows(image).filter(|&row| object_category(row) != NOWHERE));
-            if self.rules.leaves_out_empty {
-                objects.retain(|&row| self.scene.objects.area[row as usize] > 0.0);
-            }
-            objects.sort_by_key(|&row| object_category(row));
+            let counted = self.objects.rows(image).filter(|&row| object_category(row) != NOWHERE);
+            let has_area = |&row: &u32| !self.rules.leaves_out_empty || self.scene.objects.area[row as usize] > 0.0;
+            scratch.keys.clear();
+            scratch
+                .keys
+                .extend(counted.filter(has_area).map(|row| u128::from(object_category(row)) << 32 | u128::from(row)));
+            scratch.keys.sort_unstable();
+            objects.extend(scratch.keys.iter().map(|&key| key as u32));
             if let Some(verified) = self.scene.verified {
                 verified.mark(image, objects.iter().map(|&row| object_category(row)), &mut scratch.marks);
             }
@@ -224,7 +230,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
     }
 
     /// The listed detections of an image, by category and descending score, each with its rank.
-    fn rank(&self, image: usize, scratch: &mut Scratch<R>, out: &mut Vec<(u32, u32)>) {
+    fn rank(&self, image: usize, scratch: &mut Scratch<'_>, out: &mut Vec<(u32, u32)>) {
         let columns = self.scene.detections;
         let category = |row: u32| columns.category[row as usize];
         // By category, then descending score, then position in the file, as one number (cocoeval 254). If all
@@ -237,19 +243,18 @@ impl<'a, R: Regions> Matcher<'a, R> {
                 u128::from(category(row)) << 96 | score << 32 | row_bits
             }
         };
-        let Scratch { keys, places, marks, .. } = scratch;
+        let Scratch { keys, marks, .. } = scratch;
         keys.clear();
         keys.extend(self.detections.rows(image).filter(|&row| category(row) != NOWHERE).map(key));
         keys.sort_unstable();
         out.clear();
         if self.rules.cap_scope == CapScope::Image {
             // The rank among all detections of the image; among equal scores, the first in the file comes first.
-            places.clear();
-            places.extend((0..).zip(keys.iter().map(|&key| key as u32)));
-            places.sort_unstable_by_key(|&(_, row)| (falling(columns.score[row as usize]), row));
+            let rows = keys.iter().map(|&key| key as u32);
+            let places = by_two_keys(rows.map(|row| (falling(columns.score[row as usize]), row)));
             out.resize(places.len(), (0, 0));
-            for (rank, &(place, row)) in (0..).zip(places.iter()) {
-                out[place as usize] = (row, rank);
+            for (rank, place) in (0..).zip(places) {
+                out[place as usize] = (keys[place as usize] as u32, rank);
             }
         } else {
             let (mut last, mut rank) = (NOWHERE, 0);
@@ -333,7 +338,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
     }
 
     /// Matches an image category by category.
-    fn groups(&self, image: Group<'_>, ranked: &[(u32, u32)], scratch: &mut Scratch<R>, matches: &mut Matches) {
+    fn groups(&self, image: Group<'_>, ranked: &[(u32, u32)], scratch: &mut Scratch<'_>, matches: &mut Matches) {
         let of_detection = |row: u32| self.scene.detections.category[row as usize];
         let of_object = |row: u32| self.scene.objects.category[row as usize];
         let (mut start, mut first_object) = (0, 0);
@@ -356,31 +361,27 @@ impl<'a, R: Regions> Matcher<'a, R> {
     }
 
     /// Matches the detections of a group, best first.
-    fn group(&self, group: Group<'_>, scratch: &mut Scratch<R>, matches: &mut Matches) {
-        let Scratch { candidates, starts, pairs, of_kind, .. } = scratch;
-        candidates.clear();
-        starts.clear();
+    fn group(&self, group: Group<'_>, scratch: &mut Scratch<'_>, matches: &mut Matches) {
+        let Scratch { measurer, overlaps, candidates, starts, pairs, .. } = scratch;
+        overlaps.clear();
         let over_detection = |row| self.scene.objects.has(row, flag::OVER_DETECTION);
         let least = self.rules.least();
+        measurer.overlaps(group.detections, group.objects, &over_detection, least, overlaps);
+        candidates.clear();
+        starts.clear();
         let tells_special = self.tells_special();
         let of_detections = &matches.detections.special;
         let left_out =
             |detection| tells_special && of_detections[group.first_detection + detection] == special::LEFT_OUT;
-        self.regions.overlaps(
-            group.detections,
-            group.objects,
-            over_detection,
-            least,
-            of_kind,
-            |detection, object, overlap| {
-                let exceed = self.scene.objects.has(group.objects[object], flag::MORE_THAN);
-                let level = if exceed { self.rules.level_above(overlap) } else { self.rules.level(overlap) };
-                if level > 0 && !left_out(detection) {
-                    starts.resize(detection + 1, candidates.len());
-                    candidates.push(Candidate { object, overlap, level });
-                }
-            },
-        );
+        for &Overlap { detection, object, value: overlap } in overlaps.iter() {
+            let (detection, object) = (detection as usize, object as usize);
+            let exceed = self.scene.objects.has(group.objects[object], flag::MORE_THAN);
+            let level = if exceed { self.rules.level_above(overlap) } else { self.rules.level(overlap) };
+            if level > 0 && !left_out(detection) {
+                starts.resize(detection + 1, candidates.len());
+                candidates.push(Candidate { object, overlap, level });
+            }
+        }
         if candidates.is_empty() {
             return;
         }
@@ -402,7 +403,7 @@ impl<'a, R: Regions> Matcher<'a, R> {
     }
 
     /// Matches the candidates of a group at every threshold and for every range of areas (cocoeval 268 to 298).
-    fn assign(&self, group: Group<'_>, scratch: &mut Scratch<R>, matches: &mut Matches) {
+    fn assign(&self, group: Group<'_>, scratch: &mut Scratch<'_>, matches: &mut Matches) {
         let (ranges, bytes, range_bytes) = (self.rules.areas.len(), self.rules.bytes(), self.rules.range_bytes());
         let Scratch { candidates, starts, pairs, ignored, taken, ordered, levels, set, .. } = scratch;
         // Thresholds that the same candidates reach have the same matches: one of each such run is enough.
@@ -528,31 +529,25 @@ impl<'a, R: Regions> Matcher<'a, R> {
     }
 
     /// Lists all pairs of an image with an overlap of at least `least`.
-    fn near(&self, image: Group<'_>, least: f64, scratch: &mut Scratch<R>, out: &mut PairRows) {
+    fn near(&self, image: Group<'_>, least: f64, scratch: &mut Scratch<'_>, out: &mut PairRows) {
         let over_detection = |row| self.scene.objects.has(row, flag::OVER_DETECTION);
-        self.regions.overlaps(
-            image.detections,
-            image.objects,
-            over_detection,
-            least,
-            &mut scratch.of_kind,
-            |detection, object, overlap| {
-                if overlap >= least {
-                    out.push((image.first_detection + detection) as u32, (image.first_object + object) as u32, overlap);
-                }
-            },
-        );
+        let Scratch { measurer, overlaps, .. } = scratch;
+        overlaps.clear();
+        measurer.overlaps(image.detections, image.objects, &over_detection, least, overlaps);
+        for &Overlap { detection, object, value } in overlaps.iter().filter(|overlap| overlap.value >= least) {
+            out.push(image.first_detection as u32 + detection, image.first_object as u32 + object, value);
+        }
     }
 }
 
 /// Memory for one group, kept from one group to the next.
-struct Scratch<R: Regions> {
-    /// The memory of the kind of region.
-    of_kind: R::Scratch,
-    /// Detections of an image as numbers that sort.
+struct Scratch<'a> {
+    /// Measures groups of the kind of region.
+    measurer: Box<dyn Measurer + 'a>,
+    /// What it found in the last group.
+    overlaps: Vec<Overlap>,
+    /// Objects or detections of an image as numbers that sort.
     keys: Vec<u128>,
-    /// Positions and rows of the detections of an image.
-    places: Vec<(u32, u32)>,
     /// Rows of the detections of an image.
     rows: Vec<u32>,
     /// What is known of every category on an image.
@@ -575,12 +570,12 @@ struct Scratch<R: Regions> {
     set: Vec<u8>,
 }
 
-impl<R: Regions> Default for Scratch<R> {
-    fn default() -> Self {
+impl<'a> Scratch<'a> {
+    fn new(measurer: Box<dyn Measurer + 'a>) -> Self {
         Self {
-            of_kind: R::Scratch::default(),
+            measurer,
+            overlaps: Vec::new(),
             keys: Vec::new(),
-            places: Vec::new(),
             rows: Vec::new(),
             marks: Vec::new(),
             candidates: Vec::new(),

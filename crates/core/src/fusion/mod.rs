@@ -7,6 +7,7 @@
 mod cells;
 
 use crate::join::bound::{Bound, Reference};
+use crate::order::{by_key, by_two_keys, of_integer, rising};
 use crate::overlap::{Variant, single};
 use crate::threads::map;
 use cells::{Cells, Place};
@@ -77,19 +78,17 @@ pub fn fuse(given: Models<'_>, threshold: f64, clusters: Clusters, rule: Rule, t
     let count = given.boxes.len();
     let lengths = [given.scores.len(), given.labels.len(), given.models.len()];
     assert!(lengths.iter().all(|&length| length == count), "one entry per box");
-    let mut order: Vec<u32> = (0..count as u32).collect();
-    let score = |number: u32| given.scores[number as usize];
-    order.sort_by(|&a, &b| score(b).total_cmp(&score(a)).then(a.cmp(&b)));
-    let mut by_label = order.clone();
-    by_label.sort_by_key(|&number| given.labels[number as usize]);
+    let order = by_key(given.scores.iter().map(|&score| !rising(score)));
+    let by_label = by_key(order.iter().map(|&number| of_integer(given.labels[number as usize])));
+    let by_label: Vec<u32> = by_label.into_iter().map(|place| order[place as usize]).collect();
     let labels: Vec<&[u32]> =
         by_label.chunk_by(|&a, &b| given.labels[a as usize] == given.labels[b as usize]).collect();
 
     let threads = if count < WORTH_THREADS { 1 } else { threads };
-    let fused = map(labels.len(), threads, |label| Label::fuse(&given, labels[label], threshold, clusters));
+    let fused = map(0..labels.len(), threads, |label| Label::fuse(&given, labels[label], threshold, clusters));
 
     let mut rank = vec![0; count];
-    for (place, &number) in order.iter().enumerate() {
+    for (place, &number) in (0..).zip(&order) {
         rank[number as usize] = place;
     }
     let mut found: Vec<(f64, u32, [f64; 4], &[u32])> = Vec::new();
@@ -100,9 +99,10 @@ pub fn fuse(given: Models<'_>, threshold: f64, clusters: Clusters, rule: Rule, t
             found.push((cluster.score(&given, members, rule), members[0], cluster.mean(clusters), members));
         }
     }
-    found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| rank[a.1 as usize].cmp(&rank[b.1 as usize])));
+    let best_first = by_two_keys(found.iter().map(|&(score, best, ..)| (!rising(score), rank[best as usize])));
     let mut result = Fused { clusters: vec![-1; count], ..Fused::default() };
-    for (number, (score, best, corners, members)) in found.into_iter().enumerate() {
+    for (number, found) in best_first.into_iter().map(|place| found[place as usize]).enumerate() {
+        let (score, best, corners, members) = found;
         result.boxes.push(corners);
         result.scores.push(score);
         result.best.push(i64::from(best));
@@ -155,11 +155,10 @@ impl Cluster {
         let all: f64 = given.weights.iter().sum();
         let of_boxes = || members.iter().map(|&number| given.weights[given.models[number as usize] as usize]).sum();
         let of_models = |present: bool| -> f64 {
-            let mut models: Vec<i64> = members.iter().map(|&number| given.models[number as usize]).collect();
-            models.sort_unstable();
-            let is_there = |model: usize| models.binary_search(&(model as i64)).is_ok();
-            let weights = given.weights.iter().enumerate();
-            weights.filter(|&(model, _)| is_there(model) == present).map(|(_, weight)| weight).sum()
+            let mut is_there = vec![false; given.weights.len()];
+            members.iter().for_each(|&number| is_there[given.models[number as usize] as usize] = true);
+            let weights = given.weights.iter().zip(is_there);
+            weights.filter(|&(_, is_there)| is_there == present).map(|(weight, _)| weight).sum()
         };
         match rule {
             Rule::Average => sum / count * count.min(given.weights.len() as f64) / all,
@@ -228,9 +227,9 @@ impl Label {
                 }
             }
         }
-        let mut ordered: Vec<(u32, u32)> = cluster_of.into_iter().zip(members.iter().copied()).collect();
-        ordered.sort_by_key(|&(cluster, _)| cluster); // stable: the best member stays first
-        Self { clusters: found, members: ordered.into_iter().map(|(_, number)| number).collect() }
+        // Of each cluster, the best member stays first.
+        let ordered = by_key(cluster_of.into_iter().map(u64::from));
+        Self { clusters: found, members: ordered.into_iter().map(|place| members[place as usize]).collect() }
     }
 }
 

@@ -104,7 +104,7 @@ impl<F: Float> Index<F> {
             search.run(level, number * size..count.min((number + 1) * size), &mut buckets);
             buckets
         };
-        Pairs::in_order(map(count.div_ceil(size), threads, part), threads)
+        Pairs::in_order(map(0..count.div_ceil(size), threads, part), threads)
     }
 }
 

@@ -82,13 +82,7 @@ fn in_vectors<V: Vector>(
         let a = Measured::new(splat::<V>(corners), false);
         let (corners, label) = (corners.map(V::Scalar::to_f64), search.queries.label(position));
         for run in search.index.near(layer, bound, corners, label) {
-            // The ratio is no smaller than the variant (IoU for GIoU) and fast in vectors.
-            match search.threshold.reference {
-                Reference::Larger => scan::<_, V>(Iou, search, (position, &a, columns), run, &mut hits, found),
-                Reference::First => scan::<_, V>(IoaFirst, search, (position, &a, columns), run, &mut hits, found),
-                Reference::Second => scan::<_, V>(IoaSecond, search, (position, &a, columns), run, &mut hits, found),
-                Reference::Smaller => scan::<_, V>(Iom, search, (position, &a, columns), run, &mut hits, found),
-            }
+            scan(search, (position, &a, columns), run, &mut hits, found);
         }
     }
     keep_all(search, &hits.list[..hits.waiting], found);
@@ -96,8 +90,7 @@ fn in_vectors<V: Vector>(
 
 /// One query against a run of boxes.
 #[inline(always)]
-fn scan<R: Formula, V: Vector>(
-    ratio: R,
+fn scan<V: Vector>(
     search: &Search<'_, V::Scalar>,
     (position, a, columns): (usize, &Measured<V>, Columns<'_, V::Scalar>),
     run: Range<usize>,
@@ -109,7 +102,14 @@ fn scan<R: Formula, V: Vector>(
     while start < run.end {
         // Reads past the run, or past all boxes where the columns are filled up, and ignores what it finds.
         let b = Measured::new(columns.load(start), false);
-        let values = ratio.value(a, &b, intersection(a, &b));
+        let inter = intersection(a, &b);
+        // The ratio is no smaller than the variant (IoU for GIoU) and fast in vectors.
+        let values = match search.threshold.reference {
+            Reference::Larger => Iou.value(a, &b, inter),
+            Reference::First => IoaFirst.value(a, &b, inter),
+            Reference::Second => IoaSecond.value(a, &b, inter),
+            Reference::Smaller => Iom.value(a, &b, inter),
+        };
         let within = u32::MAX >> (u32::BITS - (run.end - start).min(V::LANES) as u32);
         let lanes = within & values.at_least(min).bits();
         let hit = &mut hits.list[hits.waiting];

@@ -212,7 +212,7 @@ impl<'a> Cursor<'a> {
             }
         }
         let raw = &self.text[start..self.at];
-        if !ascii && let Err(error) = simdutf8::compat::from_utf8(raw) {
+        if !ascii && let Err(error) = str::from_utf8(raw) {
             self.at = start + error.valid_up_to();
             return self.error("a string that is not UTF-8");
         }

@@ -5,6 +5,7 @@
 //! one before it ended exactly where it began, so that a look-alike inside a string or a nested array costs time and
 //! never a wrong answer. Only a piece a thread is in memory at once, and its columns go on to the next piece.
 
+use std::any::Any;
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -158,12 +159,13 @@ fn read_exact_at(file: &File, mut buffer: &mut [u8], mut at: u64) -> io::Result<
 }
 
 /// The columns that the elements of an array are read into.
-pub trait Records: Send {
+pub trait Records: Any + Send {
     /// Takes one element. Nothing may be kept of an element that ends in an error: it may be offered again.
     fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>>;
 
-    /// Moves all elements of `other`, which follow these, to the end. What `other` has allocated stays with it.
-    fn append(&mut self, other: &mut Self);
+    /// Moves all elements of `other`, which has the same type and follows these, to the end. What `other` has allocated
+    /// stays with it.
+    fn append(&mut self, other: &mut dyn Any);
 }
 
 /// Why the text could not be read.
@@ -233,6 +235,12 @@ impl<'s> Stream<'s> {
 
     /// Takes an array into columns; `new` makes empty ones.
     pub fn array<R: Records>(&mut self, new: impl Fn() -> R + Sync) -> Result<R, StreamError> {
+        let records: Box<dyn Any> = self.records(&|| Box::new(new()))?;
+        Ok(*records.downcast().expect("what `new` makes"))
+    }
+
+    /// The same for columns of any type, compiled once for all.
+    fn records(&mut self, new: &(dyn Fn() -> Box<dyn Records> + Sync)) -> Result<Box<dyn Records>, StreamError> {
         if !self.step(|cursor| cursor.open(b'[', b']'))? {
             return Ok(new());
         }
@@ -244,13 +252,13 @@ impl<'s> Stream<'s> {
         let produce = |window: &mut Window<'_>, piece: usize| {
             let begin = limit(piece) - CHUNK;
             let start = if piece == 0 { Ok(Some(first)) } else { guess(window, begin, limit(piece)) };
-            let records = spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_else(&new);
+            let records = spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_else(new);
             start.and_then(|start| start.map(|start| parse(window, start, limit(piece), records)).transpose())
         };
         let (mut records, mut elements, mut piece) = (new(), 0, 0);
         let mut at = first;
         let mut outcome = None;
-        let mut add = |part: io::Result<Option<Part<R>>>| -> Result<Option<u64>, StreamError> {
+        let mut add = |part: io::Result<Option<Part>>| -> Result<Option<u64>, StreamError> {
             let limit = limit(piece);
             piece += 1;
             let mut part = match part? {
@@ -261,7 +269,7 @@ impl<'s> Stream<'s> {
                 _ => parse(&mut Window::new(source), at, limit, new())?,
             };
             elements += part.elements;
-            records.append(&mut part.records);
+            records.append(&mut *part.records);
             spare.lock().unwrap_or_else(PoisonError::into_inner).push(part.records);
             match part.end {
                 End::Next(follower) => {
@@ -288,9 +296,9 @@ impl<'s> Stream<'s> {
 }
 
 /// The elements that start in one piece.
-struct Part<R> {
+struct Part {
     start: u64,
-    records: R,
+    records: Box<dyn Records>,
     elements: u64,
     end: End,
 }
@@ -322,7 +330,7 @@ fn guess(window: &mut Window<'_>, begin: u64, limit: u64) -> io::Result<Option<u
 }
 
 /// Parses the elements that start between `start` and `limit`.
-fn parse<R: Records>(window: &mut Window<'_>, start: u64, limit: u64, records: R) -> io::Result<Part<R>> {
+fn parse(window: &mut Window<'_>, start: u64, limit: u64, records: Box<dyn Records>) -> io::Result<Part> {
     if !(window.start..window.end()).contains(&start) {
         window.load(start, limit + SLACK)?;
     }

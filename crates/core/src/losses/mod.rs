@@ -1,7 +1,7 @@
 //! Losses of box regression, 1 - overlap, and their gradients in the same pass.
 //!
 //! A loss depends on a few quantities of the pair: the intersection, the areas, the sides of the box around both, the
-//! distance of the centres, and the sides. Each [`Overlap`] gives its value and its slope in each quantity ([`slopes`]).
+//! distance of the centres, and the sides. Each overlap gives its value and its slope in each quantity ([`slopes`]).
 //! One chain rule turns these slopes into those in the coordinates ([`pair`]).
 //!
 //! The conventions are those of the formulas in Python, in `losses/_pairs.py`. The gradient of a tie is split in halves.
@@ -15,8 +15,7 @@ use crate::float::Float;
 use crate::overlap::{any_huge, is_huge};
 use crate::simd::{self, InstructionSet, Kernel, Level, MAX_LANES, Vector};
 use crate::threads::each;
-use pair::{Overlap, single};
-use slopes::{Ciou, Diou, Eiou, Giou, Iou};
+use pair::single;
 
 /// A loss that this module knows: 1 - the overlap of this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +74,7 @@ pub fn value_and_gradient<F: Float>(
     assert!([target.len(), values.len(), gradient.len()] == [count; 3], "one value and one gradient per pair");
     let fill = |start: usize, values: &mut [F], gradient: &mut [[F; 4]]| {
         let [pred, target] = [pred, target].map(|boxes| &boxes[start..][..values.len()]);
-        fill_part(loss, level, pred, target, values, gradient);
+        simd::run(level, Part { loss, pred, target, values, gradient });
         if any_huge(pred) || any_huge(target) {
             redo_huge(loss, pred, target, values, gradient);
         }
@@ -90,56 +89,27 @@ pub fn value_and_gradient<F: Float>(
 /// The pairs a thread takes at a time: about 50 microseconds of work, many times what it costs to wake a thread.
 const PART: usize = 1 << 13;
 
-/// Calls a generic function with the overlap of a loss, before its other arguments.
-macro_rules! with_overlap {
-    ($loss:expr, $function:ident($($argument:expr),*)) => {
-        match $loss {
-            Loss::Iou => $function(Iou, $($argument),*),
-            Loss::Giou => $function(Giou, $($argument),*),
-            Loss::Diou => $function(Diou, $($argument),*),
-            Loss::Ciou => $function(Ciou, $($argument),*),
-            Loss::Eiou => $function(Eiou, $($argument),*),
-        }
-    };
-}
-
-/// Computes a run of pairs by the overlap of a loss.
-fn fill_part<F: Float>(
-    loss: Loss,
-    level: Level,
-    pred: &[[F; 4]],
-    target: &[[F; 4]],
-    values: &mut [F],
-    gradient: &mut [[F; 4]],
-) {
-    fn with<O: Overlap, F: Float>(overlap: O, level: Level, part: Part<'_, (), F>) {
-        let Part { overlap: (), pred, target, values, gradient } = part;
-        simd::run(level, Part { overlap, pred, target, values, gradient });
-    }
-    with_overlap!(loss, with(level, Part { overlap: (), pred, target, values, gradient }));
-}
-
 /// Computes the pairs again whose squares may have overflowed.
 #[cold]
 fn redo_huge<F: Float>(loss: Loss, pred: &[[F; 4]], target: &[[F; 4]], values: &mut [F], gradient: &mut [[F; 4]]) {
     for (k, (a, b)) in pred.iter().zip(target).enumerate() {
         if is_huge(a) || is_huge(b) {
-            let (value, slope) = with_overlap!(loss, single(&a.map(F::to_f64), &b.map(F::to_f64)));
+            let (value, slope) = single(loss, &a.map(F::to_f64), &b.map(F::to_f64));
             (values[k], gradient[k]) = (F::from_f64(value), slope.map(F::from_f64));
         }
     }
 }
 
 /// A run of pairs.
-struct Part<'a, O, F> {
-    overlap: O,
+struct Part<'a, F> {
+    loss: Loss,
     pred: &'a [[F; 4]],
     target: &'a [[F; 4]],
     values: &'a mut [F],
     gradient: &'a mut [[F; 4]],
 }
 
-impl<O: Overlap, F: Float> Kernel for Part<'_, O, F> {
+impl<F: Float> Kernel for Part<'_, F> {
     #[inline(always)]
     fn run<I: InstructionSet>(self) {
         let lanes = F::Vector::<I>::LANES;
@@ -154,7 +124,7 @@ impl<O: Overlap, F: Float> Kernel for Part<'_, O, F> {
                 b[..target.len()].copy_from_slice(target);
                 (pred, target) = (&a, &b);
             }
-            let (value, slope) = single(self.overlap, &F::Vector::<I>::columns(pred), &F::Vector::<I>::columns(target));
+            let (value, slope) = single(self.loss, &F::Vector::<I>::columns(pred), &F::Vector::<I>::columns(target));
             if is_short {
                 value.in_order().store(&mut short_values);
                 Vector::rows(slope, &mut short_gradient);

@@ -1,5 +1,6 @@
 //! The quantities of a pair of boxes, and the chain rule from the slopes of an overlap to those of a loss.
 
+use super::{Loss, slopes};
 use crate::number::{Number, max, min};
 
 /// What an overlap depends on. Its slopes have the same fields: the derivative of the overlap in each quantity.
@@ -26,12 +27,6 @@ pub struct Other<N> {
     pub area: N,
     pub width: N,
     pub height: N,
-}
-
-/// An overlap that knows its slopes.
-pub trait Overlap: Copy + Sync {
-    /// The value and the slopes.
-    fn of<N: Number>(self, q: &Quantities<N>, other: &Other<N>) -> (N, Quantities<N>);
 }
 
 /// 1 if it is above 0, else 0.
@@ -62,7 +57,7 @@ pub fn guarded<N: Number>(whole: N) -> N {
 
 /// The loss and its gradient in the first box.
 #[inline(always)]
-pub fn single<O: Overlap, N: Number>(overlap: O, a: &[N; 4], b: &[N; 4]) -> (N, [N; 4]) {
+pub fn single<N: Number>(loss: Loss, a: &[N; 4], b: &[N; 4]) -> (N, [N; 4]) {
     let x = Axis::new(a[0], a[2], b[0], b[2]);
     let y = Axis::new(a[1], a[3], b[1], b[3]);
     // The area of an inverted box is negative.
@@ -82,7 +77,7 @@ pub fn single<O: Overlap, N: Number>(overlap: O, a: &[N; 4], b: &[N; 4]) -> (N, 
         height: y.a,
     };
     let other = Other { area: other_whole * ((x.b * sign(x.b)) * (y.b * sign(y.b))), width: x.b, height: y.b };
-    let (value, slope) = overlap.of(&q, &other);
+    let (value, slope) = slopes::of(loss, &q, &other);
     let (x1, x2) =
         x.chain(slope.inter * inner_y, slope.area * (whole * sx * height) + slope.width, slope.hull_width, slope.dx);
     let (y1, y2) =

@@ -1,14 +1,30 @@
 //! The overlaps that losses are made of, each with its slopes.
 //!
-//! To add a loss: add a [`super::Loss`] of the name that the variant has in Python, and a type here whose value is that of
-//! the formula in [`crate::overlap`]. The tests compare the value with that formula, and the slopes with difference
+//! To add a loss: add a [`super::Loss`] of the name that the variant has in Python, and a function here whose value is that
+//! of the formula in [`crate::overlap`]. The tests compare the value with that formula, and the slopes with difference
 //! quotients.
 
-use super::pair::{Other, Overlap, Quantities, guarded, positive};
+use super::Loss;
+use super::pair::{Other, Quantities, guarded, positive};
 use crate::float::Float;
 use crate::number::{Number, max};
 
-/// IoU with its slopes.
+/// The overlap of a loss, and its slopes.
+///
+/// The choice is made here, once per vector, and not around the loop over the pairs: that loop, with the chain rule, is
+/// compiled once for all losses.
+#[inline(always)]
+pub fn of<N: Number>(loss: Loss, q: &Quantities<N>, other: &Other<N>) -> (N, Quantities<N>) {
+    match loss {
+        Loss::Iou => iou(q, other),
+        Loss::Giou => giou(q, other),
+        Loss::Diou => diou(q, other),
+        Loss::Ciou => ciou(q, other),
+        Loss::Eiou => eiou(q, other),
+    }
+}
+
+/// Intersection over union.
 #[inline(always)]
 fn iou<N: Number>(q: &Quantities<N>, other: &Other<N>) -> (N, Quantities<N>) {
     let union = (q.area + other.area) - q.inter;
@@ -28,101 +44,70 @@ fn iou<N: Number>(q: &Quantities<N>, other: &Other<N>) -> (N, Quantities<N>) {
     (iou, slope)
 }
 
-/// Intersection over union.
-#[derive(Clone, Copy)]
-pub struct Iou;
-
-impl Overlap for Iou {
-    #[inline(always)]
-    fn of<N: Number>(self, q: &Quantities<N>, other: &Other<N>) -> (N, Quantities<N>) {
-        iou(q, other)
-    }
-}
-
 /// Generalized IoU.
-#[derive(Clone, Copy)]
-pub struct Giou;
-
-impl Overlap for Giou {
-    #[inline(always)]
-    fn of<N: Number>(self, q: &Quantities<N>, other: &Other<N>) -> (N, Quantities<N>) {
-        let (iou, mut slope) = iou(q, other);
-        let union = (q.area + other.area) - q.inter;
-        let hull = q.hull_width * q.hull_height;
-        let whole = guarded(hull);
-        let penalty = (hull - union) / whole;
-        let by_union = N::one() / whole;
-        let by_hull = penalty / whole * positive(hull) - by_union;
-        slope.inter = slope.inter - by_union;
-        slope.area = slope.area + by_union;
-        slope.hull_width = by_hull * q.hull_height;
-        slope.hull_height = by_hull * q.hull_width;
-        (iou - penalty, slope)
-    }
+#[inline(always)]
+fn giou<N: Number>(q: &Quantities<N>, other: &Other<N>) -> (N, Quantities<N>) {
+    let (iou, mut slope) = iou(q, other);
+    let union = (q.area + other.area) - q.inter;
+    let hull = q.hull_width * q.hull_height;
+    let whole = guarded(hull);
+    let penalty = (hull - union) / whole;
+    let by_union = N::one() / whole;
+    let by_hull = penalty / whole * positive(hull) - by_union;
+    slope.inter = slope.inter - by_union;
+    slope.area = slope.area + by_union;
+    slope.hull_width = by_hull * q.hull_height;
+    slope.hull_height = by_hull * q.hull_width;
+    (iou - penalty, slope)
 }
 
 /// Distance IoU.
-#[derive(Clone, Copy)]
-pub struct Diou;
-
-impl Overlap for Diou {
-    #[inline(always)]
-    fn of<N: Number>(self, q: &Quantities<N>, other: &Other<N>) -> (N, Quantities<N>) {
-        let (iou, mut slope) = iou(q, other);
-        let diagonal = q.hull_width * q.hull_width + q.hull_height * q.hull_height;
-        let whole = guarded(diagonal);
-        let penalty = (q.dx * q.dx + q.dy * q.dy) / whole;
-        let by_square = N::zero() - N::one() / whole;
-        let by_diagonal = penalty / whole * positive(diagonal);
-        slope.dx = by_square * (q.dx + q.dx);
-        slope.dy = by_square * (q.dy + q.dy);
-        slope.hull_width = by_diagonal * (q.hull_width + q.hull_width);
-        slope.hull_height = by_diagonal * (q.hull_height + q.hull_height);
-        (iou - penalty, slope)
-    }
+#[inline(always)]
+fn diou<N: Number>(q: &Quantities<N>, other: &Other<N>) -> (N, Quantities<N>) {
+    let (iou, mut slope) = iou(q, other);
+    let diagonal = q.hull_width * q.hull_width + q.hull_height * q.hull_height;
+    let whole = guarded(diagonal);
+    let penalty = (q.dx * q.dx + q.dy * q.dy) / whole;
+    let by_square = N::zero() - N::one() / whole;
+    let by_diagonal = penalty / whole * positive(diagonal);
+    slope.dx = by_square * (q.dx + q.dx);
+    slope.dy = by_square * (q.dy + q.dy);
+    slope.hull_width = by_diagonal * (q.hull_width + q.hull_width);
+    slope.hull_height = by_diagonal * (q.hull_height + q.hull_height);
+    (iou - penalty, slope)
 }
 
 /// Complete IoU.
-#[derive(Clone, Copy)]
-pub struct Ciou;
-
-impl Overlap for Ciou {
-    #[inline(always)]
-    fn of<N: Number>(self, q: &Quantities<N>, other: &Other<N>) -> (N, Quantities<N>) {
-        let (diou, mut slope) = Diou.of(q, other);
-        let (iou, _) = iou(q, other);
-        // An inverted side counts as 0 and has no slope.
-        let (width, height) = (max(q.width, N::zero()), max(q.height, N::zero()));
-        let turn = width.acute(height) - max(other.width, N::zero()).acute(max(other.height, N::zero()));
-        let aspect = N::splat(N::Scalar::FOUR_OVER_PI_SQUARED) * (turn * turn);
-        let alpha = aspect / guarded((N::one() - iou) + aspect);
-        let by_turn = N::zero() - alpha * N::splat(N::Scalar::FOUR_OVER_PI_SQUARED) * (turn + turn);
-        // The slope of the angle is (height, -width) over the sum of their squares. That sum underflows for small boxes.
-        let larger = guarded(max(width, height));
-        let (w, h) = (width / larger, height / larger);
-        let by_side = by_turn / (guarded(w * w + h * h) * larger);
-        slope.width = N::select(q.width.is_negative(), N::zero(), by_side * h);
-        slope.height = N::select(q.height.is_negative(), N::zero(), (by_side * w).negated());
-        (diou - alpha * aspect, slope)
-    }
+#[inline(always)]
+fn ciou<N: Number>(q: &Quantities<N>, other: &Other<N>) -> (N, Quantities<N>) {
+    let (diou, mut slope) = diou(q, other);
+    let (iou, _) = iou(q, other);
+    // An inverted side counts as 0 and has no slope.
+    let (width, height) = (max(q.width, N::zero()), max(q.height, N::zero()));
+    let turn = width.acute(height) - max(other.width, N::zero()).acute(max(other.height, N::zero()));
+    let aspect = N::splat(N::Scalar::FOUR_OVER_PI_SQUARED) * (turn * turn);
+    let alpha = aspect / guarded((N::one() - iou) + aspect);
+    let by_turn = N::zero() - alpha * N::splat(N::Scalar::FOUR_OVER_PI_SQUARED) * (turn + turn);
+    // The slope of the angle is (height, -width) over the sum of their squares. That sum underflows for small boxes.
+    let larger = guarded(max(width, height));
+    let (w, h) = (width / larger, height / larger);
+    let by_side = by_turn / (guarded(w * w + h * h) * larger);
+    slope.width = N::select(q.width.is_negative(), N::zero(), by_side * h);
+    slope.height = N::select(q.height.is_negative(), N::zero(), (by_side * w).negated());
+    (diou - alpha * aspect, slope)
 }
 
 /// Efficient IoU.
-#[derive(Clone, Copy)]
-pub struct Eiou;
-
-impl Overlap for Eiou {
-    #[inline(always)]
-    fn of<N: Number>(self, q: &Quantities<N>, other: &Other<N>) -> (N, Quantities<N>) {
-        let (diou, mut slope) = Diou.of(q, other);
-        let (wide, by_width, by_hull_width) = unlike(q.width - other.width, q.hull_width);
-        let (high, by_height, by_hull_height) = unlike(q.height - other.height, q.hull_height);
-        slope.width = by_width;
-        slope.height = by_height;
-        slope.hull_width = slope.hull_width + by_hull_width;
-        slope.hull_height = slope.hull_height + by_hull_height;
-        (diou - (wide + high), slope)
-    }
+#[inline(always)]
+fn eiou<N: Number>(q: &Quantities<N>, other: &Other<N>) -> (N, Quantities<N>) {
+    let (diou, mut slope) = diou(q, other);
+    let (wide, by_width, by_hull_width) = unlike(q.width - other.width, q.hull_width);
+    let (high, by_height, by_hull_height) = unlike(q.height - other.height, q.hull_height);
+    slope.width = by_width;
+    slope.height = by_height;
+    slope.hull_width = slope.hull_width + by_hull_width;
+    slope.hull_height = slope.hull_height + by_hull_height;
+    (diou - (wide + high), slope)
 }
 
 /// `(difference / hull)^2`, and the slopes of EIoU in the difference and in the hull.

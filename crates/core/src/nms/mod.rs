@@ -21,7 +21,7 @@ use crate::overlap::{Variant, is_huge};
 use crate::simd::Level;
 
 pub use explain::first_suppressors;
-pub use order::{Score, by_score};
+pub use order::Scores;
 pub use pairs::of_pairs;
 
 /// When a box that is kept removes another: if the value of both, the kept one first, is at least `min`.
@@ -60,16 +60,16 @@ const WORTH_THREADS: usize = 1 << 13;
 /// # Panics
 ///
 /// If there are not as many scores and labels as boxes, or 2^31 boxes or more.
-pub fn survivors<F: Float, S: Score>(
+pub fn survivors<F: Float>(
     boxes: &[[F; 4]],
-    scores: &[S],
+    scores: Scores<'_>,
     labels: Option<&[i64]>,
     rule: Rule<F>,
-    least: Option<S>,
+    least: Option<f64>,
     threads: usize,
 ) -> Result<Vec<i64>, usize> {
-    assert!(boxes.len() == scores.len() && labels.is_none_or(|labels| labels.len() == boxes.len()), "one of each");
-    let order = by_score(scores, least)?;
+    assert!(boxes.len() == scores.count() && labels.is_none_or(|labels| labels.len() == boxes.len()), "one of each");
+    let order = scores.order(least)?;
     let sorted: Vec<_> = order.iter().map(|&number| boxes[number as usize]).collect();
     let labels: Option<Vec<_>> = labels.map(|labels| order.iter().map(|&number| labels[number as usize]).collect());
     let labels = labels.as_deref();

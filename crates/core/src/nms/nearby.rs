@@ -100,13 +100,7 @@ impl<'a, F: Float> Space<'a, F> {
                     one_by_one(&self.ranks, run, visitor)?;
                     continue;
                 }
-                // A loop of its own for each: the choice is made before it.
-                match self.query.reference {
-                    Reference::Larger => scan.run(Reference::Larger, run, visitor)?,
-                    Reference::First => scan.run(Reference::First, run, visitor)?,
-                    Reference::Second => scan.run(Reference::Second, run, visitor)?,
-                    Reference::Smaller => scan.run(Reference::Smaller, run, visitor)?,
-                }
+                scan.run(self.query.reference, run, visitor)?;
             }
         }
         ControlFlow::Continue(())

@@ -3,7 +3,7 @@
 use crate::float::Float;
 
 /// A number to sort by.
-pub trait Score: Float {
+pub(super) trait Score: Float {
     /// All bits of [`Self::key`] are in its upper half.
     const SHORT: bool;
     /// Smaller for a larger score, equal for equal ones.
@@ -30,12 +30,39 @@ impl Score for f64 {
     }
 }
 
+/// Scores of either type.
+#[derive(Clone, Copy, Debug)]
+pub enum Scores<'a> {
+    /// Of single precision.
+    Single(&'a [f32]),
+    /// Of double precision.
+    Double(&'a [f64]),
+}
+
+impl Scores<'_> {
+    /// How many there are.
+    pub fn count(self) -> usize {
+        match self {
+            Self::Single(scores) => scores.len(),
+            Self::Double(scores) => scores.len(),
+        }
+    }
+
+    /// See [`by_score`].
+    pub(super) fn order(self, least: Option<f64>) -> Result<Vec<u32>, usize> {
+        match self {
+            Self::Single(scores) => by_score(scores, least.map(f32::from_f64)),
+            Self::Double(scores) => by_score(scores, least),
+        }
+    }
+}
+
 /// The numbers of the scores that are at least `least` in their order, or the number of one that is NaN.
 ///
 /// # Panics
 ///
 /// If there are 2^31 scores or more.
-pub fn by_score<S: Score>(scores: &[S], least: Option<S>) -> Result<Vec<u32>, usize> {
+pub(super) fn by_score<S: Score>(scores: &[S], least: Option<S>) -> Result<Vec<u32>, usize> {
     assert!(scores.len() < 1 << 31, "fewer than 2^31 boxes");
     if let Some(nan) = scores.iter().position(|score| score.partial_cmp(score).is_none()) {
         return Err(nan);
@@ -55,11 +82,16 @@ pub fn by_score<S: Score>(scores: &[S], least: Option<S>) -> Result<Vec<u32>, us
     let mut order: Vec<u32> = items.iter().map(|&item| (item & !UPPER) as u32).collect();
     if !S::SHORT {
         // Scores whose upper halves are equal.
+        let mut ties: Vec<u128> = Vec::new();
         let mut start = 0;
         for run in items.chunk_by(|one, next| one & UPPER == next & UPPER) {
             let end = start + run.len();
             if run.len() > 1 {
-                order[start..end].sort_unstable_by_key(|&number| (scores[number as usize].key(), number));
+                let key = |number: u32| u128::from(scores[number as usize].key()) << 32 | u128::from(number);
+                ties.clear();
+                ties.extend(order[start..end].iter().map(|&number| key(number)));
+                ties.sort_unstable();
+                order[start..end].iter_mut().zip(&ties).for_each(|(number, &key)| *number = key as u32);
             }
             start = end;
         }

@@ -1,4 +1,5 @@
-use super::{Rule, by_score, first_suppressors, of_pairs, survivors};
+use super::order::by_score;
+use super::{Rule, Scores, first_suppressors, of_pairs, survivors};
 use crate::float::Float;
 use crate::join::Set;
 use crate::overlap::{Variant, single};
@@ -65,7 +66,7 @@ fn survivors_are_those_of_the_definition<F: Float>() {
                     let wanted = greedy(&boxes, &scores, labels, variant, min);
                     let rule = Rule::new(variant, min);
                     for threads in [1, 2] {
-                        let found = survivors(&boxes, &scores, labels, rule, None, threads);
+                        let found = survivors(&boxes, Scores::Single(&scores), labels, rule, None, threads);
                         assert_eq!(found.as_ref(), Ok(&wanted), "{variant:?} {seed} {}", min.to_f64());
                     }
                 }
@@ -88,7 +89,7 @@ fn survivors_are_those_of_the_definition_in_double() {
 fn coordinates_whose_squares_overflow_are_compared() {
     let far = 2.0_f32.powi(100);
     let boxes = [[0.0, 0.0, far, far], [0.0, 0.0, far, 0.75 * far], [0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.5]];
-    let found = survivors(&boxes, &[1.0_f32, 0.9, 0.8, 0.7], None, Rule::new(Variant::Iou, 0.5), None, 1);
+    let found = survivors(&boxes, Scores::Single(&[1.0, 0.9, 0.8, 0.7]), None, Rule::new(Variant::Iou, 0.5), None, 1);
     assert_eq!(found, Ok(vec![0, 2]));
 }
 
@@ -99,7 +100,7 @@ fn a_chain_as_long_as_the_set_needs_no_deep_recursion() {
     let boxes: Vec<[f64; 4]> = (0..count).map(|k| [f64::from(k), 0.0, f64::from(k) + 2.0, 1.0]).collect();
     let scores: Vec<f64> = (0..count).map(f64::from).collect();
     for threads in [1, 2] {
-        let kept = survivors(&boxes, &scores, None, Rule::new(Variant::Iou, 0.3), None, threads);
+        let kept = survivors(&boxes, Scores::Double(&scores), None, Rule::new(Variant::Iou, 0.3), None, threads);
         assert_eq!(kept, Ok((0..i64::from(count)).rev().step_by(2).collect()));
     }
 }
@@ -110,7 +111,10 @@ fn identical_boxes_leave_the_best() {
     let mut scores = vec![0.5_f64; boxes.len()];
     scores[70_000] = 0.75;
     scores[70_001] = 0.75;
-    assert_eq!(survivors(&boxes, &scores, None, Rule::new(Variant::Iou, 0.5), None, 0), Ok(vec![70_000]));
+    assert_eq!(
+        survivors(&boxes, Scores::Double(&scores), None, Rule::new(Variant::Iou, 0.5), None, 0),
+        Ok(vec![70_000])
+    );
 }
 
 #[test]

@@ -2,15 +2,15 @@
 
 use ioukit_core::regions::boxes3d::{self, Boxes3d};
 use ioukit_core::regions::rotated::Turn;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::convex::{check_positions, measure_named};
 use super::rotated::rows_of;
+use crate::arrays::{Column, Table, array, column};
 
 /// (N, 5) bird's-eye boxes, whether their angles are degrees, whether these are clockwise, and (N, 2) middles and heights.
-type Set<'py> = (PyReadonlyArray2<'py, f64>, bool, bool, PyReadonlyArray2<'py, f64>);
+type Set<'py> = (Table<'py, f64>, bool, bool, Table<'py, f64>);
 
 /// (N, M) overlaps.
 #[pyfunction]
@@ -20,11 +20,11 @@ pub fn boxes3d_pairwise<'py>(
     first: Set<'py>,
     second: Set<'py>,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let measure = measure_named(measure)?;
     let (first, second) = (ready(&first)?, ready(&second)?);
     let values = py.detach(|| boxes3d::pairwise(measure, &first, &second, threads));
-    values.into_pyarray(py).reshape([first.len(), second.len()])
+    array(py, values, [first.len(), second.len()])
 }
 
 /// (N,) overlaps of two sets of one size.
@@ -35,13 +35,13 @@ pub fn boxes3d_elementwise<'py>(
     first: Set<'py>,
     second: Set<'py>,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let measure = measure_named(measure)?;
     let (first, second) = (ready(&first)?, ready(&second)?);
     if first.len() != second.len() {
         return Err(PyValueError::new_err(format!("{} boxes and {}", first.len(), second.len())));
     }
-    Ok(py.detach(|| boxes3d::elementwise(measure, &first, &second, threads)).into_pyarray(py))
+    column(py, py.detach(|| boxes3d::elementwise(measure, &first, &second, threads)))
 }
 
 /// (P,) overlaps of the boxes at these positions of the two sets.
@@ -51,15 +51,15 @@ pub fn boxes3d_pairs<'py>(
     measure: &str,
     first: Set<'py>,
     second: Set<'py>,
-    rows: PyReadonlyArray1<'py, i64>,
-    columns: PyReadonlyArray1<'py, i64>,
+    rows: Column<'py, i64>,
+    columns: Column<'py, i64>,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let measure = measure_named(measure)?;
     let (first, second) = (ready(&first)?, ready(&second)?);
-    let (rows, columns) = (rows.as_slice()?, columns.as_slice()?);
+    let (rows, columns) = (&rows[..], &columns[..]);
     check_positions(rows, columns, first.len(), second.len())?;
-    Ok(py.detach(|| boxes3d::pairs(measure, &first, &second, rows, columns, threads)).into_pyarray(py))
+    column(py, py.detach(|| boxes3d::pairs(measure, &first, &second, rows, columns, threads)))
 }
 
 fn ready((boxes, degrees, clockwise, heights): &Set<'_>) -> PyResult<Boxes3d> {

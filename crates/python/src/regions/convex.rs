@@ -2,27 +2,26 @@
 
 use ioukit_core::overlap::areas::AreaMeasure;
 use ioukit_core::regions::convex::{self, Polygons};
-use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
-};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+
+use crate::arrays::{Column, Table, array, column};
 
 /// (N, M) overlaps of polygons, each set given by (K, 2) vertices, one polygon after the other, and by where each begins.
 #[pyfunction]
 pub fn polygon_pairwise<'py>(
     py: Python<'py>,
     measure: &str,
-    vertices1: PyReadonlyArray2<'py, f64>,
-    offsets1: PyReadonlyArray1<'py, i64>,
-    vertices2: PyReadonlyArray2<'py, f64>,
-    offsets2: PyReadonlyArray1<'py, i64>,
+    vertices1: Table<'py, f64>,
+    offsets1: Column<'py, i64>,
+    vertices2: Table<'py, f64>,
+    offsets2: Column<'py, i64>,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let measure = measure_named(measure)?;
     let (first, second) = (polygons(&vertices1, &offsets1)?, polygons(&vertices2, &offsets2)?);
     let values = py.detach(|| convex::pairwise(measure, &first, &second, threads));
-    values.into_pyarray(py).reshape([first.len(), second.len()])
+    array(py, values, [first.len(), second.len()])
 }
 
 /// (N,) overlaps of the polygons of two sets of one size.
@@ -30,18 +29,18 @@ pub fn polygon_pairwise<'py>(
 pub fn polygon_elementwise<'py>(
     py: Python<'py>,
     measure: &str,
-    vertices1: PyReadonlyArray2<'py, f64>,
-    offsets1: PyReadonlyArray1<'py, i64>,
-    vertices2: PyReadonlyArray2<'py, f64>,
-    offsets2: PyReadonlyArray1<'py, i64>,
+    vertices1: Table<'py, f64>,
+    offsets1: Column<'py, i64>,
+    vertices2: Table<'py, f64>,
+    offsets2: Column<'py, i64>,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let measure = measure_named(measure)?;
     let (first, second) = (polygons(&vertices1, &offsets1)?, polygons(&vertices2, &offsets2)?);
     if first.len() != second.len() {
         return Err(PyValueError::new_err(format!("{} polygons and {}", first.len(), second.len())));
     }
-    Ok(py.detach(|| convex::elementwise(measure, &first, &second, threads)).into_pyarray(py))
+    column(py, py.detach(|| convex::elementwise(measure, &first, &second, threads)))
 }
 
 /// (P,) overlaps of the polygons at these positions of the two sets.
@@ -50,19 +49,19 @@ pub fn polygon_elementwise<'py>(
 pub fn polygon_pairs<'py>(
     py: Python<'py>,
     measure: &str,
-    vertices1: PyReadonlyArray2<'py, f64>,
-    offsets1: PyReadonlyArray1<'py, i64>,
-    vertices2: PyReadonlyArray2<'py, f64>,
-    offsets2: PyReadonlyArray1<'py, i64>,
-    rows: PyReadonlyArray1<'py, i64>,
-    columns: PyReadonlyArray1<'py, i64>,
+    vertices1: Table<'py, f64>,
+    offsets1: Column<'py, i64>,
+    vertices2: Table<'py, f64>,
+    offsets2: Column<'py, i64>,
+    rows: Column<'py, i64>,
+    columns: Column<'py, i64>,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let measure = measure_named(measure)?;
     let (first, second) = (polygons(&vertices1, &offsets1)?, polygons(&vertices2, &offsets2)?);
-    let (rows, columns) = (rows.as_slice()?, columns.as_slice()?);
+    let (rows, columns) = (&rows[..], &columns[..]);
     check_positions(rows, columns, first.len(), second.len())?;
-    Ok(py.detach(|| convex::pairs(measure, &first, &second, rows, columns, threads)).into_pyarray(py))
+    column(py, py.detach(|| convex::pairs(measure, &first, &second, rows, columns, threads)))
 }
 
 /// As many rows as columns, each a position of its set.
@@ -78,12 +77,9 @@ pub(crate) fn measure_named(name: &str) -> PyResult<AreaMeasure> {
     AreaMeasure::named(name).ok_or_else(|| PyValueError::new_err(format!("no measure {name:?} of areas")))
 }
 
-pub(crate) fn polygons(
-    vertices: &PyReadonlyArray2<'_, f64>,
-    offsets: &PyReadonlyArray1<'_, i64>,
-) -> PyResult<Polygons> {
+pub(crate) fn polygons(vertices: &Table<'_, f64>, offsets: &Column<'_, i64>) -> PyResult<Polygons> {
     if vertices.shape()[1] != 2 {
         return Err(PyTypeError::new_err("vertices must be (K, 2)"));
     }
-    Polygons::new(vertices.as_slice()?.as_chunks().0, offsets.as_slice()?).map_err(PyValueError::new_err)
+    Polygons::new(vertices.as_chunks().0, offsets).map_err(PyValueError::new_err)
 }

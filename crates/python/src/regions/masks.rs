@@ -11,19 +11,17 @@ use ioukit_core::overlap::coco::pairwise as coco_iou;
 use ioukit_core::regions::rle::{
     self, Mask, MaskList, Masks, Problem, Size, boundary, merge, overlap, pixels, polygon, string,
 };
-use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1,
-    PyReadwriteArray2,
-};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
-type Runs<'py> = PyReadonlyArray1<'py, u32>;
-type Offsets<'py> = PyReadonlyArray1<'py, i64>;
-type Sizes<'py> = PyReadonlyArray2<'py, u32>;
-pub type Parts<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<u32>>);
+use crate::arrays::{ArrayMut, Column, Table, array, column, table};
+
+type Runs<'py> = Column<'py, u32>;
+type Offsets<'py> = Column<'py, i64>;
+type Sizes<'py> = Table<'py, u32>;
+pub type Parts<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// Masks of records with `size` and `counts`, compressed or not; messages call the records `name`.
 #[pyfunction]
@@ -33,17 +31,17 @@ pub fn masks_from_rle<'py>(records: &Bound<'py, PyList>, name: &str) -> PyResult
 
 /// Areas of the masks of records.
 #[pyfunction]
-pub fn rle_areas<'py>(records: &Bound<'py, PyList>, name: &str) -> PyResult<Bound<'py, PyArray1<u32>>> {
+pub fn rle_areas<'py>(records: &Bound<'py, PyList>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let list = read(records, name)?;
-    Ok(list.view().iter().map(|mask| mask.area()).collect::<Vec<_>>().into_pyarray(records.py()))
+    column(records.py(), list.view().iter().map(|mask| mask.area()).collect())
 }
 
 /// Bounds of the masks of records, as `mask_bounds` gives them.
 #[pyfunction]
-pub fn rle_bounds<'py>(records: &Bound<'py, PyList>, name: &str) -> PyResult<Bound<'py, PyArray2<f64>>> {
+pub fn rle_bounds<'py>(records: &Bound<'py, PyList>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let list = read(records, name)?;
     let bounds: Vec<f64> = list.view().iter().flat_map(|mask| mask.bounds()).map(f64::from).collect();
-    bounds.into_pyarray(records.py()).reshape([records.len(), 4])
+    array(records.py(), bounds, [records.len(), 4])
 }
 
 /// The record of the union or the intersection of the masks of records, at least one.
@@ -138,14 +136,14 @@ fn record<'py>(
 #[pyfunction]
 pub fn masks_from_pixels<'py>(
     py: Python<'py>,
-    pixels: PyReadonlyArray1<'py, u8>,
+    pixels: Column<'py, u8>,
     count: usize,
     height: i64,
     width: i64,
     rows: bool,
 ) -> PyResult<Parts<'py>> {
     let size = Size::new(height, width).map_err(|problem| PyValueError::new_err(problem.to_string()))?;
-    let (all, each) = (pixels.as_slice()?, size.pixels() as usize);
+    let (all, each) = (&pixels[..], size.pixels() as usize);
     if all.len() != count * each {
         return Err(PyTypeError::new_err("pixels must be count * height * width bytes"));
     }
@@ -171,9 +169,10 @@ pub fn masks_to_pixels<'py>(
     runs: Runs<'py>,
     offsets: Offsets<'py>,
     sizes: Sizes<'py>,
-    mut out: PyReadwriteArray1<'py, u8>,
+    mut out: ArrayMut<'py, u8, 1>,
 ) -> PyResult<()> {
-    let (masks, mut out) = (masks(&runs, &offsets, &sizes)?, out.as_slice_mut()?);
+    let (masks, mut out) =
+        (masks(&runs, &offsets, &sizes)?, out.items(&[runs.memory(), offsets.memory(), sizes.memory()])?);
     py.detach(|| {
         for mask in masks.iter() {
             let (pixels, rest) = std::mem::take(&mut out).split_at_mut(mask.size.pixels() as usize);
@@ -188,7 +187,7 @@ pub fn masks_to_pixels<'py>(
 #[pyfunction]
 pub fn masks_from_polygons<'py>(
     polygons: &Bound<'py, PyList>,
-    sizes: PyReadonlyArray2<'py, i64>,
+    sizes: Table<'py, i64>,
     name: &str,
     threads: usize,
 ) -> PyResult<Parts<'py>> {
@@ -226,14 +225,10 @@ pub fn masks_from_polygons<'py>(
 
 /// Masks of (N, 4) boxes `[x, y, width, height]`. `sizes` is (N, 2), height and width.
 #[pyfunction]
-pub fn masks_from_boxes<'py>(
-    boxes: PyReadonlyArray2<'py, f64>,
-    sizes: PyReadonlyArray2<'py, i64>,
-    name: &str,
-) -> PyResult<Parts<'py>> {
+pub fn masks_from_boxes<'py>(boxes: Table<'py, f64>, sizes: Table<'py, i64>, name: &str) -> PyResult<Parts<'py>> {
     let py = boxes.py();
     let sizes = checked_sizes(&sizes, name)?;
-    let rows = boxes.as_slice()?.as_chunks().0;
+    let rows = boxes.as_chunks().0;
     let list = py.detach(|| polygon::boxes(rows, &sizes));
     let list = list.map_err(|(index, problem)| {
         PyValueError::new_err(format!(
@@ -251,10 +246,10 @@ pub fn mask_areas<'py>(
     runs: Runs<'py>,
     offsets: Offsets<'py>,
     sizes: Sizes<'py>,
-) -> PyResult<Bound<'py, PyArray1<u32>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let masks = masks(&runs, &offsets, &sizes)?;
     let areas: Vec<u32> = py.detach(|| masks.iter().map(|mask| mask.area()).collect());
-    Ok(areas.into_pyarray(py))
+    column(py, areas)
 }
 
 /// (N, 4) boxes of whole pixels `[x, y, width, height]` around the foreground, all 0 where there is none.
@@ -264,10 +259,10 @@ pub fn mask_bounds<'py>(
     runs: Runs<'py>,
     offsets: Offsets<'py>,
     sizes: Sizes<'py>,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let masks = masks(&runs, &offsets, &sizes)?;
     let bounds: Vec<f64> = py.detach(|| masks.iter().flat_map(|mask| mask.bounds()).map(f64::from).collect());
-    bounds.into_pyarray(py).reshape([masks.len(), 4])
+    array(py, bounds, [masks.len(), 4])
 }
 
 /// The union of masks of one size, or their intersection; at least one.
@@ -312,15 +307,17 @@ pub fn masks_pairwise<'py>(
     runs2: Runs<'py>,
     offsets2: Offsets<'py>,
     sizes2: Sizes<'py>,
-    crowd: Option<PyReadonlyArray1<'py, bool>>,
+    crowd: Option<Column<'py, bool>>,
     crowd_first: bool,
-    mut out: PyReadwriteArray2<'py, f64>,
+    mut out: ArrayMut<'py, f64, 2>,
     threads: usize,
 ) -> PyResult<()> {
     let measure = measure_named(measure)?;
     let (first, second) = (masks(&runs1, &offsets1, &sizes1)?, masks(&runs2, &offsets2, &sizes2)?);
-    let crowd = crowd.as_ref().map(|crowd| crowd.as_slice()).transpose()?;
-    let out = out.as_slice_mut()?;
+    let read =
+        [[runs1.memory(), runs2.memory()], [offsets1.memory(), offsets2.memory()], [sizes1.memory(), sizes2.memory()]];
+    let out = out.items(read.as_flattened())?;
+    let crowd = crowd.as_deref();
     let crowds = if crowd_first { first.len() } else { second.len() };
     if out.len() != first.len() * second.len() || crowd.is_some_and(|crowd| crowd.len() != crowds) {
         return Err(PyTypeError::new_err("out must be (N, M), and crowd (N,) or (M,)"));
@@ -337,17 +334,18 @@ pub fn masks_pairwise<'py>(
 /// (N, M) IoU of boxes `[x, y, width, height]`, (N, 4) and (M, 4), by COCO's formula; `crowd` (N,) of the first.
 #[pyfunction]
 pub fn coco_box_iou<'py>(
-    first: PyReadonlyArray2<'py, f64>,
-    second: PyReadonlyArray2<'py, f64>,
-    crowd: PyReadonlyArray1<'py, bool>,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    first: Table<'py, f64>,
+    second: Table<'py, f64>,
+    crowd: Column<'py, bool>,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = first.py();
-    let (boxes1, boxes2) = (first.as_slice()?.as_chunks().0, second.as_slice()?.as_chunks().0);
-    let crowd = crowd.as_slice()?;
+    let (boxes1, boxes2) = (first.as_chunks().0, second.as_chunks().0);
+    let crowd = &crowd[..];
     if crowd.len() != boxes1.len() {
         return Err(PyTypeError::new_err("as many flags as boxes"));
     }
-    py.detach(|| coco_iou(boxes1, boxes2, crowd)).into_pyarray(py).reshape([boxes1.len(), boxes2.len()])
+    let values = py.detach(|| coco_iou(boxes1, boxes2, crowd));
+    array(py, values, [boxes1.len(), boxes2.len()])
 }
 
 /// (N,) overlaps of each mask with the one at its place, of its size.
@@ -363,13 +361,13 @@ pub fn masks_elementwise<'py>(
     offsets2: Offsets<'py>,
     sizes2: Sizes<'py>,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let measure = measure_named(measure)?;
     let (first, second) = (masks(&runs1, &offsets1, &sizes1)?, masks(&runs2, &offsets2, &sizes2)?);
     if first.len() != second.len() {
         return Err(PyTypeError::new_err("as many masks as masks"));
     }
-    Ok(py.detach(|| overlap::elementwise(measure, first, second, threads)).into_pyarray(py))
+    column(py, py.detach(|| overlap::elementwise(measure, first, second, threads)))
 }
 
 /// (P,) overlaps of the pairs of masks of one size at these rows and columns.
@@ -384,18 +382,18 @@ pub fn masks_pairs<'py>(
     runs2: Runs<'py>,
     offsets2: Offsets<'py>,
     sizes2: Sizes<'py>,
-    rows: PyReadonlyArray1<'py, i64>,
-    columns: PyReadonlyArray1<'py, i64>,
+    rows: Column<'py, i64>,
+    columns: Column<'py, i64>,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let measure = measure_named(measure)?;
     let (first, second) = (masks(&runs1, &offsets1, &sizes1)?, masks(&runs2, &offsets2, &sizes2)?);
-    let (rows, columns) = (rows.as_slice()?, columns.as_slice()?);
+    let (rows, columns) = (&rows[..], &columns[..]);
     let within = |positions: &[i64], count: usize| positions.iter().all(|&at| (0..count as i64).contains(&at));
     if rows.len() != columns.len() || !within(rows, first.len()) || !within(columns, second.len()) {
         return Err(PyTypeError::new_err("rows and columns must be positions of masks, and as many"));
     }
-    Ok(py.detach(|| overlap::pairs(measure, first, second, rows, columns, threads)).into_pyarray(py))
+    column(py, py.detach(|| overlap::pairs(measure, first, second, rows, columns, threads)))
 }
 
 /// An item of a list that a person passed.
@@ -461,10 +459,8 @@ impl Place<'_> {
 
 /// Appends the numbers of a flat list or array; what came, if it is none.
 fn coordinates(ring: &Bound<'_, PyAny>, numbers: &mut Vec<f64>) -> Result<(), String> {
-    if let Ok(array) = ring.cast::<PyArray1<f64>>()
-        && let Ok(array) = array.try_readonly()
-    {
-        numbers.extend(array.as_array().iter());
+    if let Ok(array) = ring.extract::<Column<'_, f64>>() {
+        numbers.extend_from_slice(&array);
         return Ok(());
     }
     if ring.is_instance_of::<PyString>() {
@@ -487,8 +483,8 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
     if text.chars().count() <= 60 { text } else { text.chars().take(57).chain("...".chars()).collect() }
 }
 
-fn checked_sizes(sizes: &PyReadonlyArray2<'_, i64>, name: &str) -> PyResult<Vec<Size>> {
-    let rows: &[[i64; 2]] = sizes.as_slice()?.as_chunks().0;
+fn checked_sizes(sizes: &Table<'_, i64>, name: &str) -> PyResult<Vec<Size>> {
+    let rows: &[[i64; 2]] = sizes.as_chunks().0;
     let checked = rows.iter().enumerate().map(|(index, &[height, width])| {
         Size::new(height, width).map_err(|problem| Place { name, index }.wrong(problem))
     });
@@ -496,7 +492,7 @@ fn checked_sizes(sizes: &PyReadonlyArray2<'_, i64>, name: &str) -> PyResult<Vec<
 }
 
 fn masks<'a>(runs: &'a Runs<'_>, offsets: &'a Offsets<'_>, sizes: &'a Sizes<'_>) -> PyResult<Masks<'a>> {
-    let masks = Masks { runs: runs.as_slice()?, offsets: offsets.as_slice()?, sizes: sizes.as_slice()?.as_chunks().0 };
+    let masks = Masks { runs, offsets, sizes: sizes.as_chunks().0 };
     if masks.offsets.len() != masks.sizes.len() + 1 {
         return Err(PyTypeError::new_err("one offset more than sizes"));
     }
@@ -504,8 +500,7 @@ fn masks<'a>(runs: &'a Runs<'_>, offsets: &'a Offsets<'_>, sizes: &'a Sizes<'_>)
 }
 
 pub fn parts(py: Python<'_>, list: MaskList) -> PyResult<Parts<'_>> {
-    let sizes = list.sizes.as_flattened().to_vec().into_pyarray(py).reshape([list.sizes.len(), 2])?;
-    Ok((list.runs.into_pyarray(py), list.offsets.into_pyarray(py), sizes))
+    Ok((column(py, list.runs)?, column(py, list.offsets)?, table(py, list.sizes)?))
 }
 
 fn measure_named(name: &str) -> PyResult<AreaMeasure> {

@@ -1,17 +1,14 @@
 //! Turned rectangles and their overlaps. Python has checked the numbers, and words the errors a user sees.
 
 use ioukit_core::regions::rotated::{self, Rectangle, Rectangles, Turn};
-use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
-    PyUntypedArrayMethods,
-};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::convex::{check_positions, measure_named};
+use crate::arrays::{Column, Table, array, column};
 
 /// (N, 5) boxes, whether their angles are degrees, and whether these are clockwise.
-type Set<'py> = (PyReadonlyArray2<'py, f64>, bool, bool);
+type Set<'py> = (Table<'py, f64>, bool, bool);
 
 /// (N, M) overlaps.
 #[pyfunction]
@@ -21,11 +18,11 @@ pub fn rotated_pairwise<'py>(
     first: Set<'py>,
     second: Set<'py>,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let measure = measure_named(measure)?;
     let (first, second) = (ready(&first)?, ready(&second)?);
     let values = py.detach(|| rotated::pairwise(measure, &first, &second, threads));
-    values.into_pyarray(py).reshape([first.len(), second.len()])
+    array(py, values, [first.len(), second.len()])
 }
 
 /// (N,) overlaps of two sets of one size.
@@ -36,13 +33,13 @@ pub fn rotated_elementwise<'py>(
     first: Set<'py>,
     second: Set<'py>,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let measure = measure_named(measure)?;
     let (first, second) = (ready(&first)?, ready(&second)?);
     if first.len() != second.len() {
         return Err(PyValueError::new_err(format!("{} boxes and {}", first.len(), second.len())));
     }
-    Ok(py.detach(|| rotated::elementwise(measure, &first, &second, threads)).into_pyarray(py))
+    column(py, py.detach(|| rotated::elementwise(measure, &first, &second, threads)))
 }
 
 /// (P,) overlaps of the boxes at these positions of the two sets.
@@ -52,44 +49,44 @@ pub fn rotated_pairs<'py>(
     measure: &str,
     first: Set<'py>,
     second: Set<'py>,
-    rows: PyReadonlyArray1<'py, i64>,
-    columns: PyReadonlyArray1<'py, i64>,
+    rows: Column<'py, i64>,
+    columns: Column<'py, i64>,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let measure = measure_named(measure)?;
     let (first, second) = (ready(&first)?, ready(&second)?);
-    let (rows, columns) = (rows.as_slice()?, columns.as_slice()?);
+    let (rows, columns) = (&rows[..], &columns[..]);
     check_positions(rows, columns, first.len(), second.len())?;
-    Ok(py.detach(|| rotated::pairs(measure, &first, &second, rows, columns, threads)).into_pyarray(py))
+    column(py, py.detach(|| rotated::pairs(measure, &first, &second, rows, columns, threads)))
 }
 
 /// (N, 4, 2) corners of (N, 5) cx, cy, width, height and angle.
 #[pyfunction]
 pub fn rotated_corners<'py>(
     py: Python<'py>,
-    boxes: PyReadonlyArray2<'py, f64>,
+    boxes: Table<'py, f64>,
     degrees: bool,
     clockwise: bool,
-) -> PyResult<Bound<'py, PyArray3<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let rectangles = rectangles(&boxes, degrees, clockwise)?;
     let corners: Vec<f64> = rectangles.iter().flat_map(|one| one.corners().into_iter().flatten()).collect();
-    corners.into_pyarray(py).reshape([rectangles.len(), 4, 2])
+    array(py, corners, [rectangles.len(), 4, 2])
 }
 
 /// (N, 4) xyxy, the upright boxes around (N, 5) cx, cy, width, height and angle.
 #[pyfunction]
 pub fn rotated_bounds<'py>(
     py: Python<'py>,
-    boxes: PyReadonlyArray2<'py, f64>,
+    boxes: Table<'py, f64>,
     degrees: bool,
     clockwise: bool,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let rectangles = rectangles(&boxes, degrees, clockwise)?;
     let bounds: Vec<f64> = rectangles.iter().flat_map(Rectangle::bounds).collect();
-    bounds.into_pyarray(py).reshape([rectangles.len(), 4])
+    array(py, bounds, [rectangles.len(), 4])
 }
 
-fn rectangles(boxes: &PyReadonlyArray2<'_, f64>, degrees: bool, clockwise: bool) -> PyResult<Vec<Rectangle>> {
+fn rectangles(boxes: &Table<'_, f64>, degrees: bool, clockwise: bool) -> PyResult<Vec<Rectangle>> {
     let turn = Turn { degrees, clockwise };
     Ok(rows_of(boxes)?.iter().map(|row| Rectangle::new(row, turn)).collect())
 }
@@ -99,9 +96,9 @@ fn ready((boxes, degrees, clockwise): &Set<'_>) -> PyResult<Rectangles> {
 }
 
 /// The rows of an array of `K` columns.
-pub(crate) fn rows_of<'a, const K: usize>(array: &'a PyReadonlyArray2<'_, f64>) -> PyResult<&'a [[f64; K]]> {
+pub(crate) fn rows_of<'a, const K: usize>(array: &'a Table<'_, f64>) -> PyResult<&'a [[f64; K]]> {
     if array.shape()[1] != K {
         return Err(PyTypeError::new_err(format!("rows must be of {K} numbers")));
     }
-    Ok(array.as_slice()?.as_chunks().0)
+    Ok(array.as_chunks().0)
 }

@@ -1,6 +1,6 @@
 //! Upright boxes, with the IoU of pycocotools.
 
-use super::Regions;
+use super::{Measurer, Overlap, Regions};
 use crate::regions::boxes::CocoBox;
 
 /// Boxes `[x, y, width, height]`.
@@ -15,32 +15,41 @@ pub struct Boxes<'a> {
 const TINY: f64 = 1e-290;
 
 impl Regions for Boxes<'_> {
-    /// The objects, and which of them are compared by the area of the detection.
-    type Scratch = Vec<(CocoBox, bool)>;
+    fn measurer(&self) -> Box<dyn Measurer + '_> {
+        Box::new(BoxMeasurer { boxes: self, objects: Vec::new() })
+    }
+}
 
+struct BoxMeasurer<'a> {
+    boxes: &'a Boxes<'a>,
+    /// The objects of a group, and which of them are compared by the area of the detection.
+    objects: Vec<(CocoBox, bool)>,
+}
+
+impl Measurer for BoxMeasurer<'_> {
     fn overlaps(
-        &self,
+        &mut self,
         detections: &[u32],
         objects: &[u32],
-        over_detection: impl Fn(u32) -> bool,
+        over_detection: &dyn Fn(u32) -> bool,
         least: f64,
-        scratch: &mut Self::Scratch,
-        mut found: impl FnMut(usize, usize, f64),
+        found: &mut Vec<Overlap>,
     ) {
-        scratch.clear();
-        scratch.extend(objects.iter().map(|&row| (CocoBox::new(&self.objects[row as usize]), over_detection(row))));
+        let object = |&row: &u32| (CocoBox::new(&self.boxes.objects[row as usize]), over_detection(row));
+        self.objects.clear();
+        self.objects.extend(objects.iter().map(object));
         // Lower than the threshold by far more than the rounding of a product.
         let almost_least = least * (1.0 - 1e-9);
-        for (position, &row) in detections.iter().enumerate() {
-            let detection = CocoBox::new(&self.detections[row as usize]);
+        for (position, &row) in (0..).zip(detections) {
+            let detection = CocoBox::new(&self.boxes.detections[row as usize]);
             let almost_least = if detection.area < TINY { 0.0 } else { almost_least };
-            for (position_of_object, (object, over_detection)) in scratch.iter().enumerate() {
-                let (intersection, union) = detection.overlap(object, *over_detection);
+            for (object, (region, over_detection)) in (0..).zip(&self.objects) {
+                let (intersection, union) = detection.overlap(region, *over_detection);
                 // Nearly every pair ends here, before the division and without further branches.
                 if intersection <= almost_least * union {
                     continue;
                 }
-                found(position, position_of_object, intersection / union);
+                found.push(Overlap { detection: position, object, value: intersection / union });
             }
         }
     }

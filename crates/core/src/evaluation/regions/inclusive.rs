@@ -1,6 +1,6 @@
 //! Upright boxes whose far edges are pixels that belong to them: the convention of PASCAL VOC.
 
-use super::Regions;
+use super::{Measurer, Overlap, Regions};
 
 /// Boxes `[x, y, width, height]` from pixel `x` to pixel `x + width`, both within: each is `width + 1` pixels wide.
 pub struct InclusiveBoxes<'a> {
@@ -11,7 +11,7 @@ pub struct InclusiveBoxes<'a> {
 }
 
 /// A box by its first and its last pixels, as `voc_eval.py` of py-faster-rcnn compares it.
-pub struct PixelBox {
+struct PixelBox {
     first: [f64; 2],
     last: [f64; 2],
     area: f64,
@@ -35,28 +35,37 @@ impl PixelBox {
 }
 
 impl Regions for InclusiveBoxes<'_> {
-    /// The objects, and which of them are compared by the area of the detection.
-    type Scratch = Vec<(PixelBox, bool)>;
+    fn measurer(&self) -> Box<dyn Measurer + '_> {
+        Box::new(InclusiveMeasurer { boxes: self, objects: Vec::new() })
+    }
+}
 
+struct InclusiveMeasurer<'a> {
+    boxes: &'a InclusiveBoxes<'a>,
+    /// The objects of a group, and which of them are compared by the area of the detection.
+    objects: Vec<(PixelBox, bool)>,
+}
+
+impl Measurer for InclusiveMeasurer<'_> {
     fn overlaps(
-        &self,
+        &mut self,
         detections: &[u32],
         objects: &[u32],
-        over_detection: impl Fn(u32) -> bool,
+        over_detection: &dyn Fn(u32) -> bool,
         least: f64,
-        scratch: &mut Self::Scratch,
-        mut found: impl FnMut(usize, usize, f64),
+        found: &mut Vec<Overlap>,
     ) {
-        scratch.clear();
-        scratch.extend(objects.iter().map(|&row| (PixelBox::new(&self.objects[row as usize]), over_detection(row))));
-        // Lower by far more than the rounding of a product.
+        let object = |&row: &u32| (PixelBox::new(&self.boxes.objects[row as usize]), over_detection(row));
+        self.objects.clear();
+        self.objects.extend(objects.iter().map(object));
+        // Lower than the threshold by far more than the rounding of a product.
         let almost_least = least * (1.0 - 1e-9);
-        for (position, &row) in detections.iter().enumerate() {
-            let detection = PixelBox::new(&self.detections[row as usize]);
-            for (position_of_object, (object, over_detection)) in scratch.iter().enumerate() {
-                let (intersection, union) = detection.overlap(object, *over_detection);
+        for (position, &row) in (0..).zip(detections) {
+            let detection = PixelBox::new(&self.boxes.detections[row as usize]);
+            for (object, (region, over_detection)) in (0..).zip(&self.objects) {
+                let (intersection, union) = detection.overlap(region, *over_detection);
                 if intersection > almost_least * union {
-                    found(position, position_of_object, intersection / union);
+                    found.push(Overlap { detection: position, object, value: intersection / union });
                 }
             }
         }
@@ -71,11 +80,9 @@ mod tests {
     fn counts_the_pixels_at_both_ends() {
         let boxes = [[1.0, 1.0, 3.0, 3.0], [4.0, 1.0, 3.0, 3.0], [5.0, 1.0, 0.0, 0.0]];
         let regions = InclusiveBoxes { objects: &boxes, detections: &boxes };
-        let mut pairs = Vec::new();
-        let crowd = |row| row == 1;
-        regions.overlaps(&[0, 2], &[0, 1, 2], crowd, 0.0, &mut Vec::new(), |detection, object, overlap| {
-            pairs.push((detection, object, overlap));
-        });
+        let mut found = Vec::new();
+        regions.measurer().overlaps(&[0, 2], &[0, 1, 2], &|row| row == 1, 0.0, &mut found);
+        let pairs: Vec<_> = found.iter().map(|pair| (pair.detection, pair.object, pair.value)).collect();
         // 4 x 4 pixels each; the first two share a column of 4. The last box is one pixel, in the crowd.
         assert_eq!(pairs, [(0, 0, 1.0), (0, 1, 4.0 / 16.0), (1, 1, 1.0), (1, 2, 1.0)]);
     }

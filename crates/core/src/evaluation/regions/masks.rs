@@ -1,9 +1,11 @@
 //! Masks, with the IoU of pycocotools.
 
-use rayon::prelude::*;
-
-use super::Regions;
+use super::{Measurer, Overlap, Regions};
 use crate::regions::rle::{self, overlap::common_runs};
+use crate::threads::{fill, join};
+
+/// How many masks a thread measures at a time.
+const MASKS_AT_ONCE: usize = 256;
 
 /// Masks as runs. All masks of one image must have the same size.
 pub struct Masks<'a> {
@@ -18,7 +20,7 @@ struct Side<'a> {
 }
 
 /// The bounds of a mask, and its number of pixels.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Extent {
     left: u32,
     top: u32,
@@ -29,12 +31,15 @@ struct Extent {
 
 impl<'a> Side<'a> {
     fn new(masks: rle::Masks<'a>) -> Self {
-        let extent = |index| {
-            let mask = masks.get(index);
-            let [x, y, width, height] = mask.bounds();
-            Extent { left: x, top: y, right: x + width, bottom: y + height, area: mask.area() }
-        };
-        Self { masks, extents: (0..masks.len()).into_par_iter().map(extent).collect() }
+        let mut extents = vec![Extent::default(); masks.len()];
+        fill(&mut extents, MASKS_AT_ONCE, 0, &|start, part| {
+            for (index, extent) in (start..).zip(part) {
+                let mask = masks.get(index);
+                let [x, y, width, height] = mask.bounds();
+                *extent = Extent { left: x, top: y, right: x + width, bottom: y + height, area: mask.area() };
+            }
+        });
+        Self { masks, extents }
     }
 }
 
@@ -51,33 +56,36 @@ impl Extent {
 impl<'a> Masks<'a> {
     /// The masks of all objects and all detections of a scene, in its order.
     pub fn new(objects: rle::Masks<'a>, detections: rle::Masks<'a>) -> Self {
-        let (objects, detections) = rayon::join(|| Side::new(objects), || Side::new(detections));
+        let (objects, detections) = join(|| Side::new(objects), || Side::new(detections));
         Self { objects, detections }
     }
 }
 
 impl Regions for Masks<'_> {
-    type Scratch = ();
+    fn measurer(&self) -> Box<dyn Measurer + '_> {
+        Box::new(self)
+    }
+}
 
+impl Measurer for &Masks<'_> {
     fn overlaps(
-        &self,
+        &mut self,
         detections: &[u32],
         objects: &[u32],
-        over_detection: impl Fn(u32) -> bool,
+        over_detection: &dyn Fn(u32) -> bool,
         least: f64,
-        _scratch: &mut Self::Scratch,
-        mut found: impl FnMut(usize, usize, f64),
+        found: &mut Vec<Overlap>,
     ) {
         // Lower than the threshold by far more than the rounding of a product.
         let almost_least = least * (1.0 - 1e-9);
-        for (position, &row) in detections.iter().enumerate() {
+        for (position, &row) in (0..).zip(detections) {
             let detection = &self.detections.extents[row as usize];
             let runs = self.detections.masks.get(row as usize).runs;
-            for (place, &object_row) in objects.iter().enumerate() {
-                let object = &self.objects.extents[object_row as usize];
+            for (object, &object_row) in (0..).zip(objects) {
+                let extent = &self.objects.extents[object_row as usize];
                 let over_detection = over_detection(object_row);
-                let most = detection.common_box(object).min(u64::from(detection.area.min(object.area)));
-                let least_union = if over_detection { detection.area } else { detection.area.max(object.area) };
+                let most = detection.common_box(extent).min(u64::from(detection.area.min(extent.area)));
+                let least_union = if over_detection { detection.area } else { detection.area.max(extent.area) };
                 if most as f64 <= almost_least * f64::from(least_union) {
                     continue;
                 }
@@ -85,8 +93,8 @@ impl Regions for Masks<'_> {
                 if common > 0 {
                     // Sums of whole numbers below 2^32: the order does not matter.
                     let (common, area) = (f64::from(common), f64::from(detection.area));
-                    let union = if over_detection { area } else { area + f64::from(object.area) - common };
-                    found(position, place, common / union);
+                    let union = if over_detection { area } else { area + f64::from(extent.area) - common };
+                    found.push(Overlap { detection: position, object, value: common / union });
                 }
             }
         }

@@ -14,24 +14,38 @@ pub use pairs::Pairs;
 
 /// The objects and the detections of a scene, as regions of one kind.
 pub trait Regions: Sync {
-    /// Memory for one group, kept from one group to the next.
-    type Scratch: Default + Send;
+    /// What a thread measures the groups with that it matches.
+    fn measurer(&self) -> Box<dyn Measurer + '_>;
+}
 
-    /// Reports the overlaps of a group: some detections and some objects of one image.
+/// Measures one group after the other, in memory that it keeps.
+///
+/// Matching calls it once per group and not once per pair, so that matching is compiled once and not for every kind.
+pub trait Measurer {
+    /// Appends the overlaps of a group: some detections and some objects of one image.
     ///
-    /// Calls `found` with the position of the detection, the position of the object and their overlap, detection by
-    /// detection and object by object, for every pair whose overlap is at least `least`, and perhaps for others. A pair
-    /// with no overlap is never reported.
+    /// They come detection by detection and object by object: every pair whose overlap is at least `least`, and perhaps
+    /// others, but none without an overlap.
     ///
     /// Args: rows of the detections; rows of the objects; which objects are compared by the intersection over the area
     /// of the detection (a crowd, for example).
     fn overlaps(
-        &self,
+        &mut self,
         detections: &[u32],
         objects: &[u32],
-        over_detection: impl Fn(u32) -> bool,
+        over_detection: &dyn Fn(u32) -> bool,
         least: f64,
-        scratch: &mut Self::Scratch,
-        found: impl FnMut(usize, usize, f64),
+        found: &mut Vec<Overlap>,
     );
+}
+
+/// How much a detection and an object of a group overlap.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overlap {
+    /// Position among the detections of the group.
+    pub detection: u32,
+    /// Position among the objects of the group.
+    pub object: u32,
+    /// Above 0.
+    pub value: f64,
 }

@@ -1,6 +1,6 @@
 //! Measured overlaps: of regions that are measured elsewhere, or of the near pairs of a match table.
 
-use super::Regions;
+use super::{Measurer, Overlap, Regions};
 
 /// Pairs of detections and objects with their overlaps.
 pub struct Pairs<'a> {
@@ -16,36 +16,51 @@ pub struct Pairs<'a> {
 const ABSENT: u32 = u32::MAX;
 
 impl Regions for Pairs<'_> {
-    /// For each object of the scene its position in the group, and the pairs of one detection by that position.
-    type Scratch = (Vec<u32>, Vec<(u32, f64)>);
+    fn measurer(&self) -> Box<dyn Measurer + '_> {
+        Box::new(PairFinder { pairs: self, places: Vec::new(), of_one: Vec::new() })
+    }
+}
 
+struct PairFinder<'a> {
+    pairs: &'a Pairs<'a>,
+    /// For each object of the scene its position in the group.
+    places: Vec<u32>,
+    /// The pairs of one detection: the position of the object, and the bits of the overlap.
+    of_one: Vec<u128>,
+}
+
+impl Measurer for PairFinder<'_> {
     fn overlaps(
-        &self,
+        &mut self,
         detections: &[u32],
         objects: &[u32],
-        _over_detection: impl Fn(u32) -> bool,
+        _over_detection: &dyn Fn(u32) -> bool,
         least: f64,
-        scratch: &mut Self::Scratch,
-        mut found: impl FnMut(usize, usize, f64),
+        found: &mut Vec<Overlap>,
     ) {
-        let (places, of_one) = scratch;
+        let Self { pairs: Pairs { starts, object: object_rows, overlap }, places, of_one } = self;
         for (position, &row) in (0..).zip(objects) {
             if places.len() <= row as usize {
                 places.resize(row as usize + 1, ABSENT);
             }
             places[row as usize] = position;
         }
-        for (position, &row) in detections.iter().enumerate() {
-            let pairs = self.starts[row as usize]..self.starts[row as usize + 1];
+        for (detection, &row) in (0..).zip(detections) {
+            let pairs = starts[row as usize]..starts[row as usize + 1];
             of_one.clear();
-            for (&object, &overlap) in self.object[pairs.clone()].iter().zip(&self.overlap[pairs]) {
-                let place = places.get(object as usize).copied().unwrap_or(ABSENT);
-                if place != ABSENT && overlap >= least {
-                    of_one.push((place, overlap));
+            for (&object_row, &value) in object_rows[pairs.clone()].iter().zip(&overlap[pairs]) {
+                let place = places.get(object_row as usize).copied().unwrap_or(ABSENT);
+                if place != ABSENT && value >= least {
+                    of_one.push(u128::from(place) << 64 | u128::from(value.to_bits()));
                 }
             }
-            of_one.sort_unstable_by_key(|&(place, _)| place);
-            of_one.iter().for_each(|&(place, overlap)| found(position, place as usize, overlap));
+            of_one.sort_unstable();
+            let overlap = |&pair: &u128| (pair >> 64, f64::from_bits(pair as u64));
+            found.extend(of_one.iter().map(overlap).map(|(object, value)| Overlap {
+                detection,
+                object: object as u32,
+                value,
+            }));
         }
         objects.iter().for_each(|&row| places[row as usize] = ABSENT);
     }

@@ -25,8 +25,8 @@ impl Records for Ids {
         Ok(())
     }
 
-    fn append(&mut self, other: &mut Self) {
-        self.0.append(&mut other.0);
+    fn append(&mut self, other: &mut dyn Any) {
+        self.0.append(&mut other.downcast_mut::<Self>().unwrap().0);
     }
 }
 

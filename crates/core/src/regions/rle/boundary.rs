@@ -24,7 +24,7 @@ pub fn boundaries(masks: Masks<'_>, ratio: f64, threads: usize) -> MaskList {
     };
     let mut list = MaskList::default();
     let threads = if masks.runs.len() > 4096 { threads } else { 1 };
-    list.extend(map(masks.len(), threads, one));
+    list.extend(map(0..masks.len(), threads, one));
     list
 }
 

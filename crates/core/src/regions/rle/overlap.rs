@@ -166,7 +166,7 @@ pub fn pairwise(
     let threads = if out.len() < PAIRS_FOR_THREADS { 1 } else { threads };
     for from in (0..columns).step_by(part) {
         let count = part.min(columns - from);
-        let second = map(count, threads, |index| Prepared::new(second.get(from + index)));
+        let second = map(0..count, threads, |index| Prepared::new(second.get(from + index)));
         each(out.chunks_mut(columns).enumerate(), threads, |item| row(&second, from, item));
     }
 }
@@ -195,7 +195,7 @@ pub fn pairs(
 fn wanted<'a>(masks: Masks<'a>, positions: &[i64], threads: usize) -> Vec<Option<Prepared<'a>>> {
     let mut wanted = vec![false; masks.len()];
     positions.iter().for_each(|&position| wanted[position as usize] = true);
-    map(masks.len(), threads, |index| wanted[index].then(|| Prepared::new(masks.get(index))))
+    map(0..masks.len(), threads, |index| wanted[index].then(|| Prepared::new(masks.get(index))))
 }
 
 /// Some pairs.
@@ -228,5 +228,5 @@ pub fn elementwise(measure: AreaMeasure, first: Masks<'_>, second: Masks<'_>, th
         let common = common_runs(first.runs, second.runs);
         measure.of(f64::from(common), f64::from(first.area()), f64::from(second.area()))
     };
-    map(first.len(), if first.len() < PAIRS_FOR_THREADS { 1 } else { threads }, one)
+    map(0..first.len(), if first.len() < PAIRS_FOR_THREADS { 1 } else { threads }, one)
 }

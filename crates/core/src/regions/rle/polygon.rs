@@ -42,7 +42,7 @@ pub fn masks(polygons: Polygons<'_>, sizes: &[Size], threads: usize) -> Result<M
         Ok((size, runs))
     };
     let threads = if polygons.numbers.len() < NUMBERS_FOR_THREADS { 1 } else { threads };
-    let made = map(sizes.len(), threads, one);
+    let made = map(0..sizes.len(), threads, one);
     let mut list = MaskList::default();
     // The first error, whichever thread finds another sooner.
     list.extend(made.into_iter().collect::<Result<_, _>>()?);

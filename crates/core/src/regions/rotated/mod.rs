@@ -4,6 +4,7 @@
 
 pub(crate) mod shared;
 
+use crate::order::{by_key, rising};
 use crate::overlap::areas::AreaMeasure;
 use crate::regions::convex::clip::Point;
 use crate::simd::{self, InstructionSet, Kernel, Level};
@@ -130,7 +131,7 @@ impl Sweep {
         let mut numbers: Vec<u32> = (0..set.rows.len() as u32).collect();
         let mut begins = Vec::new();
         if queries >= 16 {
-            numbers.sort_by(|&a, &b| begin(&set.rows[a as usize]).total_cmp(&begin(&set.rows[b as usize])));
+            numbers = by_key(set.rows.iter().map(|row| rising(begin(row))));
             begins = numbers.iter().map(|&number| begin(&set.rows[number as usize])).collect();
         }
         let rows: Vec<Row> = numbers.iter().map(|&number| set.rows[number as usize]).collect();
