@@ -44,6 +44,8 @@ def worst_images_figure(
 ) -> Figure:
     """Draws the images with the most errors (false positives and missed objects), the worst first.
 
+    Each is drawn as `boxes_figure` draws it. Views of boxes in space from above show no image.
+
     Args:
         evaluation: The result of `ioukit.evaluate`.
         images: The folder with the files that the data set names, or a mapping from image ids to files or arrays. A
