@@ -52,8 +52,8 @@ def boxes_figure(
 ) -> Axes:
     """Draws the boxes of one image with their outcomes, or the regions that were compared instead of boxes.
 
-    Masks are translucent, keypoints have the lines of their skeleton, and boxes in space are seen from above, without the
-    image: ``docs/figures.md`` shows all kinds.
+    Masks are translucent, keypoints have the lines of their skeleton, and boxes in space are seen from above, without
+    the image: ``docs/figures.md`` shows all kinds.
 
     True positives are solid and green. False positives are dashed and red, with labels that begin with FP. Missed
     objects are dotted, hatched and blue, with labels that begin with FN. Detected objects are thin white lines. Boxes
@@ -76,8 +76,9 @@ def boxes_figure(
         theme: For light or for dark paper; the figure around axes of yours keeps its colour.
 
     Returns:
-        The axes; y points down, except for views from above. Boxes are patches with ``get_gid()`` such as ``"TP 12"`` (12 is the row of the
-        detection) or ``"FN 3"`` (3 is the row of the annotation). Their labels are texts with ``"label of TP 12"``, ...
+        The axes; y points down, except for views from above. Boxes are patches with ``get_gid()`` such as ``"TP 12"``
+        (12 is the row of the detection) or ``"FN 3"`` (3 is the row of the annotation). Their labels are texts with
+        ``"label of TP 12"``, ...
         Masks also have ``"fill of TP 12"``, and keypoints ``"lines of TP 12"`` and ``"points of TP 12"``.
 
     Raises:
