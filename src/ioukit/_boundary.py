@@ -179,5 +179,5 @@ class DrawingColumns:
     caps: NDArray[np.uint32]
     caps_over_all_images: bool
     plain_precision: bool
-    area: bool
-    """Whether the area under each curve is wanted."""
+    integral: str
+    """The integral of a protocol: with ``"area"`` and the trapezoids, the area under each curve is computed, too."""

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.plain_analysis import plain_iou
+from evaluation.plain_ultralytics import plain_trapezoid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,6 +175,10 @@ def plain_ap(
                 continue
             true, false = true + (row in found.matched), false + (row not in found.matched)
             points.append((true / objects, true / (true + false + epsilon)))
+        if protocol.integral in ("trapezoid", "sloping_trapezoid"):
+            slopes = protocol.integral == "sloping_trapezoid"
+            result[category] = plain_trapezoid(points, protocol.recall_thresholds, slopes=slopes)
+            continue
         best = [(recall, max(p for _, p in points[at:])) for at, (recall, _) in enumerate(points)]
         if protocol.integral == "area":
             area, before = 0.0, 0.0

@@ -23,7 +23,7 @@ RULES: dict[str, list[Any]] = {
     "cap_scope": ["image_and_category", "image", "category"],
     "class_agnostic": [False, True],
     "inclusive_boxes": [False, True],
-    "integral": ["recalls", "points", "area"],
+    "integral": ["recalls", "points", "area", "trapezoid", "sloping_trapezoid"],
     "mean_over": ["with_objects", "with_objects_or_detections", "all"],
     "precision_epsilon": [True, False],
     "verified": ["all", "listed"],

@@ -2,8 +2,8 @@
 
 use ioukit_core::coco::{IdIndex, Problem};
 use ioukit_core::evaluation::{
-    self, Areas, CapScope, Choice, Detections, Drawing, Lists, Matches, NOWHERE, Objects, Outcomes, PairRows, Rules,
-    Scene, Verified, regions,
+    self, Area, Areas, CapScope, Choice, Detections, Drawing, Lists, Matches, NOWHERE, Objects, Outcomes, PairRows,
+    Rules, Scene, Verified, regions,
 };
 use ioukit_core::regions::rle;
 use ioukit_core::threads::{join, with_threads};
@@ -375,7 +375,7 @@ pub struct DrawingColumns<'py> {
     caps: Column<'py, u32>,
     caps_over_all_images: bool,
     plain_precision: bool,
-    area: bool,
+    integral: String,
 }
 
 /// Precision, scores, recall and area for every category, area range, cap, IoU threshold (and recall threshold).
@@ -402,7 +402,12 @@ pub fn accumulate<'py>(
         caps: &drawing.caps,
         caps_over_all_images: drawing.caps_over_all_images,
         plain_precision: drawing.plain_precision,
-        area: drawing.area,
+        area: match drawing.integral.as_str() {
+            "area" => Some(Area::Steps),
+            "trapezoid" => Some(Area::Trapezoid),
+            "sloping_trapezoid" => Some(Area::SlopingTrapezoid),
+            _ => None,
+        },
     };
     let curves = py.detach(|| with_threads(threads, || evaluation::accumulate(rows, settings)));
     let (caps, recalls) = (settings.caps.len(), settings.recall_thresholds.len());
@@ -412,7 +417,7 @@ pub fn accumulate<'py>(
     dict.set_item("precision", array(py, curves.precision, shape)?)?;
     dict.set_item("scores", array(py, curves.scores, shape)?)?;
     dict.set_item("recall", array(py, curves.recall, curve_shape)?)?;
-    if settings.area {
+    if settings.area.is_some() {
         dict.set_item("area", array(py, curves.area, curve_shape)?)?;
     }
     Ok(dict)

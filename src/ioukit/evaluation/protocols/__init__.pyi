@@ -15,6 +15,7 @@ from ioukit.evaluation.protocols.protocol import (
 )
 from ioukit.evaluation.protocols.registry import PROTOCOLS, find_protocol, register_protocol
 from ioukit.evaluation.protocols.tide import TIDE
+from ioukit.evaluation.protocols.ultralytics import ULTRALYTICS, ULTRALYTICS_8_3
 from ioukit.evaluation.protocols.voc import VOC2007, VOC2012
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
     "NO_CAP",
     "PROTOCOLS",
     "TIDE",
+    "ULTRALYTICS",
+    "ULTRALYTICS_8_3",
     "VOC2007",
     "VOC2012",
     "AreaRange",

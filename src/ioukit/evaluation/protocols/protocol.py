@@ -25,7 +25,7 @@ Choice: TypeAlias = Literal["best_free", "best_of_all"]
 Threshold: TypeAlias = Literal["at_least", "more_than"]
 Ties: TypeAlias = Literal["last", "first"]
 CapScope: TypeAlias = Literal["image_and_category", "image", "category"]
-Integral: TypeAlias = Literal["recalls", "points", "area"]
+Integral: TypeAlias = Literal["recalls", "points", "area", "trapezoid", "sloping_trapezoid"]
 MeanOver: TypeAlias = Literal["with_objects", "with_objects_or_detections", "all"]
 Verified: TypeAlias = Literal["all", "listed"]
 WithoutArea: TypeAlias = Literal["counted", "left_out"]
@@ -102,7 +102,10 @@ class Protocol:
     """How AP is computed: as the mean of the precision at the recall thresholds, or as the area under the curve. The
     precision at a recall is the highest precision at that recall or a higher one. ``"recalls"`` and ``"points"`` are
     the same mean and differ in rounding: pycocotools adds, then divides by the number of recalls; VOC 2007 divides
-    first."""
+    first. ``"area"`` is the area under the steps of the curve. ``"trapezoid"`` is the area under straight lines: the
+    curve starts with precision 1 at recall 0, its points are joined by lines and read at the recall thresholds, and
+    precision is 0 from the last recall on. With ``"sloping_trapezoid"``, it falls from the last point along a line to 0
+    at recall 1."""
     precision_epsilon: bool = True
     """Whether precision is ``tp / (tp + fp + 2**-52)``, as in pycocotools, instead of ``tp / (tp + fp)``."""
     mean_over: MeanOver = "with_objects"

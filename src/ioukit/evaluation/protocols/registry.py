@@ -47,6 +47,8 @@ PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
     tide="tide:TIDE",
     lvis="lvis:LVIS",
     lvis_fixed="lvis:LVIS_FIXED",
+    ultralytics="ultralytics:ULTRALYTICS",
+    ultralytics_8_3="ultralytics:ULTRALYTICS_8_3",
 )
 """The protocols by name, in lower case."""
 
