@@ -51,6 +51,7 @@ pub struct RuleColumns<'py> {
     choice: String,
     last_of_equal: bool,
     leaves_out_empty: bool,
+    leaves_out_empty_objects: bool,
     near: Option<f64>,
 }
 
@@ -67,9 +68,14 @@ impl RuleColumns<'_> {
                 _ => CapScope::ImageAndCategory,
             },
             class_agnostic: self.class_agnostic,
-            choice: if self.choice == "best_of_all" { Choice::BestOfAll } else { Choice::BestFree },
+            choice: match self.choice.as_str() {
+                "best_of_all" => Choice::BestOfAll,
+                "best_of_all_then_groups" => Choice::BestOfAllThenGroups,
+                _ => Choice::BestFree,
+            },
             last_of_equal: self.last_of_equal,
             leaves_out_empty: self.leaves_out_empty,
+            leaves_out_empty_objects: self.leaves_out_empty_objects,
             near: self.near,
         })
     }

@@ -45,4 +45,5 @@ ULTRALYTICS_8_3 = ULTRALYTICS.replace(
     reference="Ultralytics 8.0 to 8.4.36, and YOLOv5: their validators of boxes",
 )
 """Ultralytics 8.0 to 8.4.36 and YOLOv5: a detection looks only at its best object, and the area under a straight line
-from the end of the curve to recall 1 counts, too. Most published numbers of YOLO models that Ultralytics computed are by these rules."""
+from the end of the curve to recall 1 counts, too. Most published numbers of Ultralytics' YOLO models are by these
+rules."""
