@@ -138,6 +138,7 @@ _PROTOCOL = {
     "inclusive_boxes": _BOOL,
     "precision_epsilon": _BOOL,
     "ignored": _TABLES,
+    "meant_for": _Expected("a list of kinds of region", lambda value: _all(value, lambda kind: isinstance(kind, str))),
     "summary": _Expected(
         "the name of a rule or a list of tables", lambda value: isinstance(value, str) or _TABLES.holds(value)
     ),
