@@ -9,6 +9,7 @@ import pytest
 
 from evaluation.plain_ultralytics import plain_ultralytics
 from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate, read_coco
+from ioukit.evaluation import find_tool
 from ioukit.evaluation.protocols import ULTRALYTICS, ULTRALYTICS_8_3, find_protocol
 from support.paths import ROOT
 
@@ -100,3 +101,5 @@ def test_each_is_found_by_its_name(name: str) -> None:
     protocol = find_protocol(name)
     assert type(protocol).from_dict(protocol.to_dict()) == protocol
     assert [measure.key for measure in protocol.measures] == ["mAP50", "mAP50-95"]
+    assert find_tool(name).protocol() == protocol
+    assert "metrics/mAP50-95(B) is mAP50-95" in find_tool(name).text()

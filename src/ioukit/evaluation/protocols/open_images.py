@@ -34,6 +34,7 @@ OPEN_IMAGES = COCO.replace(
     precision_epsilon=False,
     without_area="detections_left_out",
     summary=_mean("OpenImagesV2"),
+    meant_for=("bbox",),
     reference="Kuznetsova et al., IJCV 2020, arXiv:1811.00982; OpenImagesDetectionEvaluator of TensorFlow's models",
 )
 """Open Images V2 detection, as ``OpenImagesDetectionEvaluator`` of TensorFlow's models evaluates: AP at IoU 0.5. A

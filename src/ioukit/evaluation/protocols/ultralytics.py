@@ -32,6 +32,7 @@ ULTRALYTICS = COCO.replace(
             words="Mean average precision, over {classes} and {thresholds}. 0.995 is perfect.",
         ),
     ),
+    meant_for=("bbox",),
     reference="Ultralytics 8.4.190: its validator of boxes",
 )
 """Ultralytics 8.4.190: COCO's matching with 300 detections per image over all classes, the first of objects with equal
