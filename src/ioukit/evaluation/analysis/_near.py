@@ -116,6 +116,11 @@ def table_by_values(
             f"a table of the protocol {table.protocol.name!r} cannot be matched again by other values: the protocol "
             "leaves out detections"
         )
+    if protocol.objects_choose is not None:
+        raise ValueError(
+            f"a table of the protocol {table.protocol.name!r} cannot be matched again by other values: its objects "
+            "choose among the detections"
+        )
     near = near_pairs(table, min(protocol.iou_thresholds[0], _NEARLY_ONE))
     main = table.protocol.main_area
     always = np.where(table.ignores(main), np.uint8(_IGNORED), np.uint8(0))

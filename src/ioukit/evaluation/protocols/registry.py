@@ -47,6 +47,8 @@ PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
     tide="tide:TIDE",
     lvis="lvis:LVIS",
     lvis_fixed="lvis:LVIS_FIXED",
+    kitti="kitti:KITTI",
+    kitti_r11="kitti:KITTI_R11",
 )
 """The protocols by name, in lower case."""
 
