@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ioukit._checks import check_number
-
-if TYPE_CHECKING:
-    from ioukit.evaluation.protocols.protocol import Protocol
 
 __all__ = ["ObjectChoice", "ObjectLimit"]
 
@@ -68,8 +65,11 @@ class ObjectChoice:
         if not isinstance(self.uncounted, str):
             raise TypeError(f"uncounted must be the name of a flag, got {self.uncounted!r}")
 
-    def check(self, protocol: Protocol) -> None:
-        """Refuse a protocol with rules that do not fit.
+    def check(self, rules: Mapping[str, Any]) -> None:
+        """Refuse rules of a protocol that do not fit.
+
+        Args:
+            rules: The fields of the protocol.
 
         Raises:
             ValueError: If the protocol lacks a threshold, a limit has another number of values than the protocol has
@@ -77,22 +77,21 @@ class ObjectChoice:
         """
         for name, iou in self.iou_thresholds:
             check_number(iou=iou)
-            if protocol.find_iou(iou) is None:
-                have = ", ".join(map(str, protocol.iou_thresholds))
+            if not any(abs(iou - listed) <= _SAME_THRESHOLD for listed in rules["iou_thresholds"]):
+                have = ", ".join(map(str, rules["iou_thresholds"]))
                 raise ValueError(
                     f"{name} has the IoU threshold {iou}, which iou_thresholds must list; there are {have}"
                 )
         for limit in self.limits:
-            if len(limit.at_most) != len(protocol.area_ranges):
+            if len(limit.at_most) != len(rules["area_ranges"]):
                 raise ValueError(
-                    f"the limit of {limit.attribute!r} must have a value for each of the {len(protocol.area_ranges)} "
+                    f"the limit of {limit.attribute!r} must have a value for each of the {len(rules['area_ranges'])} "
                     f"area ranges, got {list(limit.at_most)}"
                 )
         for name, accepted in _ACCEPTED.items():
-            if getattr(protocol, name) not in accepted:
+            if rules[name] not in accepted:
                 raise ValueError(
-                    f"where objects choose, {name} must be {' or '.join(map(repr, accepted))}, got "
-                    f"{getattr(protocol, name)!r}"
+                    f"where objects choose, {name} must be {' or '.join(map(repr, accepted))}, got {rules[name]!r}"
                 )
 
     def threshold_of(self, name: str) -> float | None:
@@ -113,6 +112,8 @@ class ObjectChoice:
             "steps": self.steps,
         }
 
+
+_SAME_THRESHOLD = 1e-9  # as for Protocol.find_iou
 
 _ACCEPTED: dict[str, tuple[Any, ...]] = {
     "threshold": ("more_than",),

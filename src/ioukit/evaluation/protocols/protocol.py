@@ -149,7 +149,7 @@ class Protocol:
         else:
             set_field(self, "summary", _measures(self.summary))
         if self.objects_choose is not None:
-            self.objects_choose.check(self)
+            self.objects_choose.check(vars(self))
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
