@@ -286,7 +286,6 @@ iou_thresholds = [0.3, 0.6]
 [objects_choose]
 iou_thresholds = {Bus = 0.6, Tram = 0.3}
 neighbours = {Bus = "Truck"}
-uncounted = "unclear"
 steps = 10
 
 [[objects_choose.limits]]
@@ -303,7 +302,6 @@ def test_a_file_can_name_the_rules(tmp_path: Path) -> None:
         iou_thresholds=(("Bus", 0.6), ("Tram", 0.3)),
         neighbours=(("Bus", "Truck"),),
         limits=(ObjectLimit("hidden", (0.5, 0.2, 1)),),
-        uncounted="unclear",
         steps=10,
     )
     (tmp_path / "own.json").write_text(json.dumps(KITTI.to_dict()))

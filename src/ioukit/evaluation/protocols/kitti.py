@@ -58,7 +58,6 @@ KITTI = Protocol(
         iou_thresholds=(("Car", 0.7), ("Pedestrian", 0.5), ("Cyclist", 0.5)),
         neighbours=(("Car", "Van"), ("Pedestrian", "Person_sitting")),
         limits=(ObjectLimit("occluded", (1, 0, 2)), ObjectLimit("truncated", (0.3, 0.15, 0.5))),
-        uncounted="dont_care",
     ),
     summary="kitti",
     reference="Geiger et al., CVPR 2012; evaluate_object.cpp of the development kit; R40: Simonelli et al., ICCV 2019",
