@@ -61,6 +61,7 @@ KITTI = Protocol(
     ),
     summary="kitti",
     reference="Geiger et al., CVPR 2012; evaluate_object.cpp of the development kit; R40: Simonelli et al., ICCV 2019",
+    meant_for=("bbox", "bev", "box3d"),
 )
 """KITTI's benchmark of objects (Geiger et al., CVPR 2012), as `evaluate_object.cpp` of its development kit evaluates
 since 2019: each object chooses the detection with the highest overlap, again at each of up to 41 score thresholds; AP

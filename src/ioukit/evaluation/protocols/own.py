@@ -141,6 +141,7 @@ _PROTOCOL = {
     "precision_epsilon": _BOOL,
     "ignored": _TABLES,
     "objects_choose": _Expected("a table", lambda value: isinstance(value, dict)),
+    "meant_for": _Expected("a list of kinds of region", lambda value: _all(value, lambda kind: isinstance(kind, str))),
     "summary": _Expected(
         "the name of a rule or a list of tables", lambda value: isinstance(value, str) or _TABLES.holds(value)
     ),
