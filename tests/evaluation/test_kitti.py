@@ -22,7 +22,16 @@ from evaluation.plain_kitti import (
 )
 from ioukit import DatasetError, Detections, Evaluation, GroundTruth, Polygons, evaluate, pairwise_iou
 from ioukit.datasets import read_kitti, read_kitti_detections
-from ioukit.evaluation import MatchTable, Outcome, load_table, match, match_bins, save_table
+from ioukit.evaluation import (
+    MatchTable,
+    Outcome,
+    compare_protocols,
+    explain_difference,
+    load_table,
+    match,
+    match_bins,
+    save_table,
+)
 from ioukit.evaluation.protocols import (
     KITTI,
     KITTI_R11,
@@ -337,3 +346,16 @@ def test_a_cap_counts_the_best_detections(tmp_path: Path) -> None:
     gt, dt = read(tmp_path, [Image([CAR], [*wrong, CAR._replace(score=0.4)])])
     evaluation = evaluate(gt, dt, KITTI_R11.replace(max_dets=[1, 2, 4]))
     assert evaluation.precision[1, 0, 0, 0].tolist() == [0, 0, 0.25]
+
+
+@pytest.mark.parametrize(("start", "end"), [("coco", "kitti"), ("kitti", "kitti-r11"), ("kitti-r11", "voc2012")])
+def test_a_walk_leads_to_other_protocols(start: str, end: str, data: tuple[GroundTruth, Detections]) -> None:
+    walk = explain_difference(*data, start, end)
+    for name, value in ((start, walk.start_value), (end, walk.end_value)):
+        protocol = find_protocol(name)
+        assert value == evaluate(*data, protocol).summary[protocol.main_measure.key] > 0
+    titles = ", ".join(step.rule for step in walk.steps)
+    assert ("objects choose" in titles) == (end != "kitti-r11")
+    others = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]])
+    found = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], scores=[1])
+    assert "needs the attribute 'occluded'" in compare_protocols(others, found).not_applied["kitti"]
