@@ -26,7 +26,11 @@ from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, Object
 
 __all__ = ["match", "rules_of"]
 
-_IGNORED, _OVER_DETECTION, _REPEATED, _VOID, _MORE_THAN = 1, 2, 4, 8, 16
+_IGNORED, _OVER_DETECTION, _REPEATED, _VOID, _MORE_THAN, _COUNTS_ONCE = 1, 2, 4, 8, 16, 32
+_LISTS = {
+    "listed": ("neg_category_ids", "not_exhaustive_category_ids"),
+    "labelled": ("positive_category_ids", "negative_category_ids"),
+}
 
 
 def match(
@@ -110,7 +114,7 @@ def match(
         DetectionColumns(
             detections.source, image_ids, detections.category_ids, detections.scores, detections.boxes, sizes[1]
         ),
-        _verified(ground_truth) if protocol.verified == "listed" else None,
+        None if protocol.verified == "all" else _verified(ground_truth, protocol),
     )
     columns = _core.match_detections(scene, kind.compare(compared), rules_of(protocol, near), check_threads(threads))
     rows = columns["objects"]["row"]
@@ -140,7 +144,8 @@ def rules_of(protocol: Protocol, near: float | None) -> RuleColumns:
         class_agnostic=protocol.class_agnostic,
         choice=protocol.choice,
         last_of_equal=protocol.ties == "last",
-        leaves_out_empty=protocol.without_area == "left_out",
+        leaves_out_empty=protocol.without_area != "counted",
+        leaves_out_empty_objects=protocol.without_area == "left_out",
         near=near,
     )
 
@@ -157,22 +162,29 @@ def _chosen(count: int, positions: npt.NDArray[np.intp] | None) -> npt.NDArray[n
     return chosen
 
 
-def _verified(ground_truth: GroundTruth) -> VerifiedColumns:
+def _verified(ground_truth: GroundTruth, protocol: Protocol) -> VerifiedColumns:
     """The lists of categories that the images have."""
-    from ioukit.datasets import IdLists  # noqa: PLC0415 - only LVIS needs it
+    from ioukit.datasets import IdLists  # noqa: PLC0415 - only LVIS and Open Images need it
 
+    listed = protocol.verified == "listed"
+    reader = "read_lvis reads them from a file of LVIS" if listed else "read_open_images reads them from image labels"
     lists = []
-    for name in ("neg_category_ids", "not_exhaustive_category_ids"):
+    for name in _LISTS[protocol.verified]:
         column = ground_truth.images.attributes.get(name)
         if not isinstance(column, IdLists):
             found = "no such column" if column is None else type(column).__name__
             raise DatasetError(
                 f"{ground_truth.source}: the attribute {name!r} of the images: expected lists of ids, found {found}; "
-                "ioukit.datasets.read_lvis reads them from a file of LVIS, and GroundTruth.from_arrays takes IdLists "
-                "as image_attributes"
+                f"ioukit.datasets.{reader}, and GroundTruth.from_arrays takes IdLists as image_attributes"
             )
-        lists.append((column.ids, column.ends))
-    return VerifiedColumns(*lists)
+        lists.append(column)
+    if listed:
+        looked_for, not_exhaustive = lists
+    else:
+        pairs = zip(*lists, strict=True)
+        looked_for = IdLists.of([np.concatenate(both) for both in pairs])
+        not_exhaustive = IdLists.of([[]] * len(looked_for))
+    return VerifiedColumns((looked_for.ids, looked_for.ends), (not_exhaustive.ids, not_exhaustive.ends))
 
 
 def _check_groups(categories: Categories, protocol: Protocol, source: str) -> None:
@@ -197,7 +209,8 @@ def _special(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.ui
     for rule in protocol.ignored:
         flagged = ground_truth.flag(rule.flag)
         if flagged.any():
-            bits = _IGNORED | (_OVER_DETECTION if rule.over_detection else 0) | (_REPEATED if rule.repeated else 0)
+            bits = _COUNTS_ONCE if rule.counts_once else _IGNORED
+            bits |= (_OVER_DETECTION if rule.over_detection else 0) | (_REPEATED if rule.repeated else 0)
             bits |= _MORE_THAN if rule.more_than else 0
             special |= flagged.astype(np.uint8) * np.uint8(bits)
     if "void" in ground_truth.flags:

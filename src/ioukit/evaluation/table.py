@@ -68,7 +68,7 @@ class ObjectRows(Columns):
     special: npt.NDArray[np.uint8]
     """(G,) bits for special rules: 1 it is ignored in every area range, 2 its overlap is the intersection over the area
     of the detection, 4 any number of detections may match it, 8 its matches do not count, 16 a match with it needs more
-    than the IoU threshold."""
+    than the IoU threshold, 32 the first match with it counts and the others are ignored."""
     ignored: npt.NDArray[np.uint8]
     """(G, C) area ranges in which it is ignored: range ``a`` in bit ``a % 8`` of byte ``a // 8``."""
 

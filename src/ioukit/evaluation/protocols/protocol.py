@@ -24,14 +24,14 @@ NO_CAP = 2**31 - 1
 # Some of COCO's thresholds differ in the last bit from the numbers that people write.
 _SAME_THRESHOLD = 1e-9
 
-Choice: TypeAlias = Literal["best_free", "best_of_all"]
+Choice: TypeAlias = Literal["best_free", "best_of_all", "best_of_all_then_groups"]
 Threshold: TypeAlias = Literal["at_least", "more_than"]
 Ties: TypeAlias = Literal["last", "first"]
 CapScope: TypeAlias = Literal["image_and_category", "image", "category"]
-Integral: TypeAlias = Literal["recalls", "points", "area"]
+Integral: TypeAlias = Literal["recalls", "points", "area", "trapezoid", "sloping_trapezoid"]
 MeanOver: TypeAlias = Literal["with_objects", "with_objects_or_detections", "all"]
-Verified: TypeAlias = Literal["all", "listed"]
-WithoutArea: TypeAlias = Literal["counted", "left_out"]
+Verified: TypeAlias = Literal["all", "listed", "labelled"]
+WithoutArea: TypeAlias = Literal["counted", "left_out", "detections_left_out"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "choice": get_args(Choice),
@@ -64,6 +64,9 @@ class IgnoreRule(NamedTuple):
     """Whether any number of detections may match one of them."""
     more_than: bool = False
     """Whether a match with one of them needs more than the IoU threshold, even if other objects do not."""
+    counts_once: bool = False
+    """Whether such an object counts nevertheless: the first detection that matches it finds it. Further ones, which
+    need ``repeated``, are ignored."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,9 @@ class Protocol:
     choice: Choice = "best_free"
     """Which object a detection takes; detections choose in the order of their scores. ``"best_free"``: the best object
     that no better detection has taken; an object that counts is preferred to an ignored one. ``"best_of_all"``: the
-    best object; if a better detection has taken it, the detection has no match."""
+    best object; if a better detection has taken it, the detection has no match. ``"best_of_all_then_groups"``: the same
+    among the objects that are compared by IoU; a detection without a match takes the best of the others, which are
+    compared by :attr:`IgnoreRule.over_detection`."""
     threshold: Threshold = "at_least"
     """Whether a match needs at least the IoU threshold, or more than that."""
     ties: Ties = "last"
@@ -105,7 +110,10 @@ class Protocol:
     """How AP is computed: as the mean of the precision at the recall thresholds, or as the area under the curve. The
     precision at a recall is the highest precision at that recall or a higher one. ``"recalls"`` and ``"points"`` are
     the same mean and differ in rounding: pycocotools adds, then divides by the number of recalls; VOC 2007 divides
-    first."""
+    first. ``"area"`` is the area under the steps of the curve. ``"trapezoid"`` is the area under straight lines: the
+    curve starts with precision 1 at recall 0, its points are joined by lines and read at the recall thresholds, and
+    precision is 0 from the last recall on. With ``"sloping_trapezoid"``, it falls from the last point along a line to 0
+    at recall 1."""
     precision_epsilon: bool = True
     """Whether precision is ``tp / (tp + fp + 2**-52)``, as in pycocotools, instead of ``tp / (tp + fp)``."""
     mean_over: MeanOver = "with_objects"
@@ -115,9 +123,10 @@ class Protocol:
     """Which categories were looked for on an image. ``"all"``: all of them. ``"listed"``: those that have an object
     there, and those that the image lists in its attribute ``neg_category_ids``. A detection of another category takes a
     place within the scope of the cap, and has no other part. Of the categories that the image lists in
-    ``not_exhaustive_category_ids``, a detection that matches nothing is ignored."""
+    ``not_exhaustive_category_ids``, a detection that matches nothing is ignored. ``"labelled"``: those that have an
+    object there, and those that the image lists in ``positive_category_ids`` or ``negative_category_ids``."""
     without_area: WithoutArea = "counted"
-    """Whether objects and detections with an area of 0 count like others, or are left out."""
+    """Whether objects and detections with an area of 0 count like others, or are left out, or detections alone are."""
     category_groups: str = ""
     """The attribute of the categories by which :attr:`Measure.group` chooses them, such as LVIS's ``frequency``;
     ``"name"`` for their names."""
