@@ -76,6 +76,11 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
         threads: How many threads; all cores if ``None``. The result does not depend on it.
     """
     protocol, rows = table.protocol, table.detections
+    if protocol.objects_choose is not None:
+        from ioukit.evaluation.object_choice import step_curves  # noqa: PLC0415 - COCO does not need it
+
+        drawn = step_curves(table, protocol.objects_choose)
+        return Curves(protocol, table.evaluated, drawn["precision"], drawn["recall"], drawn["scores"], None)
     arrays: dict[str, npt.NDArray[Any]] = _core.accumulate(
         OutcomeColumns(
             category=table.evaluated_category(rows.category),

@@ -81,6 +81,17 @@ def match(
     chosen_images = _chosen(len(listed), None if images is None else listed.positions(images))
     known = ground_truth.categories
     chosen_categories = _chosen(len(known), None if categories is None else np.array(known.positions(categories), int))
+    choice, outside = protocol.objects_choose, None
+    if choice is not None:
+        from ioukit.evaluation.object_choice import (  # noqa: PLC0415 - COCO does not need it
+            check_selection,
+            ignored_ranges,
+            with_ranges,
+        )
+
+        check_selection(known, chosen_categories, protocol)
+        outside = ignored_ranges(ground_truth, protocol, choice)
+        near = min(protocol.iou_thresholds[0], 1.0 if near is None else near)
     known_categories = known if categories is None else known.take(chosen_categories)
     _check_groups(known_categories, protocol, ground_truth.source)
     special = _special(ground_truth, protocol)
@@ -95,18 +106,19 @@ def match(
         threads=check_threads(threads),
         inclusive_boxes=protocol.inclusive_boxes,
     )
+    sizes = (ground_truth.areas, detections.areas) if choice is None else (_heights(ground_truth), _heights(detections))
     scene = SceneColumns(
         SelectionColumns(listed.ids, chosen_images),
         SelectionColumns(known.ids, chosen_categories),
-        ObjectColumns(ground_truth.image_ids, ground_truth.category_ids, ground_truth.areas, special),
+        ObjectColumns(ground_truth.image_ids, ground_truth.category_ids, sizes[0], special, outside),
         DetectionColumns(
-            detections.source, image_ids, detections.category_ids, detections.scores, detections.boxes, detections.areas
+            detections.source, image_ids, detections.category_ids, detections.scores, detections.boxes, sizes[1]
         ),
         None if protocol.verified == "all" else _verified(ground_truth, protocol),
     )
     columns = _core.match_detections(scene, kind.compare(compared), rules_of(protocol, near), check_threads(threads))
     rows = columns["objects"]["row"]
-    return MatchTable(
+    table = MatchTable(
         protocol=protocol,
         iou_type=iou_type,
         categories=known_categories,
@@ -118,6 +130,7 @@ def match(
         near=None if near is None else NearPairs(**columns["near"], least=float(near)),
         sources=(len(ground_truth), len(detections)),
     )
+    return table if choice is None else with_ranges(table, _heights(detections), choice)
 
 
 def rules_of(protocol: Protocol, near: float | None) -> RuleColumns:
@@ -135,6 +148,11 @@ def rules_of(protocol: Protocol, near: float | None) -> RuleColumns:
         leaves_out_empty_objects=protocol.without_area == "left_out",
         near=near,
     )
+
+
+def _heights(side: GroundTruth | Detections) -> npt.NDArray[np.float64]:
+    """(N,) the heights of the upright boxes."""
+    return np.ascontiguousarray(side.boxes[:, 3])
 
 
 def _chosen(count: int, positions: npt.NDArray[np.intp] | None) -> npt.NDArray[np.bool_]:
@@ -173,7 +191,7 @@ def _check_groups(categories: Categories, protocol: Protocol, source: str) -> No
     """Refuses categories that are in none of the groups that the measures of a protocol name."""
     name = protocol.category_groups
     groups = dict.fromkeys(measure.group for measure in protocol.measures if measure.group is not None)
-    if not name or not groups:
+    if not name or not groups or name == "name":  # a category of any name is in the group of that name
         return
     values = categories.attributes.get(name)
     for row, label in enumerate(categories.names):

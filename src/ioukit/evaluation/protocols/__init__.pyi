@@ -2,8 +2,10 @@
 
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
 from ioukit.evaluation.protocols.dota import DOTA_TASK1, DOTA_TASK2
+from ioukit.evaluation.protocols.kitti import KITTI, KITTI_R11
 from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
 from ioukit.evaluation.protocols.measures import Measure
+from ioukit.evaluation.protocols.object_choice import ObjectChoice, ObjectLimit
 from ioukit.evaluation.protocols.open_images import OPEN_IMAGES, OPEN_IMAGES_CHALLENGE
 from ioukit.evaluation.protocols.own import read_protocol
 from ioukit.evaluation.protocols.protocol import (
@@ -24,6 +26,8 @@ __all__ = [
     "COCO_KEYPOINTS",
     "DOTA_TASK1",
     "DOTA_TASK2",
+    "KITTI",
+    "KITTI_R11",
     "LVIS",
     "LVIS_FIXED",
     "MEASURE_RULES",
@@ -39,6 +43,8 @@ __all__ = [
     "AreaRange",
     "IgnoreRule",
     "Measure",
+    "ObjectChoice",
+    "ObjectLimit",
     "Protocol",
     "find_protocol",
     "read_protocol",

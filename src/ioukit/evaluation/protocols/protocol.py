@@ -8,10 +8,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ioukit._checks import check_choice, check_number
 from ioukit.evaluation.protocols.measures import Measure
+
+if TYPE_CHECKING:
+    from ioukit.evaluation.protocols.object_choice import ObjectChoice
 
 __all__ = ["MEASURE_RULES", "NO_CAP", "AreaRange", "IgnoreRule", "Protocol", "register_measure_rule"]
 
@@ -125,7 +128,11 @@ class Protocol:
     without_area: WithoutArea = "counted"
     """Whether objects and detections with an area of 0 count like others, or are left out, or detections alone are."""
     category_groups: str = ""
-    """The attribute of the categories by which :attr:`Measure.group` chooses them, such as LVIS's ``frequency``."""
+    """The attribute of the categories by which :attr:`Measure.group` chooses them, such as LVIS's ``frequency``;
+    ``"name"`` for their names."""
+    objects_choose: ObjectChoice | None = None
+    """If given, objects choose among the detections, and these are the rules: KITTI's way. The area ranges are then
+    ranges of heights. ``choice`` and ``ties`` apply to outcomes and other analyses of the match table alone."""
     summary: str | tuple[Measure, ...] = "coco"
     """The measures, or the name of the rule in :data:`MEASURE_RULES` that makes them from the other fields."""
     reference: str = ""
@@ -156,6 +163,8 @@ class Protocol:
             check_choice("summary", self.summary, tuple(MEASURE_RULES))
         else:
             set_field(self, "summary", _measures(self.summary))
+        if self.objects_choose is not None:
+            self.objects_choose.check(vars(self))
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
@@ -265,6 +274,10 @@ class Protocol:
         fields["ignored"] = [rule._asdict() for rule in self.ignored]
         if not isinstance(self.summary, str):
             fields["summary"] = [dataclasses.asdict(measure) for measure in self.summary]
+        if self.objects_choose is None:
+            del fields["objects_choose"]
+        else:
+            fields["objects_choose"] = self.objects_choose.to_dict()
         return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
     @classmethod
@@ -282,6 +295,10 @@ class Protocol:
             given["ignored"] = tuple(IgnoreRule(**rule) for rule in given["ignored"])
         if not isinstance(given.get("summary", ""), str):
             given["summary"] = tuple(Measure(**measure) for measure in given["summary"])
+        if given.get("objects_choose") is not None:
+            from ioukit.evaluation.protocols.object_choice import ObjectChoice  # noqa: PLC0415 - COCO has none
+
+            given["objects_choose"] = ObjectChoice(**given["objects_choose"])
         return cls(**given)
 
 
