@@ -80,7 +80,8 @@ impl Bound {
     fn add(&mut self, exponent: f64) -> bool {
         self.sum += if exponent > FAR { AT_FAR } else { (-exponent).exp() };
         self.left -= 1.0;
-        !(self.sum + self.left < self.needed)
+        let most = self.sum + self.left;
+        most >= self.needed || most.is_nan()
     }
 }
 
