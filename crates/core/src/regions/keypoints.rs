@@ -110,10 +110,9 @@ mod tests {
             sigmas: &[0.05, 0.05],
         };
         let kept = |least| may_reach(keypoints, &[0, 1, 0, 1], &[0, 0, 1, 1], least, 1);
-        // Similarities: 1; exp(-1/2), for 1 pixel; half of the points lie in the widened box; the same, and exp(-25/2)
-        // for 5 pixels beyond it.
+        // Similarities: 1; exp(-1/2), for 1 pixel; twice half of the points lie in the widened box.
         assert_eq!(kept(0.5), [true, true, true, true]);
-        assert_eq!(kept(0.500_001), [true, true, false, true]);
+        assert_eq!(kept(0.501), [true, true, false, false]);
         assert_eq!(kept(0.6), [true, true, false, false]);
         assert_eq!(kept(0.61), [true, false, false, false]);
         assert_eq!(kept(0.0), [true; 4]);
