@@ -31,7 +31,7 @@ else:
             if wrong := (given.keys() & kwargs.keys()) | (kwargs.keys() - set(names)):
                 raise TypeError(f"{cls.__name__} got {', '.join(sorted(wrong))} twice, or has no such field")
             given |= kwargs
-            if missing := [name for name in names if name not in given]:
+            if missing := [name for name in names if name not in given and not hasattr(cls, name)]:
                 raise TypeError(f"{cls.__name__} needs {', '.join(missing)}")
             vars(self).update(given)
 
@@ -118,6 +118,10 @@ class BoxColumns:
     detection_boxes: Floats
     inclusive: bool = False
     """Whether a box covers the pixels ``x`` to ``x + width``, both within, as PASCAL VOC has it."""
+    epsilon: float = 0.0
+    """What is added to the area that an overlap is divided by."""
+    sizes: tuple[Floats, Floats] | None = None
+    """(G, 2) and (N, 2) width and height of the image of each box, which is cut to it; ``None`` if none is cut."""
 
 
 @struct

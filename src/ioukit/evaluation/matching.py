@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,12 +22,13 @@ from ioukit._checks import check_number, check_threads
 from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds import Comparison, find_kind
-from ioukit.evaluation.protocols import Protocol
+from ioukit.evaluation.protocols import IgnoreRule, Measure, Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["match", "rules_of"]
+__all__ = ["match", "reaching_pairs", "rules_of"]
 
-_IGNORED, _OVER_DETECTION, _REPEATED, _VOID, _MORE_THAN = 1, 2, 4, 8, 16
+_IGNORED, _OVER_DETECTION, _REPEATED, _VOID, _MORE_THAN, _COVERED = 1, 2, 4, 8, 16, 32
+_NEARLY_ONE = 1 - 1e-10  # an overlap that reaches any threshold
 
 
 def match(
@@ -80,6 +82,13 @@ def match(
     known_categories = known if categories is None else known.take(chosen_categories)
     _check_groups(known_categories, protocol, ground_truth.source)
     special = _special(ground_truth, protocol)
+    near = _near_of(protocol, near)
+    found, kept = len(detections), None
+    if protocol.detection_values:
+        from ioukit.evaluation._box_values import within  # noqa: PLC0415 - COCO has no such rule
+
+        kept = np.flatnonzero(within(detections, protocol.detection_values, "detections"))
+        detections = detections.take(kept)
     image_ids = detections.image_ids_in(listed)
     compared = Comparison(
         ground_truth,
@@ -89,7 +98,8 @@ def match(
         all_categories=near is not None or protocol.class_agnostic,
         least=min(protocol.iou_thresholds[0], 1.0 if near is None else near),
         threads=check_threads(threads),
-        inclusive_boxes=protocol.inclusive_boxes,
+        protocol=protocol,
+        counted=special & _IGNORED == 0 if protocol.box_aspect_ratio else None,
     )
     scene = SceneColumns(
         SelectionColumns(listed.ids, chosen_images),
@@ -102,6 +112,10 @@ def match(
     )
     columns = _core.match_detections(scene, kind.compare(compared), rules_of(protocol, near), check_threads(threads))
     rows = columns["objects"]["row"]
+    if kept is not None:
+        columns["detections"]["row"] = kept[columns["detections"]["row"]]
+    if _has_jaccard(protocol):
+        special[_covered(ground_truth, detections, special, protocol, iou_type, threads)] |= _COVERED
     return MatchTable(
         protocol=protocol,
         iou_type=iou_type,
@@ -112,7 +126,7 @@ def match(
         objects=ObjectRows(**columns["objects"], id=ground_truth.ids[rows], special=special[rows]),
         pairs=PairRows(**columns["pairs"]),
         near=None if near is None else NearPairs(**columns["near"], least=float(near)),
-        sources=(len(ground_truth), len(detections)),
+        sources=(len(ground_truth), found),
     )
 
 
@@ -176,8 +190,13 @@ def _check_groups(categories: Categories, protocol: Protocol, source: str) -> No
 def _special(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.uint8]:
     """(G,) the bits of :attr:`ObjectRows.special`."""
     special = np.zeros(len(ground_truth), np.uint8)
+    outside = None
+    if protocol.counted_values:
+        from ioukit.evaluation._box_values import within  # noqa: PLC0415 - COCO has no such rule
+
+        outside = ~within(ground_truth, protocol.counted_values, "annotations")
     for rule in protocol.ignored:
-        flagged = ground_truth.flag(rule.flag)
+        flagged = ground_truth.flag(rule.flag) if rule.flag != "outside" or outside is None else outside
         if flagged.any():
             bits = _IGNORED | (_OVER_DETECTION if rule.over_detection else 0) | (_REPEATED if rule.repeated else 0)
             bits |= _MORE_THAN if rule.more_than else 0
@@ -185,3 +204,83 @@ def _special(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.ui
     if "void" in ground_truth.flags:
         special |= ground_truth.flags["void"].astype(np.uint8) * np.uint8(_VOID)
     return special
+
+
+def _has_jaccard(protocol: Protocol) -> bool:
+    return any(measure.quantity == "JI" for measure in protocol.measures)
+
+
+def _near_of(protocol: Protocol, near: float | None) -> float | None:
+    """The least overlap of near pairs; the Jaccard index needs all pairs that reach the threshold."""
+    if not _has_jaccard(protocol):
+        return near
+    return protocol.main_iou if near is None else min(near, protocol.main_iou)
+
+
+def _covered(
+    gt: GroundTruth,
+    dt: Detections,
+    special: npt.NDArray[np.uint8],
+    protocol: Protocol,
+    iou_type: str,
+    threads: int | None,
+) -> npt.NDArray[np.int64]:
+    """Rows of the objects that count and would be ignored if they were detections: they lie within ignored objects."""
+    covering = np.flatnonzero(special & _IGNORED)
+    counted = np.flatnonzero((special & _IGNORED == 0) & np.isin(gt.image_ids, gt.image_ids[covering]))
+    if not len(counted):
+        return counted
+    keys = gt.images.keys
+    image_ids = gt.image_ids[counted]
+    objects = Detections(
+        image_ids=image_ids if keys is None else np.searchsorted(gt.images.ids, image_ids),
+        category_ids=gt.category_ids[counted],
+        boxes=gt.boxes[counted],
+        scores=np.zeros(len(counted)),
+        areas=gt.areas[counted],
+        regions=gt.take(counted).regions,
+        attributes={"image_size": _sizes_of_objects(gt, dt)[counted]} if protocol.clipped_boxes else {},
+        image_keys=keys,
+        source=gt.source,
+    )
+    ignored = gt.take(covering)
+    rules = protocol.replace(
+        ignored=(IgnoreRule("covering", over_detection=True, repeated=True),),
+        counted_values=(),
+        detection_values=(),
+        summary=(Measure("AP"),),
+    )
+    table = match(
+        dataclasses.replace(ignored, flags={"covering": np.ones(len(ignored), np.bool_)}),
+        objects,
+        rules,
+        iou_type=iou_type,
+        near=protocol.main_iou,
+        threads=threads,
+    )
+    return counted[table.detections.row[reaching_pairs(table)[0]]]
+
+
+def reaching_pairs(table: MatchTable) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """(P,) rows of detections and of objects, and (P,) overlaps, of all pairs that reach the main threshold.
+
+    The table must list near pairs. Pairs of different categories are left out, unless all count as one.
+    """
+    protocol, near = table.protocol, table.near
+    assert near is not None
+    least = protocol.main_iou
+    reaches = near.iou > least if protocol.threshold == "more_than" else near.iou >= min(least, _NEARLY_ONE)
+    category = table.evaluated_category(table.detections.category)[near.detection]
+    reaches &= category == table.evaluated_category(table.objects.category)[near.object]
+    return near.detection[reaches], near.object[reaches], near.iou[reaches]
+
+
+def _sizes_of_objects(gt: GroundTruth, dt: Detections) -> npt.NDArray[np.float64]:
+    """(G, 2) the sizes of images, with those that detections name; infinite where unknown."""
+    sizes = gt.images.sizes.copy()
+    if "image_size" in dt.attributes:
+        found = np.searchsorted(gt.images.ids, dt.image_ids_in(gt.images))
+        sizes[found] = np.where(np.isnan(sizes[found]), dt.attributes["image_size"], sizes[found])
+    sizes[np.isnan(sizes)] = np.inf
+    of_objects: npt.NDArray[np.float64] = sizes[np.searchsorted(gt.images.ids, gt.image_ids)]
+    return of_objects

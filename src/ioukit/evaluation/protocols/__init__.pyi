@@ -1,9 +1,11 @@
 """The rules of an evaluation, as data: one file per protocol."""
 
+from ioukit.evaluation.protocols.caltech import CALTECH
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
+from ioukit.evaluation.protocols.crowdhuman import CROWDHUMAN
 from ioukit.evaluation.protocols.dota import DOTA_TASK1, DOTA_TASK2
 from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
-from ioukit.evaluation.protocols.measures import Measure
+from ioukit.evaluation.protocols.measures import Measure, MissRateRule
 from ioukit.evaluation.protocols.own import read_protocol
 from ioukit.evaluation.protocols.protocol import (
     MEASURE_RULES,
@@ -11,6 +13,7 @@ from ioukit.evaluation.protocols.protocol import (
     AreaRange,
     IgnoreRule,
     Protocol,
+    ValueRange,
     register_measure_rule,
 )
 from ioukit.evaluation.protocols.registry import PROTOCOLS, find_protocol, register_protocol
@@ -18,8 +21,10 @@ from ioukit.evaluation.protocols.tide import TIDE
 from ioukit.evaluation.protocols.voc import VOC2007, VOC2012
 
 __all__ = [
+    "CALTECH",
     "COCO",
     "COCO_KEYPOINTS",
+    "CROWDHUMAN",
     "DOTA_TASK1",
     "DOTA_TASK2",
     "LVIS",
@@ -33,7 +38,9 @@ __all__ = [
     "AreaRange",
     "IgnoreRule",
     "Measure",
+    "MissRateRule",
     "Protocol",
+    "ValueRange",
     "find_protocol",
     "read_protocol",
     "register_measure_rule",

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ioukit._checks import check_choice, check_number
-from ioukit.evaluation.protocols.measures import Measure
+from ioukit.evaluation.protocols.measures import MR2, Measure, MissRateRule, checked_measures, checked_miss_rate
 
-__all__ = ["MEASURE_RULES", "NO_CAP", "AreaRange", "IgnoreRule", "Protocol", "register_measure_rule"]
+__all__ = ["MEASURE_RULES", "NO_CAP", "AreaRange", "IgnoreRule", "Protocol", "ValueRange", "register_measure_rule"]
 
 NO_CAP = 2**31 - 1
 """A cap that no number of detections exceeds."""
@@ -25,7 +25,7 @@ Choice: TypeAlias = Literal["best_free", "best_of_all"]
 Threshold: TypeAlias = Literal["at_least", "more_than"]
 Ties: TypeAlias = Literal["last", "first"]
 CapScope: TypeAlias = Literal["image_and_category", "image", "category"]
-Integral: TypeAlias = Literal["recalls", "points", "area"]
+Integral: TypeAlias = Literal["recalls", "points", "area", "trapezoids"]
 MeanOver: TypeAlias = Literal["with_objects", "with_objects_or_detections", "all"]
 Verified: TypeAlias = Literal["all", "listed"]
 WithoutArea: TypeAlias = Literal["counted", "left_out"]
@@ -63,6 +63,16 @@ class IgnoreRule(NamedTuple):
     """Whether a match with one of them needs more than the IoU threshold, even if other objects do not."""
 
 
+class ValueRange(NamedTuple):
+    """A range of a value of boxes: from ``low`` to ``high``, both included; infinity for no limit."""
+
+    value: str
+    """``left``, ``top``, ``right``, ``bottom``, ``width`` or ``height`` of the box in pixels, or the name of an
+    attribute, ``visibility`` for example."""
+    low: float = -math.inf
+    high: float = math.inf
+
+
 @dataclass(frozen=True)
 class Protocol:
     """The rules of an evaluation: what matches, what is counted, and which numbers are computed.
@@ -94,15 +104,30 @@ class Protocol:
     inclusive_boxes: bool = False
     """Whether an upright box ``[x, y, width, height]`` covers the pixels ``x`` to ``x + width``, both included, which
     are ``width + 1`` pixels: the convention of PASCAL VOC. Other kinds of regions are compared as they are."""
+    clipped_boxes: bool = False
+    """Whether upright boxes are cut at the borders of their image, as CrowdDet cuts them: the low corner to at most a
+    pixel before the border. This needs the sizes of the images."""
+    box_aspect_ratio: float = 0.0
+    """If above 0, upright boxes of objects that count and of detections get this width over height. Height and centre
+    stay."""
+    overlap_epsilon: float = 0.0
+    """What is added to the area that the overlap of upright boxes is divided by."""
     cap_scope: CapScope = "image_and_category"
     """What a cap counts: the detections of one category on one image, those of one image, or those of one category."""
     ignored: tuple[IgnoreRule, ...] = (IgnoreRule("crowd", over_detection=True, repeated=True),)
     """Which objects are ignored. Objects outside an area range are ignored in that range, too."""
+    counted_values: tuple[ValueRange, ...] = ()
+    """Objects with a value outside of one of these ranges get the flag ``"outside"``, which :attr:`ignored` can name.
+    NaN lies within every range."""
+    detection_values: tuple[ValueRange, ...] = ()
+    """Detections with a value outside of one of these ranges are left out before matching."""
     integral: Integral = "recalls"
     """How AP is computed: as the mean of the precision at the recall thresholds, or as the area under the curve. The
     precision at a recall is the highest precision at that recall or a higher one. ``"recalls"`` and ``"points"`` are
     the same mean and differ in rounding: pycocotools adds, then divides by the number of recalls; VOC 2007 divides
-    first."""
+    first. ``"trapezoids"`` is the area under the curve as it is, from the first detection on, as CrowdDet has it."""
+    miss_rate: MissRateRule = MR2
+    """How the log-average miss rate is computed, if a measure asks for it."""
     precision_epsilon: bool = True
     """Whether precision is ``tp / (tp + fp + 2**-52)``, as in pycocotools, instead of ``tp / (tp + fp)``."""
     mean_over: MeanOver = "with_objects"
@@ -130,7 +155,14 @@ class Protocol:
         set_field(self, "max_dets", tuple(sorted(_caps(self.max_dets))))
         set_field(self, "area_ranges", _areas(self.area_ranges))
         set_field(self, "ignored", tuple(IgnoreRule(*rule) for rule in self.ignored))
-        for name in ("class_agnostic", "inclusive_boxes", "precision_epsilon"):
+        for name in ("counted_values", "detection_values"):
+            set_field(self, name, _value_ranges(getattr(self, name), name))
+        set_field(self, "miss_rate", checked_miss_rate(self.miss_rate))
+        for name in ("box_aspect_ratio", "overlap_epsilon"):
+            check_number(**{name: getattr(self, name)})
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be a finite number of at least 0, got {getattr(self, name)}")
+        for name in ("class_agnostic", "inclusive_boxes", "clipped_boxes", "precision_epsilon"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name, choices in _CHOICES.items():
@@ -140,7 +172,7 @@ class Protocol:
         if isinstance(self.summary, str):
             check_choice("summary", self.summary, tuple(MEASURE_RULES))
         else:
-            set_field(self, "summary", _measures(self.summary))
+            set_field(self, "summary", checked_measures(self.summary))
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
@@ -248,6 +280,9 @@ class Protocol:
             area.label: [area.low, None if math.isinf(area.high) else area.high] for area in self.area_ranges
         }
         fields["ignored"] = [rule._asdict() for rule in self.ignored]
+        for name in ("counted_values", "detection_values"):
+            fields[name] = [[value, *map(_without_infinity, limits)] for value, *limits in getattr(self, name)]
+        fields["miss_rate"] = {**self.miss_rate._asdict(), "fppi": list(self.miss_rate.fppi)}
         if not isinstance(self.summary, str):
             fields["summary"] = [dataclasses.asdict(measure) for measure in self.summary]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
@@ -265,6 +300,8 @@ class Protocol:
             raise TypeError(f"a protocol has no field {', '.join(sorted(unknown))}")
         if "ignored" in given:
             given["ignored"] = tuple(IgnoreRule(**rule) for rule in given["ignored"])
+        if isinstance(given.get("miss_rate"), Mapping):
+            given["miss_rate"] = MissRateRule(**given["miss_rate"])
         if not isinstance(given.get("summary", ""), str):
             given["summary"] = tuple(Measure(**measure) for measure in given["summary"])
         return cls(**given)
@@ -329,14 +366,17 @@ def _areas(
     return areas
 
 
-def _measures(measures: Iterable[Measure]) -> tuple[Measure, ...]:
-    listed = tuple(measures)
-    for measure in listed:
-        if not isinstance(measure, Measure):
-            raise TypeError(f"summary must hold measures, got {measure!r}")
-    if not listed:
-        raise ValueError("summary must hold at least one measure")
-    keys = [measure.key for measure in listed]
-    if len(set(keys)) < len(keys):
-        raise ValueError(f"keys of measures must differ, got {keys}")
-    return listed
+def _value_ranges(ranges: Iterable[Any], name: str) -> tuple[ValueRange, ...]:
+    made = []
+    for value, low, high in (ValueRange(*given) for given in ranges):
+        lowest, highest = -math.inf if low is None else float(low), math.inf if high is None else float(high)
+        if not isinstance(value, str) or not lowest <= highest:
+            raise ValueError(
+                f"{name} must hold the name of a value, a lower and a higher number, got {[value, low, high]}"
+            )
+        made.append(ValueRange(value, lowest, highest))
+    return tuple(made)
+
+
+def _without_infinity(limit: float) -> float | None:
+    return None if math.isinf(limit) else limit

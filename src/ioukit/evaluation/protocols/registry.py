@@ -47,6 +47,8 @@ PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
     tide="tide:TIDE",
     lvis="lvis:LVIS",
     lvis_fixed="lvis:LVIS_FIXED",
+    crowdhuman="crowdhuman:CROWDHUMAN",
+    caltech="caltech:CALTECH",
 )
 """The protocols by name, in lower case."""
 
