@@ -5,6 +5,7 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.formats.coco import read_coco
+from ioukit.datasets.formats.crowdhuman import read_crowdhuman, read_crowdhuman_detections
 from ioukit.datasets.formats.lvis import read_lvis
 from ioukit.datasets.formats.registry import FORMATS, Format, find_format, read, read_detections, register_format
 
@@ -19,6 +20,8 @@ __all__ = [
     "find_format",
     "read",
     "read_coco",
+    "read_crowdhuman",
+    "read_crowdhuman_detections",
     "read_detections",
     "read_lvis",
     "register_format",

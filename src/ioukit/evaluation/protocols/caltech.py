@@ -44,7 +44,7 @@ CALTECH = Protocol(
     ),
     reference="Dollar et al., PAMI 2012; dbEval.m 3.2.1 and Piotr's toolbox 3.40",
 )
-"""The Caltech pedestrian benchmark with its subset Reasonable, as its Matlab code evaluates: MR-2 at IoU 0.5 over persons
-of at least 50 pixels of which at least 65 % is visible. Other objects, and those with the flag ``ignore``, are ignored.
-The attribute ``visibility`` holds the share of each person that is visible. Reference: Dollar, Wojek, Schiele, Perona,
-Pedestrian Detection: An Evaluation of the State of the Art, PAMI 2012."""
+"""The Caltech pedestrian benchmark with its subset Reasonable, as its Matlab code evaluates: MR-2 at IoU 0.5 over
+persons of at least 50 pixels of which at least 65 % is visible. Other objects, and those with the flag ``ignore``, are
+ignored. The attribute ``visibility`` holds the share of each person that is visible. Reference: Dollar, Wojek, Schiele,
+Perona, Pedestrian Detection: An Evaluation of the State of the Art, PAMI 2012."""
