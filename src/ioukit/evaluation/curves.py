@@ -116,7 +116,9 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
         check_threads(threads),
     )
     others: dict[str, Floats] = {}
-    if protocol.integral == "trapezoids" or any(measure.quantity in ("MR", "JI") for measure in protocol.measures):
+    if protocol.integral == "trapezoid_from_first" or any(
+        measure.quantity in ("MR", "JI") for measure in protocol.measures
+    ):
         from ioukit.evaluation.analysis._whole_curves import whole_curves  # noqa: PLC0415 - COCO has neither
 
         others = whole_curves(table)

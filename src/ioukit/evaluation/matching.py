@@ -27,7 +27,7 @@ from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, Object
 
 __all__ = ["match", "reaching_pairs", "rules_of"]
 
-_IGNORED, _OVER_DETECTION, _REPEATED, _VOID, _MORE_THAN, _COVERED = 1, 2, 4, 8, 16, 32
+_IGNORED, _OVER_DETECTION, _REPEATED, _VOID, _MORE_THAN, _COVERED = 1, 2, 4, 8, 16, 64
 _NEARLY_ONE = 1 - 1e-10  # an overlap that reaches any threshold
 
 

@@ -21,7 +21,7 @@ def whole_curves(table: MatchTable) -> dict[str, Floats]:
     """
     protocol = table.protocol
     wanted = {measure.quantity for measure in protocol.measures} & {"MR", "JI"}
-    names = [*sorted(wanted), *(["area"] if protocol.integral == "trapezoids" else [])]
+    names = [*sorted(wanted), *(["area"] if protocol.integral == "trapezoid_from_first" else [])]
     shape = len(table.evaluated), len(protocol.area_ranges), len(protocol.max_dets), len(protocol.iou_thresholds)
     arrays: dict[str, Floats] = {name: np.full(shape, np.nan) for name in names}
     for a, area in enumerate(protocol.area_labels):

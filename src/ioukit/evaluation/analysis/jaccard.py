@@ -18,7 +18,7 @@ Rows = npt.NDArray[np.int64]
 
 _SCORES = tuple(0.1 * place for place in range(10))  # as in the reference: its 0.3 is 0.30000000000000004
 _EPSILON = 1e-6  # the reference adds it to each denominator
-_COVERED = 32
+_COVERED = 64
 
 
 @record(frozen=True, eq=False, repr=False)

@@ -21,7 +21,7 @@ CROWDHUMAN = Protocol(
     clipped_boxes=True,
     overlap_epsilon=1e-6,
     ignored=(IgnoreRule("ignore", over_detection=True, repeated=True),),
-    integral="trapezoids",
+    integral="trapezoid_from_first",
     # Rounded, as in the reference.
     miss_rate=MissRateRule((0.01, 0.0178, 0.0316, 0.0562, 0.1, 0.1778, 0.3162, 0.5623, 1.0), reading="first_at_least"),
     precision_epsilon=False,

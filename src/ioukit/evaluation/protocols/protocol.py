@@ -25,7 +25,7 @@ Choice: TypeAlias = Literal["best_free", "best_of_all"]
 Threshold: TypeAlias = Literal["at_least", "more_than"]
 Ties: TypeAlias = Literal["last", "first"]
 CapScope: TypeAlias = Literal["image_and_category", "image", "category"]
-Integral: TypeAlias = Literal["recalls", "points", "area", "trapezoids"]
+Integral: TypeAlias = Literal["recalls", "points", "area", "trapezoid_from_first"]
 MeanOver: TypeAlias = Literal["with_objects", "with_objects_or_detections", "all"]
 Verified: TypeAlias = Literal["all", "listed"]
 WithoutArea: TypeAlias = Literal["counted", "left_out"]
@@ -125,7 +125,7 @@ class Protocol:
     """How AP is computed: as the mean of the precision at the recall thresholds, or as the area under the curve. The
     precision at a recall is the highest precision at that recall or a higher one. ``"recalls"`` and ``"points"`` are
     the same mean and differ in rounding: pycocotools adds, then divides by the number of recalls; VOC 2007 divides
-    first. ``"trapezoids"`` is the area under the curve as it is, from the first detection on, as CrowdDet has it."""
+    first. ``"trapezoid_from_first"`` is the area under the curve as it is, from the first detection on, as CrowdDet has it."""
     miss_rate: MissRateRule = MR2
     """How the log-average miss rate is computed, if a measure asks for it."""
     precision_epsilon: bool = True
