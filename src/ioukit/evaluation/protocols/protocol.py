@@ -125,7 +125,8 @@ class Protocol:
     """How AP is computed: as the mean of the precision at the recall thresholds, or as the area under the curve. The
     precision at a recall is the highest precision at that recall or a higher one. ``"recalls"`` and ``"points"`` are
     the same mean and differ in rounding: pycocotools adds, then divides by the number of recalls; VOC 2007 divides
-    first. ``"trapezoid_from_first"`` is the area under the curve as it is, from the first detection on, as CrowdDet has it."""
+    first. ``"trapezoid_from_first"`` is the area under the curve as it is, from the first detection on, as in
+    CrowdDet."""
     miss_rate: MissRateRule = MR2
     """How the log-average miss rate is computed, if a measure asks for it."""
     precision_epsilon: bool = True
