@@ -31,7 +31,7 @@ else:
             if wrong := (given.keys() & kwargs.keys()) | (kwargs.keys() - set(names)):
                 raise TypeError(f"{cls.__name__} got {', '.join(sorted(wrong))} twice, or has no such field")
             given |= kwargs
-            if missing := [name for name in names if name not in given and not hasattr(cls, name)]:
+            if missing := [name for name in names if name not in given and name not in vars(cls)]:
                 raise TypeError(f"{cls.__name__} needs {', '.join(missing)}")
             vars(self).update(given)
 
@@ -41,6 +41,7 @@ else:
 
 __all__ = [
     "BoxColumns",
+    "ChoiceColumns",
     "DetectionColumns",
     "DrawingColumns",
     "MaskColumns",
@@ -73,6 +74,8 @@ class ObjectColumns:
     flags: NDArray[np.uint8]
     """Bits: 1 ignored everywhere, 2 overlap over the area of the detection, 4 matched repeatedly, 8 void, 16 matched
     above the threshold alone."""
+    outside: NDArray[np.uint8] | None = None
+    """(G, C) the ranges that ignore each object for another reason than its area, as bits."""
 
 
 @struct
@@ -170,6 +173,29 @@ class OutcomeColumns:
     score: Floats
     matched: NDArray[np.uint8]
     ignored: NDArray[np.uint8]
+    num_objects: NDArray[np.uint64]
+    """(K, A) objects to find."""
+
+
+@struct
+class ChoiceColumns:
+    """The columns of a match table of which objects choose among the detections."""
+
+    category: NDArray[np.uint32]
+    rank: NDArray[np.uint32]
+    score: Floats
+    outside: NDArray[np.uint8]
+    """(N, C) the ranges that each detection is outside of, as bits."""
+    uncounted: Floats
+    """(N,) the highest overlap of each detection with an area in which detections do not count."""
+    object_category: NDArray[np.uint32]
+    neighbour: NDArray[np.uint32]
+    """(G,) another category whose detections may take the object; a large number if there is none."""
+    ignored: NDArray[np.uint8]
+    """(G, C) the ranges that ignore each object, as bits."""
+    pair_detection: Ids
+    pair_object: Ids
+    pair_overlap: Floats
     num_objects: NDArray[np.uint64]
     """(K, A) objects to find."""
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ioukit._boundary import (
     BoxColumns,
+    ChoiceColumns,
     DrawingColumns,
     MaskColumns,
     OutcomeColumns,
@@ -49,6 +50,7 @@ def match_detections(
     threads: int,
 ) -> dict[str, Any]: ...
 def accumulate(outcomes: OutcomeColumns, drawing: DrawingColumns, threads: int) -> dict[str, Any]: ...
+def step_curves(columns: ChoiceColumns, thresholds: Floats, caps: Counts, steps: int) -> dict[str, Any]: ...
 def first_invalid(boxes: FloatArray, corners: bool) -> int | None: ...
 def pairwise(
     variant: str,

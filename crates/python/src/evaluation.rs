@@ -2,8 +2,8 @@
 
 use ioukit_core::coco::{IdIndex, Problem};
 use ioukit_core::evaluation::{
-    self, Areas, CapScope, Choice, Detections, Drawing, Lists, Matches, NOWHERE, Objects, Outcomes, PairRows, Rules,
-    Scene, Verified, regions,
+    self, Areas, CapScope, Choice, Choices, Detections, Drawing, Lists, Matches, NOWHERE, Objects, Outcomes, Pair,
+    PairRows, Rules, Scene, Verified, Wanted, regions,
 };
 use ioukit_core::regions::rle;
 use ioukit_core::threads::{join, with_threads};
@@ -26,6 +26,7 @@ pub struct ObjectColumns<'py> {
     category_ids: Column<'py, i64>,
     areas: Column<'py, f64>,
     flags: Column<'py, u8>,
+    outside: Option<Table<'py, u8>>,
 }
 
 /// The columns of the detections that matching reads, and the name of their source.
@@ -268,6 +269,7 @@ pub fn match_detections<'py>(
     let (images, categories) = (Selection::new(&images)?, Selection::new(&categories)?);
     let (object_images, object_categories) = (&objects.image_ids[..], &objects.category_ids[..]);
     let (area, flags) = (&objects.areas[..], &objects.flags[..]);
+    let outside: &[u8] = objects.outside.as_deref().unwrap_or(&[]);
     let (images_of, categories_of) = (&detections.image_ids[..], &detections.category_ids[..]);
     let score = &detections.scores[..];
     let detection_area = match &detections.areas {
@@ -301,7 +303,7 @@ pub fn match_detections<'py>(
             let ((image, category), (detection_image, detection_category)) = (of_objects?, of_detections?);
             let scene = Scene {
                 images: images.selected,
-                objects: Objects { category: &category, image: &image, area, flags },
+                objects: Objects { category: &category, image: &image, area, flags, outside },
                 detections: Detections {
                     category: &detection_category,
                     image: &detection_image,
@@ -425,6 +427,76 @@ pub fn accumulate<'py>(
     if settings.area {
         dict.set_item("area", array(py, curves.area, curve_shape)?)?;
     }
+    Ok(dict)
+}
+
+/// The columns of a match table of which objects choose among the detections.
+#[derive(FromPyObject)]
+pub struct ChoiceColumns<'py> {
+    category: Column<'py, u32>,
+    rank: Column<'py, u32>,
+    score: Column<'py, f64>,
+    outside: Table<'py, u8>,
+    uncounted: Column<'py, f64>,
+    object_category: Column<'py, u32>,
+    neighbour: Column<'py, u32>,
+    ignored: Table<'py, u8>,
+    pair_detection: Column<'py, i64>,
+    pair_object: Column<'py, i64>,
+    pair_overlap: Column<'py, f64>,
+    num_objects: Table<'py, u64>,
+}
+
+/// Precision, scores and recall at equal steps of recall, for every category, area range, cap and IoU threshold.
+#[pyfunction]
+pub fn step_curves<'py>(
+    py: Python<'py>,
+    columns: ChoiceColumns<'py>,
+    thresholds: Column<'py, f64>,
+    caps: Column<'py, u32>,
+    steps: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let &[categories, ranges] = columns.num_objects.shape() else { unreachable!("a table has two dimensions") };
+    let rows = columns.pair_detection.iter().zip(&columns.pair_object[..]).zip(&columns.pair_overlap[..]);
+    let pair = |((&detection, &object), &overlap): ((&i64, &i64), &f64)| Pair {
+        detection: detection as u32,
+        object: object as u32,
+        overlap,
+    };
+    let pairs: Vec<Pair> = rows.map(pair).collect();
+    let choices = Choices {
+        category: &columns.category,
+        rank: &columns.rank,
+        score: &columns.score,
+        outside: &columns.outside,
+        uncounted: &columns.uncounted,
+        object_category: &columns.object_category,
+        neighbour: &columns.neighbour,
+        ignored: &columns.ignored,
+        pairs: &pairs,
+        ranges,
+    };
+    let (counts, thresholds, caps) = (&columns.num_objects[..], &thresholds[..], &caps[..]);
+    let (mut precision, mut scores, mut recall) = (Vec::new(), Vec::new(), Vec::new());
+    py.detach(|| {
+        for (curve, &count) in counts.iter().enumerate() {
+            for &cap in caps {
+                for &threshold in thresholds {
+                    let (category, range) = ((curve / ranges) as u32, curve % ranges);
+                    let wanted = Wanted { category, range, cap, threshold, steps };
+                    let drawn = evaluation::step_curve(choices, wanted, count as usize);
+                    precision.extend(drawn.precision);
+                    scores.extend(drawn.scores);
+                    recall.push(drawn.recall);
+                }
+            }
+        }
+    });
+    let shape = [categories, ranges, caps.len(), thresholds.len(), steps + 1];
+    let dict = PyDict::new(py);
+    dict.set_item("precision", array(py, precision, shape)?)?;
+    dict.set_item("scores", array(py, scores, shape)?)?;
+    dict.set_item("recall", array(py, recall, [categories, ranges, caps.len(), thresholds.len()])?)?;
     Ok(dict)
 }
 

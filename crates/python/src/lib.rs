@@ -24,7 +24,7 @@ mod _core {
         read_coco_masks, read_text, settle_annotations, unique_rows,
     };
     #[pymodule_export]
-    use super::evaluation::{accumulate, match_detections};
+    use super::evaluation::{accumulate, match_detections, step_curves};
     #[pymodule_export]
     use super::fusion::{fuse_boxes, settle_pairs, soft_nms};
     #[pymodule_export]

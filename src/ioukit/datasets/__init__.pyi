@@ -6,11 +6,13 @@ from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.formats.coco import read_coco
 from ioukit.datasets.formats.crowdhuman import read_crowdhuman, read_crowdhuman_detections
+from ioukit.datasets.formats.kitti import KITTI_NAMES, read_kitti, read_kitti_detections
 from ioukit.datasets.formats.lvis import read_lvis
 from ioukit.datasets.formats.registry import FORMATS, Format, find_format, read, read_detections, register_format
 
 __all__ = [
     "FORMATS",
+    "KITTI_NAMES",
     "Categories",
     "Detections",
     "Format",
@@ -23,6 +25,8 @@ __all__ = [
     "read_crowdhuman",
     "read_crowdhuman_detections",
     "read_detections",
+    "read_kitti",
+    "read_kitti_detections",
     "read_lvis",
     "register_format",
 ]

@@ -96,6 +96,11 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
         threads: How many threads; all cores if ``None``. The result does not depend on it.
     """
     protocol, rows = table.protocol, table.detections
+    if protocol.objects_choose is not None:
+        from ioukit.evaluation.object_choice import step_curves  # noqa: PLC0415 - COCO does not need it
+
+        drawn = step_curves(table, protocol.objects_choose)
+        return Curves(protocol, table.evaluated, drawn["precision"], drawn["recall"], drawn["scores"], None)
     arrays: dict[str, npt.NDArray[Any]] = _core.accumulate(
         OutcomeColumns(
             category=table.evaluated_category(rows.category),
@@ -116,10 +121,8 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
         check_threads(threads),
     )
     others: dict[str, Floats] = {}
-    if protocol.integral == "trapezoid_from_first" or any(
-        measure.quantity in ("MR", "JI") for measure in protocol.measures
-    ):
-        from ioukit.evaluation.analysis._whole_curves import whole_curves  # noqa: PLC0415 - COCO has neither
+    if protocol.needs_whole_curves:
+        from ioukit.evaluation.analysis._whole_curves import whole_curves  # noqa: PLC0415 - COCO does not need it
 
         others = whole_curves(table)
         arrays |= {name: others.pop(name) for name in ("area",) if name in others}

@@ -21,7 +21,7 @@ from ioukit._boundary import (
 from ioukit._checks import check_number, check_threads
 from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.errors import DatasetError
-from ioukit.evaluation.kinds import Comparison, find_kind
+from ioukit.evaluation.kinds import BoxColumns, Comparison, MaskColumns, PairColumns, find_kind
 from ioukit.evaluation.protocols import IgnoreRule, Measure, Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
@@ -79,44 +79,50 @@ def match(
     chosen_images = _chosen(len(listed), None if images is None else listed.positions(images))
     known = ground_truth.categories
     chosen_categories = _chosen(len(known), None if categories is None else np.array(known.positions(categories), int))
+    choice, outside = protocol.objects_choose, None
+    if choice is not None:
+        from ioukit.evaluation.object_choice import (  # noqa: PLC0415 - COCO does not need it
+            check_selection,
+            ignored_ranges,
+            with_ranges,
+        )
+
+        check_selection(known, chosen_categories, protocol)
+        outside = ignored_ranges(ground_truth, protocol, choice)
+        near = min(protocol.iou_thresholds[0], 1.0 if near is None else near)
     known_categories = known if categories is None else known.take(chosen_categories)
     _check_groups(known_categories, protocol, ground_truth.source)
     special = _special(ground_truth, protocol)
     near = _near_of(protocol, near)
-    found, kept = len(detections), None
+    everything, kept = detections, None
     if protocol.detection_values:
         from ioukit.evaluation._box_values import within  # noqa: PLC0415 - COCO has no such rule
 
         kept = np.flatnonzero(within(detections, protocol.detection_values, "detections"))
         detections = detections.take(kept)
     image_ids = detections.image_ids_in(listed)
-    compared = Comparison(
-        ground_truth,
-        detections,
-        image_ids,
-        (special & _OVER_DETECTION).astype(np.bool_),
-        all_categories=near is not None or protocol.class_agnostic,
-        least=min(protocol.iou_thresholds[0], 1.0 if near is None else near),
-        threads=check_threads(threads),
-        protocol=protocol,
-        counted=special & _IGNORED == 0 if protocol.box_aspect_ratio else None,
-    )
+    sizes = (ground_truth.areas, detections.areas) if choice is None else (_heights(ground_truth), _heights(detections))
     scene = SceneColumns(
         SelectionColumns(listed.ids, chosen_images),
         SelectionColumns(known.ids, chosen_categories),
-        ObjectColumns(ground_truth.image_ids, ground_truth.category_ids, ground_truth.areas, special),
+        ObjectColumns(ground_truth.image_ids, ground_truth.category_ids, sizes[0], special, outside),
         DetectionColumns(
-            detections.source, image_ids, detections.category_ids, detections.scores, detections.boxes, detections.areas
+            detections.source, image_ids, detections.category_ids, detections.scores, detections.boxes, sizes[1]
         ),
         _verified(ground_truth) if protocol.verified == "listed" else None,
     )
-    columns = _core.match_detections(scene, kind.compare(compared), rules_of(protocol, near), check_threads(threads))
+    columns = _core.match_detections(
+        scene,
+        _regions(ground_truth, detections, image_ids, special, protocol, iou_type, near, threads),
+        rules_of(protocol, near),
+        check_threads(threads),
+    )
     rows = columns["objects"]["row"]
     if kept is not None:
         columns["detections"]["row"] = kept[columns["detections"]["row"]]
     if _has_jaccard(protocol):
         special[_covered(ground_truth, detections, special, protocol, iou_type, threads)] |= _COVERED
-    return MatchTable(
+    table = MatchTable(
         protocol=protocol,
         iou_type=iou_type,
         categories=known_categories,
@@ -126,8 +132,9 @@ def match(
         objects=ObjectRows(**columns["objects"], id=ground_truth.ids[rows], special=special[rows]),
         pairs=PairRows(**columns["pairs"]),
         near=None if near is None else NearPairs(**columns["near"], least=float(near)),
-        sources=(len(ground_truth), found),
+        sources=(len(ground_truth), len(everything)),
     )
+    return table if choice is None else with_ranges(table, _heights(everything), choice)
 
 
 def rules_of(protocol: Protocol, near: float | None) -> RuleColumns:
@@ -144,6 +151,36 @@ def rules_of(protocol: Protocol, near: float | None) -> RuleColumns:
         leaves_out_empty=protocol.without_area == "left_out",
         near=near,
     )
+
+
+def _regions(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    image_ids: npt.NDArray[np.int64],
+    special: npt.NDArray[np.uint8],
+    protocol: Protocol,
+    iou_type: str,
+    near: float | None,
+    threads: int | None,
+) -> BoxColumns | MaskColumns | PairColumns:
+    """The regions that are compared, as matching reads them."""
+    compared = Comparison(
+        ground_truth,
+        detections,
+        image_ids,
+        (special & _OVER_DETECTION).astype(np.bool_),
+        all_categories=near is not None or protocol.class_agnostic,
+        least=min(protocol.iou_thresholds[0], 1.0 if near is None else near),
+        threads=check_threads(threads),
+        protocol=protocol,
+        counted=special & _IGNORED == 0 if protocol.box_aspect_ratio else None,
+    )
+    return find_kind(iou_type).compare(compared)
+
+
+def _heights(side: GroundTruth | Detections) -> npt.NDArray[np.float64]:
+    """(N,) the heights of the upright boxes."""
+    return np.ascontiguousarray(side.boxes[:, 3])
 
 
 def _chosen(count: int, positions: npt.NDArray[np.intp] | None) -> npt.NDArray[np.bool_]:
@@ -175,7 +212,7 @@ def _check_groups(categories: Categories, protocol: Protocol, source: str) -> No
     """Refuses categories that are in none of the groups that the measures of a protocol name."""
     name = protocol.category_groups
     groups = dict.fromkeys(measure.group for measure in protocol.measures if measure.group is not None)
-    if not name or not groups:
+    if not name or not groups or name == "name":  # a category of any name is in the group of that name
         return
     values = categories.attributes.get(name)
     for row, label in enumerate(categories.names):

@@ -45,6 +45,9 @@ class DetectionRows(Columns):
     """(N,) bits for special rules: 1 some objects of the category may not be annotated on the image, 2 the detection
     only counts towards the cap, because its category is not verified on the image or it has no area. ``None`` if the
     protocol has neither rule. Only tables with a cap per category list detections with bit 2."""
+    outside: npt.NDArray[np.uint8] | None = None
+    """(N, C) area ranges that the detection itself is outside of: range ``a`` in bit ``a % 8`` of byte ``a // 8``.
+    ``None`` unless objects choose, see :attr:`Protocol.objects_choose`."""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -290,7 +293,11 @@ def _check_alike(tables: Sequence[MatchTable]) -> None:
         ):
             raise ValueError("tables of different categories do not add up: match all of them with the same categories")
         groups = first.protocol.category_groups
-        if groups and not np.array_equal(first.categories.attributes[groups], table.categories.attributes[groups]):
+        if (
+            groups
+            and groups != "name"
+            and not np.array_equal(first.categories.attributes[groups], table.categories.attributes[groups])
+        ):
             raise ValueError(f"tables with different groups of categories do not add up: their {groups} differs")
         least = [None if each.near is None else each.near.least for each in (first, table)]
         if least[0] != least[1]:

@@ -304,6 +304,9 @@ impl<'a> Matcher<'a> {
                 let ignored = always || outside(columns.area[row as usize], limits);
                 out.ignored[start + range / 8] |= u8::from(ignored) << (range % 8);
             }
+            if let Some(set) = columns.outside.chunks_exact(bytes).nth(row as usize) {
+                out.ignored[start..].iter_mut().zip(set).for_each(|(ignored, &bits)| *ignored |= bits);
+            }
         }
     }
 

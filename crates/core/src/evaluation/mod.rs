@@ -7,6 +7,7 @@
 
 mod accumulate;
 mod matching;
+mod object_choice;
 pub mod regions;
 mod rules;
 mod scene;
@@ -15,6 +16,7 @@ mod verified;
 
 pub use accumulate::{Curves, Drawing, Outcomes, accumulate};
 pub use matching::{DetectionRows, Matches, ObjectRows, PairRows, match_detections};
+pub use object_choice::{Choices, Pair, StepCurve, Wanted, step_curve};
 pub use rules::{CapScope, Choice, Rules};
 pub use scene::{Areas, Detections, NOWHERE, Objects, Scene, flag};
 pub use verified::{Lists, Verified, special};

@@ -45,6 +45,8 @@ pub struct Objects<'a> {
     pub area: &'a [f64],
     /// The special rules for each, see [`flag`]; empty if no object has any.
     pub flags: &'a [u8],
+    /// For each, the set of ranges that ignore it for another reason than its area; empty if there is none.
+    pub outside: &'a [u8],
 }
 
 impl Objects<'_> {

@@ -82,6 +82,7 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
     - ``yolo``: one split of a ``data.yaml`` with folders of images and labels. The option ``split`` is ``"val"`` by
       default. Images get the ids 0, 1, ... in the order of their names, and classes keep their numbers. The sizes of
       images come from the headers of their files. This needs ``pip install 'ioukit[yolo]'``.
+    - ``kitti``: a folder of KITTI's labels, see :func:`read_kitti`.
 
     Args:
         path: What to read.
@@ -112,6 +113,7 @@ def read_detections(
       :func:`read_crowdhuman_detections`.
     - ``yolo``: a folder with a text file per image, named like the image, with lines ``class cx cy w h score`` in
       fractions of the image. It needs ``ground_truth``.
+    - ``kitti``: a folder of results in KITTI's format, see :func:`read_kitti_detections`. It needs ``ground_truth``.
 
     Args:
         path: What to read.
@@ -137,6 +139,32 @@ def _is_coco(path: Path) -> bool:
     return coco.recognises(path) and not lvis.recognises(path)
 
 
+def _is_kitti(path: Path) -> bool:
+    """Whether it is a folder with text files of KITTI."""
+    if not path.is_dir():
+        return False
+    from ioukit.datasets.formats import kitti  # noqa: PLC0415 - only folders need it
+
+    return kitti.recognises(path)
+
+
+def _read_kitti(path: str | os.PathLike[str], **options: Any) -> GroundTruth:
+    from ioukit.datasets.formats import kitti  # noqa: PLC0415 - as above
+
+    return kitti.read_kitti(path, **options)
+
+
+def _read_kitti_detections(path: str | os.PathLike[str], **options: Any) -> Detections:
+    from ioukit.datasets.formats import kitti  # noqa: PLC0415 - as above
+
+    return kitti.read_kitti_detections(path, **options)
+
+
+def _is_yolo(path: Path) -> bool:
+    """Whether it is a YAML file, or a folder with text files that are not KITTI's."""
+    return yolo.recognises(path) and not _is_kitti(path)
+
+
 register_format(
     Format(
         name="coco",
@@ -150,7 +178,7 @@ register_format(
     Format(
         name="yolo",
         title="YOLO's data.yaml with folders of images and labels, or a folder of text files with detections",
-        recognises=yolo.recognises,
+        recognises=_is_yolo,
         read=yolo.read_yolo,
         read_detections=yolo.read_yolo_detections,
         needs_ground_truth=True,
@@ -190,5 +218,15 @@ register_format(
         recognises=lvis.recognises,
         read=lvis.read_lvis,
         read_detections=Detections.from_coco,
+    )
+)
+register_format(
+    Format(
+        name="kitti",
+        title="a folder of text files in KITTI's format: labels, or results with scores",
+        recognises=_is_kitti,
+        read=_read_kitti,
+        read_detections=_read_kitti_detections,
+        needs_ground_truth=True,
     )
 )

@@ -4,8 +4,10 @@ from ioukit.evaluation.protocols.caltech import CALTECH
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
 from ioukit.evaluation.protocols.crowdhuman import CROWDHUMAN
 from ioukit.evaluation.protocols.dota import DOTA_TASK1, DOTA_TASK2
+from ioukit.evaluation.protocols.kitti import KITTI, KITTI_R11
 from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule
+from ioukit.evaluation.protocols.object_choice import ObjectChoice, ObjectLimit
 from ioukit.evaluation.protocols.own import read_protocol
 from ioukit.evaluation.protocols.protocol import (
     MEASURE_RULES,
@@ -13,11 +15,11 @@ from ioukit.evaluation.protocols.protocol import (
     AreaRange,
     IgnoreRule,
     Protocol,
-    ValueRange,
     register_measure_rule,
 )
 from ioukit.evaluation.protocols.registry import PROTOCOLS, find_protocol, register_protocol
 from ioukit.evaluation.protocols.tide import TIDE
+from ioukit.evaluation.protocols.value_ranges import ValueRange
 from ioukit.evaluation.protocols.voc import VOC2007, VOC2012
 
 __all__ = [
@@ -27,6 +29,8 @@ __all__ = [
     "CROWDHUMAN",
     "DOTA_TASK1",
     "DOTA_TASK2",
+    "KITTI",
+    "KITTI_R11",
     "LVIS",
     "LVIS_FIXED",
     "MEASURE_RULES",
@@ -39,6 +43,8 @@ __all__ = [
     "IgnoreRule",
     "Measure",
     "MissRateRule",
+    "ObjectChoice",
+    "ObjectLimit",
     "Protocol",
     "ValueRange",
     "find_protocol",

@@ -6,7 +6,8 @@ import math
 
 from ioukit.evaluation.protocols.coco import COCO
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule
-from ioukit.evaluation.protocols.protocol import NO_CAP, AreaRange, IgnoreRule, Protocol, ValueRange
+from ioukit.evaluation.protocols.protocol import NO_CAP, AreaRange, IgnoreRule, Protocol
+from ioukit.evaluation.protocols.value_ranges import ValueRange
 
 __all__ = ["CALTECH"]
 

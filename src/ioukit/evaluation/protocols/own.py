@@ -59,6 +59,8 @@ def read_protocol(path: str | os.PathLike[str]) -> Protocol:
             )
         if "miss_rate" in given:
             given["miss_rate"] = _made(MissRateRule, given["miss_rate"], "miss_rate")
+        if "objects_choose" in given:
+            given["objects_choose"] = _object_choice(given["objects_choose"])
         if not isinstance(given.get("summary", ""), str):
             given["summary"] = tuple(_made(Measure, one, f"summary[{at}]") for at, one in enumerate(given["summary"]))
         if based_on is not None:
@@ -152,6 +154,7 @@ _PROTOCOL = {
     "precision_epsilon": _BOOL,
     "miss_rate": _Expected("a table", lambda value: isinstance(value, dict)),
     "ignored": _TABLES,
+    "objects_choose": _Expected("a table", lambda value: isinstance(value, dict)),
     "summary": _Expected(
         "the name of a rule or a list of tables", lambda value: isinstance(value, str) or _TABLES.holds(value)
     ),
@@ -175,6 +178,19 @@ _KINDS: dict[type[Any], tuple[str, Mapping[str, _Expected]]] = {
     MissRateRule: ("a rule", _MISS_RATE),
     Measure: ("a measure", _MEASURE),
 }
+_LIMIT = {"at_most": _NUMBERS}
+_OBJECT_CHOICE = {
+    "iou_thresholds": _Expected(
+        "a table with the IoU threshold of each category",
+        lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
+    ),
+    "neighbours": _Expected(
+        "a table with the neighbour of each category",
+        lambda value: isinstance(value, dict) and all(isinstance(name, str) for name in value.values()),
+    ),
+    "limits": _TABLES,
+    "steps": _Expected("a whole number", _is_whole),
+}
 _REQUIRED = ("iou_thresholds", "recall_thresholds", "max_dets", "area_ranges")
 
 
@@ -197,6 +213,24 @@ def _check(
             raise ValueError(f"{prefix}{name}: {owner} has no such field; {hint}")
         wanted = expected.get(name, _TEXT)
         _expect(wanted.holds(value), prefix + name, wanted.words, value)
+
+
+def _object_choice(fields: dict[str, Any]) -> Any:
+    """An `ObjectChoice` from the fields of a table."""
+    from ioukit.evaluation.protocols.object_choice import (  # noqa: PLC0415 - few protocols have one
+        ObjectChoice,
+        ObjectLimit,
+    )
+
+    names = tuple(field.name for field in dataclasses.fields(ObjectChoice))
+    _check(fields, _OBJECT_CHOICE, "objects_choose.", "the table", names)
+    _expect("iou_thresholds" in fields, "objects_choose.iou_thresholds", "a table", None)
+    for at, limit in enumerate(fields.get("limits", ())):
+        where = f"objects_choose.limits[{at}]."
+        _check(limit, _LIMIT, where, "a limit", ObjectLimit._fields)
+        for name in ObjectLimit._fields:
+            _expect(name in limit, where + name, "a value", None)
+    return ObjectChoice(**fields)
 
 
 def _made(kind: type[Any], fields: dict[str, Any], where: str) -> Any:

@@ -8,12 +8,16 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ioukit._checks import check_choice, check_number
 from ioukit.evaluation.protocols.measures import MR2, Measure, MissRateRule, checked_measures, checked_miss_rate
 
-__all__ = ["MEASURE_RULES", "NO_CAP", "AreaRange", "IgnoreRule", "Protocol", "ValueRange", "register_measure_rule"]
+if TYPE_CHECKING:
+    from ioukit.evaluation.protocols.object_choice import ObjectChoice
+    from ioukit.evaluation.protocols.value_ranges import ValueRange
+
+__all__ = ["MEASURE_RULES", "NO_CAP", "AreaRange", "IgnoreRule", "Protocol", "register_measure_rule"]
 
 NO_CAP = 2**31 - 1
 """A cap that no number of detections exceeds."""
@@ -61,16 +65,6 @@ class IgnoreRule(NamedTuple):
     """Whether any number of detections may match one of them."""
     more_than: bool = False
     """Whether a match with one of them needs more than the IoU threshold, even if other objects do not."""
-
-
-class ValueRange(NamedTuple):
-    """A range of a value of boxes: from ``low`` to ``high``, both included; infinity for no limit."""
-
-    value: str
-    """``left``, ``top``, ``right``, ``bottom``, ``width`` or ``height`` of the box in pixels, or the name of an
-    attribute, ``visibility`` for example."""
-    low: float = -math.inf
-    high: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -142,7 +136,11 @@ class Protocol:
     without_area: WithoutArea = "counted"
     """Whether objects and detections with an area of 0 count like others, or are left out."""
     category_groups: str = ""
-    """The attribute of the categories by which :attr:`Measure.group` chooses them, such as LVIS's ``frequency``."""
+    """The attribute of the categories by which :attr:`Measure.group` chooses them, such as LVIS's ``frequency``;
+    ``"name"`` for their names."""
+    objects_choose: ObjectChoice | None = None
+    """If given, objects choose among the detections, and these are the rules: KITTI's way. The area ranges are then
+    ranges of heights. ``choice`` and ``ties`` apply to outcomes and other analyses of the match table alone."""
     summary: str | tuple[Measure, ...] = "coco"
     """The measures, or the name of the rule in :data:`MEASURE_RULES` that makes them from the other fields."""
     reference: str = ""
@@ -157,7 +155,11 @@ class Protocol:
         set_field(self, "area_ranges", _areas(self.area_ranges))
         set_field(self, "ignored", tuple(IgnoreRule(*rule) for rule in self.ignored))
         for name in ("counted_values", "detection_values"):
-            set_field(self, name, _value_ranges(getattr(self, name), name))
+            set_field(self, name, tuple(getattr(self, name)))
+            if getattr(self, name):
+                from ioukit.evaluation.protocols.value_ranges import checked_ranges  # noqa: PLC0415 - COCO has none
+
+                set_field(self, name, checked_ranges(getattr(self, name), name))
         set_field(self, "miss_rate", checked_miss_rate(self.miss_rate))
         for name in ("box_aspect_ratio", "overlap_epsilon"):
             check_number(**{name: getattr(self, name)})
@@ -174,6 +176,8 @@ class Protocol:
             check_choice("summary", self.summary, tuple(MEASURE_RULES))
         else:
             set_field(self, "summary", checked_measures(self.summary))
+        if self.objects_choose is not None:
+            self.objects_choose.check(vars(self))
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
@@ -191,6 +195,11 @@ class Protocol:
             and (measure.area_range is None or measure.area_range in self.area_labels)
             and (measure.group is None or bool(self.category_groups))
         )
+
+    @property
+    def needs_whole_curves(self) -> bool:
+        """Whether a number needs all points of the curves, instead of precision at the recall thresholds."""
+        return self.integral == "trapezoid_from_first" or any(each.quantity in ("MR", "JI") for each in self.measures)
 
     @property
     def area_labels(self) -> list[str]:
@@ -282,10 +291,14 @@ class Protocol:
         }
         fields["ignored"] = [rule._asdict() for rule in self.ignored]
         for name in ("counted_values", "detection_values"):
-            fields[name] = [[value, *map(_without_infinity, limits)] for value, *limits in getattr(self, name)]
+            fields[name] = [each.to_list() for each in getattr(self, name)]
         fields["miss_rate"] = {**self.miss_rate._asdict(), "fppi": list(self.miss_rate.fppi)}
         if not isinstance(self.summary, str):
             fields["summary"] = [dataclasses.asdict(measure) for measure in self.summary]
+        if self.objects_choose is None:
+            del fields["objects_choose"]
+        else:
+            fields["objects_choose"] = self.objects_choose.to_dict()
         return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
     @classmethod
@@ -305,6 +318,10 @@ class Protocol:
             given["miss_rate"] = MissRateRule(**given["miss_rate"])
         if not isinstance(given.get("summary", ""), str):
             given["summary"] = tuple(Measure(**measure) for measure in given["summary"])
+        if given.get("objects_choose") is not None:
+            from ioukit.evaluation.protocols.object_choice import ObjectChoice  # noqa: PLC0415 - COCO has none
+
+            given["objects_choose"] = ObjectChoice(**given["objects_choose"])
         return cls(**given)
 
 
@@ -365,19 +382,3 @@ def _areas(
     if len(set(labels)) < len(labels):
         raise ValueError(f"labels of area_ranges must differ, got {labels}")
     return areas
-
-
-def _value_ranges(ranges: Iterable[Any], name: str) -> tuple[ValueRange, ...]:
-    made = []
-    for value, low, high in (ValueRange(*given) for given in ranges):
-        lowest, highest = -math.inf if low is None else float(low), math.inf if high is None else float(high)
-        if not isinstance(value, str) or not lowest <= highest:
-            raise ValueError(
-                f"{name} must hold the name of a value, a lower and a higher number, got {[value, low, high]}"
-            )
-        made.append(ValueRange(value, lowest, highest))
-    return tuple(made)
-
-
-def _without_infinity(limit: float) -> float | None:
-    return None if math.isinf(limit) else limit

@@ -49,6 +49,8 @@ PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
     lvis_fixed="lvis:LVIS_FIXED",
     crowdhuman="crowdhuman:CROWDHUMAN",
     caltech="caltech:CALTECH",
+    kitti="kitti:KITTI",
+    kitti_r11="kitti:KITTI_R11",
 )
 """The protocols by name, in lower case."""
 
