@@ -94,12 +94,8 @@ def match(
     _check_groups(known_categories, protocol, ground_truth.source)
     special = _special(ground_truth, protocol)
     near = _near_of(protocol, near)
-    everything, kept = detections, None
-    if protocol.detection_values:
-        from ioukit.evaluation._box_values import within  # noqa: PLC0415 - COCO has no such rule
-
-        kept = np.flatnonzero(within(detections, protocol.detection_values, "detections"))
-        detections = detections.take(kept)
+    everything, kept = detections, _kept(detections, protocol)
+    detections = detections if kept is None else detections.take(kept)
     image_ids = detections.image_ids_in(listed)
     sizes = (ground_truth.areas, detections.areas) if choice is None else (_heights(ground_truth), _heights(detections))
     scene = SceneColumns(
@@ -176,6 +172,15 @@ def _regions(
         counted=special & _IGNORED == 0 if protocol.box_aspect_ratio else None,
     )
     return find_kind(iou_type).compare(compared)
+
+
+def _kept(detections: Detections, protocol: Protocol) -> npt.NDArray[np.int64] | None:
+    """Rows of the detections that take part; ``None`` for all."""
+    if not protocol.detection_values:
+        return None
+    from ioukit.evaluation._box_values import within  # noqa: PLC0415 - COCO has no such rule
+
+    return np.flatnonzero(within(detections, protocol.detection_values, "detections"))
 
 
 def _heights(side: GroundTruth | Detections) -> npt.NDArray[np.float64]:
