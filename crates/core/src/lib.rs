@@ -4,6 +4,7 @@
 //! no fused multiply-add, no fast-math, no sum whose order depends on scheduling.
 
 pub mod coco;
+pub mod coordinate;
 pub mod evaluation;
 pub mod float;
 pub mod fusion;

@@ -1,10 +1,11 @@
 //! Soft-NMS, fusion of several detectors, and greedy passes over pairs. Python has checked values, and raises errors.
 
-use ioukit_core::float::Float;
+use ioukit_core::coordinate::Coordinate;
 use ioukit_core::fusion::{self, Clusters, Models, Rule};
-use ioukit_core::join::{self, Set, Threshold};
+use ioukit_core::join::{Set, Threshold};
 use ioukit_core::nms::settled::settle;
-use ioukit_core::nms::soft::{self, Decay};
+use ioukit_core::nms::soft::Decay;
+use ioukit_core::overlap::Variant;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -19,6 +20,7 @@ type Picked<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 #[pyo3(signature = (variant, threshold, boxes, labels, scores, sigma, min_score, max_keep, threads))]
 #[expect(clippy::too_many_arguments, reason = "options, one argument each")]
 pub fn soft_nms<'py>(
+    py: Python<'py>,
     variant: &str,
     threshold: f64,
     boxes: &Bound<'py, PyAny>,
@@ -29,38 +31,38 @@ pub fn soft_nms<'py>(
     max_keep: usize,
     threads: usize,
 ) -> PyResult<Picked<'py>> {
-    fn run<'py, F: Float + Item>(
-        boxes: Table<'py, F>,
-        threshold: Threshold<F>,
-        labels: Option<&[i64]>,
-        pick: impl FnOnce(&join::Pairs<F>) -> (Vec<i64>, Vec<f64>) + Send,
-        (count, threads): (usize, usize),
-    ) -> PyResult<Picked<'py>> {
-        let py = boxes.py();
-        let set = Set { boxes: boxes.as_chunks().0, labels };
-        if set.boxes.len() != count || labels.is_some_and(|labels| labels.len() != count) {
-            return Err(PyTypeError::new_err("one score per box, and one label each or none"));
-        }
-        let (keep, scores) = py.detach(|| pick(&join::self_join(set, threshold, threads)));
-        Ok((column(py, keep)?, column(py, scores)?))
-    }
     let variant = variant_named(variant, &[])?;
     let decay = sigma.map_or(Decay::Linear, |sigma| Decay::Gaussian { sigma });
-    let labels = labels.as_deref();
-    let scores = &scores[..];
-    let no_threshold = || PyValueError::new_err("no threshold");
-    match boxes.extract() {
-        Ok(boxes) => {
-            let threshold = Threshold::new(variant, f32::from_f64(threshold)).ok_or_else(no_threshold)?;
-            let pick = |pairs: &join::Pairs<f32>| soft::soft_nms(scores, pairs, decay, min_score, max_keep);
-            run(boxes, threshold, labels, pick, (scores.len(), threads))
-        }
+    let (labels, scores) = (labels.as_deref(), &scores[..]);
+    let picked = match boxes.extract() {
+        Ok(boxes) => pick::<f32>(boxes, labels, (variant, threshold), scores, (decay, min_score, max_keep), threads),
         Err(_) => {
-            let threshold = Threshold::new(variant, threshold).ok_or_else(no_threshold)?;
-            let pick = |pairs: &join::Pairs<f64>| soft::soft_nms(scores, pairs, decay, min_score, max_keep);
-            run(boxes.extract()?, threshold, labels, pick, (scores.len(), threads))
+            let boxes = boxes.extract()?;
+            pick::<f64>(boxes, labels, (variant, threshold), scores, (decay, min_score, max_keep), threads)
         }
+    };
+    let (keep, scores) = picked?;
+    Ok((column(py, keep)?, column(py, scores)?))
+}
+
+fn pick<F: Coordinate + Item>(
+    boxes: Table<'_, F>,
+    labels: Option<&[i64]>,
+    (variant, threshold): (Variant, f64),
+    scores: &[f64],
+    (decay, min_score, max_keep): (Decay, f64, usize),
+    threads: usize,
+) -> PyResult<(Vec<i64>, Vec<f64>)> {
+    let threshold =
+        Threshold::new(variant, F::from_f64(threshold)).ok_or_else(|| PyValueError::new_err("no threshold"))?;
+    let set = Set { boxes: boxes.as_chunks().0, labels };
+    if [set.boxes.len(), labels.map_or(scores.len(), <[_]>::len)] != [scores.len(); 2] {
+        return Err(PyTypeError::new_err("one score per box, and one label each or none"));
     }
+    Ok(boxes.py().detach(|| {
+        let pairs = F::self_join(set, threshold, threads);
+        F::soft_nms(scores, &pairs, decay, min_score, max_keep)
+    }))
 }
 
 type Fused<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);

@@ -1,7 +1,7 @@
 //! Sparse joins of boxes. Python has checked shapes and thresholds, and words the errors a user sees.
 
-use ioukit_core::float::Float;
-use ioukit_core::join::{self, Set, Threshold};
+use ioukit_core::coordinate::Coordinate;
+use ioukit_core::join::{Set, Threshold};
 use ioukit_core::overlap::Variant;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -31,7 +31,7 @@ pub fn overlap_join<'py>(
     }
 }
 
-fn pairs<'py, F: Float + Item>(
+fn pairs<'py, F: Coordinate + Item>(
     variant: Variant,
     threshold: f64,
     boxes1: Table<'py, F>,
@@ -56,8 +56,8 @@ fn pairs<'py, F: Float + Item>(
         return Err(PyTypeError::new_err("boxes must be (N, 4), with one label each or none in both sets"));
     }
     let pairs = py.detach(|| match second {
-        None => join::self_join(first, threshold, threads),
-        Some(second) => join::join(first, second, threshold, threads),
+        None => F::self_join(first, threshold, threads),
+        Some(second) => F::join(first, second, threshold, threads),
     });
     let values: Bound<'py, PyAny> = column(py, pairs.values)?;
     (column(py, pairs.rows)?, column(py, pairs.columns)?, values).into_pyobject(py)

@@ -1,7 +1,7 @@
 //! Losses of box regression. Python has checked shapes and layouts.
 
-use ioukit_core::float::Float;
-use ioukit_core::losses::{self, Loss};
+use ioukit_core::coordinate::Coordinate;
+use ioukit_core::losses::Loss;
 use ioukit_core::simd::Level;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -28,7 +28,7 @@ pub fn loss_gradient(
     }
 }
 
-fn fill<F: Float + Item>(
+fn fill<F: Coordinate + Item>(
     loss: Loss,
     pred: Array<'_, F, ANY>,
     target: Array<'_, F, ANY>,
@@ -43,6 +43,6 @@ fn fill<F: Float + Item>(
     if [second.len(), values.len(), slopes.len()] != [first.len(); 3] {
         return Err(PyValueError::new_err("one value and one gradient per pair"));
     }
-    pred.py().detach(|| losses::value_and_gradient(loss, first, second, values, slopes, threads, Level::best()));
+    pred.py().detach(|| F::value_and_gradient(loss, first, second, values, slopes, threads, Level::best()));
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! Non-maximum suppression. Python has checked shapes and thresholds, and words the errors a user sees.
 
+use ioukit_core::coordinate::Coordinate;
 use ioukit_core::float::Float;
 use ioukit_core::join::Set;
-use ioukit_core::nms::{Rule, Scores, first_suppressors, of_pairs, survivors};
+use ioukit_core::nms::{Rule, Scores, of_pairs};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -32,7 +33,7 @@ pub fn nms_survivors<'py>(
     }
 }
 
-fn of_type<'py, F: Float + Item>(
+fn of_type<'py, F: Coordinate + Item>(
     rule: Rule<F>,
     boxes: Table<'py, F>,
     scores: &Bound<'py, PyAny>,
@@ -55,7 +56,7 @@ fn of_type<'py, F: Float + Item>(
     if scores.count() != set.boxes.len() {
         return Err(PyTypeError::new_err("one score per box"));
     }
-    match py.detach(|| survivors(set.boxes, scores, set.labels, rule, least, threads)) {
+    match py.detach(|| F::survivors(set.boxes, scores, set.labels, rule, least, threads)) {
         Ok(keep) => column(py, keep),
         Err(nan) => Ok(nan.into_pyobject(py)?.into_any()),
     }
@@ -81,7 +82,7 @@ pub fn nms_first_suppressors<'py>(
     }
 }
 
-fn first<'py, F: Float + Item>(
+fn first<'py, F: Coordinate + Item>(
     rule: Rule<F>,
     kept: Table<'py, F>,
     others: Table<'py, F>,
@@ -94,7 +95,7 @@ fn first<'py, F: Float + Item>(
         return Err(PyTypeError::new_err("labels of both sets or of none"));
     }
     let (numbers, values): (Vec<i64>, Vec<F>) = py.detach(|| {
-        let found = first_suppressors(kept, others, rule, threads);
+        let found = F::first_suppressors(kept, others, rule, threads);
         let nan = F::from_f64(f64::NAN);
         found.into_iter().map(|found| found.map_or((-1, nan), |(number, value)| (i64::from(number), value))).unzip()
     });

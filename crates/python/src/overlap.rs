@@ -1,8 +1,8 @@
 //! Boxes and their overlaps. Python has checked shapes and layouts, and words the errors a user sees.
 
-use ioukit_core::float::Float;
-use ioukit_core::overlap::{self, Run, Variant};
-use ioukit_core::regions::boxes::{self, Layout};
+use ioukit_core::coordinate::Coordinate;
+use ioukit_core::overlap::{Run, Variant};
+use ioukit_core::regions::boxes::Layout;
 use ioukit_core::simd::Level;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -12,9 +12,9 @@ use crate::arrays::{ANY, Array, ArrayMut, Item};
 /// The first row of `boxes` that is not a box, counted over all leading dimensions; `corners` says the format is xyxy.
 #[pyfunction]
 pub fn first_invalid(boxes: &Bound<'_, PyAny>, corners: bool) -> PyResult<Option<usize>> {
-    fn find<F: Float + Item>(boxes: Array<'_, F, ANY>, layout: Layout) -> Option<usize> {
+    fn find<F: Coordinate + Item>(boxes: Array<'_, F, ANY>, layout: Layout) -> Option<usize> {
         let rows = rows(&boxes);
-        boxes.py().detach(|| boxes::first_invalid(rows, layout))
+        boxes.py().detach(|| F::first_invalid(rows, layout))
     }
     let layout = if corners { Layout::Corners } else { Layout::Sides };
     Ok(match boxes.extract() {
@@ -77,7 +77,7 @@ pub fn thread_count() -> usize {
     ioukit_core::threads::available()
 }
 
-fn fill_pairwise<F: Float + Item>(
+fn fill_pairwise<F: Coordinate + Item>(
     variant: Variant,
     boxes1: Array<'_, F, ANY>,
     boxes2: Array<'_, F, ANY>,
@@ -90,11 +90,11 @@ fn fill_pairwise<F: Float + Item>(
     let (rows1, rows2) = (rows(&boxes1), rows(&boxes2));
     let batch = rows1.len().checked_div(n).unwrap_or(1);
     let (py, out) = (boxes1.py(), out.items(&[boxes1.memory(), boxes2.memory()])?);
-    py.detach(|| overlap::pairwise(variant, rows1, rows2, batch, out, run));
+    py.detach(|| F::pairwise(variant, rows1, rows2, batch, out, run));
     Ok(())
 }
 
-fn fill_elementwise<F: Float + Item>(
+fn fill_elementwise<F: Coordinate + Item>(
     variant: Variant,
     boxes1: Array<'_, F, ANY>,
     boxes2: Array<'_, F, ANY>,
@@ -103,7 +103,7 @@ fn fill_elementwise<F: Float + Item>(
 ) -> PyResult<()> {
     let (rows1, rows2) = (rows(&boxes1), rows(&boxes2));
     let (py, out) = (boxes1.py(), out.items(&[boxes1.memory(), boxes2.memory()])?);
-    py.detach(|| overlap::elementwise(variant, rows1, rows2, out, run));
+    py.detach(|| F::elementwise(variant, rows1, rows2, out, run));
     Ok(())
 }
 
