@@ -71,10 +71,7 @@ def match(
     """
     kind = find_kind(iou_type)
     protocol = kind.protocol if protocol is None else protocol
-    if near is not None:
-        check_number(near=near)
-        if not 0 < near <= 1:
-            raise ValueError(f"near must be above 0 and at most 1, got {near}")
+    near = _near_of(protocol, near)
     listed = ground_truth.images
     chosen_images = _chosen(len(listed), None if images is None else listed.positions(images))
     known = ground_truth.categories
@@ -90,10 +87,11 @@ def match(
         check_selection(known, chosen_categories, protocol)
         outside = ignored_ranges(ground_truth, protocol, choice)
         near = min(protocol.iou_thresholds[0], 1.0 if near is None else near)
+    if protocol.ranges_by == "flag":
+        outside = _without_flags(ground_truth, protocol)
     known_categories = known if categories is None else known.take(chosen_categories)
     _check_groups(known_categories, protocol, ground_truth.source)
     special = _special(ground_truth, protocol)
-    near = _near_of(protocol, near)
     everything, kept = detections, _kept(detections, protocol)
     detections = detections if kept is None else detections.take(kept)
     image_ids = detections.image_ids_in(listed)
@@ -105,7 +103,7 @@ def match(
         DetectionColumns(
             detections.source, image_ids, detections.category_ids, detections.scores, detections.boxes, sizes[1]
         ),
-        _verified(ground_truth) if protocol.verified == "listed" else None,
+        None if protocol.verified == "all" else _verified(ground_truth, protocol),
     )
     columns = _core.match_detections(
         scene,
@@ -174,6 +172,19 @@ def _regions(
     return find_kind(iou_type).compare(compared)
 
 
+def _without_flags(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.uint8]:
+    """(G, C) the ranges whose flag each object lacks, as bits."""
+    for label in protocol.area_labels:
+        if label not in ground_truth.flags and len(ground_truth):
+            raise DatasetError(
+                f"{ground_truth.source}: the protocol {protocol.name!r} needs the flag {label!r} of the objects: "
+                f"expected bools, found {', '.join(ground_truth.flags) or 'no flags'}; GroundTruth.from_arrays takes "
+                "flags="
+            )
+    lacks = [~ground_truth.flag(label) for label in protocol.area_labels]
+    return np.packbits(np.stack(lacks, axis=1), axis=1, bitorder="little")
+
+
 def _kept(detections: Detections, protocol: Protocol) -> npt.NDArray[np.int64] | None:
     """Rows of the detections that take part; ``None`` for all."""
     if not protocol.detection_values:
@@ -195,8 +206,11 @@ def _chosen(count: int, positions: npt.NDArray[np.intp] | None) -> npt.NDArray[n
     return chosen
 
 
-def _verified(ground_truth: GroundTruth) -> VerifiedColumns:
+def _verified(ground_truth: GroundTruth, protocol: Protocol) -> VerifiedColumns:
     """The lists of categories that the images have."""
+    if protocol.verified == "with_objects":
+        empty = (np.zeros(0, np.int64), np.zeros(len(ground_truth.images), np.int64))
+        return VerifiedColumns(empty, empty)
     from ioukit.datasets import IdLists  # noqa: PLC0415 - only LVIS needs it
 
     lists = []
@@ -253,7 +267,11 @@ def _has_jaccard(protocol: Protocol) -> bool:
 
 
 def _near_of(protocol: Protocol, near: float | None) -> float | None:
-    """The least overlap of near pairs; the Jaccard index needs all pairs that reach the threshold."""
+    """The least overlap of near pairs, checked; the Jaccard index needs all pairs that reach the threshold."""
+    if near is not None:
+        check_number(near=near)
+        if not 0 < near <= 1:
+            raise ValueError(f"near must be above 0 and at most 1, got {near}")
     if not _has_jaccard(protocol):
         return near
     return protocol.main_iou if near is None else min(near, protocol.main_iou)

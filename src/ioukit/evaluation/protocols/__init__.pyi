@@ -21,6 +21,7 @@ from ioukit.evaluation.protocols.registry import PROTOCOLS, find_protocol, regis
 from ioukit.evaluation.protocols.tide import TIDE
 from ioukit.evaluation.protocols.value_ranges import ValueRange
 from ioukit.evaluation.protocols.voc import VOC2007, VOC2012
+from ioukit.evaluation.protocols.wider_face import WIDER_FACE
 
 __all__ = [
     "CALTECH",
@@ -39,6 +40,7 @@ __all__ = [
     "TIDE",
     "VOC2007",
     "VOC2012",
+    "WIDER_FACE",
     "AreaRange",
     "IgnoreRule",
     "Measure",

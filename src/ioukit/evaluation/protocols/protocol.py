@@ -29,9 +29,10 @@ Choice: TypeAlias = Literal["best_free", "best_of_all"]
 Threshold: TypeAlias = Literal["at_least", "more_than"]
 Ties: TypeAlias = Literal["last", "first"]
 CapScope: TypeAlias = Literal["image_and_category", "image", "category"]
-Integral: TypeAlias = Literal["recalls", "points", "area", "trapezoid_from_first"]
+Integral: TypeAlias = Literal["recalls", "points", "area", "trapezoid_from_first", "score_steps"]
 MeanOver: TypeAlias = Literal["with_objects", "with_objects_or_detections", "all"]
-Verified: TypeAlias = Literal["all", "listed"]
+Verified: TypeAlias = Literal["all", "listed", "with_objects"]
+RangesBy: TypeAlias = Literal["area", "flag"]
 WithoutArea: TypeAlias = Literal["counted", "left_out"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -42,6 +43,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "integral": get_args(Integral),
     "mean_over": get_args(MeanOver),
     "verified": get_args(Verified),
+    "ranges_by": get_args(RangesBy),
     "without_area": get_args(WithoutArea),
 }
 
@@ -85,6 +87,9 @@ class Protocol:
     """Caps, in ascending order: how many detections count within the scope of the cap."""
     area_ranges: tuple[AreaRange, ...]
     """Ranges of object areas to tell apart. Most measures use the one labelled ``all``."""
+    ranges_by: RangesBy = "area"
+    """What a range is about besides areas. With ``"flag"``, the range ``easy`` ignores the objects without the flag
+    ``easy``."""
     class_agnostic: bool = False
     """Whether all categories count as one."""
     choice: Choice = "best_free"
@@ -120,7 +125,7 @@ class Protocol:
     precision at a recall is the highest precision at that recall or a higher one. ``"recalls"`` and ``"points"`` are
     the same mean and differ in rounding: pycocotools adds, then divides by the number of recalls; VOC 2007 divides
     first. ``"trapezoid_from_first"`` is the area under the curve as it is, from the first detection on, as in
-    CrowdDet."""
+    CrowdDet. ``"score_steps"`` is the area under the curve that is read at 1,000 scores, as in WIDER FACE."""
     miss_rate: MissRateRule = MR2
     """How the log-average miss rate is computed, if a measure asks for it."""
     precision_epsilon: bool = True
@@ -132,7 +137,8 @@ class Protocol:
     """Which categories were looked for on an image. ``"all"``: all of them. ``"listed"``: those that have an object
     there, and those that the image lists in its attribute ``neg_category_ids``. A detection of another category takes a
     place within the scope of the cap, and has no other part. Of the categories that the image lists in
-    ``not_exhaustive_category_ids``, a detection that matches nothing is ignored."""
+    ``not_exhaustive_category_ids``, a detection that matches nothing is ignored. ``"with_objects"``: those that
+    have an object there."""
     without_area: WithoutArea = "counted"
     """Whether objects and detections with an area of 0 count like others, or are left out."""
     category_groups: str = ""
@@ -199,7 +205,8 @@ class Protocol:
     @property
     def needs_whole_curves(self) -> bool:
         """Whether a number needs all points of the curves, instead of precision at the recall thresholds."""
-        return self.integral == "trapezoid_from_first" or any(each.quantity in ("MR", "JI") for each in self.measures)
+        points = self.integral in ("trapezoid_from_first", "score_steps")
+        return points or any(measure.quantity in ("MR", "JI") for measure in self.measures)
 
     @property
     def area_labels(self) -> list[str]:

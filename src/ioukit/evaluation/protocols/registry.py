@@ -49,6 +49,7 @@ PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
     lvis_fixed="lvis:LVIS_FIXED",
     crowdhuman="crowdhuman:CROWDHUMAN",
     caltech="caltech:CALTECH",
+    wider_face="wider_face:WIDER_FACE",
     kitti="kitti:KITTI",
     kitti_r11="kitti:KITTI_R11",
 )
