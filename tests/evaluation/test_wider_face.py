@@ -39,7 +39,7 @@ def album(seed: int) -> tuple[GroundTruth, Detections, list[list[Photo]]]:
     flags = {
         name: np.concatenate([np.array(photo.counts, bool) for photo in photos[k]]) for k, name in enumerate(SUBSETS)
     }
-    sides = []
+    sides: list[dict[str, Any]] = []
     for name in ("faces", "detections"):
         boxes = [getattr(photo, name) for photo in every]
         ids = np.repeat(np.arange(len(every)), [len(each) for each in boxes])
@@ -96,7 +96,7 @@ def test_detections_with_one_score_for_all_are_below_every_step() -> None:
 def test_a_flag_that_is_missing_is_named() -> None:
     gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], flags={"easy": [True]})
     dt = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], scores=[1.0])
-    with pytest.raises(DatasetError, match="'WIDER FACE' needs the flag 'medium' of the objects: .*found easy"):
+    with pytest.raises(DatasetError, match=r"'WIDER FACE' needs the flag 'medium' of the objects: .*found easy"):
         evaluate(gt, dt, WIDER_FACE)
     with pytest.raises(ValueError, match="unknown ranges_by 'height'; choose from area, flag"):
         COCO.replace(ranges_by="height")
