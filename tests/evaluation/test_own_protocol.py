@@ -29,6 +29,7 @@ inclusive_boxes = true
 precision_epsilon = false
 mean_over = "all"
 reference = "ours"
+meant_for = ["bbox", "segm"]
 
 [area_ranges]
 all = [0, inf]
@@ -69,6 +70,7 @@ def test_every_field_can_be_given(tmp_path: Path) -> None:
     assert protocol.ignored == (IgnoreRule("crowd", over_detection=True), IgnoreRule("blurred", more_than=True))
     assert protocol.measures[1] == Measure("ARtiny", "AR", 0.3, "tiny", 10)
     assert protocol.measures[0].text(0.126) == "mAP 0.13"
+    assert protocol.meant_for == ("bbox", "segm")
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -103,6 +105,7 @@ def test_a_protocol_can_be_based_on_another(tmp_path: Path) -> None:
             "area_ranges = {all = 3}",
             r"own\.toml: area_ranges: expected a table with \[lowest, highest\] for each label",
         ),
+        ('meant_for = "bbox"', r'own\.toml: meant_for: expected a list of kinds of region, found "bbox"'),
         ("class_agnostic = 1", r"own\.toml: class_agnostic: expected true or false, found 1"),
         ('ignored = ["crowd"]', r'own\.toml: ignored: expected a list of tables, found \["crowd"\]'),
         ("[[ignored]]\nrepeated = true", r"own\.toml: ignored\[0\]\.flag: expected text, found none"),

@@ -44,6 +44,7 @@ def test_replace_checks_and_freezes() -> None:
         ({"area_ranges": {"all": (5, 1)}}, ValueError, "area range 'all' must go from a lower to a higher number"),
         ({"area_ranges": [("a", 0, 1), ("a", 1, 2)]}, ValueError, "labels of area_ranges must differ"),
         ({"class_agnostic": 2}, TypeError, "class_agnostic must be True or False, got 2"),
+        ({"meant_for": "bbox"}, TypeError, "meant_for must be a list of kinds of region, got 'bbox'"),
         ({"iou_threshold": [0.5]}, TypeError, "a protocol has no field iou_threshold"),
     ],
 )
@@ -55,6 +56,13 @@ def test_bad_fields_are_refused(changes: dict[str, Any], error: type[Exception],
 def test_a_protocol_of_ones_own_is_checked_too() -> None:
     with pytest.raises(ValueError, match="max_dets"):
         Protocol("own", (0.5,), (0.0, 1.0), (0,), COCO.area_ranges)
+
+
+def test_what_a_protocol_is_meant_for_is_no_rule() -> None:
+    other = COCO.replace(meant_for=["rotated"])
+    assert other.meant_for == ("rotated",)
+    assert other == COCO
+    assert hash(other) == hash(COCO)
 
 
 def test_what_a_protocol_is_mainly_about() -> None:

@@ -19,6 +19,8 @@ from ioukit.cli.panoptic import panoptic
 from ioukit.cli.playground import playground
 from ioukit.cli.predict import EXAMPLES as PREDICT_EXAMPLES
 from ioukit.cli.predict import predict
+from ioukit.cli.protocols import EXAMPLES as PROTOCOLS_EXAMPLES
+from ioukit.cli.protocols import compare_rules
 from ioukit.cli.train import EXAMPLES as TRAIN_EXAMPLES
 from ioukit.cli.train import train
 from ioukit.cli.val import EXAMPLES as VAL_EXAMPLES
@@ -44,6 +46,7 @@ app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)
 app.command("panoptic", cls=JsonCommand, epilog=PANOPTIC_EXAMPLES)(panoptic)
 app.command("playground")(playground)
 app.command("predict", cls=JsonCommand, epilog=PREDICT_EXAMPLES)(predict)
+app.command("protocols", cls=JsonCommand, epilog=PROTOCOLS_EXAMPLES)(compare_rules)
 app.command("train", epilog=TRAIN_EXAMPLES)(train)
 app.command("val", cls=JsonCommand, epilog=VAL_EXAMPLES)(val)
 

@@ -9,7 +9,7 @@ import typer
 
 import ioukit
 from ioukit.cli._analysis import analyse, analysis_table, to_json
-from ioukit.cli._chosen_protocol import chosen_protocol
+from ioukit.cli._chosen_protocol import chosen_protocol, chosen_tool
 from ioukit.cli._class_table import class_table
 from ioukit.cli._data_files import read_data, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
@@ -35,6 +35,7 @@ Examples:
   ioukit eval gt.json dt.json --json result.json --per-class
   ioukit eval gt.json dt.json --report report.html --images val2017/
   ioukit eval gt.json dt.json --errors
+  ioukit eval gt.json dt.json --like torchmetrics
   ioukit eval gt.json dt.json --classes person,car --areas tiny:0:256,other:256:inf
   xz -dc dt.json.xz | ioukit eval gt.json -
 """
@@ -91,6 +92,14 @@ def eval_files(
             "[default: by the kind of region]",
         ),
     ] = None,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOOL",
+            help="The rules of another tool, such as pycocotools, torchmetrics, supervision, voc_eval, lvis or tidecv; "
+            "prints on stderr what they are.",
+        ),
+    ] = None,
     iou_thresholds: Annotated[
         list[str] | None,
         typer.Option(metavar="LIST", help="IoU thresholds: 0.5,0.75 or start:stop:step. [coco: 0.5:0.95:0.05]"),
@@ -131,9 +140,18 @@ def eval_files(
         check_report(report, images, sources, None if json is None else json.path)
         with bad_value("--iou-type"):
             kind = find_kind(iou_type)
+        tool = chosen_tool(like, protocol)
         rules = chosen_protocol(
-            protocol, kind, iou_thresholds=iou_thresholds, max_dets=max_dets, areas=areas, class_agnostic=class_agnostic
+            protocol,
+            kind,
+            tool,
+            iou_thresholds=iou_thresholds,
+            max_dets=max_dets,
+            areas=areas,
+            class_agnostic=class_agnostic,
         )
+    if tool is not None:
+        talk.say(tool.text(kind.name))
     long = size_of(sources) > _LONG_WORK
 
     gt, dt = read_data(sources, on_invalid.value, threads, talk, long=long)

@@ -12,6 +12,10 @@ from ioukit.evaluation.analysis.outcomes import Outcome, Outcomes, outcomes
 from ioukit.evaluation.analysis.proposals import RecallCurves, match_proposals, recall_curves
 from ioukit.evaluation.analysis.tide import ERROR_KINDS, ErrorKinds, error_kinds
 from ioukit.evaluation.curves import Curves, accumulate
+from ioukit.evaluation.disagreement.comparison import ProtocolComparison, ProtocolResult, compare_protocols
+from ioukit.evaluation.disagreement.moves import ClassMove, ImageMove
+from ioukit.evaluation.disagreement.tools import TOOLS, Tool, find_tool
+from ioukit.evaluation.disagreement.walk import ProtocolDifference, RuleStep, explain_difference
 from ioukit.evaluation.evaluating import evaluate
 from ioukit.evaluation.kinds import (
     REGION_KINDS,
@@ -46,9 +50,11 @@ __all__ = [
     "COCO_SIGMAS",
     "ERROR_KINDS",
     "REGION_KINDS",
+    "TOOLS",
     "AreaRange",
     "AveragedPoint",
     "BoxColumns",
+    "ClassMove",
     "ClassResult",
     "ClassResults",
     "Comparison",
@@ -58,6 +64,7 @@ __all__ = [
     "ErrorKinds",
     "Evaluation",
     "IgnoreRule",
+    "ImageMove",
     "ImageResults",
     "JaccardIndices",
     "Kind",
@@ -81,16 +88,24 @@ __all__ = [
     "PanopticOutcomes",
     "PanopticQuality",
     "Protocol",
+    "ProtocolComparison",
+    "ProtocolDifference",
+    "ProtocolResult",
     "RecallCurves",
+    "RuleStep",
     "ScoreCurve",
     "ScoreCurves",
     "SemanticIoU",
+    "Tool",
     "accumulate",
     "aspect_ratios",
     "candidate_pairs",
+    "compare_protocols",
     "confusion_matrix",
     "error_kinds",
     "evaluate",
+    "explain_difference",
+    "find_tool",
     "jaccard_indices",
     "keypoint_similarity",
     "keypoints_kind",

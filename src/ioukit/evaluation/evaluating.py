@@ -15,7 +15,7 @@ from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.results import Evaluation
 
-__all__ = ["evaluate"]
+__all__ = ["detections_of", "evaluate", "ground_truth_of"]
 
 GroundTruthLike: TypeAlias = "GroundTruth | str | os.PathLike[str] | Mapping[str, Any]"
 DetectionsLike: TypeAlias = "Detections | str | os.PathLike[str] | Sequence[Mapping[str, Any]] | npt.NDArray[Any]"
@@ -63,14 +63,15 @@ def evaluate(
         >>> round(evaluate(ground_truth, detections).summary["AP"], 3)
         0.7
     """
-    gt = _ground_truth(ground_truth, protocol, threads)
-    dt = _detections(detections, gt, threads)
+    gt = ground_truth_of(ground_truth, protocol, threads)
+    dt = detections_of(detections, gt, threads)
     table = match(gt, dt, protocol, iou_type=iou_type, categories=categories, images=images, near=near, threads=threads)
     curves = accumulate(table, threads=threads)
     return Evaluation(table, curves, gt.dropped + dt.dropped, (*gt.notes, *dt.notes), gt, dt)
 
 
-def _ground_truth(given: GroundTruthLike, protocol: Protocol | None, threads: int | None) -> GroundTruth:
+def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: int | None) -> GroundTruth:
+    """The objects that :func:`evaluate` was given, read if they are a path or records."""
     if isinstance(given, GroundTruth):
         return given
     if isinstance(given, str | os.PathLike):
@@ -86,7 +87,8 @@ def _ground_truth(given: GroundTruthLike, protocol: Protocol | None, threads: in
     )
 
 
-def _detections(given: DetectionsLike, gt: GroundTruth, threads: int | None) -> Detections:
+def detections_of(given: DetectionsLike, gt: GroundTruth, threads: int | None) -> Detections:
+    """The detections that :func:`evaluate` was given, read if they are a path or records."""
     if isinstance(given, Detections):
         return given
     if isinstance(given, str | os.PathLike):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.protocols import Measure, Protocol
 
-__all__ = ["select", "summarise", "summarise_classes", "table", "value_of"]
+__all__ = ["in_group", "select", "summarise", "summarise_classes", "table", "value_of"]
 
 
 def summarise(curves: Curves) -> dict[str, float]:
@@ -36,7 +36,7 @@ def summarise_classes(curves: Curves) -> list[dict[str, float]]:
         # (K, T * R), contiguous: the last bits of NumPy's sum depend on the layout in memory.
         rows = np.ascontiguousarray(np.moveaxis(chosen, -1, 0).reshape(count, chosen[..., :1].size))
         means = rows.mean(axis=1) if rows.shape[1] else np.full(count, np.nan)
-        columns[measure.key] = np.where(_in_group(curves, measure), means, np.nan).tolist()
+        columns[measure.key] = np.where(in_group(curves, measure), means, np.nan).tolist()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
@@ -46,11 +46,11 @@ def select(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
     Of a measure of a group, K are the categories of the group.
     """
     chosen = _selected(curves, measure)
-    return chosen if measure.group is None else chosen[..., _in_group(curves, measure)]
+    return chosen if measure.group is None else chosen[..., in_group(curves, measure)]
 
 
-def _in_group(curves: Curves, measure: Measure) -> npt.NDArray[np.bool_]:
-    """(K,) whether each category is in the group of a measure."""
+def in_group(curves: Curves, measure: Measure) -> npt.NDArray[np.bool_]:
+    """(K,) whether each category is in the group of a measure; all are if it has none."""
     if measure.group is None:
         return np.ones(len(curves.categories), np.bool_)
     groups = curves.categories.column(curves.protocol.category_groups)

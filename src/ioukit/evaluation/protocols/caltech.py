@@ -43,6 +43,7 @@ CALTECH = Protocol(
             words="Log-average miss rate over nine rates of false positives per image, from 0.01 to 1. 0 is perfect.",
         ),
     ),
+    meant_for=("bbox",),
     reference="Dollar et al., PAMI 2012; dbEval.m 3.2.1 and Piotr's toolbox 3.40",
 )
 """The Caltech pedestrian benchmark with its subset Reasonable, as its Matlab code evaluates: MR-2 at IoU 0.5 over

@@ -98,6 +98,7 @@ COCO = Protocol(
     ),
     summary="coco",
     reference="Lin et al., ECCV 2014, arXiv:1405.0312; pycocotools 2.0.11",
+    meant_for=("bbox", "segm", "boundary"),
 )
 """Common Objects in Context (Lin et al., ECCV 2014, arXiv:1405.0312), as pycocotools 2.0.11 evaluates: AP is the mean
 over ten IoU thresholds, 101 recalls and all categories that have an object."""
@@ -108,6 +109,7 @@ COCO_KEYPOINTS = COCO.replace(
     area_ranges=tuple(area for area in COCO.area_ranges if area.label != "small"),
     ignored=(IgnoreRule("crowd", repeated=True), IgnoreRule("without_keypoints")),
     summary="coco-keypoints",
+    meant_for=("keypoints",),
 )
 """COCO's evaluation of keypoints, as pycocotools 2.0.11: 20 detections per image, no small objects, and objects without
 a labelled keypoint are ignored. The overlap is the object keypoint similarity, see ``iou_type="keypoints"``."""

@@ -47,6 +47,7 @@ CROWDHUMAN = Protocol(
             words="Jaccard index of the sets of detections and objects, at the best score threshold. 1 is perfect.",
         ),
     ),
+    meant_for=("bbox",),
     reference="Shao et al., arXiv:1805.00123; Chu et al., CVPR 2020, arXiv:2003.09163; lib/evaluate of CrowdDet",
 )
 """CrowdHuman (Shao et al., arXiv:1805.00123), as CrowdDet (Chu et al., CVPR 2020, arXiv:2003.09163) evaluates: AP, the

@@ -21,6 +21,7 @@ DOTA_TASK1 = VOC2007.replace(
     inclusive_boxes=False,
     summary=_MEASURES,
     reference="Xia et al., CVPR 2018, arXiv:1711.10398; dota_evaluation_task1.py of DOTA_devkit",
+    meant_for=("polygon", "rotated"),
 )
 """DOTA's task 1, oriented boxes, as DOTA_devkit evaluates: the rules of :data:`VOC2007` for polygons, which are
 compared by their exact overlap. It is meant for ``iou_type="polygon"`` or ``"rotated"``."""

@@ -155,6 +155,7 @@ _PROTOCOL = {
     "miss_rate": _Expected("a table", lambda value: isinstance(value, dict)),
     "ignored": _TABLES,
     "objects_choose": _Expected("a table", lambda value: isinstance(value, dict)),
+    "meant_for": _Expected("a list of kinds of region", lambda value: _all(value, lambda kind: isinstance(kind, str))),
     "summary": _Expected(
         "the name of a rule or a list of tables", lambda value: isinstance(value, str) or _TABLES.holds(value)
     ),

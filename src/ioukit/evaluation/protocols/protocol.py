@@ -151,6 +151,9 @@ class Protocol:
     """The measures, or the name of the rule in :data:`MEASURE_RULES` that makes them from the other fields."""
     reference: str = ""
     """Where the rules come from."""
+    meant_for: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+    """The kinds of region that the reference evaluates, such as ``"bbox"``; empty if any. This is information alone: it
+    changes no number, and every protocol evaluates every kind."""
 
     def __post_init__(self) -> None:
         """Check and freeze every field."""
@@ -176,6 +179,9 @@ class Protocol:
                 raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name, choices in _CHOICES.items():
             check_choice(name, getattr(self, name), choices)
+        if isinstance(self.meant_for, str) or not all(isinstance(kind, str) for kind in self.meant_for):
+            raise TypeError(f"meant_for must be a list of kinds of region, got {self.meant_for!r}")
+        set_field(self, "meant_for", tuple(self.meant_for))
         if not isinstance(self.category_groups, str):
             raise TypeError(f"category_groups must be the name of an attribute, got {self.category_groups!r}")
         if isinstance(self.summary, str):

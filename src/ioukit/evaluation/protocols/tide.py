@@ -31,6 +31,7 @@ TIDE = COCO.replace(
         ),
     ),
     reference="Bolya et al., ECCV 2020, arXiv:2008.08115; tidecv 1.0.1",
+    meant_for=("bbox", "segm"),
 )
 """The AP of tidecv 1.0.1, the program of TIDE (Bolya et al., ECCV 2020, arXiv:2008.08115): COCO's rules at IoU 0.5 with
 100 detections per image over all classes, the first of objects with equal IoU, and a mean in which a class with

@@ -18,6 +18,12 @@ class ValueRange(NamedTuple):
     low: float = -math.inf
     high: float = math.inf
 
+    def words(self) -> str:
+        """What lies outside, in words."""
+        parts = [f"below {self.low:g}"] if math.isfinite(self.low) else []
+        parts += [f"above {self.high:g}"] if math.isfinite(self.high) else []
+        return f"{self.value} {' or '.join(parts) or 'of no range'}"
+
     def to_list(self) -> list[str | float | None]:
         """Its name and its limits, ``None`` for infinity: JSON has none."""
         return [self.value, *(None if math.isinf(limit) else limit for limit in (self.low, self.high))]

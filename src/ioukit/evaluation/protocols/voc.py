@@ -35,6 +35,7 @@ VOC2007 = Protocol(
         ),
     ),
     reference="Everingham et al., IJCV 2010; voc_eval.py of py-faster-rcnn with use_07_metric=True",
+    meant_for=("bbox",),
 )
 """PASCAL VOC until 2009, as `voc_eval.py` of py-faster-rcnn evaluates: each detection looks only at its best object, a
 match needs an IoU of more than 0.5 between boxes with inclusive pixels, difficult objects are ignored, and AP is the

@@ -38,6 +38,7 @@ WIDER_FACE = Protocol(
         )
         for subset in _SUBSETS
     ),
+    meant_for=("bbox",),
     reference="Yang et al., CVPR 2016, arXiv:1511.06523; the Matlab code of the benchmark by its Python port",
 )
 """WIDER FACE (Yang et al., CVPR 2016, arXiv:1511.06523), as its Matlab code and the port WiderFace-Evaluation evaluate:

@@ -1,0 +1,1 @@
+"""Why do two tools give two numbers? One data set under many protocols, and the walk from one number to another."""
