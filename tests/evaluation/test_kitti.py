@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,25 @@ from evaluation.plain_kitti import (
 )
 from ioukit import DatasetError, Detections, Evaluation, GroundTruth, Polygons, evaluate, pairwise_iou
 from ioukit.datasets import read_kitti, read_kitti_detections
-from ioukit.evaluation import MatchTable, Outcome, load_table, match, match_bins, save_table
-from ioukit.evaluation.protocols import KITTI, KITTI_R11, ObjectChoice, ObjectLimit, Protocol, find_protocol
+from ioukit.evaluation import (
+    MatchTable,
+    Outcome,
+    compare_protocols,
+    explain_difference,
+    load_table,
+    match,
+    match_bins,
+    save_table,
+)
+from ioukit.evaluation.protocols import (
+    KITTI,
+    KITTI_R11,
+    ObjectChoice,
+    ObjectLimit,
+    Protocol,
+    find_protocol,
+    read_protocol,
+)
 from support.same_columns import assert_same_columns
 
 if TYPE_CHECKING:
@@ -268,3 +286,76 @@ def test_nothing_to_find_and_nothing_found(tmp_path: Path) -> None:
     missed = evaluate(*read(tmp_path / "b", [Image([CAR], [])]), KITTI)
     assert (missed.summary["Car_easy"], missed.summary["AP_moderate"]) == (0.0, 0.0)
     assert np.isnan(missed.summary["Cyclist_easy"])
+
+
+OWN = """
+based_on = "kitti"
+iou_thresholds = [0.3, 0.6]
+
+[objects_choose]
+iou_thresholds = {Bus = 0.6, Tram = 0.3}
+neighbours = {Bus = "Truck"}
+steps = 10
+
+[[objects_choose.limits]]
+attribute = "hidden"
+at_most = [0.5, 0.2, 1]
+"""
+
+
+def test_a_file_can_name_the_rules(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(OWN)
+    choice = read_protocol(path).objects_choose
+    assert choice == ObjectChoice(
+        iou_thresholds=(("Bus", 0.6), ("Tram", 0.3)),
+        neighbours=(("Bus", "Truck"),),
+        limits=(ObjectLimit("hidden", (0.5, 0.2, 1)),),
+        steps=10,
+    )
+    (tmp_path / "own.json").write_text(json.dumps(KITTI.to_dict()))
+    assert read_protocol(tmp_path / "own.json") == KITTI
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("steps = 10", 'steps = "a"', r'own.toml: objects_choose.steps: expected a whole number, found "a"'),
+        ("steps", "stepz", "objects_choose.stepz: the table has no such field; did you mean steps?"),
+        ("Bus = 0.6", "Bus = true", "objects_choose.iou_thresholds: expected a table with the IoU threshold of each"),
+        ("Bus = 0.6", "Bus = 0.7", r"own.toml: Bus has the IoU threshold 0.7, which iou_thresholds must list"),
+        ('attribute = "hidden"', "", r"objects_choose.limits\[0\].attribute: expected a value, found null"),
+        ("at_most = [0.5, 0.2, 1]", "at_most = 1", r"limits\[0\].at_most: expected a list of numbers, found 1"),
+    ],
+)
+def test_a_file_with_wrong_rules_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(OWN.replace(old, new))
+    with pytest.raises(ValueError, match=message):
+        read_protocol(path)
+
+
+def test_the_core_takes_no_table_of_another_protocol(data: tuple[GroundTruth, Detections]) -> None:
+    table = match(*data, near=0.5)
+    with pytest.raises(ValueError, match="was not matched by the protocol 'KITTI'"):
+        Evaluation.from_table(dataclasses.replace(table, protocol=KITTI))
+
+
+def test_a_cap_counts_the_best_detections(tmp_path: Path) -> None:
+    wrong = [CAR._replace(box=(200, 0, 300, 50 + at), score=0.5) for at in range(3)]
+    gt, dt = read(tmp_path, [Image([CAR], [*wrong, CAR._replace(score=0.4)])])
+    evaluation = evaluate(gt, dt, KITTI_R11.replace(max_dets=[1, 2, 4]))
+    assert evaluation.precision[1, 0, 0, 0].tolist() == [0, 0, 0.25]
+
+
+@pytest.mark.parametrize(("start", "end"), [("coco", "kitti"), ("kitti", "kitti-r11"), ("kitti-r11", "voc2012")])
+def test_a_walk_leads_to_other_protocols(start: str, end: str, data: tuple[GroundTruth, Detections]) -> None:
+    walk = explain_difference(*data, start, end)
+    for name, value in ((start, walk.start_value), (end, walk.end_value)):
+        protocol = find_protocol(name)
+        assert value == evaluate(*data, protocol).summary[protocol.main_measure.key] > 0
+    titles = ", ".join(step.rule for step in walk.steps)
+    assert ("objects choose" in titles) == (end != "kitti-r11")
+    others = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]])
+    found = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], scores=[1])
+    assert "needs the attribute 'occluded'" in compare_protocols(others, found).not_applied["kitti"]

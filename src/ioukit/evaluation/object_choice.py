@@ -104,6 +104,7 @@ def step_curves(table: MatchTable, choice: ObjectChoice) -> dict[str, npt.NDArra
     kept = np.flatnonzero(~covered)
     detection, place = near.detection[kept], near.object[kept]
     order = np.lexsort((rows.row[detection], objects.row[place], objects.image[place]))
+    evaluated = [choice.threshold_of(name) is not None for name in table.categories.names]
     found: dict[str, npt.NDArray[Any]] = _core.step_curves(
         ChoiceColumns(
             category=rows.category,
@@ -117,7 +118,7 @@ def step_curves(table: MatchTable, choice: ObjectChoice) -> dict[str, npt.NDArra
             pair_detection=detection[order],
             pair_object=place[order],
             pair_overlap=near.iou[kept[order]],
-            num_objects=table.num_objects.astype(np.uint64),
+            num_objects=np.where(np.array(evaluated, np.bool_)[:, None], table.num_objects, 0).astype(np.uint64),
         ),
         np.array(protocol.iou_thresholds),
         np.array(protocol.max_dets, np.uint32),

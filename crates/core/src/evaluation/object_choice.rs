@@ -74,6 +74,12 @@ struct Candidate {
     outside: bool,
 }
 
+/// Whether a detection is free.
+type IsFree<'f> = dyn Fn(usize) -> bool + 'f;
+
+/// Which of its candidates an object chooses.
+type Choice<'f> = dyn Fn(&[Candidate], &IsFree<'_>) -> Option<Candidate> + 'f;
+
 /// The part of the data that one curve needs.
 struct Part<'a> {
     choices: Choices<'a>,
@@ -112,12 +118,8 @@ impl<'a> Part<'a> {
         Self { choices, candidates, objects, taken: vec![0; choices.score.len()], round: 0 }
     }
 
-    /// Lets every object choose, and calls `found` with each choice that is not ignored and `used` with every choice.
-    fn choose(
-        &mut self,
-        choice: &dyn Fn(&[Candidate], &dyn Fn(usize) -> bool) -> Option<Candidate>,
-        used: &mut dyn FnMut(Candidate, bool),
-    ) {
+    /// Lets every object choose, and calls `used` with each choice and whether it counts.
+    fn choose(&mut self, choice: &Choice<'_>, used: &mut dyn FnMut(Candidate, bool)) {
         self.round += 1;
         let (round, mut start) = (self.round, 0);
         for &(end, ignored) in &self.objects {
@@ -134,7 +136,7 @@ impl<'a> Part<'a> {
     /// The scores of the true positives where objects choose the detection with the best score.
     fn scores(&mut self) -> Vec<f64> {
         let (score, mut found) = (self.choices.score, Vec::new());
-        let best_score = |candidates: &[Candidate], free: &dyn Fn(usize) -> bool| {
+        let best_score = |candidates: &[Candidate], free: &IsFree<'_>| {
             let free = candidates.iter().filter(|candidate| free(candidate.detection));
             free.copied().reduce(|best, next| if score[next.detection] > score[best.detection] { next } else { best })
         };
@@ -150,7 +152,7 @@ impl<'a> Part<'a> {
     /// The true positives among the detections with at least a score, and how many of those that count are taken.
     fn count(&mut self, least: f64, counts_as_false: &[bool]) -> (usize, usize) {
         let score = self.choices.score;
-        let best_overlap = |candidates: &[Candidate], free: &dyn Fn(usize) -> bool| {
+        let best_overlap = |candidates: &[Candidate], free: &IsFree<'_>| {
             let is_free = |candidate: &&Candidate| score[candidate.detection] >= least && free(candidate.detection);
             let mut free = candidates.iter().filter(is_free).copied();
             let first = free.next()?;

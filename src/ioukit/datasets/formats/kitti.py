@@ -192,6 +192,15 @@ def _number(word: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def _finite(words: Sequence[str]) -> list[float] | None:
+    """The finite numbers that words spell; ``None`` if one does not."""
+    try:
+        values = list(map(float, words))
+    except ValueError:
+        return None
+    return values if all(map(math.isfinite, values)) else None
+
+
 class _Line(NamedTuple):
     """A valid line."""
 
@@ -254,23 +263,21 @@ class _Lines:
         place = self.places.get(words[0].lower())
         if place is None:
             raise ValueError(f"type: expected one of {', '.join(self.names)}, found {words[0]!r}")
-        values = []
-        for field, word in zip(self.numbers, words[1:], strict=True):
-            value = _number(word)
-            if value is None:
-                raise ValueError(f"{field}: expected a finite number, found {word!r}")
-            values.append(value)
-        given = dict(zip(self.numbers, values, strict=True))
-        for low, high in (("left", "right"), ("top", "bottom")):
-            if given[high] < given[low]:
-                raise ValueError(f"{high}: expected at least {low} ({given[low]:g}), found {given[high]:g}")
-        if given["occluded"] != int(given["occluded"]):
-            raise ValueError(f"occluded: expected a whole number, found {given['occluded']:g}")
+        values = _finite(words[1:])
+        if values is None:
+            field, word = next(pair for pair in zip(self.numbers, words[1:], strict=True) if _number(pair[1]) is None)
+            raise ValueError(f"{field}: expected a finite number, found {word!r}")
+        for low in (3, 4):  # left and right, top and bottom
+            if values[low + 2] < values[low]:
+                first, last = self.numbers[low], self.numbers[low + 2]
+                raise ValueError(f"{last}: expected at least {first} ({values[low]:g}), found {values[low + 2]:g}")
+        if not values[1].is_integer():
+            raise ValueError(f"occluded: expected a whole number, found {values[1]:g}")
         sizes = tuple(values[7:10])
         without = sizes == _NO_SIZE or -1000.0 in values[10:13] or self.names[place] == _DONT_CARE
-        for field, size in () if without else zip(self.numbers[7:10], sizes, strict=True):
-            if size < 0:
-                raise ValueError(f"{field}: expected a size of at least 0, or -1 -1 -1 for none, found {size:g}")
+        if not without and min(sizes) < 0:
+            field, size = next(pair for pair in zip(self.numbers[7:10], sizes, strict=True) if pair[1] < 0)
+            raise ValueError(f"{field}: expected a size of at least 0, or -1 -1 -1 for none, found {size:g}")
         return _Line(place, values, not without)
 
 

@@ -58,10 +58,10 @@ KITTI = Protocol(
         iou_thresholds=(("Car", 0.7), ("Pedestrian", 0.5), ("Cyclist", 0.5)),
         neighbours=(("Car", "Van"), ("Pedestrian", "Person_sitting")),
         limits=(ObjectLimit("occluded", (1, 0, 2)), ObjectLimit("truncated", (0.3, 0.15, 0.5))),
-        uncounted="dont_care",
     ),
     summary="kitti",
     reference="Geiger et al., CVPR 2012; evaluate_object.cpp of the development kit; R40: Simonelli et al., ICCV 2019",
+    meant_for=("bbox", "bev", "box3d"),
 )
 """KITTI's benchmark of objects (Geiger et al., CVPR 2012), as `evaluate_object.cpp` of its development kit evaluates
 since 2019: each object chooses the detection with the highest overlap, again at each of up to 41 score thresholds; AP

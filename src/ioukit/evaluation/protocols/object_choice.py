@@ -27,7 +27,8 @@ class ObjectChoice:
     An object chooses the free detection with the highest overlap, in the order of the ground truth. It chooses again at
     each score threshold, among the detections with at least that score. The area ranges of the protocol are ranges of
     the heights of upright boxes. An object outside of a range is ignored there; a detection outside of it is chosen
-    only if there is no other.
+    only if there is no other. The objects of an :class:`IgnoreRule` with ``over_detection`` are areas: they choose
+    nothing, and a detection that lies in one by more than the IoU threshold is not counted as wrong.
     """
 
     iou_thresholds: tuple[tuple[str, float], ...]
@@ -37,9 +38,6 @@ class ObjectChoice:
     neither as right nor as wrong."""
     limits: tuple[ObjectLimit, ...] = ()
     """Which objects are ignored in which area range."""
-    uncounted: str = ""
-    """The flag of areas in which detections are not counted as wrong. The overlap with such an area is the intersection
-    over the area of the detection."""
     steps: int = 40
     """The number of steps of recall from 0 to 1. Each has a score threshold: the score of the true positive whose
     recall is closest, where objects choose the detection with the highest score."""
@@ -62,8 +60,6 @@ class ObjectChoice:
             raise ValueError(f"a category can be the neighbour of one other category, got {others}")
         if isinstance(self.steps, bool) or not isinstance(self.steps, int) or not 1 <= self.steps <= 10_000:
             raise ValueError(f"steps must be an integer from 1 to 10,000, got {self.steps!r}")
-        if not isinstance(self.uncounted, str):
-            raise TypeError(f"uncounted must be the name of a flag, got {self.uncounted!r}")
 
     def check(self, rules: Mapping[str, Any]) -> None:
         """Refuse rules of a protocol that do not fit.
@@ -108,7 +104,6 @@ class ObjectChoice:
             "iou_thresholds": dict(self.iou_thresholds),
             "neighbours": dict(self.neighbours),
             "limits": [{"attribute": limit.attribute, "at_most": list(limit.at_most)} for limit in self.limits],
-            "uncounted": self.uncounted,
             "steps": self.steps,
         }
 
