@@ -73,7 +73,7 @@ class ObjectColumns:
     areas: Floats
     flags: NDArray[np.uint8]
     """Bits: 1 ignored everywhere, 2 overlap over the area of the detection, 4 matched repeatedly, 8 void, 16 matched
-    above the threshold alone."""
+    above the threshold alone, 32 counts once."""
     outside: NDArray[np.uint8] | None = None
     """(G, C) the ranges that ignore each object for another reason than its area, as bits."""
 
@@ -161,6 +161,7 @@ class RuleColumns:
     choice: str
     last_of_equal: bool
     leaves_out_empty: bool
+    leaves_out_empty_objects: bool
     near: float | None
 
 
@@ -209,5 +210,5 @@ class DrawingColumns:
     caps: NDArray[np.uint32]
     caps_over_all_images: bool
     plain_precision: bool
-    area: bool
-    """Whether the area under each curve is wanted."""
+    integral: str
+    """The integral of a protocol: with ``"area"`` and the trapezoids, the area under each curve is computed, too."""

@@ -180,7 +180,9 @@ def test_a_protocol_is_read_from_a_file(tmp_path: Path) -> None:
     assert "did you mean" in command.err
 
 
-@pytest.mark.parametrize("name", ["voc2007", "voc2012", "dota-task2", "tide"])
+@pytest.mark.parametrize(
+    "name", ["voc2007", "voc2012", "dota-task2", "tide", "ultralytics", "ultralytics-8-3", "open-images"]
+)
 def test_each_protocol_can_be_shown(name: str, tmp_path: Path) -> None:
     report = tmp_path / "report.html"
     command = run_here(

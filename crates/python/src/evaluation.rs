@@ -2,7 +2,7 @@
 
 use ioukit_core::coco::{IdIndex, Problem};
 use ioukit_core::evaluation::{
-    self, Areas, CapScope, Choice, Choices, Detections, Drawing, Lists, Matches, NOWHERE, Objects, Outcomes, Pair,
+    self, Area, Areas, CapScope, Choice, Choices, Detections, Drawing, Lists, Matches, NOWHERE, Objects, Outcomes, Pair,
     PairRows, Rules, Scene, Verified, Wanted, regions,
 };
 use ioukit_core::regions::rle;
@@ -52,6 +52,7 @@ pub struct RuleColumns<'py> {
     choice: String,
     last_of_equal: bool,
     leaves_out_empty: bool,
+    leaves_out_empty_objects: bool,
     near: Option<f64>,
 }
 
@@ -68,9 +69,14 @@ impl RuleColumns<'_> {
                 _ => CapScope::ImageAndCategory,
             },
             class_agnostic: self.class_agnostic,
-            choice: if self.choice == "best_of_all" { Choice::BestOfAll } else { Choice::BestFree },
+            choice: match self.choice.as_str() {
+                "best_of_all" => Choice::BestOfAll,
+                "best_of_all_then_groups" => Choice::BestOfAllThenGroups,
+                _ => Choice::BestFree,
+            },
             last_of_equal: self.last_of_equal,
             leaves_out_empty: self.leaves_out_empty,
+            leaves_out_empty_objects: self.leaves_out_empty_objects,
             near: self.near,
         })
     }
@@ -387,7 +393,7 @@ pub struct DrawingColumns<'py> {
     caps: Column<'py, u32>,
     caps_over_all_images: bool,
     plain_precision: bool,
-    area: bool,
+    integral: String,
 }
 
 /// Precision, scores, recall and area for every category, area range, cap, IoU threshold (and recall threshold).
@@ -414,7 +420,12 @@ pub fn accumulate<'py>(
         caps: &drawing.caps,
         caps_over_all_images: drawing.caps_over_all_images,
         plain_precision: drawing.plain_precision,
-        area: drawing.area,
+        area: match drawing.integral.as_str() {
+            "area" => Some(Area::Steps),
+            "trapezoid" => Some(Area::Trapezoid),
+            "sloping_trapezoid" => Some(Area::SlopingTrapezoid),
+            _ => None,
+        },
     };
     let curves = py.detach(|| with_threads(threads, || evaluation::accumulate(rows, settings)));
     let (caps, recalls) = (settings.caps.len(), settings.recall_thresholds.len());
@@ -424,7 +435,7 @@ pub fn accumulate<'py>(
     dict.set_item("precision", array(py, curves.precision, shape)?)?;
     dict.set_item("scores", array(py, curves.scores, shape)?)?;
     dict.set_item("recall", array(py, curves.recall, curve_shape)?)?;
-    if settings.area {
+    if settings.area.is_some() {
         dict.set_item("area", array(py, curves.area, curve_shape)?)?;
     }
     Ok(dict)

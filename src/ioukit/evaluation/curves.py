@@ -116,7 +116,7 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
             caps=np.array(protocol.max_dets, np.uint32),
             caps_over_all_images=protocol.cap_scope == "category",
             plain_precision=not protocol.precision_epsilon,
-            area=protocol.integral == "area",
+            integral=protocol.integral,
         ),
         check_threads(threads),
     )

@@ -27,8 +27,12 @@ from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, Object
 
 __all__ = ["match", "reaching_pairs", "rules_of"]
 
-_IGNORED, _OVER_DETECTION, _REPEATED, _VOID, _MORE_THAN, _COVERED = 1, 2, 4, 8, 16, 64
+_IGNORED, _OVER_DETECTION, _REPEATED, _VOID, _MORE_THAN, _COUNTS_ONCE, _COVERED = 1, 2, 4, 8, 16, 32, 64
 _NEARLY_ONE = 1 - 1e-10  # an overlap that reaches any threshold
+_LISTS = {
+    "listed": ("neg_category_ids", "not_exhaustive_category_ids"),
+    "labelled": ("positive_category_ids", "negative_category_ids"),
+}
 
 
 def match(
@@ -142,7 +146,8 @@ def rules_of(protocol: Protocol, near: float | None) -> RuleColumns:
         class_agnostic=protocol.class_agnostic,
         choice=protocol.choice,
         last_of_equal=protocol.ties == "last",
-        leaves_out_empty=protocol.without_area == "left_out",
+        leaves_out_empty=protocol.without_area != "counted",
+        leaves_out_empty_objects=protocol.without_area == "left_out",
         near=near,
     )
 
@@ -211,20 +216,27 @@ def _verified(ground_truth: GroundTruth, protocol: Protocol) -> VerifiedColumns:
     if protocol.verified == "with_objects":
         empty = (np.zeros(0, np.int64), np.zeros(len(ground_truth.images), np.int64))
         return VerifiedColumns(empty, empty)
-    from ioukit.datasets import IdLists  # noqa: PLC0415 - only LVIS needs it
+    from ioukit.datasets import IdLists  # noqa: PLC0415 - only LVIS and Open Images need it
 
+    listed = protocol.verified == "listed"
+    reader = "read_lvis reads them from a file of LVIS" if listed else "read_open_images reads them from image labels"
     lists = []
-    for name in ("neg_category_ids", "not_exhaustive_category_ids"):
+    for name in _LISTS[protocol.verified]:
         column = ground_truth.images.attributes.get(name)
         if not isinstance(column, IdLists):
             found = "no such column" if column is None else type(column).__name__
             raise DatasetError(
                 f"{ground_truth.source}: the attribute {name!r} of the images: expected lists of ids, found {found}; "
-                "ioukit.datasets.read_lvis reads them from a file of LVIS, and GroundTruth.from_arrays takes IdLists "
-                "as image_attributes"
+                f"ioukit.datasets.{reader}, and GroundTruth.from_arrays takes IdLists as image_attributes"
             )
-        lists.append((column.ids, column.ends))
-    return VerifiedColumns(*lists)
+        lists.append(column)
+    if listed:
+        looked_for, not_exhaustive = lists
+    else:
+        pairs = zip(*lists, strict=True)
+        looked_for = IdLists.of([np.concatenate(both) for both in pairs])
+        not_exhaustive = IdLists.of([[]] * len(looked_for))
+    return VerifiedColumns((looked_for.ids, looked_for.ends), (not_exhaustive.ids, not_exhaustive.ends))
 
 
 def _check_groups(categories: Categories, protocol: Protocol, source: str) -> None:
@@ -254,7 +266,8 @@ def _special(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.ui
     for rule in protocol.ignored:
         flagged = ground_truth.flag(rule.flag) if rule.flag != "outside" or outside is None else outside
         if flagged.any():
-            bits = _IGNORED | (_OVER_DETECTION if rule.over_detection else 0) | (_REPEATED if rule.repeated else 0)
+            bits = _COUNTS_ONCE if rule.counts_once else _IGNORED
+            bits |= (_OVER_DETECTION if rule.over_detection else 0) | (_REPEATED if rule.repeated else 0)
             bits |= _MORE_THAN if rule.more_than else 0
             special |= flagged.astype(np.uint8) * np.uint8(bits)
     if "void" in ground_truth.flags:

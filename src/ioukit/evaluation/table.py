@@ -68,8 +68,8 @@ class ObjectRows(Columns):
     special: npt.NDArray[np.uint8]
     """(G,) bits for special rules: 1 it is ignored in every area range, 2 its overlap is the intersection over the area
     of the detection, 4 any number of detections may match it, 8 its matches do not count, 16 a match with it needs more
-    than the IoU threshold, 64 it counts, and more than the IoU threshold of its own area lies within an ignored object
-    (only if a measure is the Jaccard index)."""
+    than the IoU threshold, 32 the first match with it counts and the others are ignored, 64 it counts, and more than
+    the IoU threshold of its own area lies within an ignored object (only if a measure is the Jaccard index)."""
     ignored: npt.NDArray[np.uint8]
     """(G, C) area ranges in which it is ignored: range ``a`` in bit ``a % 8`` of byte ``a // 8``."""
 

@@ -12,9 +12,10 @@ pub mod regions;
 mod rules;
 mod scene;
 mod score;
+mod trapezoid;
 mod verified;
 
-pub use accumulate::{Curves, Drawing, Outcomes, accumulate};
+pub use accumulate::{Area, Curves, Drawing, Outcomes, accumulate};
 pub use matching::{DetectionRows, Matches, ObjectRows, PairRows, match_detections};
 pub use object_choice::{Choices, Pair, StepCurve, Wanted, step_curve};
 pub use rules::{CapScope, Choice, Rules};

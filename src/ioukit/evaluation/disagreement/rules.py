@@ -86,6 +86,7 @@ _IGNORED = {
     "over_detection": "overlap over the area of the detection",
     "repeated": "any number of matches",
     "more_than": "more than the threshold",
+    "counts_once": "the first match counts",
 }
 
 
@@ -113,6 +114,9 @@ def _integral(protocol: Protocol) -> str:
     count = len(protocol.recall_thresholds)
     if protocol.integral in ("recalls", "points"):
         return f"mean at {count} recalls" + (", divided before adding" if protocol.integral == "points" else "")
+    if protocol.integral in ("trapezoid", "sloping_trapezoid"):
+        end = ", sloping to recall 1" if protocol.integral == "sloping_trapezoid" else ""
+        return f"area under lines between {count} recalls{end}"
     return f"{str(protocol.integral).replace('_', ' ')}, {count} recalls"
 
 
@@ -140,7 +144,12 @@ _MATCHING = (
     Rule(
         "which object a detection takes",
         ("choice",),
-        _named("choice", best_free="the best free object", best_of_all="the best object, taken or free"),
+        _named(
+            "choice",
+            best_free="the best free object",
+            best_of_all="the best object, taken or free",
+            best_of_all_then_groups="the best object, taken or free; without one the best group",
+        ),
     ),
     Rule(
         "IoU equal to the threshold",
@@ -174,12 +183,18 @@ _MATCHING = (
             all="all on every image",
             listed="those that are listed for the image",
             with_objects="those with an object there",
+            labelled="those with a label on the image",
         ),
     ),
     Rule(
         "areas of 0",
         ("without_area",),
-        _named("without_area", counted="count like others", left_out="are left out"),
+        _named(
+            "without_area",
+            counted="count like others",
+            left_out="are left out",
+            detections_left_out="are left out, if they are those of detections",
+        ),
     ),
     Rule("area range", ("area_ranges", "ranges_by"), _area),
     Rule("cap on detections", ("cap_scope", "max_dets"), _cap),

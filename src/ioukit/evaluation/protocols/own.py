@@ -160,7 +160,7 @@ _PROTOCOL = {
         "the name of a rule or a list of tables", lambda value: isinstance(value, str) or _TABLES.holds(value)
     ),
 }
-_IGNORED = {"over_detection": _BOOL, "repeated": _BOOL, "more_than": _BOOL}
+_IGNORED = {"over_detection": _BOOL, "repeated": _BOOL, "more_than": _BOOL, "counts_once": _BOOL}
 _MEASURE = {
     "quantity": _Expected(" or ".join(get_args(Quantity)), lambda value: value in get_args(Quantity)),
     "iou_threshold": _Expected("a number", _is_high),

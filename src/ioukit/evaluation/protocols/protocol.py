@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
-from ioukit._checks import check_choice, check_number
+from ioukit._checks import check_choice, check_number, rising_numbers
 from ioukit.evaluation.protocols.measures import MR2, Measure, MissRateRule, checked_measures, checked_miss_rate
 
 if TYPE_CHECKING:
@@ -25,15 +24,17 @@ NO_CAP = 2**31 - 1
 # Some of COCO's thresholds differ in the last bit from the numbers that people write.
 _SAME_THRESHOLD = 1e-9
 
-Choice: TypeAlias = Literal["best_free", "best_of_all"]
+Choice: TypeAlias = Literal["best_free", "best_of_all", "best_of_all_then_groups"]
 Threshold: TypeAlias = Literal["at_least", "more_than"]
 Ties: TypeAlias = Literal["last", "first"]
 CapScope: TypeAlias = Literal["image_and_category", "image", "category"]
-Integral: TypeAlias = Literal["recalls", "points", "area", "trapezoid_from_first", "score_steps"]
+Integral: TypeAlias = Literal[
+    "recalls", "points", "area", "trapezoid", "sloping_trapezoid", "trapezoid_from_first", "score_steps"
+]
 MeanOver: TypeAlias = Literal["with_objects", "with_objects_or_detections", "all"]
-Verified: TypeAlias = Literal["all", "listed", "with_objects"]
+Verified: TypeAlias = Literal["all", "listed", "labelled", "with_objects"]
 RangesBy: TypeAlias = Literal["area", "flag"]
-WithoutArea: TypeAlias = Literal["counted", "left_out"]
+WithoutArea: TypeAlias = Literal["counted", "left_out", "detections_left_out"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "choice": get_args(Choice),
@@ -67,6 +68,9 @@ class IgnoreRule(NamedTuple):
     """Whether any number of detections may match one of them."""
     more_than: bool = False
     """Whether a match with one of them needs more than the IoU threshold, even if other objects do not."""
+    counts_once: bool = False
+    """Whether such an object counts nevertheless: the first detection that matches it finds it. Further ones, which
+    need ``repeated``, are ignored."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,9 @@ class Protocol:
     choice: Choice = "best_free"
     """Which object a detection takes; detections choose in the order of their scores. ``"best_free"``: the best object
     that no better detection has taken; an object that counts is preferred to an ignored one. ``"best_of_all"``: the
-    best object; if a better detection has taken it, the detection has no match."""
+    best object; if a better detection has taken it, the detection has no match. ``"best_of_all_then_groups"``: the same
+    among the objects that are compared by IoU; a detection without a match takes the best of the others, which are
+    compared by :attr:`IgnoreRule.over_detection`."""
     threshold: Threshold = "at_least"
     """Whether a match needs at least the IoU threshold, or more than that."""
     ties: Ties = "last"
@@ -124,8 +130,11 @@ class Protocol:
     """How AP is computed: as the mean of the precision at the recall thresholds, or as the area under the curve. The
     precision at a recall is the highest precision at that recall or a higher one. ``"recalls"`` and ``"points"`` are
     the same mean and differ in rounding: pycocotools adds, then divides by the number of recalls; VOC 2007 divides
-    first. ``"trapezoid_from_first"`` is the area under the curve as it is, from the first detection on, as in
-    CrowdDet. ``"score_steps"`` is the area under the curve that is read at 1,000 scores, as in WIDER FACE."""
+    first. ``"area"`` is the area under the steps of the curve. ``"trapezoid"`` is the area under straight lines: the
+    curve starts with precision 1 at recall 0, its points are joined by lines and read at the recall thresholds, and
+    precision is 0 from the last recall on. With ``"sloping_trapezoid"``, it falls from the last point along a line to 0
+    at recall 1. ``"trapezoid_from_first"`` is the area under the curve as it is, from the
+    first detection on, as in CrowdDet; ``"score_steps"`` that under a curve read at 1,000 scores, as in WIDER FACE."""
     miss_rate: MissRateRule = MR2
     """How the log-average miss rate is computed, if a measure asks for it."""
     precision_epsilon: bool = True
@@ -137,10 +146,11 @@ class Protocol:
     """Which categories were looked for on an image. ``"all"``: all of them. ``"listed"``: those that have an object
     there, and those that the image lists in its attribute ``neg_category_ids``. A detection of another category takes a
     place within the scope of the cap, and has no other part. Of the categories that the image lists in
-    ``not_exhaustive_category_ids``, a detection that matches nothing is ignored. ``"with_objects"``: those that
-    have an object there."""
+    ``not_exhaustive_category_ids``, a detection that matches nothing is ignored. ``"labelled"``: those that have an
+    object there, and those that the image lists in ``positive_category_ids`` or ``negative_category_ids``.
+    ``"with_objects"``: those that have an object there."""
     without_area: WithoutArea = "counted"
-    """Whether objects and detections with an area of 0 count like others, or are left out."""
+    """Whether objects and detections with an area of 0 count like others, or are left out, or detections alone are."""
     category_groups: str = ""
     """The attribute of the categories by which :attr:`Measure.group` chooses them, such as LVIS's ``frequency``;
     ``"name"`` for their names."""
@@ -158,8 +168,8 @@ class Protocol:
     def __post_init__(self) -> None:
         """Check and freeze every field."""
         set_field = object.__setattr__  # the class is frozen; this is the way to set a field in __post_init__
-        set_field(self, "iou_thresholds", _numbers(self.iou_thresholds, "iou_thresholds", above=0.0))
-        set_field(self, "recall_thresholds", _numbers(self.recall_thresholds, "recall_thresholds"))
+        set_field(self, "iou_thresholds", rising_numbers(self.iou_thresholds, "iou_thresholds", above=0.0))
+        set_field(self, "recall_thresholds", rising_numbers(self.recall_thresholds, "recall_thresholds"))
         set_field(self, "max_dets", tuple(sorted(_caps(self.max_dets))))
         set_field(self, "area_ranges", _areas(self.area_ranges))
         set_field(self, "ignored", tuple(IgnoreRule(*rule) for rule in self.ignored))
@@ -351,18 +361,6 @@ def register_measure_rule(name: str, rule: Callable[[Protocol], tuple[Measure, .
     if name in MEASURE_RULES:
         raise ValueError(f"there is a rule of measures {name!r} already")
     MEASURE_RULES[name] = rule
-
-
-def _numbers(values: Iterable[float], name: str, *, above: float | None = None) -> tuple[float, ...]:
-    numbers = tuple(float(value) for value in values)
-    for number in numbers:
-        if not (number >= 0 if above is None else number > above) or not number <= 1:
-            raise ValueError(f"{name} must lie within {'[0' if above is None else '(0'}, 1], got {number}")
-    if not numbers:
-        raise ValueError(f"{name} must hold at least one number")
-    if any(low >= high for low, high in itertools.pairwise(numbers)):
-        raise ValueError(f"{name} must rise, got {list(numbers)}")
-    return numbers
 
 
 def _caps(values: Iterable[int]) -> set[int]:
