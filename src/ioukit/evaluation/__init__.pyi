@@ -30,6 +30,8 @@ from ioukit.evaluation.kinds import (
 )
 from ioukit.evaluation.kinds.keypoints import COCO_SIGMAS, keypoint_similarity, keypoints_kind
 from ioukit.evaluation.matching import match
+from ioukit.evaluation.outlines.outline import Outline, Outlines
+from ioukit.evaluation.outlines.regions import region_outlines
 from ioukit.evaluation.protocols import COCO, COCO_KEYPOINTS, AreaRange, IgnoreRule, Measure, Protocol
 from ioukit.evaluation.results import ClassResult, ClassResults, Evaluation
 from ioukit.evaluation.segmentation.panoptic import panoptic_quality
@@ -81,6 +83,8 @@ __all__ = [
     "OperatingPoint",
     "Outcome",
     "Outcomes",
+    "Outline",
+    "Outlines",
     "PairColumns",
     "PairRows",
     "PanopticAverage",
@@ -122,6 +126,7 @@ __all__ = [
     "per_image",
     "recall_curves",
     "region_kind",
+    "region_outlines",
     "register_kind",
     "save_table",
     "score_curves",

@@ -13,6 +13,7 @@ from ioukit.datasets.columns._regions import KEYPOINTS as COLUMN
 from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.kind import Comparison, Kind, Rows, column_of, image_pairs
+from ioukit.evaluation.outlines.keypoints import keypoint_outlines
 from ioukit.evaluation.protocols.coco import COCO_KEYPOINTS
 
 __all__ = ["COCO_SIGMAS", "columns", "keypoint_similarity", "keypoints_kind"]
@@ -52,7 +53,7 @@ def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints")
     def of_kind(compared: Comparison) -> PairColumns:
         return columns(compared, name, sigmas)
 
-    return Kind(name, title, of_kind, COCO_KEYPOINTS)
+    return Kind(name, title, of_kind, COCO_KEYPOINTS, keypoint_outlines)
 
 
 def columns(compared: Comparison, name: str, sigmas: Sequence[float]) -> PairColumns:
