@@ -2,8 +2,8 @@
 
 use ioukit_core::coco::{IdIndex, Problem};
 use ioukit_core::evaluation::{
-    self, Area, Areas, CapScope, Choice, Choices, Detections, Drawing, Lists, Matches, NOWHERE, Objects, Outcomes, Pair,
-    PairRows, Rules, Scene, Verified, Wanted, regions,
+    self, Area, Areas, CapScope, Choice, Choices, Detections, Drawing, Lists, Matches, NOWHERE, Objects, Outcomes,
+    Pair, PairRows, Rules, Scene, Verified, Wanted, regions,
 };
 use ioukit_core::regions::rle;
 use ioukit_core::threads::{join, with_threads};
