@@ -47,6 +47,13 @@ def test_objects_have_the_box_that_was_asked_for(tmp_path: Path) -> None:
     assert gt.boxes.tolist() == [PERSON["fbox"], HIDDEN["fbox"], MASK["fbox"]]
     assert gt.flag("ignore").tolist() == [False, True, True]
     assert np.isnan(gt.images.sizes).all()
+    visible = gt.attributes["visibility"]
+    assert visible[0] == pytest.approx(2 / 3)
+    assert visible[2] == 1
+    assert np.isnan(
+        read(write(tmp_path / "bare.odgt", _changed(vbox=None, fbox=[1, 2, 0, 4]))).attributes["visibility"][0]
+    )
+    assert "visibility" not in read_crowdhuman(path, box="vbox").attributes
     assert read_crowdhuman(path, box="vbox").boxes[0].tolist() == PERSON["vbox"]
     heads = read(path, box="hbox")
     assert heads.boxes[0].tolist() == PERSON["hbox"]
@@ -84,7 +91,9 @@ def test_boxes_are_cut_at_the_sizes_of_the_detections(tmp_path: Path) -> None:
 
 
 def _changed(**fields: Any) -> list[Any]:
-    return [{"ID": "a", "gtboxes": [{**PERSON, **fields}]}]
+    """A file of one person with other fields; ``None`` leaves a field out."""
+    person = {name: value for name, value in {**PERSON, **fields}.items() if value is not None}
+    return [{"ID": "a", "gtboxes": [person]}]
 
 
 BAD_TRUTH: list[tuple[list[Any], str]] = [
@@ -102,6 +111,7 @@ BAD_TRUTH: list[tuple[list[Any], str]] = [
     (_changed(fbox=[1, 2, True, 4]), r"gtboxes\[0\]\.fbox\[2\]: expected a number within 2\*\*53, found true"),
     (_changed(fbox=[1, 2, 10**400, 4]), r"fbox\[2\]: expected a number within 2\*\*53, found 1000.*\.\.\."),
     (_changed(fbox=[1, 2, -3, 4]), r"fbox: expected a width and a height of at least 0, found \[1, 2, -3, 4\]"),
+    (_changed(vbox=[1, 2]), r"gtboxes\[0\]\.vbox: expected \[x, y, width, height\], found \[1, 2\]"),
     (_changed(tag=1), r"gtboxes\[0\]\.tag: expected text, found 1"),
     (_changed(extra=1), r"gtboxes\[0\]\.extra: expected an object, found 1"),
     (_changed(extra={"ignore": "no"}), r"gtboxes\[0\]\.extra\.ignore: expected a number"),

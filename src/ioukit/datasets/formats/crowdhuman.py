@@ -41,6 +41,9 @@ def read_crowdhuman(
     ``ignore`` if its tag is not ``person``, as that of masks, or if its ``extra`` has ``ignore`` above 0; of head
     boxes, also if its ``head_attr`` has it.
 
+    With ``box="fbox"``, objects get the attribute ``visibility``: the area of ``vbox`` over that of ``fbox``, or NaN if
+    there is no ``vbox`` or no area.
+
     Args:
         path: The file.
         box: Which box of a person: ``"fbox"`` the whole body, as CrowdDet evaluates, also where it is hidden;
@@ -59,16 +62,17 @@ def read_crowdhuman(
     reader = _Reader(path, on_invalid)
     images: list[str] = []
     sizes: list[tuple[float, float]] = []
-    rows: list[tuple[int, list[float], bool]] = []
+    rows: list[tuple[int, list[float], bool, float]] = []
     for line in reader.lines("gtboxes"):
-        rows += [(len(images), values, ignored) for values, ignored in _objects(reader, line, box)]
+        rows += [(len(images), *found) for found in _objects(reader, line, box)]
         images.append(line.image)
         sizes.append(line.size)
     gt = GroundTruth.from_arrays(
         image_ids=np.array([images[at] for at, *_ in rows], np.str_),
         category_ids=np.full(len(rows), PERSON),
-        boxes=np.array([values for _, values, _ in rows], np.float64).reshape(-1, 4),
-        flags={"ignore": np.array([ignored for *_, ignored in rows], np.bool_)},
+        boxes=np.array([values for _, values, *_ in rows], np.float64).reshape(-1, 4),
+        flags={"ignore": np.array([ignored for _, _, ignored, _ in rows], np.bool_)},
+        attributes={"visibility": np.array([seen for *_, seen in rows], np.float64)} if box == "fbox" else None,
         images=np.array(images, np.str_),
         sizes=np.array(sizes, np.float64).reshape(-1, 2),
         categories={PERSON: "person"},
@@ -192,7 +196,8 @@ def _line(where: str, content: bytes, key: str) -> _Line:
     return line._replace(size=(width, height))
 
 
-def _objects(reader: _Reader, line: _Line, box: str) -> Iterator[tuple[list[float], bool]]:
+def _objects(reader: _Reader, line: _Line, box: str) -> Iterator[tuple[list[float], bool, float]]:
+    """The box of each object, whether it is ignored, and the share of it that is visible."""
     for place, entry in enumerate(line.boxes):
         where = f"gtboxes[{place}]"
         try:
@@ -202,10 +207,12 @@ def _objects(reader: _Reader, line: _Line, box: str) -> Iterator[tuple[list[floa
                 _refuse(f"{line.where}: {where}.tag", "text", _shown(tag))
             ignored = tag != "person" or _ignore(line, where, entry, "extra")
             ignored |= box == "hbox" and _ignore(line, where, entry, "head_attr")
+            visible = _box(line, where, entry, "vbox") if box == "fbox" and "vbox" in entry else None
         except DatasetError as error:
             reader.problems.meet("invalid object", str(error))
             continue
-        yield values, ignored
+        area = values[2] * values[3]
+        yield values, ignored, math.nan if visible is None or not area else visible[2] * visible[3] / area
 
 
 def _ignore(line: _Line, where: str, entry: Mapping[str, Any], name: str) -> bool:
