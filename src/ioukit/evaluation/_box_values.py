@@ -42,7 +42,7 @@ def _numbers(side: GroundTruth | Detections, value: str, array: str) -> npt.NDAr
     if column is None or column.ndim != 1 or column.dtype.kind not in "biuf":
         found = "no such attribute" if column is None else f"shape {column.shape} of {column.dtype}"
         raise DatasetError(
-            f"{side.source}: the attribute {value!r} of {array}: expected a number for each, found {found}; the protocol "
-            "chooses rows by it, and from_arrays takes attributes="
+            f"{side.source}: the attribute {value!r} of {array}: expected a number for each, found {found}; the "
+            "protocol chooses rows by it, and from_arrays takes attributes="
         )
     return column.astype(np.float64)
