@@ -118,7 +118,8 @@ def load_table(path: str | os.PathLike[str]) -> MatchTable:
                 return _table(header, columns)
         except DatasetError as error:
             raise DatasetError(f"{path}: {error}") from None
-        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, LookupError) as error:
+        # zipfile raises RuntimeError where damage looks like a later version or a password.
+        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, LookupError, RuntimeError) as error:
             raise DatasetError(f"{path}: the match table is cut or damaged: {error}") from None
         except OSError as error:
             if error.errno != errno.EINVAL:  # a damaged directory names places that no file has
