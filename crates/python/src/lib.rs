@@ -42,6 +42,8 @@ mod _core {
     #[pymodule_export]
     use super::regions::convex::{polygon_elementwise, polygon_pairs, polygon_pairwise};
     #[pymodule_export]
+    use super::regions::keypoints::keypoints_may_reach;
+    #[pymodule_export]
     use super::regions::masks::{
         coco_box_iou, mask_areas, mask_bounds, masks_boundary, masks_elementwise, masks_from_boxes, masks_from_pixels,
         masks_from_polygons, masks_from_rle, masks_merge, masks_pairs, masks_pairwise, masks_to_pixels, masks_to_rle,
