@@ -121,6 +121,10 @@ class BoxColumns:
     detection_boxes: Floats
     inclusive: bool = False
     """Whether a box covers the pixels ``x`` to ``x + width``, both within, as PASCAL VOC has it."""
+    epsilon: float = 0.0
+    """What is added to the area that an overlap is divided by."""
+    sizes: tuple[Floats, Floats] | None = None
+    """(G, 2) and (N, 2) width and height of the image of each box, which is cut to it; ``None`` if none is cut."""
 
 
 @struct

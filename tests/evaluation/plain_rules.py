@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from evaluation.plain_analysis import plain_iou
+import numpy as np
+
 from evaluation.plain_ultralytics import plain_trapezoid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ioukit import Detections, GroundTruth, Protocol
-    from ioukit.evaluation.protocols import AreaRange
+    from ioukit.evaluation.protocols import AreaRange, ValueRange
 
     Overlap = Callable[..., float]
 
@@ -41,6 +43,8 @@ def _within_cap(gt: GroundTruth, dt: Detections, protocol: Protocol, cap: int) -
     agnostic, scope = protocol.class_agnostic, protocol.cap_scope
     scopes: dict[tuple[int, ...], list[int]] = {}
     for row in range(len(dt)):
+        if not _inside(dt.boxes[row].tolist(), protocol.detection_values):
+            continue
         image, category = int(dt.image_ids[row]), 0 if agnostic else int(dt.category_ids[row])
         key = {"image": (image,), "category": (category,), "image_and_category": (image, category)}[scope]
         scopes.setdefault(key, []).append(row)
@@ -54,12 +58,43 @@ def _within_cap(gt: GroundTruth, dt: Detections, protocol: Protocol, cap: int) -
     return kept
 
 
-def _box_iou(dt: Detections, gt: GroundTruth, row: int, place: int, *, crowd: bool, inclusive: bool) -> float:
-    found, true = dt.boxes[row].copy(), gt.boxes[place].copy()
-    if inclusive:  # a pixel more on every side's far end
-        found[2:] += 1
-        true[2:] += 1
-    return plain_iou(found, true, crowd=crowd)
+def _box_iou(dt: Detections, gt: GroundTruth, row: int, place: int, *, crowd: bool, protocol: Protocol) -> float:
+    sides = [(dt.boxes[row].tolist(), True), (gt.boxes[place].tolist(), not _never_counts(gt, protocol, place))]
+    width, height = gt.images.sizes[gt.images.ids.tolist().index(gt.image_ids[place])].tolist()
+    pixel = 1.0 if protocol.inclusive_boxes else 0.0
+    corners = []
+    for (x, y, w, h), counts in sides:
+        wider = h * protocol.box_aspect_ratio - w if protocol.box_aspect_ratio and counts else 0.0
+        box = [x - wider / 2, y, x - wider / 2 + w + wider, y + h]
+        if protocol.clipped_boxes:
+            box = [
+                max(min(box[0], width - 1), 0),
+                max(min(box[1], height - 1), 0),
+                min(box[2], width),
+                min(box[3], height),
+            ]
+        corners.append([box[0], box[1], box[2] + pixel, box[3] + pixel])
+    one, other = corners
+    wide, high = min(one[2], other[2]) - max(one[0], other[0]), min(one[3], other[3]) - max(one[1], other[1])
+    shared = wide * high if wide > 0 and high > 0 else 0.0
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in corners]
+    whole = (areas[0] if crowd else sum(areas) - shared) + protocol.overlap_epsilon
+    return shared / whole if shared else 0.0
+
+
+def _inside(box: list[float], ranges: tuple[ValueRange, ...]) -> bool:
+    """Whether the values of a box lie within all ranges."""
+    x, y, w, h = box
+    values = {"left": x, "top": y, "right": x + w, "bottom": y + h, "width": w, "height": h}
+    return all(low <= values[value] <= high for value, low, high in ranges)
+
+
+def _with_outside(gt: GroundTruth, protocol: Protocol) -> GroundTruth:
+    """The ground truth with the flag of objects that a protocol does not count because of their values."""
+    if not protocol.counted_values:
+        return gt
+    outside = [not _inside(box, protocol.counted_values) for box in gt.boxes.tolist()]
+    return dataclasses.replace(gt, flags={**gt.flags, "outside": np.array(outside, bool)})
 
 
 def _never_counts(gt: GroundTruth, protocol: Protocol, row: int) -> bool:
@@ -74,7 +109,9 @@ def _federated(gt: GroundTruth, dt: Detections, protocol: Protocol, row: int, ex
     category, image = int(dt.category_ids[row]), int(dt.image_ids_in(gt.images)[row])
     at = gt.images.ids.tolist().index(image)
     listed = {name for name, lists in gt.images.attributes.items() if category in lists[at]}
-    if protocol.verified == "labelled":
+    if protocol.verified == "with_objects":
+        negative, not_exhaustive = False, False
+    elif protocol.verified == "labelled":
         negative, not_exhaustive = bool(listed & {"positive_category_ids", "negative_category_ids"}), False
     else:
         negative, not_exhaustive = "neg_category_ids" in listed, "not_exhaustive_category_ids" in listed
@@ -120,6 +157,7 @@ def plain_matching(
 
     ``overlap(row, place, crowd=...)`` compares a detection with an object; upright boxes if ``None``.
     """
+    gt = _with_outside(gt, protocol)
     rules = {rule.flag: rule for rule in protocol.ignored if rule.flag in gt.flags}
 
     def rule_holds(field: str, row: int) -> bool:
@@ -149,7 +187,7 @@ def plain_matching(
             if gt.image_ids[place] != images[row] or not same_class:
                 continue
             crowd = rule_holds("over_detection", place)
-            compare = overlap or partial(_box_iou, dt, gt, inclusive=protocol.inclusive_boxes)
+            compare = overlap or partial(_box_iou, dt, gt, protocol=protocol)
             iou = compare(row, place, crowd=crowd)
             least = min(iou_threshold, 1 - 1e-10)
             exceed = protocol.threshold == "more_than" or rule_holds("more_than", place)
@@ -177,6 +215,7 @@ def plain_ap(
     overlap: Overlap | None = None,
 ) -> dict[int, float]:
     """AP of each category; NaN where there is nothing to find."""
+    gt = _with_outside(gt, protocol)
     found = plain_matching(gt, dt, protocol, iou_threshold, area_range, cap, overlap)
     epsilon = 2.0**-52 if protocol.precision_epsilon else 0.0
     result: dict[int, float] = {}

@@ -23,10 +23,15 @@ RULES: dict[str, list[Any]] = {
     "cap_scope": ["image_and_category", "image", "category"],
     "class_agnostic": [False, True],
     "inclusive_boxes": [False, True],
+    "clipped_boxes": [False, True],
+    "box_aspect_ratio": [0.0, 0.5],
+    "overlap_epsilon": [0.0, 8.0],
+    "counted_values": [(), (("height", 5, 9),), (("left", 1, 9), ("bottom", 0, 9))],
+    "detection_values": [(), (("width", 0, 5),)],
     "integral": ["recalls", "points", "area", "trapezoid", "sloping_trapezoid"],
     "mean_over": ["with_objects", "with_objects_or_detections", "all"],
     "precision_epsilon": [True, False],
-    "verified": ["all", "listed", "labelled"],
+    "verified": ["all", "listed", "labelled", "with_objects"],
     "without_area": ["counted", "left_out", "detections_left_out"],
 }
 LISTS = ("neg_category_ids", "not_exhaustive_category_ids", "positive_category_ids", "negative_category_ids")
@@ -40,6 +45,7 @@ IGNORED = [
     (IgnoreRule("nowhere"),),
     (IgnoreRule("crowd", over_detection=True, repeated=True, counts_once=True), IgnoreRule("difficult", repeated=True)),
     (IgnoreRule("crowd", counts_once=True),),
+    (IgnoreRule("outside", over_detection=True, repeated=True), IgnoreRule("difficult")),
 ]
 
 
@@ -65,6 +71,7 @@ def scenes(draw: st.DrawFn) -> tuple[GroundTruth, Detections]:
         areas=[draw(areas) for _ in range(objects)],
         flags=flags,
         images=[1, 2, 3],
+        sizes=[[7, 9], [12, 12], [5, 5]],
         categories=[1, 2, 3],
         image_attributes={name: draw(lists) for name in LISTS},
     )

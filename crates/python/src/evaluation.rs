@@ -82,12 +82,15 @@ impl RuleColumns<'_> {
     }
 }
 
-/// Boxes `[x, y, width, height]` of the objects and of the detections, and whether the pixels at both ends belong to them.
+/// Boxes `[x, y, width, height]` of the objects and of the detections, whether the pixels at both ends belong to them,
+/// what is added to the area that an overlap is divided by, and the sizes of the images that they are cut to.
 #[derive(FromPyObject)]
 pub struct BoxColumns<'py> {
     object_boxes: Table<'py, f64>,
     detection_boxes: Table<'py, f64>,
     inclusive: bool,
+    epsilon: f64,
+    sizes: Option<(Table<'py, f64>, Table<'py, f64>)>,
 }
 
 /// Runs, offsets and sizes of masks.
@@ -205,7 +208,7 @@ fn masks<'a>((runs, offsets, sizes): &'a Masks<'_>) -> PyResult<rle::Masks<'a>> 
 /// The columns of regions as slices, which can be used without the GIL.
 enum RegionSlices<'a> {
     Boxes(regions::Boxes<'a>),
-    InclusiveBoxes(regions::InclusiveBoxes<'a>),
+    CornerBoxes(regions::CornerBoxes<'a>),
     Masks(rle::Masks<'a>, rle::Masks<'a>),
     Pairs { detection: &'a [i64], object: &'a [i64], overlap: &'a [f64] },
 }
@@ -216,8 +219,15 @@ impl RegionColumns<'_> {
             Self::Boxes(columns) => {
                 let objects = columns.object_boxes.as_chunks().0;
                 let detections = columns.detection_boxes.as_chunks().0;
-                if columns.inclusive {
-                    RegionSlices::InclusiveBoxes(regions::InclusiveBoxes { objects, detections })
+                if columns.inclusive || columns.epsilon != 0.0 || columns.sizes.is_some() {
+                    let sizes = columns.sizes.as_ref();
+                    let sizes = sizes.map_or((&[][..], &[][..]), |(of, to)| (of.as_chunks().0, to.as_chunks().0));
+                    RegionSlices::CornerBoxes(regions::CornerBoxes {
+                        objects: regions::Side { boxes: objects, images: sizes.0 },
+                        detections: regions::Side { boxes: detections, images: sizes.1 },
+                        extra: f64::from(u8::from(columns.inclusive)),
+                        epsilon: columns.epsilon,
+                    })
                 } else {
                     RegionSlices::Boxes(regions::Boxes { objects, detections })
                 }
@@ -238,7 +248,7 @@ impl RegionSlices<'_> {
     fn match_scene(&self, scene: Scene<'_>, rules: Rules<'_>) -> Matches {
         match self {
             Self::Boxes(regions) => evaluation::match_detections(scene, regions, rules),
-            Self::InclusiveBoxes(regions) => evaluation::match_detections(scene, regions, rules),
+            Self::CornerBoxes(regions) => evaluation::match_detections(scene, regions, rules),
             Self::Masks(objects, detections) => {
                 evaluation::match_detections(scene, &regions::Masks::new(*objects, *detections), rules)
             }

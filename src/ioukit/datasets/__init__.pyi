@@ -6,6 +6,7 @@ from ioukit.datasets.columns.hierarchy import ClassHierarchy
 from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.formats.coco import read_coco
+from ioukit.datasets.formats.crowdhuman import read_crowdhuman, read_crowdhuman_detections
 from ioukit.datasets.formats.kitti import KITTI_NAMES, read_kitti, read_kitti_detections
 from ioukit.datasets.formats.lvis import read_lvis
 from ioukit.datasets.formats.open_images import read_open_images, read_open_images_detections
@@ -24,6 +25,8 @@ __all__ = [
     "find_format",
     "read",
     "read_coco",
+    "read_crowdhuman",
+    "read_crowdhuman_detections",
     "read_detections",
     "read_kitti",
     "read_kitti_detections",

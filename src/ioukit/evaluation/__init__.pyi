@@ -3,7 +3,9 @@
 from ioukit.evaluation.analysis.bins import match_bins
 from ioukit.evaluation.analysis.confusion import ConfusionMatrix, confusion_matrix
 from ioukit.evaluation.analysis.images import ImageResults, per_image
+from ioukit.evaluation.analysis.jaccard import JaccardIndices, jaccard_indices
 from ioukit.evaluation.analysis.lrp import LRPCurve, LRPErrors, LRPPoint, lrp_errors
+from ioukit.evaluation.analysis.miss_rate import MissRateCurve, MissRateCurves, miss_rate_curves
 from ioukit.evaluation.analysis.object_values import aspect_ratios, largest_overlaps, num_neighbours
 from ioukit.evaluation.analysis.operating import AveragedPoint, OperatingPoint, ScoreCurve, ScoreCurves, score_curves
 from ioukit.evaluation.analysis.outcomes import Outcome, Outcomes, outcomes
@@ -66,6 +68,7 @@ __all__ = [
     "IgnoreRule",
     "ImageMove",
     "ImageResults",
+    "JaccardIndices",
     "Kind",
     "LRPCurve",
     "LRPErrors",
@@ -73,6 +76,8 @@ __all__ = [
     "MaskColumns",
     "MatchTable",
     "Measure",
+    "MissRateCurve",
+    "MissRateCurves",
     "NearPairs",
     "ObjectRows",
     "OperatingPoint",
@@ -105,6 +110,7 @@ __all__ = [
     "evaluate",
     "explain_difference",
     "find_tool",
+    "jaccard_indices",
     "keypoint_similarity",
     "keypoints_kind",
     "largest_overlaps",
@@ -113,6 +119,7 @@ __all__ = [
     "match",
     "match_bins",
     "match_proposals",
+    "miss_rate_curves",
     "num_neighbours",
     "outcomes",
     "panoptic_quality",

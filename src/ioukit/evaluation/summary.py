@@ -64,6 +64,9 @@ def _selected(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
     protocol = curves.protocol
     if measure.quantity == "AR":
         array = curves.recall
+    elif measure.quantity != "AP":
+        others = curves.miss_rate if measure.quantity == "MR" else curves.jaccard
+        array = np.zeros((0, *curves.recall.shape[1:])) if others is None else others
     else:
         array = curves.precision if protocol.integral == "recalls" else curves.ap
     if not protocol.defines(measure):

@@ -68,7 +68,8 @@ class ObjectRows(Columns):
     special: npt.NDArray[np.uint8]
     """(G,) bits for special rules: 1 it is ignored in every area range, 2 its overlap is the intersection over the area
     of the detection, 4 any number of detections may match it, 8 its matches do not count, 16 a match with it needs more
-    than the IoU threshold, 32 the first match with it counts and the others are ignored."""
+    than the IoU threshold, 32 the first match with it counts and the others are ignored, 64 it counts, and more than
+    the IoU threshold of its own area lies within an ignored object (only if a measure is the Jaccard index)."""
     ignored: npt.NDArray[np.uint8]
     """(G, C) area ranges in which it is ignored: range ``a`` in bit ``a % 8`` of byte ``a // 8``."""
 
@@ -190,14 +191,15 @@ class MatchTable(Frozen):
         """(N,) whether each detection is ignored."""
         return self._bits(self.detections.ignored, iou_threshold, area_range)
 
-    def is_within_cap(self) -> BoolArray:
-        """(N,) whether each detection is within the last cap and evaluated."""
-        cap, rows = self.protocol.max_dets[-1], self.detections
+    def is_within_cap(self, max_dets: int | None = None) -> BoolArray:
+        """(N,) whether each detection is within a cap, the last one if ``None``, and evaluated."""
+        last, rows = self.protocol.max_dets[-1], self.detections
+        cap = last if max_dets is None else max_dets
         if self.protocol.cap_scope == "category":
             most = np.bincount(self.evaluated_category(rows.category)).max(initial=0)
             within = self._places_in_category() < cap if most > cap else np.ones(len(self), np.bool_)
         else:
-            within = np.ones(len(self), np.bool_) if self.near is None else rows.rank < cap
+            within = np.ones(len(self), np.bool_) if self.near is None and cap == last else rows.rank < cap
         return within if rows.special is None else within & self.takes_part()
 
     def takes_part(self) -> BoolArray:

@@ -13,6 +13,7 @@ from ioukit.plots.confusion import confusion_figure
 from ioukit.plots.curves import ap_by_iou_figure, precision_recall_figure
 from ioukit.plots.grid import grid_figure
 from ioukit.plots.histograms import iou_histogram_figure, score_histogram_figure
+from ioukit.plots.miss_rate import miss_rate_figure
 from ioukit.plots.operating import score_curves_figure
 from ioukit.plots.overlap import overlap_figure
 from ioukit.plots.survivors import survivors_figure
@@ -32,6 +33,7 @@ __all__ = [
     "error_kinds_figure",
     "grid_figure",
     "iou_histogram_figure",
+    "miss_rate_figure",
     "overlap_figure",
     "precision_recall_figure",
     "score_curves_figure",

@@ -78,6 +78,7 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
 
     - ``coco``: an annotation file, see :meth:`GroundTruth.from_coco`.
     - ``lvis``: an annotation file of LVIS, see :func:`read_lvis`.
+    - ``crowdhuman``: an ``.odgt`` file, see :func:`read_crowdhuman`. The option ``box`` is ``"fbox"`` by default.
     - ``open-images``: CSV files of Open Images, see :func:`read_open_images`.
     - ``yolo``: one split of a ``data.yaml`` with folders of images and labels. The option ``split`` is ``"val"`` by
       default. Images get the ids 0, 1, ... in the order of their names, and classes keep their numbers. The sizes of
@@ -109,6 +110,8 @@ def read_detections(
     """Read detections from a file or a folder.
 
     - ``coco``, ``lvis``: a results file, see :meth:`Detections.from_coco`.
+    - ``crowdhuman``: an ``.odgt`` file with the detections of an image in each line, see
+      :func:`read_crowdhuman_detections`.
     - ``open-images``: a CSV file, see :func:`read_open_images_detections`. It needs ``ground_truth``.
     - ``yolo``: a folder with a text file per image, named like the image, with lines ``class cx cy w h score`` in
       fractions of the image. It needs ``ground_truth``.
@@ -181,6 +184,33 @@ register_format(
         read=yolo.read_yolo,
         read_detections=yolo.read_yolo_detections,
         needs_ground_truth=True,
+    )
+)
+
+
+def _is_crowdhuman(path: Path) -> bool:
+    return path.suffix.lower() == ".odgt" and not path.is_dir()
+
+
+def _read_crowdhuman(path: str | os.PathLike[str], **options: Any) -> GroundTruth:
+    from ioukit.datasets.formats.crowdhuman import read_crowdhuman  # noqa: PLC0415 - other formats do not need it
+
+    return read_crowdhuman(path, **options)
+
+
+def _read_crowdhuman_detections(path: str | os.PathLike[str], **options: Any) -> Detections:
+    from ioukit.datasets.formats.crowdhuman import read_crowdhuman_detections  # noqa: PLC0415 - as above
+
+    return read_crowdhuman_detections(path, **options)
+
+
+register_format(
+    Format(
+        name="crowdhuman",
+        title="CrowdHuman's .odgt: a record per line and image, with gtboxes or dtboxes",
+        recognises=_is_crowdhuman,
+        read=_read_crowdhuman,
+        read_detections=_read_crowdhuman_detections,
     )
 )
 register_format(

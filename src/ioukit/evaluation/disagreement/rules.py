@@ -68,7 +68,18 @@ def _ignored(protocol: Protocol) -> str:
             _IGNORED.get(name, name.replace("_", " ")) for name, value in rule._asdict().items() if value is True
         ]
         said.append(f"{rule.flag} ({', '.join(details)})" if details else rule.flag)
+    said += [f"those with {each.words()}" for each in protocol.counted_values]
     return "; ".join(said) or "none"
+
+
+def _detection_values(protocol: Protocol) -> str:
+    return "; ".join(f"none with {each.words()}" for each in protocol.detection_values) or "all"
+
+
+def _miss_rate(protocol: Protocol) -> str:
+    fppi, reading, floor = protocol.miss_rate
+    at = {"last_at_most": "the last point with at most", "first_at_least": "the first point with at least"}[reading]
+    return f"{at} {fppi[0]:.4g} to {fppi[-1]:.4g} false positives per image, floor {floor:g}"
 
 
 _IGNORED = {
@@ -80,6 +91,8 @@ _IGNORED = {
 
 
 def _area(protocol: Protocol) -> str:
+    if protocol.ranges_by == "flag":
+        return f"objects with the flag {', '.join(protocol.area_labels)}"
     area = protocol.area_ranges[0]
     if len(protocol.area_ranges) > 1:
         return ", ".join(f"{label} from {low:,.10g} to {high:,.10g}" for label, low, high in protocol.area_ranges)
@@ -96,8 +109,8 @@ def _cap(protocol: Protocol) -> str:
 
 
 def _integral(protocol: Protocol) -> str:
-    if protocol.integral == "area":
-        return "area under the curve"
+    if protocol.integral in _AREAS:
+        return _AREAS[protocol.integral]
     count = len(protocol.recall_thresholds)
     if protocol.integral in ("recalls", "points"):
         return f"mean at {count} recalls" + (", divided before adding" if protocol.integral == "points" else "")
@@ -105,6 +118,13 @@ def _integral(protocol: Protocol) -> str:
         end = ", sloping to recall 1" if protocol.integral == "sloping_trapezoid" else ""
         return f"area under lines between {count} recalls{end}"
     return f"{str(protocol.integral).replace('_', ' ')}, {count} recalls"
+
+
+_AREAS = {
+    "area": "area under the curve",
+    "trapezoid_from_first": "area under the curve as it is, from the first detection on",
+    "score_steps": "area under the curve read at 1,000 scores",
+}
 
 
 def _measure(protocol: Protocol) -> str:
@@ -146,7 +166,15 @@ _MATCHING = (
         ("inclusive_boxes",),
         _named("inclusive_boxes", **{"False": "width x height", "True": "(width + 1) x (height + 1)"}),
     ),
-    Rule("ignored objects", ("ignored",), _ignored),
+    Rule(
+        "borders of the image",
+        ("clipped_boxes",),
+        _named("clipped_boxes", **{"False": "boxes go on beyond them", "True": "boxes are cut there"}),
+    ),
+    Rule("width over height", ("box_aspect_ratio",), _named("box_aspect_ratio", **{"0.0": "as it is"})),
+    Rule("added to the area of the union", ("overlap_epsilon",), _named("overlap_epsilon", **{"0.0": "nothing"})),
+    Rule("ignored objects", ("ignored", "counted_values"), _ignored),
+    Rule("detections that take part", ("detection_values",), _detection_values),
     Rule(
         "classes that were looked for",
         ("verified",),
@@ -154,6 +182,7 @@ _MATCHING = (
             "verified",
             all="all on every image",
             listed="those that are listed for the image",
+            with_objects="those with an object there",
             labelled="those with a label on the image",
         ),
     ),
@@ -167,7 +196,7 @@ _MATCHING = (
             detections_left_out="are left out, if they are those of detections",
         ),
     ),
-    Rule("area range", ("area_ranges",), _area),
+    Rule("area range", ("area_ranges", "ranges_by"), _area),
     Rule("cap on detections", ("cap_scope", "max_dets"), _cap),
 )
 
@@ -190,6 +219,7 @@ _CURVES = (
         ),
         rematches=False,
     ),
+    Rule("reading of the miss rate", ("miss_rate",), _miss_rate, rematches=False),
     Rule("measure", ("summary", "category_groups"), _measure),  # the groups that it names are checked by matching
 )
 

@@ -50,8 +50,10 @@ class Comparison:
     """Overlaps below this one change no result, so they need not be listed."""
     threads: int
     """How many threads; 0 for all cores."""
-    inclusive_boxes: bool = False
-    """Whether upright boxes include the pixels at both ends, see :attr:`Protocol.inclusive_boxes`."""
+    protocol: Protocol = COCO
+    """The rules, of which some say how upright boxes are compared, such as :attr:`Protocol.inclusive_boxes`."""
+    counted: npt.NDArray[np.bool_] | None = None
+    """(G,) whether each object counts, for :attr:`Protocol.box_aspect_ratio`; ``None`` for other protocols."""
 
 
 @dataclass(frozen=True)
