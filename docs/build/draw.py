@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import evaluation_figures
 import matplotlib as mpl
 import overlap_figures
+import region_figures
 import training_figures
 import yolo_figures
 
@@ -37,6 +38,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "yolo_matches": yolo_figures.yolo_matches,
     "yolo_precision_recall": yolo_figures.yolo_precision_recall,
     **{f"evaluation_{name}": partial(evaluation_figures.drawn, name) for name in evaluation_figures.EVALUATIONS},
+    **{f"evaluation_{name}": figure for name, figure in region_figures.REGIONS.items()},
     **{f"variant_{row.name}": partial(overlap_figures.variant, row.name) for row in VARIANTS},
 }
 
@@ -44,6 +46,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 PICTURES: dict[str, Callable[[], Figure]] = {
     "evaluation_boxes": evaluation_figures.boxes,
     "evaluation_worst_images": evaluation_figures.worst_images,
+    "evaluation_masks": region_figures.masks,
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ioukit import Detections, GroundTruth, evaluate, plots, read_coco
 from ioukit.datasets.shapes import CLASSES, draw_scene
+from ioukit.evaluation import miss_rate_curves
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +81,7 @@ EVALUATIONS: dict[str, Callable[[Evaluation], Axes]] = {
     "class_ap": plots.class_ap_figure,
     "score_curves": lambda e: plots.score_curves_figure(e.score_curves()),
     "score_curves_dark": lambda e: plots.score_curves_figure(e.score_curves(), theme="dark"),
+    "miss_rate": lambda e: plots.miss_rate_figure(miss_rate_curves(e.matches), category="person"),
     "confusion": lambda e: plots.confusion_figure(e.confusion(), classes=SIX),
     "confusion_shares": lambda e: plots.confusion_figure(e.confusion(), classes=SIX, normalize="truth"),
     "score_histogram": plots.score_histogram_figure,

@@ -31,7 +31,7 @@ else:
             if wrong := (given.keys() & kwargs.keys()) | (kwargs.keys() - set(names)):
                 raise TypeError(f"{cls.__name__} got {', '.join(sorted(wrong))} twice, or has no such field")
             given |= kwargs
-            if missing := [name for name in names if name not in given]:
+            if missing := [name for name in names if name not in given and name not in vars(cls)]:
                 raise TypeError(f"{cls.__name__} needs {', '.join(missing)}")
             vars(self).update(given)
 
@@ -41,6 +41,7 @@ else:
 
 __all__ = [
     "BoxColumns",
+    "ChoiceColumns",
     "DetectionColumns",
     "DrawingColumns",
     "MaskColumns",
@@ -72,7 +73,9 @@ class ObjectColumns:
     areas: Floats
     flags: NDArray[np.uint8]
     """Bits: 1 ignored everywhere, 2 overlap over the area of the detection, 4 matched repeatedly, 8 void, 16 matched
-    above the threshold alone."""
+    above the threshold alone, 32 counts once."""
+    outside: NDArray[np.uint8] | None = None
+    """(G, C) the ranges that ignore each object for another reason than its area, as bits."""
 
 
 @struct
@@ -118,6 +121,10 @@ class BoxColumns:
     detection_boxes: Floats
     inclusive: bool = False
     """Whether a box covers the pixels ``x`` to ``x + width``, both within, as PASCAL VOC has it."""
+    epsilon: float = 0.0
+    """What is added to the area that an overlap is divided by."""
+    sizes: tuple[Floats, Floats] | None = None
+    """(G, 2) and (N, 2) width and height of the image of each box, which is cut to it; ``None`` if none is cut."""
 
 
 @struct
@@ -154,6 +161,7 @@ class RuleColumns:
     choice: str
     last_of_equal: bool
     leaves_out_empty: bool
+    leaves_out_empty_objects: bool
     near: float | None
 
 
@@ -171,6 +179,29 @@ class OutcomeColumns:
 
 
 @struct
+class ChoiceColumns:
+    """The columns of a match table of which objects choose among the detections."""
+
+    category: NDArray[np.uint32]
+    rank: NDArray[np.uint32]
+    score: Floats
+    outside: NDArray[np.uint8]
+    """(N, C) the ranges that each detection is outside of, as bits."""
+    uncounted: Floats
+    """(N,) the highest overlap of each detection with an area in which detections do not count."""
+    object_category: NDArray[np.uint32]
+    neighbour: NDArray[np.uint32]
+    """(G,) another category whose detections may take the object; a large number if there is none."""
+    ignored: NDArray[np.uint8]
+    """(G, C) the ranges that ignore each object, as bits."""
+    pair_detection: Ids
+    pair_object: Ids
+    pair_overlap: Floats
+    num_objects: NDArray[np.uint64]
+    """(K, A) objects to find."""
+
+
+@struct
 class DrawingColumns:
     """How curves are drawn."""
 
@@ -179,5 +210,5 @@ class DrawingColumns:
     caps: NDArray[np.uint32]
     caps_over_all_images: bool
     plain_precision: bool
-    area: bool
-    """Whether the area under each curve is wanted."""
+    integral: str
+    """The integral of a protocol: with ``"area"`` and the trapezoids, the area under each curve is computed, too."""

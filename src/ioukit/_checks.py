@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from typing import TYPE_CHECKING, Any, get_args
@@ -12,6 +13,8 @@ from ioukit import _core
 from ioukit.typing import BoxFormat, FloatArray
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 __all__ = [
@@ -28,6 +31,7 @@ __all__ = [
     "check_window",
     "integer_column",
     "largest_coordinate",
+    "rising_numbers",
     "too_large",
 ]
 
@@ -180,3 +184,20 @@ def integer_column(
     if column.dtype == np.uint64 and len(column) and int(column.max()) > np.iinfo(np.int64).max:
         raise ValueError(f"{name} hold {int(column.max())}, beyond 2**63 - 1")
     return np.ascontiguousarray(column, np.int64)
+
+
+def rising_numbers(values: Iterable[float], name: str, *, above: float | None = None) -> tuple[float, ...]:
+    """Numbers that rise and lie within [0, 1]; above ``above`` if it is given.
+
+    Raises:
+        ValueError: If there is none, one is outside, or they do not rise.
+    """
+    numbers = tuple(float(value) for value in values)
+    for number in numbers:
+        if not (number >= 0 if above is None else number > above) or not number <= 1:
+            raise ValueError(f"{name} must lie within {'[0' if above is None else '(0'}, 1], got {number}")
+    if not numbers:
+        raise ValueError(f"{name} must hold at least one number")
+    if any(low >= high for low, high in itertools.pairwise(numbers)):
+        raise ValueError(f"{name} must rise, got {list(numbers)}")
+    return numbers

@@ -76,7 +76,7 @@ class Frozen:
 
     def _freeze(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            value = vars(self)[field.name]
+            value = getattr(self, field.name)  # a pickle of an earlier version may lack it
             if isinstance(value, np.ndarray):
                 frozen(value)
             elif isinstance(value, Mapping):

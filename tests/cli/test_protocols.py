@@ -93,7 +93,7 @@ def test_like_takes_the_rules_of_a_tool_and_says_what_they_are() -> None:
     command = run_here("eval", GT, DT, "--like", "torchmetrics")
     assert command.code == 0
     assert command.out.startswith(evaluation.table())
-    assert command.err.startswith(f"{tool.text()}\nread ")
+    assert f"s\n{tool.text()}\ndone " in command.err
     quiet = run_here("eval", GT, DT, "--like", "torchmetrics", "--json", "--quiet")
     assert quiet.err == ""
     assert json.loads(quiet.out)["summary"]["AP"] == evaluation.summary["AP"]

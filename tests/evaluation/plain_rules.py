@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from evaluation.plain_analysis import plain_iou
+import numpy as np
+
+from evaluation.plain_ultralytics import plain_trapezoid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ioukit import Detections, GroundTruth, Protocol
-    from ioukit.evaluation.protocols import AreaRange
+    from ioukit.evaluation.protocols import AreaRange, ValueRange
 
     Overlap = Callable[..., float]
 
@@ -40,6 +43,8 @@ def _within_cap(gt: GroundTruth, dt: Detections, protocol: Protocol, cap: int) -
     agnostic, scope = protocol.class_agnostic, protocol.cap_scope
     scopes: dict[tuple[int, ...], list[int]] = {}
     for row in range(len(dt)):
+        if not _inside(dt.boxes[row].tolist(), protocol.detection_values):
+            continue
         image, category = int(dt.image_ids[row]), 0 if agnostic else int(dt.category_ids[row])
         key = {"image": (image,), "category": (category,), "image_and_category": (image, category)}[scope]
         scopes.setdefault(key, []).append(row)
@@ -53,12 +58,48 @@ def _within_cap(gt: GroundTruth, dt: Detections, protocol: Protocol, cap: int) -
     return kept
 
 
-def _box_iou(dt: Detections, gt: GroundTruth, row: int, place: int, *, crowd: bool, inclusive: bool) -> float:
-    found, true = dt.boxes[row].copy(), gt.boxes[place].copy()
-    if inclusive:  # a pixel more on every side's far end
-        found[2:] += 1
-        true[2:] += 1
-    return plain_iou(found, true, crowd=crowd)
+def _box_iou(dt: Detections, gt: GroundTruth, row: int, place: int, *, crowd: bool, protocol: Protocol) -> float:
+    sides = [(dt.boxes[row].tolist(), True), (gt.boxes[place].tolist(), not _never_counts(gt, protocol, place))]
+    width, height = gt.images.sizes[gt.images.ids.tolist().index(gt.image_ids[place])].tolist()
+    pixel = 1.0 if protocol.inclusive_boxes else 0.0
+    corners = []
+    for (x, y, w, h), counts in sides:
+        wider = h * protocol.box_aspect_ratio - w if protocol.box_aspect_ratio and counts else 0.0
+        box = [x - wider / 2, y, x - wider / 2 + w + wider, y + h]
+        if protocol.clipped_boxes:
+            box = [
+                max(min(box[0], width - 1), 0),
+                max(min(box[1], height - 1), 0),
+                min(box[2], width),
+                min(box[3], height),
+            ]
+        corners.append([box[0], box[1], box[2] + pixel, box[3] + pixel])
+    one, other = corners
+    wide, high = min(one[2], other[2]) - max(one[0], other[0]), min(one[3], other[3]) - max(one[1], other[1])
+    shared = wide * high if wide > 0 and high > 0 else 0.0
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in corners]
+    whole = (areas[0] if crowd else sum(areas) - shared) + protocol.overlap_epsilon
+    return shared / whole if shared else 0.0
+
+
+def _inside(box: list[float], ranges: tuple[ValueRange, ...]) -> bool:
+    """Whether the values of a box lie within all ranges."""
+    x, y, w, h = box
+    values = {"left": x, "top": y, "right": x + w, "bottom": y + h, "width": w, "height": h}
+    return all(low <= values[value] <= high for value, low, high in ranges)
+
+
+def _with_outside(gt: GroundTruth, protocol: Protocol) -> GroundTruth:
+    """The ground truth with the flag of objects that a protocol does not count because of their values."""
+    if not protocol.counted_values:
+        return gt
+    outside = [not _inside(box, protocol.counted_values) for box in gt.boxes.tolist()]
+    return dataclasses.replace(gt, flags={**gt.flags, "outside": np.array(outside, bool)})
+
+
+def _never_counts(gt: GroundTruth, protocol: Protocol, row: int) -> bool:
+    """Whether an object is ignored whatever its area."""
+    return any(gt.flags[rule.flag][row] and not rule.counts_once for rule in protocol.ignored if rule.flag in gt.flags)
 
 
 def _federated(gt: GroundTruth, dt: Detections, protocol: Protocol, row: int, exist: list[int]) -> str:
@@ -67,13 +108,40 @@ def _federated(gt: GroundTruth, dt: Detections, protocol: Protocol, row: int, ex
         return "known"
     category, image = int(dt.category_ids[row]), int(dt.image_ids_in(gt.images)[row])
     at = gt.images.ids.tolist().index(image)
-    negative, not_exhaustive = (
-        category in gt.images.attributes[name][at] for name in ("neg_category_ids", "not_exhaustive_category_ids")
-    )
+    listed = {name for name, lists in gt.images.attributes.items() if category in lists[at]}
+    if protocol.verified == "with_objects":
+        negative, not_exhaustive = False, False
+    elif protocol.verified == "labelled":
+        negative, not_exhaustive = bool(listed & {"positive_category_ids", "negative_category_ids"}), False
+    else:
+        negative, not_exhaustive = "neg_category_ids" in listed, "not_exhaustive_category_ids" in listed
     present = any(gt.image_ids[place] == image and gt.category_ids[place] == category for place in exist)
     if not present and not negative:
         return "unknown"
     return "not exhaustive" if not_exhaustive else "known"
+
+
+def _choice(
+    options: list[tuple[int, float, bool]],
+    protocol: Protocol,
+    taken: set[int],
+    ignored: list[bool],
+    rule_holds: Callable[[str, int], bool],
+) -> int | None:
+    """The object that a detection takes. An option is an object, its overlap, and whether that is enough to match."""
+    if protocol.choice == "best_free" and any(not ignored[place] for place, *_ in options):
+        options = [option for option in options if not ignored[option[0]]]
+    if protocol.ties == "last":
+        options = options[::-1]
+    tiers = [options]
+    if protocol.choice == "best_of_all_then_groups":
+        groups = [option for option in options if rule_holds("over_detection", option[0])]
+        tiers = [[option for option in options if option not in groups], groups]
+    for tier in tiers:
+        place, overlap, meets = max(tier, key=lambda option: option[1], default=(-1, 0.0, False))  # the first
+        if meets and overlap > 0 and (place not in taken or ignored[place] or rule_holds("repeated", place)):
+            return place
+    return None
 
 
 def plain_matching(
@@ -89,6 +157,7 @@ def plain_matching(
 
     ``overlap(row, place, crowd=...)`` compares a detection with an object; upright boxes if ``None``.
     """
+    gt = _with_outside(gt, protocol)
     rules = {rule.flag: rule for rule in protocol.ignored if rule.flag in gt.flags}
 
     def rule_holds(field: str, row: int) -> bool:
@@ -97,12 +166,12 @@ def plain_matching(
     def outside(area: float) -> bool:
         return area < area_range.low or area > area_range.high
 
-    ignored_object = [rule_holds("flag", row) or outside(gt.areas[row]) for row in range(len(gt))]
+    ignored_object = [_never_counts(gt, protocol, row) or outside(gt.areas[row]) for row in range(len(gt))]
     area_of = dt.boxes[:, 2] * dt.boxes[:, 3] if dt.areas is None else dt.areas
-    exist = [row for row in range(len(gt)) if protocol.without_area == "counted" or gt.areas[row] > 0]
+    exist = [row for row in range(len(gt)) if protocol.without_area != "left_out" or gt.areas[row] > 0]
     federated = {row: _federated(gt, dt, protocol, row, exist) for row in range(len(dt))}
     left_out = {row for row, is_known in federated.items() if is_known == "unknown"}
-    if protocol.without_area == "left_out":
+    if protocol.without_area != "counted":
         left_out |= {row for row in range(len(dt)) if not area_of[row] > 0}
     within = _within_cap(gt, dt, protocol, cap)
     agnostic = protocol.class_agnostic
@@ -118,23 +187,19 @@ def plain_matching(
             if gt.image_ids[place] != images[row] or not same_class:
                 continue
             crowd = rule_holds("over_detection", place)
-            compare = overlap or partial(_box_iou, dt, gt, inclusive=protocol.inclusive_boxes)
+            compare = overlap or partial(_box_iou, dt, gt, protocol=protocol)
             iou = compare(row, place, crowd=crowd)
             least = min(iou_threshold, 1 - 1e-10)
             exceed = protocol.threshold == "more_than" or rule_holds("more_than", place)
             meets = iou > iou_threshold if exceed else iou >= least
-            if protocol.choice == "best_of_all" or (meets and (rule_holds("repeated", place) or place not in taken)):
+            if protocol.choice != "best_free" or (meets and (rule_holds("repeated", place) or place not in taken)):
                 options.append((place, iou, meets))
-        if protocol.choice == "best_free" and any(not ignored_object[place] for place, *_ in options):
-            options = [option for option in options if not ignored_object[option[0]]]
-        if protocol.ties == "last":
-            options.reverse()
-        best = max(options, key=lambda option: option[1], default=None)  # of equal ones the first
-        if best is not None and best[2] and best[1] > 0 and (best[0] not in taken or ignored_object[best[0]]):
-            taken.add(best[0])
-            found.matched[row] = best[0]
-            if ignored_object[best[0]]:
+        chosen = _choice(options, protocol, taken, ignored_object, rule_holds)
+        if chosen is not None:
+            found.matched[row] = chosen
+            if ignored_object[chosen] or (chosen in taken and rule_holds("counts_once", chosen)):
                 found.ignored.add(row)
+            taken.add(chosen)
         elif outside(area_of[row]) or federated[row] == "not exhaustive":
             found.ignored.add(row)
     return found
@@ -150,6 +215,7 @@ def plain_ap(
     overlap: Overlap | None = None,
 ) -> dict[int, float]:
     """AP of each category; NaN where there is nothing to find."""
+    gt = _with_outside(gt, protocol)
     found = plain_matching(gt, dt, protocol, iou_threshold, area_range, cap, overlap)
     epsilon = 2.0**-52 if protocol.precision_epsilon else 0.0
     result: dict[int, float] = {}
@@ -157,8 +223,8 @@ def plain_ap(
         objects = sum(
             (category in (-1, gt.category_ids[row]))
             and area_range.low <= gt.areas[row] <= area_range.high
-            and not any(gt.flags[rule.flag][row] for rule in protocol.ignored if rule.flag in gt.flags)
-            and (protocol.without_area == "counted" or gt.areas[row] > 0)
+            and not _never_counts(gt, protocol, row)
+            and (protocol.without_area != "left_out" or gt.areas[row] > 0)
             for row in range(len(gt))
         )
         if not objects:
@@ -174,6 +240,10 @@ def plain_ap(
                 continue
             true, false = true + (row in found.matched), false + (row not in found.matched)
             points.append((true / objects, true / (true + false + epsilon)))
+        if protocol.integral in ("trapezoid", "sloping_trapezoid"):
+            slopes = protocol.integral == "sloping_trapezoid"
+            result[category] = plain_trapezoid(points, protocol.recall_thresholds, slopes=slopes)
+            continue
         best = [(recall, max(p for _, p in points[at:])) for at, (recall, _) in enumerate(points)]
         if protocol.integral == "area":
             area, before = 0.0, 0.0

@@ -17,18 +17,24 @@ from ioukit.evaluation import match
 from ioukit.evaluation.protocols import IgnoreRule
 
 RULES: dict[str, list[Any]] = {
-    "choice": ["best_free", "best_of_all"],
+    "choice": ["best_free", "best_of_all", "best_of_all_then_groups"],
     "threshold": ["at_least", "more_than"],
     "ties": ["last", "first"],
     "cap_scope": ["image_and_category", "image", "category"],
     "class_agnostic": [False, True],
     "inclusive_boxes": [False, True],
-    "integral": ["recalls", "points", "area"],
+    "clipped_boxes": [False, True],
+    "box_aspect_ratio": [0.0, 0.5],
+    "overlap_epsilon": [0.0, 8.0],
+    "counted_values": [(), (("height", 5, 9),), (("left", 1, 9), ("bottom", 0, 9))],
+    "detection_values": [(), (("width", 0, 5),)],
+    "integral": ["recalls", "points", "area", "trapezoid", "sloping_trapezoid"],
     "mean_over": ["with_objects", "with_objects_or_detections", "all"],
     "precision_epsilon": [True, False],
-    "verified": ["all", "listed"],
-    "without_area": ["counted", "left_out"],
+    "verified": ["all", "listed", "labelled", "with_objects"],
+    "without_area": ["counted", "left_out", "detections_left_out"],
 }
+LISTS = ("neg_category_ids", "not_exhaustive_category_ids", "positive_category_ids", "negative_category_ids")
 FEDERATED = {"verified", "without_area"}
 IGNORED = [
     (),
@@ -37,6 +43,9 @@ IGNORED = [
     (IgnoreRule("crowd", over_detection=True, repeated=True, more_than=True),),
     (IgnoreRule("crowd", over_detection=True, repeated=True), IgnoreRule("difficult", repeated=True)),
     (IgnoreRule("nowhere"),),
+    (IgnoreRule("crowd", over_detection=True, repeated=True, counts_once=True), IgnoreRule("difficult", repeated=True)),
+    (IgnoreRule("crowd", counts_once=True),),
+    (IgnoreRule("outside", over_detection=True, repeated=True), IgnoreRule("difficult")),
 ]
 
 
@@ -62,8 +71,9 @@ def scenes(draw: st.DrawFn) -> tuple[GroundTruth, Detections]:
         areas=[draw(areas) for _ in range(objects)],
         flags=flags,
         images=[1, 2, 3],
+        sizes=[[7, 9], [12, 12], [5, 5]],
         categories=[1, 2, 3],
-        image_attributes={"neg_category_ids": draw(lists), "not_exhaustive_category_ids": draw(lists)},
+        image_attributes={name: draw(lists) for name in LISTS},
     )
     scores = [draw(st.sampled_from([0.2, 0.5, 0.9])) for _ in range(found)]
     return gt, Detections.from_arrays(**columns(found), scores=scores, areas=[draw(areas) for _ in range(found)])
@@ -154,7 +164,9 @@ def test_precision_without_the_epsilon_is_exact() -> None:
 
 
 def test_an_unknown_rule_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown choice 'best'; choose from best_free, best_of_all"):
+    with pytest.raises(
+        ValueError, match="unknown choice 'best'; choose from best_free, best_of_all, best_of_all_then_groups"
+    ):
         COCO.replace(choice="best")
     with pytest.raises(ValueError, match="unknown summary 'voc'; choose from coco"):
         COCO.replace(summary="voc")

@@ -285,6 +285,19 @@ def test_files_of_other_kinds_and_cut_ones_are_refused(real: MatchTable, tmp_pat
         load_table(tmp_path / "none.npz")
 
 
+@pytest.mark.parametrize(("field", "value"), [(6, 109), (8, 1)], ids=["later version", "password"])
+def test_damage_that_looks_like_another_archive_is_refused(
+    field: int, value: int, real: MatchTable, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.npz"
+    save_table(real, path)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + field] = value  # of the first entry of the directory
+    path.write_bytes(content)
+    with pytest.raises(DatasetError, match="the match table is cut or damaged"):
+        load_table(path)
+
+
 def test_a_table_that_cannot_be_written_leaves_the_old_one(real: MatchTable, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         save_table(real, tmp_path / "nowhere" / "table.npz")

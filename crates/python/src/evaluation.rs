@@ -2,8 +2,8 @@
 
 use ioukit_core::coco::{IdIndex, Problem};
 use ioukit_core::evaluation::{
-    self, Areas, CapScope, Choice, Detections, Drawing, Lists, Matches, NOWHERE, Objects, Outcomes, PairRows, Rules,
-    Scene, Verified, regions,
+    self, Area, Areas, CapScope, Choice, Choices, Detections, Drawing, Lists, Matches, NOWHERE, Objects, Outcomes,
+    Pair, PairRows, Rules, Scene, Verified, Wanted, regions,
 };
 use ioukit_core::regions::rle;
 use ioukit_core::threads::{join, with_threads};
@@ -26,6 +26,7 @@ pub struct ObjectColumns<'py> {
     category_ids: Column<'py, i64>,
     areas: Column<'py, f64>,
     flags: Column<'py, u8>,
+    outside: Option<Table<'py, u8>>,
 }
 
 /// The columns of the detections that matching reads, and the name of their source.
@@ -51,6 +52,7 @@ pub struct RuleColumns<'py> {
     choice: String,
     last_of_equal: bool,
     leaves_out_empty: bool,
+    leaves_out_empty_objects: bool,
     near: Option<f64>,
 }
 
@@ -67,20 +69,28 @@ impl RuleColumns<'_> {
                 _ => CapScope::ImageAndCategory,
             },
             class_agnostic: self.class_agnostic,
-            choice: if self.choice == "best_of_all" { Choice::BestOfAll } else { Choice::BestFree },
+            choice: match self.choice.as_str() {
+                "best_of_all" => Choice::BestOfAll,
+                "best_of_all_then_groups" => Choice::BestOfAllThenGroups,
+                _ => Choice::BestFree,
+            },
             last_of_equal: self.last_of_equal,
             leaves_out_empty: self.leaves_out_empty,
+            leaves_out_empty_objects: self.leaves_out_empty_objects,
             near: self.near,
         })
     }
 }
 
-/// Boxes `[x, y, width, height]` of the objects and of the detections, and whether the pixels at both ends belong to them.
+/// Boxes `[x, y, width, height]` of the objects and of the detections, whether the pixels at both ends belong to them,
+/// what is added to the area that an overlap is divided by, and the sizes of the images that they are cut to.
 #[derive(FromPyObject)]
 pub struct BoxColumns<'py> {
     object_boxes: Table<'py, f64>,
     detection_boxes: Table<'py, f64>,
     inclusive: bool,
+    epsilon: f64,
+    sizes: Option<(Table<'py, f64>, Table<'py, f64>)>,
 }
 
 /// Runs, offsets and sizes of masks.
@@ -198,7 +208,7 @@ fn masks<'a>((runs, offsets, sizes): &'a Masks<'_>) -> PyResult<rle::Masks<'a>> 
 /// The columns of regions as slices, which can be used without the GIL.
 enum RegionSlices<'a> {
     Boxes(regions::Boxes<'a>),
-    InclusiveBoxes(regions::InclusiveBoxes<'a>),
+    CornerBoxes(regions::CornerBoxes<'a>),
     Masks(rle::Masks<'a>, rle::Masks<'a>),
     Pairs { detection: &'a [i64], object: &'a [i64], overlap: &'a [f64] },
 }
@@ -209,8 +219,15 @@ impl RegionColumns<'_> {
             Self::Boxes(columns) => {
                 let objects = columns.object_boxes.as_chunks().0;
                 let detections = columns.detection_boxes.as_chunks().0;
-                if columns.inclusive {
-                    RegionSlices::InclusiveBoxes(regions::InclusiveBoxes { objects, detections })
+                if columns.inclusive || columns.epsilon != 0.0 || columns.sizes.is_some() {
+                    let sizes = columns.sizes.as_ref();
+                    let sizes = sizes.map_or((&[][..], &[][..]), |(of, to)| (of.as_chunks().0, to.as_chunks().0));
+                    RegionSlices::CornerBoxes(regions::CornerBoxes {
+                        objects: regions::Side { boxes: objects, images: sizes.0 },
+                        detections: regions::Side { boxes: detections, images: sizes.1 },
+                        extra: f64::from(u8::from(columns.inclusive)),
+                        epsilon: columns.epsilon,
+                    })
                 } else {
                     RegionSlices::Boxes(regions::Boxes { objects, detections })
                 }
@@ -231,7 +248,7 @@ impl RegionSlices<'_> {
     fn match_scene(&self, scene: Scene<'_>, rules: Rules<'_>) -> Matches {
         match self {
             Self::Boxes(regions) => evaluation::match_detections(scene, regions, rules),
-            Self::InclusiveBoxes(regions) => evaluation::match_detections(scene, regions, rules),
+            Self::CornerBoxes(regions) => evaluation::match_detections(scene, regions, rules),
             Self::Masks(objects, detections) => {
                 evaluation::match_detections(scene, &regions::Masks::new(*objects, *detections), rules)
             }
@@ -258,6 +275,7 @@ pub fn match_detections<'py>(
     let (images, categories) = (Selection::new(&images)?, Selection::new(&categories)?);
     let (object_images, object_categories) = (&objects.image_ids[..], &objects.category_ids[..]);
     let (area, flags) = (&objects.areas[..], &objects.flags[..]);
+    let outside: &[u8] = objects.outside.as_deref().unwrap_or(&[]);
     let (images_of, categories_of) = (&detections.image_ids[..], &detections.category_ids[..]);
     let score = &detections.scores[..];
     let detection_area = match &detections.areas {
@@ -291,7 +309,7 @@ pub fn match_detections<'py>(
             let ((image, category), (detection_image, detection_category)) = (of_objects?, of_detections?);
             let scene = Scene {
                 images: images.selected,
-                objects: Objects { category: &category, image: &image, area, flags },
+                objects: Objects { category: &category, image: &image, area, flags, outside },
                 detections: Detections {
                     category: &detection_category,
                     image: &detection_image,
@@ -375,7 +393,7 @@ pub struct DrawingColumns<'py> {
     caps: Column<'py, u32>,
     caps_over_all_images: bool,
     plain_precision: bool,
-    area: bool,
+    integral: String,
 }
 
 /// Precision, scores, recall and area for every category, area range, cap, IoU threshold (and recall threshold).
@@ -402,7 +420,12 @@ pub fn accumulate<'py>(
         caps: &drawing.caps,
         caps_over_all_images: drawing.caps_over_all_images,
         plain_precision: drawing.plain_precision,
-        area: drawing.area,
+        area: match drawing.integral.as_str() {
+            "area" => Some(Area::Steps),
+            "trapezoid" => Some(Area::Trapezoid),
+            "sloping_trapezoid" => Some(Area::SlopingTrapezoid),
+            _ => None,
+        },
     };
     let curves = py.detach(|| with_threads(threads, || evaluation::accumulate(rows, settings)));
     let (caps, recalls) = (settings.caps.len(), settings.recall_thresholds.len());
@@ -412,9 +435,79 @@ pub fn accumulate<'py>(
     dict.set_item("precision", array(py, curves.precision, shape)?)?;
     dict.set_item("scores", array(py, curves.scores, shape)?)?;
     dict.set_item("recall", array(py, curves.recall, curve_shape)?)?;
-    if settings.area {
+    if settings.area.is_some() {
         dict.set_item("area", array(py, curves.area, curve_shape)?)?;
     }
+    Ok(dict)
+}
+
+/// The columns of a match table of which objects choose among the detections.
+#[derive(FromPyObject)]
+pub struct ChoiceColumns<'py> {
+    category: Column<'py, u32>,
+    rank: Column<'py, u32>,
+    score: Column<'py, f64>,
+    outside: Table<'py, u8>,
+    uncounted: Column<'py, f64>,
+    object_category: Column<'py, u32>,
+    neighbour: Column<'py, u32>,
+    ignored: Table<'py, u8>,
+    pair_detection: Column<'py, i64>,
+    pair_object: Column<'py, i64>,
+    pair_overlap: Column<'py, f64>,
+    num_objects: Table<'py, u64>,
+}
+
+/// Precision, scores and recall at equal steps of recall, for every category, area range, cap and IoU threshold.
+#[pyfunction]
+pub fn step_curves<'py>(
+    py: Python<'py>,
+    columns: ChoiceColumns<'py>,
+    thresholds: Column<'py, f64>,
+    caps: Column<'py, u32>,
+    steps: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let &[categories, ranges] = columns.num_objects.shape() else { unreachable!("a table has two dimensions") };
+    let rows = columns.pair_detection.iter().zip(&columns.pair_object[..]).zip(&columns.pair_overlap[..]);
+    let pair = |((&detection, &object), &overlap): ((&i64, &i64), &f64)| Pair {
+        detection: detection as u32,
+        object: object as u32,
+        overlap,
+    };
+    let pairs: Vec<Pair> = rows.map(pair).collect();
+    let choices = Choices {
+        category: &columns.category,
+        rank: &columns.rank,
+        score: &columns.score,
+        outside: &columns.outside,
+        uncounted: &columns.uncounted,
+        object_category: &columns.object_category,
+        neighbour: &columns.neighbour,
+        ignored: &columns.ignored,
+        pairs: &pairs,
+        ranges,
+    };
+    let (counts, thresholds, caps) = (&columns.num_objects[..], &thresholds[..], &caps[..]);
+    let (mut precision, mut scores, mut recall) = (Vec::new(), Vec::new(), Vec::new());
+    py.detach(|| {
+        for (curve, &count) in counts.iter().enumerate() {
+            for &cap in caps {
+                for &threshold in thresholds {
+                    let (category, range) = ((curve / ranges) as u32, curve % ranges);
+                    let wanted = Wanted { category, range, cap, threshold, steps };
+                    let drawn = evaluation::step_curve(choices, wanted, count as usize);
+                    precision.extend(drawn.precision);
+                    scores.extend(drawn.scores);
+                    recall.push(drawn.recall);
+                }
+            }
+        }
+    });
+    let shape = [categories, ranges, caps.len(), thresholds.len(), steps + 1];
+    let dict = PyDict::new(py);
+    dict.set_item("precision", array(py, precision, shape)?)?;
+    dict.set_item("scores", array(py, scores, shape)?)?;
+    dict.set_item("recall", array(py, recall, [categories, ranges, caps.len(), thresholds.len()])?)?;
     Ok(dict)
 }
 

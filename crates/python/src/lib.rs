@@ -24,7 +24,7 @@ mod _core {
         read_coco_masks, read_text, settle_annotations, unique_rows,
     };
     #[pymodule_export]
-    use super::evaluation::{accumulate, match_detections};
+    use super::evaluation::{accumulate, match_detections, step_curves};
     #[pymodule_export]
     use super::fusion::{fuse_boxes, settle_pairs, soft_nms};
     #[pymodule_export]
@@ -41,6 +41,8 @@ mod _core {
     use super::regions::concave::{simple_polygon_pairs, simple_polygon_squared_windings};
     #[pymodule_export]
     use super::regions::convex::{polygon_elementwise, polygon_pairs, polygon_pairwise};
+    #[pymodule_export]
+    use super::regions::keypoints::keypoints_may_reach;
     #[pymodule_export]
     use super::regions::masks::{
         coco_box_iou, mask_areas, mask_bounds, masks_boundary, masks_elementwise, masks_from_boxes, masks_from_pixels,

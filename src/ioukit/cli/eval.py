@@ -82,8 +82,13 @@ def eval_files(
         ),
     ] = False,
     iou_type: Annotated[
-        str, typer.Option(metavar="KIND", help=f"What is compared: {', '.join(REGION_KINDS)}.", show_default=True)
-    ] = "bbox",
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help=f"What is compared: {', '.join(REGION_KINDS)}. [default: bbox, or what the detections have instead of "
+            "boxes]",
+        ),
+    ] = None,
     protocol: Annotated[
         str | None,
         typer.Option(
@@ -139,26 +144,28 @@ def eval_files(
             json.check(sources)
         check_report(report, images, sources, None if json is None else json.path)
         with bad_value("--iou-type"):
-            kind = find_kind(iou_type)
+            kind = find_kind(iou_type or "bbox")
         tool = chosen_tool(like, protocol)
-        rules = chosen_protocol(
-            protocol,
-            kind,
-            tool,
-            iou_thresholds=iou_thresholds,
-            max_dets=max_dets,
-            areas=areas,
-            class_agnostic=class_agnostic,
-        )
-    if tool is not None:
-        talk.say(tool.text(kind.name))
+        options: dict[str, Any] = {"iou_thresholds": iou_thresholds, "max_dets": max_dets, "areas": areas}
+        options["class_agnostic"] = class_agnostic
+        rules = chosen_protocol(protocol, kind, tool, **options)
     long = size_of(sources) > _LONG_WORK
 
     gt, dt = read_data(sources, on_invalid.value, threads, talk, long=long)
     read = time.perf_counter()
+    if iou_type is None and dt.regions:
+        from ioukit.cli._iou_type import chosen_iou_type  # noqa: PLC0415 - files of boxes need no choice
+
+        name, why = chosen_iou_type(gt, dt, rules)
+        kind = find_kind(name)
+        rules = chosen_protocol(protocol, kind, tool, **options)
+        if why:
+            talk.say(why)
+    if tool is not None:
+        talk.say(tool.text(kind.name))
     chosen = None if classes is None else _classes(classes, gt)
     with bad_input(), talk.busy("evaluating", long=long):
-        evaluation = ioukit.evaluate(gt, dt, rules, iou_type=iou_type, categories=chosen, threads=threads)
+        evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
         analysis = analyse(evaluation, threads=threads) if errors else None
 
     if json is not None and json.path is not None:

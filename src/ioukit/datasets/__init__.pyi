@@ -2,15 +2,21 @@
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.hierarchy import ClassHierarchy
 from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.formats.coco import read_coco
+from ioukit.datasets.formats.crowdhuman import read_crowdhuman, read_crowdhuman_detections
+from ioukit.datasets.formats.kitti import KITTI_NAMES, read_kitti, read_kitti_detections
 from ioukit.datasets.formats.lvis import read_lvis
+from ioukit.datasets.formats.open_images import read_open_images, read_open_images_detections
 from ioukit.datasets.formats.registry import FORMATS, Format, find_format, read, read_detections, register_format
 
 __all__ = [
     "FORMATS",
+    "KITTI_NAMES",
     "Categories",
+    "ClassHierarchy",
     "Detections",
     "Format",
     "GroundTruth",
@@ -19,7 +25,13 @@ __all__ = [
     "find_format",
     "read",
     "read_coco",
+    "read_crowdhuman",
+    "read_crowdhuman_detections",
     "read_detections",
+    "read_kitti",
+    "read_kitti_detections",
     "read_lvis",
+    "read_open_images",
+    "read_open_images_detections",
     "register_format",
 ]

@@ -3,7 +3,9 @@
 from ioukit.evaluation.analysis.bins import match_bins
 from ioukit.evaluation.analysis.confusion import ConfusionMatrix, confusion_matrix
 from ioukit.evaluation.analysis.images import ImageResults, per_image
+from ioukit.evaluation.analysis.jaccard import JaccardIndices, jaccard_indices
 from ioukit.evaluation.analysis.lrp import LRPCurve, LRPErrors, LRPPoint, lrp_errors
+from ioukit.evaluation.analysis.miss_rate import MissRateCurve, MissRateCurves, miss_rate_curves
 from ioukit.evaluation.analysis.object_values import aspect_ratios, largest_overlaps, num_neighbours
 from ioukit.evaluation.analysis.operating import AveragedPoint, OperatingPoint, ScoreCurve, ScoreCurves, score_curves
 from ioukit.evaluation.analysis.outcomes import Outcome, Outcomes, outcomes
@@ -28,6 +30,8 @@ from ioukit.evaluation.kinds import (
 )
 from ioukit.evaluation.kinds.keypoints import COCO_SIGMAS, keypoint_similarity, keypoints_kind
 from ioukit.evaluation.matching import match
+from ioukit.evaluation.outlines.outline import Outline, Outlines
+from ioukit.evaluation.outlines.regions import region_outlines
 from ioukit.evaluation.protocols import COCO, COCO_KEYPOINTS, AreaRange, IgnoreRule, Measure, Protocol
 from ioukit.evaluation.results import ClassResult, ClassResults, Evaluation
 from ioukit.evaluation.segmentation.panoptic import panoptic_quality
@@ -64,6 +68,7 @@ __all__ = [
     "IgnoreRule",
     "ImageMove",
     "ImageResults",
+    "JaccardIndices",
     "Kind",
     "LRPCurve",
     "LRPErrors",
@@ -71,11 +76,15 @@ __all__ = [
     "MaskColumns",
     "MatchTable",
     "Measure",
+    "MissRateCurve",
+    "MissRateCurves",
     "NearPairs",
     "ObjectRows",
     "OperatingPoint",
     "Outcome",
     "Outcomes",
+    "Outline",
+    "Outlines",
     "PairColumns",
     "PairRows",
     "PanopticAverage",
@@ -101,6 +110,7 @@ __all__ = [
     "evaluate",
     "explain_difference",
     "find_tool",
+    "jaccard_indices",
     "keypoint_similarity",
     "keypoints_kind",
     "largest_overlaps",
@@ -109,12 +119,14 @@ __all__ = [
     "match",
     "match_bins",
     "match_proposals",
+    "miss_rate_curves",
     "num_neighbours",
     "outcomes",
     "panoptic_quality",
     "per_image",
     "recall_curves",
     "region_kind",
+    "region_outlines",
     "register_kind",
     "save_table",
     "score_curves",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,6 +40,7 @@ class Curves(Frozen):
     _recall: Floats
     _scores: Floats
     _area: Floats | None
+    _others: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def precision(self) -> Floats:
@@ -53,6 +56,23 @@ class Curves(Frozen):
     def scores(self) -> Floats:
         """(T, R, K, A, M) score at which the recall is reached; 0 where it is not reached."""
         return np.transpose(self._scores, (3, 4, 0, 1, 2))
+
+    @property
+    def miss_rate(self) -> Floats | None:
+        """(T, K, A, M) log-average miss rate of each curve; ``None`` if no measure of the protocol is one."""
+        return self._other("MR")
+
+    @property
+    def jaccard(self) -> Floats | None:
+        """(T, K, A, M) CrowdDet's Jaccard index; ``None`` if no measure of the protocol is one.
+
+        It is NaN at all but the main IoU threshold.
+        """
+        return self._other("JI")
+
+    def _other(self, quantity: str) -> Floats | None:
+        array = self._others.get(quantity)
+        return None if array is None else np.transpose(array, (3, 0, 1, 2))
 
     @property
     def ap(self) -> Floats:
@@ -76,6 +96,11 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
         threads: How many threads; all cores if ``None``. The result does not depend on it.
     """
     protocol, rows = table.protocol, table.detections
+    if protocol.objects_choose is not None:
+        from ioukit.evaluation.object_choice import step_curves  # noqa: PLC0415 - COCO does not need it
+
+        drawn = step_curves(table, protocol.objects_choose)
+        return Curves(protocol, table.evaluated, drawn["precision"], drawn["recall"], drawn["scores"], None)
     arrays: dict[str, npt.NDArray[Any]] = _core.accumulate(
         OutcomeColumns(
             category=table.evaluated_category(rows.category),
@@ -91,16 +116,22 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
             caps=np.array(protocol.max_dets, np.uint32),
             caps_over_all_images=protocol.cap_scope == "category",
             plain_precision=not protocol.precision_epsilon,
-            area=protocol.integral == "area",
+            integral=protocol.integral,
         ),
         check_threads(threads),
     )
+    others: dict[str, Floats] = {}
+    if protocol.needs_whole_curves:
+        from ioukit.evaluation.analysis._whole_curves import whole_curves  # noqa: PLC0415 - COCO does not need it
+
+        others = whole_curves(table)
+        arrays |= {name: others.pop(name) for name in ("area",) if name in others}
     if protocol.mean_over == "with_objects_or_detections":
         found_nothing = _only_detected(table)
         for array in arrays.values():
             array[found_nothing] = 0.0
     return Curves(
-        protocol, table.evaluated, arrays["precision"], arrays["recall"], arrays["scores"], arrays.get("area")
+        protocol, table.evaluated, arrays["precision"], arrays["recall"], arrays["scores"], arrays.get("area"), others
     )
 
 

@@ -53,7 +53,7 @@ def in_group(curves: Curves, measure: Measure) -> npt.NDArray[np.bool_]:
     """(K,) whether each category is in the group of a measure; all are if it has none."""
     if measure.group is None:
         return np.ones(len(curves.categories), np.bool_)
-    groups = curves.categories.attributes.get(curves.protocol.category_groups)
+    groups = curves.categories.column(curves.protocol.category_groups)
     if groups is None:
         return np.zeros(len(curves.categories), np.bool_)
     return np.asarray(groups == measure.group)
@@ -64,6 +64,9 @@ def _selected(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
     protocol = curves.protocol
     if measure.quantity == "AR":
         array = curves.recall
+    elif measure.quantity != "AP":
+        others = curves.miss_rate if measure.quantity == "MR" else curves.jaccard
+        array = np.zeros((0, *curves.recall.shape[1:])) if others is None else others
     else:
         array = curves.precision if protocol.integral == "recalls" else curves.ap
     if not protocol.defines(measure):
@@ -72,9 +75,20 @@ def _selected(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
     cap = protocol.position_of_max_dets(protocol.main_max_dets if measure.max_dets is None else measure.max_dets)
     array = array[..., area, cap]
     if measure.iou_threshold is None:
-        return array
+        return array if protocol.objects_choose is None else _at_own_thresholds(array, curves)
     at = protocol.position_of_iou(measure.iou_threshold)
     return array[at : at + 1]
+
+
+def _at_own_thresholds(array: npt.NDArray[np.float64], curves: Curves) -> npt.NDArray[np.float64]:
+    """(1, ..., K) the part at the IoU threshold of each category; NaN for a category without one."""
+    choice = curves.protocol.objects_choose
+    found = np.full((1, *array.shape[1:]), np.nan)
+    for at, name in enumerate(curves.categories.names):
+        threshold = None if choice is None else choice.threshold_of(name)
+        if threshold is not None:
+            found[0, ..., at] = array[curves.protocol.position_of_iou(threshold), ..., at]
+    return found
 
 
 def _mean(values: npt.NDArray[np.float64], protocol: Protocol) -> float:

@@ -45,6 +45,9 @@ class DetectionRows(Columns):
     """(N,) bits for special rules: 1 some objects of the category may not be annotated on the image, 2 the detection
     only counts towards the cap, because its category is not verified on the image or it has no area. ``None`` if the
     protocol has neither rule. Only tables with a cap per category list detections with bit 2."""
+    outside: npt.NDArray[np.uint8] | None = None
+    """(N, C) area ranges that the detection itself is outside of: range ``a`` in bit ``a % 8`` of byte ``a // 8``.
+    ``None`` unless objects choose, see :attr:`Protocol.objects_choose`."""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -65,7 +68,8 @@ class ObjectRows(Columns):
     special: npt.NDArray[np.uint8]
     """(G,) bits for special rules: 1 it is ignored in every area range, 2 its overlap is the intersection over the area
     of the detection, 4 any number of detections may match it, 8 its matches do not count, 16 a match with it needs more
-    than the IoU threshold."""
+    than the IoU threshold, 32 the first match with it counts and the others are ignored, 64 it counts, and more than
+    the IoU threshold of its own area lies within an ignored object (only if a measure is the Jaccard index)."""
     ignored: npt.NDArray[np.uint8]
     """(G, C) area ranges in which it is ignored: range ``a`` in bit ``a % 8`` of byte ``a // 8``."""
 
@@ -187,14 +191,15 @@ class MatchTable(Frozen):
         """(N,) whether each detection is ignored."""
         return self._bits(self.detections.ignored, iou_threshold, area_range)
 
-    def is_within_cap(self) -> BoolArray:
-        """(N,) whether each detection is within the last cap and evaluated."""
-        cap, rows = self.protocol.max_dets[-1], self.detections
+    def is_within_cap(self, max_dets: int | None = None) -> BoolArray:
+        """(N,) whether each detection is within a cap, the last one if ``None``, and evaluated."""
+        last, rows = self.protocol.max_dets[-1], self.detections
+        cap = last if max_dets is None else max_dets
         if self.protocol.cap_scope == "category":
             most = np.bincount(self.evaluated_category(rows.category)).max(initial=0)
             within = self._places_in_category() < cap if most > cap else np.ones(len(self), np.bool_)
         else:
-            within = np.ones(len(self), np.bool_) if self.near is None else rows.rank < cap
+            within = np.ones(len(self), np.bool_) if self.near is None and cap == last else rows.rank < cap
         return within if rows.special is None else within & self.takes_part()
 
     def takes_part(self) -> BoolArray:
@@ -288,7 +293,11 @@ def _check_alike(tables: Sequence[MatchTable]) -> None:
         ):
             raise ValueError("tables of different categories do not add up: match all of them with the same categories")
         groups = first.protocol.category_groups
-        if groups and not np.array_equal(first.categories.attributes[groups], table.categories.attributes[groups]):
+        if (
+            groups
+            and groups != "name"
+            and not np.array_equal(first.categories.attributes[groups], table.categories.attributes[groups])
+        ):
             raise ValueError(f"tables with different groups of categories do not add up: their {groups} differs")
         least = [None if each.near is None else each.near.least for each in (first, table)]
         if least[0] != least[1]:

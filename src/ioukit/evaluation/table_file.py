@@ -45,7 +45,7 @@ _POSITIONS = {  # columns of positions, and the rows that they are positions of
     "near.object": "objects",
 }
 
-_OPTIONAL = ("detections", "special")
+_OPTIONAL = (("detections", "special"), ("detections", "outside"))
 
 
 def save_table(table: MatchTable, path: str | os.PathLike[str], *, compress: bool = True) -> None:
@@ -118,7 +118,8 @@ def load_table(path: str | os.PathLike[str]) -> MatchTable:
                 return _table(header, columns)
         except DatasetError as error:
             raise DatasetError(f"{path}: {error}") from None
-        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, LookupError) as error:
+        # zipfile raises RuntimeError where damage looks like a later version or a password.
+        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, LookupError, RuntimeError) as error:
             raise DatasetError(f"{path}: the match table is cut or damaged: {error}") from None
         except OSError as error:
             if error.errno != errno.EINVAL:  # a damaged directory names places that no file has
@@ -155,7 +156,7 @@ def _table(header: Mapping[str, Any], columns: Mapping[str, npt.NDArray[Any]]) -
         if group == "near" and header["near"] is None:
             continue
         shared = {"least": float(header["near"])} if group == "near" else {}
-        names = [name for name in kind.column_names() if f"{group}.{name}" in columns or (group, name) != _OPTIONAL]
+        names = [name for name in kind.column_names() if f"{group}.{name}" in columns or (group, name) not in _OPTIONAL]
         rows = {name: _typed(group, name, columns[f"{group}.{name}"]) for name in names}
         if len({len(column) for column in rows.values()}) > 1:
             raise DatasetError(f"the columns of {group} differ in length")
@@ -186,6 +187,7 @@ _TYPES: dict[str, Any] = {
     "matched": np.uint8,
     "ignored": np.uint8,
     "special": np.uint8,
+    "outside": np.uint8,
 }
 
 
@@ -207,6 +209,8 @@ def _check(table: MatchTable) -> None:
         "pairs.matched": (len(table.pairs), ranges, sets),
         "objects.ignored": (len(table.objects), -(-ranges // 8)),
     }
+    if table.detections.outside is not None:
+        shapes["detections.outside"] = (len(table.detections), -(-ranges // 8))
     sizes = {
         "categories": len(table.categories),
         "images": len(table.image_ids),

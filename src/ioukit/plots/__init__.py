@@ -8,11 +8,12 @@ figure, ``ax.figure``, which a notebook can show. matplotlib is imported when a 
 from ioukit.plots.assignment import assignment_figure
 from ioukit.plots.bars import ap_by_size_figure, class_ap_figure, error_kinds_figure
 from ioukit.plots.boxes import boxes_figure
-from ioukit.plots.boxes_on_image import draw_boxes
+from ioukit.plots.boxes_on_image import draw_boxes, draw_regions
 from ioukit.plots.confusion import confusion_figure
 from ioukit.plots.curves import ap_by_iou_figure, precision_recall_figure
 from ioukit.plots.grid import grid_figure
 from ioukit.plots.histograms import iou_histogram_figure, score_histogram_figure
+from ioukit.plots.miss_rate import miss_rate_figure
 from ioukit.plots.operating import score_curves_figure
 from ioukit.plots.overlap import overlap_figure
 from ioukit.plots.survivors import survivors_figure
@@ -28,9 +29,11 @@ __all__ = [
     "class_ap_figure",
     "confusion_figure",
     "draw_boxes",
+    "draw_regions",
     "error_kinds_figure",
     "grid_figure",
     "iou_histogram_figure",
+    "miss_rate_figure",
     "overlap_figure",
     "precision_recall_figure",
     "score_curves_figure",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
     from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
     from matplotlib.text import Text
 
     from ioukit.regions import BoxesLike
@@ -34,6 +35,7 @@ __all__ = [
     "ThemeName",
     "as_boxes",
     "axes_for",
+    "closed_path",
     "dress",
     "legend_beside",
     "letters",
@@ -194,12 +196,17 @@ def as_boxes(data: BoxesLike, fmt: BoxFormat, name: str) -> Boxes:
 def rings(ax: Axes, outlines: Sequence[FloatArray], **style: Any) -> PathPatch:
     """Adds one patch around xyxy boxes: the first, and holes in it."""
     patches = import_extra("matplotlib.patches", extra="plots", needed_by="ioukit.plots")
-    paths = import_extra("matplotlib.path", extra="plots", needed_by="ioukit.plots")
     parts = []
     for number, (x1, y1, x2, y2) in enumerate(outlines):
         corners = [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
-        turned = corners if number == 0 else corners[::-1]  # a ring in the opposite direction is a hole
-        parts.append(paths.Path([*turned, turned[0]], closed=True))
-    patch: PathPatch = patches.PathPatch(paths.Path.make_compound_path(*parts), **style)
+        parts.append(corners if number == 0 else corners[::-1])  # a ring in the opposite direction is a hole
+    patch: PathPatch = patches.PathPatch(closed_path(parts), **style)
     ax.add_patch(patch)
     return patch
+
+
+def closed_path(parts: Sequence[Any]) -> Path:
+    """One path of closed rings, each (P, 2) without the first point at its end."""
+    paths = import_extra("matplotlib.path", extra="plots", needed_by="ioukit.plots")
+    made: Path = paths.Path.make_compound_path(*(paths.Path([*ring, ring[0]], closed=True) for ring in parts))
+    return made

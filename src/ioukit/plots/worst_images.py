@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ioukit._checks import check_count
 from ioukit._optional import import_extra
 from ioukit.plots._drawing import literal, shorten, theme_of
-from ioukit.plots._images import found_in, frame_of, pixels_of
+from ioukit.plots._images import found_in, pixels_of
+from ioukit.plots._outcomes_on import KINDS, data_of, drawn_on, outcomes_of
 from ioukit.plots._reading import number
-from ioukit.plots.boxes import KINDS, data_of, draw_outcomes, drawn_on, kind_handles, outcomes_of
+from ioukit.plots.boxes import draw_outcomes, kind_handles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +28,7 @@ __all__ = ["worst_images_figure"]
 
 THUMBNAIL = 640  # pixels of the longer side
 PANEL = 3.0  # inches
+TALL, FLAT = 0.85, 0.62  # the height of a panel with an image, and of one with a view from above, in widths
 
 
 def worst_images_figure(
@@ -43,6 +43,8 @@ def worst_images_figure(
     theme: ThemeName = "light",
 ) -> Figure:
     """Draws the images with the most errors (false positives and missed objects), the worst first.
+
+    Each is drawn as `boxes_figure` draws it. Views of boxes in space from above show no image.
 
     Args:
         evaluation: The result of `ioukit.evaluate`.
@@ -78,24 +80,26 @@ def worst_images_figure(
     outcomes = outcomes_of(evaluation, iou_threshold, score_threshold)
     results = per_image(evaluation.matches, outcomes)
     worst = results.worst(most).tolist()
+    ids = [results.image_ids[at].item() for at in worst]
+    scenes = [drawn_on(evaluation, outcomes, image_id) for image_id in ids]
     across = min(columns, max(len(worst), 1))
     down = max(-(-len(worst) // across), 1)
+    tall = FLAT if any(scene.ground for scene in scenes) else TALL
     figure: Figure = module.Figure(
-        figsize=(max(PANEL * across, 5.0), 0.85 * PANEL * down + 0.5), layout="constrained", facecolor=look.paper
+        figsize=(max(PANEL * across, 5.0), tall * PANEL * down + 0.5), layout="constrained", facecolor=look.paper
     )
     figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
     panels = figure.subplots(down, across, squeeze=False).ravel()
     shown = False
-    for ax, at in zip(panels, worst, strict=False):
-        image_id = results.image_ids[at].item()
+    for ax, at, image_id, scene in zip(panels, worst, ids, scenes, strict=False):
         position = int(truth.images.positions([image_id])[0])
         name = truth.images.names[position]
-        pixels = _pixels(images, image_id, name)
-        drawn = drawn_on(evaluation, outcomes, image_id)
+        pixels = None if scene.ground else _pixels(images, image_id, name)
         shown |= pixels is not None
-        size = frame_of(truth, position, pixels, np.array([entry.box for entry in drawn]).reshape(-1, 4))
+        frame = scene.frame(truth, position, pixels)
         labelled = ("FN", "FP") if labels else ()
-        draw_outcomes(ax, drawn, size, pixels, look, labelled=labelled, covered=0.2, fontsize=6, thin=0.6)
+        draw_outcomes(ax, scene, frame, pixels, look, labelled=labelled, covered=0.2, fontsize=6, thin=0.6)
+        ax.tick_params(labelsize=6)
         ax.set_gid(f"image {image_id}")
         wrong, missed = results.false_positives[at], results.false_negatives[at]
         words = f"FP {wrong}   FN {missed}   F1 {number(float(results.f1[at]), 2)}"

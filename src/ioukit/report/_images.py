@@ -1,4 +1,4 @@
-"""Images and their boxes: those of the cells of the confusion matrix, and the worst ones."""
+"""Images and their regions: those of the cells of the confusion matrix, and the worst ones."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ioukit.evaluation import Outcome, per_image
 from ioukit.report._names import shown
+from ioukit.report._outlines import FARTHEST, Drawer
 from ioukit.report._thumbnails import thumbnail
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ __all__ = ["Pictures", "matrix_cells", "pictures"]
 Positions = npt.NDArray[np.int64]
 
 _MOST_IMAGES_OF_A_CELL = 100
-_MOST_BOXES = 100_000  # about three megabytes of the page
-_FARTHEST = 1e9  # tenths of a pixel; boxes farther away are not drawn exactly
+_MOST_NUMBERS = 700_000  # of boxes and outlines: about three megabytes of the page
 
 # The kinds of boxes on the page: 0 detected object, 1 true positive, 2 false positive, 3 missed object, 4 ignored
 # object, 5 ignored detection.
@@ -42,8 +42,10 @@ class Pictures:
     """From the position of an image in the match table to its position in ``images``."""
     worst: list[int]
     """Positions in ``images``, most errors first."""
+    style: dict[str, Any]
+    """How the script draws regions, and a sentence about it for the reader."""
     notes: list[str]
-    """Notes for the reader about missing photographs."""
+    """Notes for the reader about missing photographs, and about regions that have nothing to draw."""
 
 
 def matrix_cells(confusion: ConfusionMatrix) -> list[dict[str, Any]]:
@@ -89,8 +91,9 @@ def pictures(
     images: list[dict[str, Any]] = []
     missing: list[str] = []
     boxes = _boxes(evaluation, outcomes)
+    drawer = None if truth is None else Drawer(evaluation)
     listed: Any = truth.images.positions(table.image_ids) if truth is not None else []
-    room = _MOST_BOXES
+    room, full = _MOST_NUMBERS, False
     for image in order:
         raw = truth.images.names[int(listed[image])] if truth is not None else ""
         record: dict[str, Any] = {
@@ -100,28 +103,59 @@ def pictures(
             "fn": int(results.false_negatives[image]),
             "f1": None if math.isnan(results.f1[image]) else round(float(results.f1[image]), 4),
         }
-        if truth is not None and (len(boxes[image]) <= room or len(images) < len(gallery)):
-            room -= len(boxes[image])
-            size = truth.images.sizes[int(listed[image])]
-            if folder is not None and len(images) < len(gallery):
-                photograph = thumbnail(folder, raw, (float(size[0]), float(size[1])))
-                if isinstance(photograph, str):
-                    missing.append(f"{record['name']} ({photograph})")
-                else:
-                    record["thumb"], photograph_size = photograph
-                    size = photograph_size if np.isnan(size).any() else size
-            record["w"], record["h"] = _size(size, boxes[image])
-            record["boxes"] = boxes[image].ravel().tolist()
+        in_gallery = len(images) < len(gallery)
+        if truth is not None and drawer is not None and (in_gallery or not full):
+            drawing = _drawing(drawer, boxes[image], truth.images.sizes[int(listed[image])])
+            needed = len(drawing["boxes"]) + _numbers_of(drawing.get("shapes", []))
+            if needed <= room or in_gallery:
+                room -= needed
+                if folder is not None and in_gallery and not drawer.seen_from_above:
+                    known = truth.images.sizes[int(listed[image])]
+                    photograph = thumbnail(folder, raw, (float(known[0]), float(known[1])))
+                    if isinstance(photograph, str):
+                        missing.append(f"{record['name']} ({photograph})")
+                    else:
+                        record["thumb"], photograph_size = photograph
+                        if np.isnan(known).any():
+                            drawing["w"], drawing["h"] = _size(photograph_size, boxes[image])
+                record |= drawing
+            elif not drawer.draws_boxes:  # outlines take time: none of the remaining images is tried
+                full = True
         images.append(record)
     notes = []
     if missing:
         more = ", ..." if len(missing) > 3 else ""
         notes.append(f"{len(missing):,} of {len(gallery):,} photographs are missing: {', '.join(missing[:3])}{more}")
-    return Pictures(images, {image: k for k, image in enumerate(order)}, list(range(len(gallery))), notes)
+    if drawer is not None and drawer.left_out:
+        one = drawer.left_out == 1
+        notes.append(
+            f"{drawer.left_out:,} region{'' if one else 's'} cannot be drawn and {'is' if one else 'are'} left out."
+        )
+    style = {} if drawer is None else drawer.style()
+    return Pictures(images, {image: k for k, image in enumerate(order)}, list(range(len(gallery))), style, notes)
+
+
+def _drawing(drawer: Drawer, rows: Positions, known: npt.NDArray[np.float64]) -> dict[str, Any]:
+    """The size, the boxes and the outlines of an image, for the script of the page."""
+    boxes = rows[:, :7]
+    width, height = _size(known, boxes)
+    if drawer.draws_boxes:
+        return {"w": width, "h": height, "boxes": boxes.ravel().tolist()}
+    return drawer.drawn(drawer.outlines(rows[:, 7], rows[:, 8]), boxes, (width, height))
+
+
+def _numbers_of(shapes: list[dict[str, Any]]) -> int:
+    """How many numbers outlines have."""
+    lists = [part for shape in shapes for part in (*shape.get("rings", ()), shape.get("lines"), shape.get("points"))]
+    return sum(len(part) for part in lists if part)
 
 
 def _boxes(evaluation: Evaluation, outcomes: Outcomes) -> list[Positions]:
-    """For each image, (B, 7): kind, class, score in thousandths, x, y, width and height in tenths of a pixel."""
+    """For each image, (B, 9) of its regions, objects first.
+
+    Kind, class, score in thousandths; x, y, width and height of the box in tenths of a pixel; 0 for an object, 1 for a
+    detection; its row in the data.
+    """
     table, truth, detections = evaluation.matches, evaluation.ground_truth, evaluation.detections
     if truth is None or detections is None:
         return []
@@ -130,15 +164,16 @@ def _boxes(evaluation: Evaluation, outcomes: Outcomes) -> list[Positions]:
         (table.objects, truth.boxes, outcomes.objects, _OF_OBJECT, np.zeros(len(table.objects))),
         (table.detections, detections.boxes, outcomes.detections, _OF_DETECTION, table.detections.score),
     )
-    for rows_of, boxes, became, kinds, scores in sides:
+    for side, (rows_of, boxes, became, kinds, scores) in enumerate(sides):
         names = np.full(len(Outcome), -1)
         names[list(kinds)] = list(kinds.values())
         kind = names[became]
         rows = np.flatnonzero(kind >= 0)
         rows = rows[np.argsort(rows_of.row[rows], kind="stable")]  # in the order of the data
-        numbers = np.column_stack([scores[rows] * 1000, boxes[rows_of.row[rows]] * 10]).clip(-_FARTHEST, _FARTHEST)
+        numbers = np.column_stack([scores[rows] * 1000, boxes[rows_of.row[rows]] * 10]).clip(-FARTHEST, FARTHEST)
         whole = numbers.round().astype(np.int64)
-        parts.append(np.column_stack([rows_of.image[rows], kind[rows], rows_of.category[rows], whole]))
+        origin = np.full(len(rows), side), rows_of.row[rows]
+        parts.append(np.column_stack([rows_of.image[rows], kind[rows], rows_of.category[rows], whole, *origin]))
     together = np.concatenate(parts)
     together = together[np.argsort(together[:, 0], kind="stable")]
     ends = np.searchsorted(together[:, 0], np.arange(len(table.image_ids) + 1))
@@ -148,7 +183,7 @@ def _boxes(evaluation: Evaluation, outcomes: Outcomes) -> list[Positions]:
 def _size(size: npt.NDArray[np.float64] | tuple[int, int], boxes: Positions) -> tuple[float, float]:
     """Width and height; if they are not known, the extent of the boxes."""
     if not np.isnan(size).any():
-        width, height = np.clip(size, 1, _FARTHEST / 10).tolist()
+        width, height = np.clip(size, 1, FARTHEST / 10).tolist()
         return width, height
     if not len(boxes):
         return 100.0, 100.0

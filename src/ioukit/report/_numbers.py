@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.evaluation import Measure, value_of
+from ioukit.evaluation import REGION_KINDS, Measure, value_of
 from ioukit.evaluation.protocols import NO_CAP
 from ioukit.report._names import shown
 
@@ -234,8 +234,11 @@ def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
     """The settings of the evaluation."""
     protocol = evaluation.protocol
     areas = "; ".join(f"{shown(area.label)}: {_limits(area)}" for area in protocol.area_ranges)
+    kind = evaluation.matches.iou_type
+    title = f"{REGION_KINDS[kind].title} ({kind})" if kind in REGION_KINDS else kind
     rows = [
         ("Protocol", shown(protocol.name)),
+        ("Regions", shown(title)),
         ("IoU thresholds", ", ".join(f"{threshold:.4g}" for threshold in protocol.iou_thresholds)),
         ("Recalls", f"{len(protocol.recall_thresholds)}"),
         (_CAPS[protocol.cap_scope], ", ".join("all" if cap == NO_CAP else str(cap) for cap in protocol.max_dets)),

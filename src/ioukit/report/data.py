@@ -207,6 +207,7 @@ def _curves(evaluation: Evaluation, curves: ScoreCurves, point: _Point) -> tuple
         "matrix": None,
         "images": [],
         "worst": [],
+        "drawing": {},
     }
     if not curves.overall.num_ground_truth:
         drawn["curves"] = drawn["byIou"] = None
@@ -241,6 +242,7 @@ def _boxes(
         "matrix": {"classes": _names(confusion.categories), "cells": cells} if cells else None,
         "images": gathered.images,
         "worst": gathered.worst,
+        "drawing": gathered.style,
     }
     missing = {}
     if not cells:

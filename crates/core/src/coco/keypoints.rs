@@ -85,6 +85,9 @@ fn numbers(text: &[u8], out: &mut Vec<f64>) -> Result<bool, Box<SyntaxError>> {
         return Ok(false);
     }
     let mut more = cursor.open(b'[', b']')?;
+    if more && cursor.take_plain(out) {
+        more = cursor.more(b']')?;
+    }
     while more {
         match cursor.try_number()? {
             Some(value) => out.push(value),

@@ -174,6 +174,9 @@ fn rings(cursor: &mut Cursor<'_>) -> Parsed<(Vec<f64>, Vec<usize>)> {
         let start = numbers.len();
         if cursor.peek() == Some(b'[') {
             let mut inner = cursor.open(b'[', b']')?;
+            if inner && cursor.take_plain(&mut numbers) {
+                inner = cursor.more(b']')?;
+            }
             while inner {
                 match cursor.try_number()? {
                     Some(value) => numbers.push(value),

@@ -1,6 +1,7 @@
 //! From outcomes to curves: precision, recall, and the score at each point.
 
 use super::score::falling;
+use super::trapezoid;
 use crate::threads::each_with;
 
 /// The outcome of every detection, sorted by image, category and descending score, as in a match table.
@@ -35,8 +36,20 @@ pub struct Drawing<'a> {
     pub caps_over_all_images: bool,
     /// Whether precision is `tp / (tp + fp)`, instead of `tp / (tp + fp + 2**-52)` as in pycocotools.
     pub plain_precision: bool,
-    /// Whether the area under each curve is computed.
-    pub area: bool,
+    /// The area under each curve that is computed, if any.
+    pub area: Option<Area>,
+}
+
+/// Which area under a curve is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Area {
+    /// Of the steps of the highest precision at each recall or a higher one (PASCAL VOC since 2010).
+    Steps,
+    /// Of straight lines between the precisions at the recall thresholds, which are read from straight lines between the
+    /// points of the curve (Ultralytics). Precision is 0 from the last recall on.
+    Trapezoid,
+    /// The same, but precision falls along a straight line from the last point to 0 at recall 1 (Ultralytics until 8.4.36).
+    SlopingTrapezoid,
 }
 
 /// Curves for every category, area range, cap and threshold, in this order; NaN if a category has no objects to find.
@@ -62,7 +75,7 @@ pub fn accumulate(outcomes: Outcomes<'_>, drawing: Drawing<'_>) -> Curves {
         precision: vec![0.0; categories * points],
         scores: vec![0.0; categories * points],
         recall: vec![0.0; categories * curves],
-        area: vec![0.0; if drawing.area { categories * curves } else { 0 }],
+        area: vec![0.0; if drawing.area.is_some() { categories * curves } else { 0 }],
     };
     let rows = rows_by_category(outcomes, categories);
     // As many empty parts as categories, where there is no area.
@@ -199,7 +212,7 @@ fn draw(
             out.recall[of_range.clone()].fill(f64::NAN);
             out.precision[of_range.start * size..of_range.end * size].fill(f64::NAN);
             out.scores[of_range.start * size..of_range.end * size].fill(f64::NAN);
-            if drawing.area {
+            if drawing.area.is_some() {
                 out.area[of_range].fill(f64::NAN);
             }
             continue;
@@ -214,13 +227,19 @@ fn draw(
             needed.push(reached);
         }
         for index in of_range {
-            let Curve { precision, score, .. } = &mut curves[index];
+            let Curve { precision, score, ignored } = &mut curves[index];
             out.recall[index] = precision.len() as f64 / count;
+            if let Some(Area::Trapezoid | Area::SlopingTrapezoid) = drawing.area {
+                let (of_caps, threshold) = (index / thresholds, index % thresholds);
+                let counted = seen[of_caps * blocks + threshold / 64] - *ignored;
+                let slopes = drawing.area == Some(Area::SlopingTrapezoid);
+                out.area[index] = trapezoid::area(precision, counted, count, recall_thresholds, slopes, parts);
+            }
             // Recall rises, and precision does not fall, only at true positives: no other detection needs a look.
             for at in (1..precision.len()).rev() {
                 precision[at - 1] = precision[at - 1].max(precision[at]);
             }
-            if drawing.area {
+            if drawing.area == Some(Area::Steps) {
                 out.area[index] = area_under(precision, count, parts);
             }
             for (point, &needed) in (index * size..).zip(needed.iter()) {
@@ -259,7 +278,7 @@ fn area_under(precision: &[f64], count: f64, parts: &mut Vec<f64>) -> f64 {
 }
 
 /// The sum of numbers in the order in which NumPy adds a contiguous array: the last bit depends on it.
-fn pairwise_sum(numbers: &[f64]) -> f64 {
+pub(super) fn pairwise_sum(numbers: &[f64]) -> f64 {
     const LANES: usize = 8;
     const BLOCK: usize = 128;
     if numbers.len() > BLOCK {
@@ -346,7 +365,7 @@ mod tests {
             caps: &[1, 2],
             caps_over_all_images: false,
             plain_precision: false,
-            area: false,
+            area: None,
         };
         let curves = accumulate(outcomes, drawing);
         assert_eq!(curves.area, []);
@@ -354,7 +373,7 @@ mod tests {
         let (first, last) = (1.0 / (1.0 + f64::EPSILON), 2.0 / 3.0);
         assert_eq!(curves.precision, [first, first, 0.0, 0.0, first, first, last, last]);
         assert_eq!(curves.scores, [0.9, 0.9, 0.0, 0.0, 0.9, 0.9, 0.7, 0.7]);
-        (drawing.caps_over_all_images, drawing.plain_precision, drawing.area) = (true, true, true);
+        (drawing.caps_over_all_images, drawing.plain_precision, drawing.area) = (true, true, Some(Area::Steps));
         let curves = accumulate(outcomes, drawing);
         assert_eq!(curves.recall, [0.5, 0.5], "the third detection is beyond a cap of two");
         assert_eq!(curves.precision, [1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]);

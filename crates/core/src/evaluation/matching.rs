@@ -190,7 +190,8 @@ impl<'a> Matcher<'a> {
         for image in images {
             objects.clear();
             let counted = self.objects.rows(image).filter(|&row| object_category(row) != NOWHERE);
-            let has_area = |&row: &u32| !self.rules.leaves_out_empty || self.scene.objects.area[row as usize] > 0.0;
+            let has_area =
+                |&row: &u32| !self.rules.leaves_out_empty_objects || self.scene.objects.area[row as usize] > 0.0;
             scratch.keys.clear();
             scratch
                 .keys
@@ -304,6 +305,9 @@ impl<'a> Matcher<'a> {
                 let ignored = always || outside(columns.area[row as usize], limits);
                 out.ignored[start + range / 8] |= u8::from(ignored) << (range % 8);
             }
+            if let Some(set) = columns.outside.chunks_exact(bytes).nth(row as usize) {
+                out.ignored[start..].iter_mut().zip(set).for_each(|(ignored, &bits)| *ignored |= bits);
+            }
         }
     }
 
@@ -405,7 +409,8 @@ impl<'a> Matcher<'a> {
     /// Matches the candidates of a group at every threshold and for every range of areas (cocoeval 268 to 298).
     fn assign(&self, group: Group<'_>, scratch: &mut Scratch<'_>, matches: &mut Matches) {
         let (ranges, bytes, range_bytes) = (self.rules.areas.len(), self.rules.bytes(), self.rules.range_bytes());
-        let Scratch { candidates, starts, pairs, ignored, taken, ordered, levels, set, .. } = scratch;
+        let Scratch { candidates, starts, pairs, ignored, taken, found_once, ordered, by_tier, levels, set, .. } =
+            scratch;
         // Thresholds that the same candidates reach have the same matches: one of each such run is enough.
         levels.clear();
         levels.extend(candidates.iter().map(|candidate| candidate.level));
@@ -428,7 +433,7 @@ impl<'a> Matcher<'a> {
             ordered.clear();
             for window in starts.windows(2) {
                 let pairs = window[0]..window[1];
-                if self.rules.choice == Choice::BestOfAll {
+                if self.rules.choice != Choice::BestFree {
                     ordered.extend(pairs);
                     continue;
                 }
@@ -445,17 +450,40 @@ impl<'a> Matcher<'a> {
                 below = level;
                 taken.clear();
                 taken.resize(count, false);
+                found_once.clear();
                 for (row, window) in (group.first_detection..).zip(starts.windows(2)) {
                     let pairs_of_row = &ordered[window[0]..window[1]];
                     let chosen = match self.rules.choice {
                         Choice::BestFree => self.best_free(pairs_of_row, candidates, level, ignored, taken),
                         Choice::BestOfAll => self.best_of_all(pairs_of_row, candidates, level, ignored, taken),
+                        Choice::BestOfAllThenGroups => {
+                            let is_group = |&pair: &usize| {
+                                let object = group.objects[candidates[pair].object];
+                                self.scene.objects.has(object, flag::OVER_DETECTION)
+                            };
+                            by_tier.clear();
+                            by_tier.extend(pairs_of_row.iter().copied().filter(|pair| !is_group(pair)));
+                            let groups = by_tier.len();
+                            by_tier.extend(pairs_of_row.iter().copied().filter(is_group));
+                            let (objects, groups) = by_tier.split_at(groups);
+                            let best = |pairs| self.best_of_all(pairs, candidates, level, ignored, taken);
+                            best(objects).or_else(|| best(groups))
+                        }
                     };
                     let Some(pair) = chosen else { continue };
                     let object = candidates[pair].object;
                     let object_row = group.objects[object];
-                    taken[object] = !self.scene.objects.has(object_row, flag::REPEATED);
-                    let void = self.scene.objects.has(object_row, flag::VOID);
+                    let flags = self.scene.objects.flags_of(object_row);
+                    taken[object] = flags & flag::REPEATED == 0;
+                    let void = flags & flag::VOID != 0;
+                    let mut is_ignored = ignored[object];
+                    if flags & flag::COUNTS_ONCE != 0 {
+                        if found_once.contains(&object) {
+                            is_ignored = true;
+                        } else {
+                            found_once.push(object);
+                        }
+                    }
                     for range in alike.clone() {
                         let (at, at_pair) = ((row * ranges + range) * bytes, (pair * ranges + range) * bytes);
                         for (byte, &bits) in set.iter().enumerate() {
@@ -464,7 +492,7 @@ impl<'a> Matcher<'a> {
                                 matches.detections.matched[at + byte] |= bits;
                                 matches.detections.ignored[at + byte] &= !bits;
                             }
-                            if ignored[object] {
+                            if is_ignored {
                                 matches.detections.ignored[at + byte] |= bits;
                             }
                         }
@@ -562,8 +590,12 @@ struct Scratch<'a> {
     ignored: Vec<bool>,
     /// Which objects are no longer free.
     taken: Vec<bool>,
+    /// Objects that count once and have been found.
+    found_once: Vec<usize>,
     /// The candidates of each detection in the order in which they are tried.
     ordered: Vec<usize>,
+    /// Those of one detection: pairs with objects, then those with groups.
+    by_tier: Vec<usize>,
     /// The levels of the candidates, in ascending order, each once.
     levels: Vec<usize>,
     /// A set of thresholds.
@@ -583,7 +615,9 @@ impl<'a> Scratch<'a> {
             pairs: Vec::new(),
             ignored: Vec::new(),
             taken: Vec::new(),
+            found_once: Vec::new(),
             ordered: Vec::new(),
+            by_tier: Vec::new(),
             levels: Vec::new(),
             set: Vec::new(),
         }

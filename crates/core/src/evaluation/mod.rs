@@ -7,14 +7,17 @@
 
 mod accumulate;
 mod matching;
+mod object_choice;
 pub mod regions;
 mod rules;
 mod scene;
 mod score;
+mod trapezoid;
 mod verified;
 
-pub use accumulate::{Curves, Drawing, Outcomes, accumulate};
+pub use accumulate::{Area, Curves, Drawing, Outcomes, accumulate};
 pub use matching::{DetectionRows, Matches, ObjectRows, PairRows, match_detections};
+pub use object_choice::{Choices, Pair, StepCurve, Wanted, step_curve};
 pub use rules::{CapScope, Choice, Rules};
 pub use scene::{Areas, Detections, NOWHERE, Objects, Scene, flag};
 pub use verified::{Lists, Verified, special};

@@ -7,6 +7,9 @@ pub enum Choice {
     BestFree,
     /// The best object of all. If another detection has taken it, the detection has no match (PASCAL VOC).
     BestOfAll,
+    /// The best object of all that are compared by IoU. A detection that finds none of them takes the best object of
+    /// those that are compared by the intersection over the area of the detection (groups of Open Images).
+    BestOfAllThenGroups,
 }
 
 /// What a cap on detections counts.
@@ -39,8 +42,10 @@ pub struct Rules<'a> {
     pub choice: Choice,
     /// Whether the last of several objects with the same overlap is taken, instead of the first.
     pub last_of_equal: bool,
-    /// Whether objects and detections without area are left out.
+    /// Whether detections without area are left out.
     pub leaves_out_empty: bool,
+    /// Whether objects without area are left out.
+    pub leaves_out_empty_objects: bool,
     /// Pairs of all categories with at least this overlap are listed as near pairs; `None` for no list.
     ///
     /// With a list, the table also has rows for the detections beyond the cap, which are ignored in every range.
@@ -103,6 +108,7 @@ mod tests {
             choice: Choice::BestFree,
             last_of_equal: true,
             leaves_out_empty: false,
+            leaves_out_empty_objects: false,
             near: None,
         };
         let levels = |rules: &Rules<'_>| [0.2, 0.25, 0.5, 0.99, 1.0 - 1e-11, 1.0].map(|overlap| rules.level(overlap));

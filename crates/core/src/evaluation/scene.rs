@@ -19,6 +19,8 @@ pub mod flag {
     pub const VOID: u8 = 8;
     /// A match needs more than the threshold, whatever the other objects need.
     pub const MORE_THAN: u8 = 16;
+    /// It counts, and any number of detections may match it: the first finds it, the others are ignored.
+    pub const COUNTS_ONCE: u8 = 32;
 }
 
 /// Ground truth and detections. Images and categories are positions, or [`NOWHERE`].
@@ -45,13 +47,21 @@ pub struct Objects<'a> {
     pub area: &'a [f64],
     /// The special rules for each, see [`flag`]; empty if no object has any.
     pub flags: &'a [u8],
+    /// For each, the set of ranges that ignore it for another reason than its area; empty if there is none.
+    pub outside: &'a [u8],
 }
 
 impl Objects<'_> {
     /// Whether an object has any of these flags.
     #[inline]
     pub fn has(&self, row: u32, flags: u8) -> bool {
-        self.flags.get(row as usize).is_some_and(|of_row| of_row & flags != 0)
+        self.flags_of(row) & flags != 0
+    }
+
+    /// The flags of an object.
+    #[inline]
+    pub fn flags_of(&self, row: u32) -> u8 {
+        self.flags.get(row as usize).copied().unwrap_or(0)
     }
 }
 

@@ -393,6 +393,14 @@ impl<'a> Cursor<'a> {
         Some(values)
     }
 
+    /// Takes the first elements of an array of numbers whose bracket is taken and that is not empty, as long as they are
+    /// written plainly. Whether these were all, so that only the closing bracket is left.
+    pub fn take_plain(&mut self, values: &mut Vec<f64>) -> bool {
+        self.peek();
+        self.at = plain_numbers::first_of(self.text, self.at, values);
+        self.text.get(self.at) == Some(&b']')
+    }
+
     /// Checks and passes over any value, and gives its first byte in the whole and the byte behind it.
     pub fn span(&mut self) -> Result<[u64; 2]> {
         self.peek();

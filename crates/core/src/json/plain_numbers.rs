@@ -124,38 +124,46 @@ pub(super) fn skip(text: &[u8], at: usize) -> usize {
     safe
 }
 
-/// The values of a list of four numbers that starts at `at`, and where the bracket behind it stands.
-///
-/// `None` says nothing about the list: it may be long, or near the end of the text, or no such list.
-#[inline(always)]
-pub(super) fn four(text: &[u8], at: usize) -> Option<([f64; 4], usize)> {
-    // Two blocks, and what reading whole words at the last digit may touch.
-    let window: &[u8; 144] = text[at..].first_chunk()?;
-    let blocks: &[[u8; 64]] = window.as_chunks().0;
-    let mut before = Before::number();
-    let (first, second);
-    let mut bits = |block: &Masks| (before.faults(block), block.comma, block.point);
-    first = bits(&masks(&blocks[0]));
-    second = if first.0 == 0 { bits(&masks(&blocks[1])) } else { (u64::MAX, 0, 0) };
-    let both = |low: u64, high: u64| u128::from(low) | u128::from(high) << 64;
-    let end = both(first.0, second.0).trailing_zeros() as usize;
-    if end == 0 || end == 128 || window[end] != b']' || !window[end - 1].is_ascii_digit() {
-        return None;
+/// Two blocks, and what reading whole words at the last digit may touch.
+const WINDOW: usize = 144;
+
+/// The part of a list of numbers that stands in a window.
+struct Part {
+    /// Where the commas and the points are, up to the end.
+    commas: u128,
+    points: u128,
+    /// Where the first byte is that cannot stand in such a list: its closing bracket, for example. 128 if there is none.
+    end: usize,
+}
+
+impl Part {
+    /// A number must start where the window does.
+    #[inline(always)]
+    fn of(window: &[u8; WINDOW]) -> Self {
+        let blocks: &[[u8; 64]] = window.as_chunks().0;
+        let mut before = Before::number();
+        let mut bits = |block: &Masks| (before.faults(block), block.comma, block.point);
+        let first = bits(&masks(&blocks[0]));
+        let second = if first.0 == 0 { bits(&masks(&blocks[1])) } else { (u64::MAX, 0, 0) };
+        let both = |low: u64, high: u64| u128::from(low) | u128::from(high) << 64;
+        let end = both(first.0, second.0).trailing_zeros() as usize;
+        let within = if end == 128 { u128::MAX } else { (1 << end) - 1 };
+        Self { commas: both(first.1, second.1) & within, points: both(first.2, second.2) & within, end }
     }
-    let mut commas = both(first.1, second.1) & ((1 << end) - 1);
-    let points = both(first.2, second.2) & ((1 << end) - 1);
-    if commas.count_ones() != 3 {
-        return None;
+
+    /// Whether the list ends where the part does.
+    #[inline(always)]
+    fn is_last(&self, window: &[u8; WINDOW]) -> bool {
+        (1..128).contains(&self.end) && window[self.end] == b']' && window[self.end - 1].is_ascii_digit()
     }
-    let mut values = [0.0; 4];
-    let mut start = 0;
-    for value in &mut values {
-        let stop = if commas == 0 { end } else { commas.trailing_zeros() as usize };
-        commas &= commas.wrapping_sub(1);
+
+    /// The value of the number between two bytes of the window. `None` says nothing about it: it may have many digits.
+    #[inline(always)]
+    fn value(&self, window: &[u8; WINDOW], mut start: usize, stop: usize) -> Option<f64> {
         start += usize::from(window[start] == b' ');
         let negative = window[start] == b'-';
         start += usize::from(negative);
-        let point = ((points >> start).trailing_zeros() as usize + start).min(stop);
+        let point = ((self.points >> start).trailing_zeros() as usize + start).min(stop);
         let places = (stop - point).saturating_sub(1);
         if point - start > 8 || places > 16 || point - start + places > 19 {
             return None;
@@ -169,11 +177,59 @@ pub(super) fn four(text: &[u8], at: usize) -> Option<([f64; 4], usize)> {
         if places > 8 {
             mantissa = mantissa * TENS[places - 8] + digits(word(point + 9), places - 8);
         }
-        let number = Decimal { negative, mantissa, exponent: -(places as i32), long: false, integer: point == stop };
-        *value = number.quick()?;
+        Decimal { negative, mantissa, exponent: -(places as i32), long: false, integer: point == stop }.quick()
+    }
+}
+
+/// The values of a list of four numbers that starts at `at`, and where the bracket behind it stands.
+///
+/// `None` says nothing about the list: it may be long, or near the end of the text, or no such list.
+#[inline(always)]
+pub(super) fn four(text: &[u8], at: usize) -> Option<([f64; 4], usize)> {
+    let window = text[at..].first_chunk()?;
+    let part = Part::of(window);
+    if !part.is_last(window) || part.commas.count_ones() != 3 {
+        return None;
+    }
+    let (mut values, mut commas, mut start) = ([0.0; 4], part.commas, 0);
+    for value in &mut values {
+        let stop = if commas == 0 { part.end } else { commas.trailing_zeros() as usize };
+        commas &= commas.wrapping_sub(1);
+        *value = part.value(window, start, stop)?;
         start = stop + 1;
     }
-    Some((values, at + end))
+    Some((values, at + part.end))
+}
+
+/// Appends the first numbers of a list that starts at `at`, as many as are plain, and gives the place behind them: that
+/// of the closing bracket, or one behind a comma, or `at`.
+pub(super) fn first_of(text: &[u8], mut at: usize, values: &mut Vec<f64>) -> usize {
+    loop {
+        let mut padded = [0; WINDOW];
+        let window = text[at..].first_chunk().unwrap_or_else(|| {
+            padded[..text.len() - at].copy_from_slice(&text[at..]);
+            &padded
+        });
+        let part = Part::of(window);
+        let (mut commas, mut start) = (part.commas, 0);
+        while commas != 0 {
+            let stop = commas.trailing_zeros() as usize;
+            let Some(value) = part.value(window, start, stop) else { return at + start };
+            values.push(value);
+            commas &= commas.wrapping_sub(1);
+            start = stop + 1;
+        }
+        if part.is_last(window)
+            && let Some(value) = part.value(window, start, part.end)
+        {
+            values.push(value);
+            return at + part.end;
+        }
+        if start == 0 || part.end < 128 {
+            return at + start;
+        }
+        at += start;
+    }
 }
 
 #[cfg(test)]

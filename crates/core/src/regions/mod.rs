@@ -4,5 +4,6 @@ pub mod boxes;
 pub mod boxes3d;
 pub mod concave;
 pub mod convex;
+pub mod keypoints;
 pub mod rle;
 pub mod rotated;

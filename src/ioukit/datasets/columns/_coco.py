@@ -68,6 +68,10 @@ def ground_truth_columns(
     raw = _core.read_coco_ground_truth(path, on_invalid, dialect == "lvis", check_threads(threads))
     images, categories, annotations = raw["images"], raw["categories"], raw["annotations"]
     lists, groups, ignored = _of_lvis(raw) if dialect == "lvis" else ({}, {}, {})
+    if len(annotations[KEYPOINTS]):
+        from ioukit.datasets.columns.skeletons import skeletons_in_file  # noqa: PLC0415 - for keypoints alone
+
+        groups = {**groups, **skeletons_in_file(path, categories["ids"].tolist())}
     rows = {
         "images": Images(images["ids"], images["sizes"], Names(*images["names"]), attributes=lists),
         "categories": Categories(categories["ids"], Names(*categories["names"])[:], groups),
@@ -177,9 +181,9 @@ def _ground_truth_records(source: Mapping[str, Any], on_invalid: OnInvalid, dial
         if key not in source or isinstance(source[key], str | Mapping) or not hasattr(source[key], "__len__"):
             found = f"{type(source[key]).__name__}" if key in source else "no such key"
             raise DatasetError(f"{name}: {key}: expected an array, found {found}")
-    images, dropped_images = _image_records(source["images"], name, on_invalid, dialect)
-    categories, dropped_categories = _category_records(source["categories"], name, on_invalid, dialect)
     records = source["annotations"]
+    images, dropped_images = _image_records(source["images"], name, on_invalid, dialect)
+    categories, dropped_categories = _category_records(source["categories"], name, on_invalid, dialect, records)
     fields = {"id": INTEGER, "image_id": INTEGER, "category_id": INTEGER, "bbox": FOUR, "area": NUMBER, "iscrowd": FLAG}
     if dialect == "lvis":
         fields |= {"iscrowd": OPTIONAL_FLAG, "ignore": OPTIONAL_FLAG}
@@ -236,18 +240,25 @@ def _file_name(record: Mapping[str, Any], dialect: Dialect) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _category_records(records: Any, name: str, on_invalid: OnInvalid, dialect: Dialect) -> tuple[Categories, int]:
+def _category_records(
+    records: Any, name: str, on_invalid: OnInvalid, dialect: Dialect, annotations: Any
+) -> tuple[Categories, int]:
     raw, kept = columns(records, {"id": INTEGER}, source=name, array="categories", on_invalid=on_invalid)
     dropped = len(records) - len(raw["id"])
     records = records if kept is None else [records[row] for row in kept]
     labels = [record.get("name") for record in records]
     ids: AnyArray = raw["id"].astype(np.int64)
     names = [label if isinstance(label, str) else str(number) for label, number in zip(labels, ids, strict=True)]
-    if dialect == "coco":
-        return Categories(ids, tuple(names)), dropped
-    groups = [record.get("frequency") for record in records]
-    frequency = _strings([group if isinstance(group, str) else "" for group in groups])
-    return Categories(ids, tuple(names), {"frequency": frequency}), dropped
+    attributes: dict[str, AnyArray] = {}
+    if dialect == "lvis":
+        groups = [record.get("frequency") for record in records]
+        attributes["frequency"] = _strings([group if isinstance(group, str) else "" for group in groups])
+    have_keypoints = (isinstance(record, Mapping) and record.get("keypoints") is not None for record in annotations)
+    if any("skeleton" in record for record in records) and any(have_keypoints):
+        from ioukit.datasets.columns.skeletons import skeletons  # noqa: PLC0415 - for keypoints alone
+
+        attributes |= skeletons(records)
+    return Categories(ids, tuple(names), attributes), dropped
 
 
 def _strings(values: Sequence[str]) -> AnyArray:

@@ -79,6 +79,10 @@ class Categories(Columns):
     def __len__(self) -> int:
         return len(self.ids)
 
+    def column(self, name: str) -> npt.NDArray[Any] | None:
+        """(K, ...) the attribute of that name, or the names for ``"name"``; ``None`` if there is no such column."""
+        return np.array(self.names, np.str_) if name == "name" else self.attributes.get(name)
+
     def positions(self, wanted: Sequence[int | str]) -> list[int]:
         """Positions of categories in the list, by id or name.
 

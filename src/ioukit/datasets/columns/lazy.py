@@ -89,7 +89,9 @@ class ValuesOfFiles(Sequence[Any]):
 
     def take(self, rows: slice | npt.NDArray[np.intp]) -> Self:
         """Choose and order values by row."""
-        return self._of(self._paths, self._which[rows], self._spans[rows])
+        chosen = self._of(self._paths, self._which[rows], self._spans[rows])
+        chosen._texts = self._texts  # a packed file is unpacked once for all rows that are looked at
+        return chosen
 
     def files(self) -> list[tuple[str, npt.NDArray[np.intp], npt.NDArray[np.uint64]]]:
         """For each file: its path, the rows whose values it holds, and the (n, 2) positions of their bytes."""

@@ -33,8 +33,8 @@ def recognises(path: Path) -> bool:
     except OSError:
         return False
     start = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
-    # YAML may begin with a brace, too, so its names are left to other formats.
-    return start.startswith((b"{", b"[", _GZIP)) and path.suffix.lower() not in (".yaml", ".yml")
+    # YAML and CrowdHuman's lines may begin with a brace, too, so their names are left to other formats.
+    return start.startswith((b"{", b"[", _GZIP)) and path.suffix.lower() not in (".yaml", ".yml", ".odgt")
 
 
 def read_coco(

@@ -78,9 +78,12 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
 
     - ``coco``: an annotation file, see :meth:`GroundTruth.from_coco`.
     - ``lvis``: an annotation file of LVIS, see :func:`read_lvis`.
+    - ``crowdhuman``: an ``.odgt`` file, see :func:`read_crowdhuman`. The option ``box`` is ``"fbox"`` by default.
+    - ``open-images``: CSV files of Open Images, see :func:`read_open_images`.
     - ``yolo``: one split of a ``data.yaml`` with folders of images and labels. The option ``split`` is ``"val"`` by
       default. Images get the ids 0, 1, ... in the order of their names, and classes keep their numbers. The sizes of
       images come from the headers of their files. This needs ``pip install 'ioukit[yolo]'``.
+    - ``kitti``: a folder of KITTI's labels, see :func:`read_kitti`.
 
     Args:
         path: What to read.
@@ -107,14 +110,18 @@ def read_detections(
     """Read detections from a file or a folder.
 
     - ``coco``, ``lvis``: a results file, see :meth:`Detections.from_coco`.
+    - ``crowdhuman``: an ``.odgt`` file with the detections of an image in each line, see
+      :func:`read_crowdhuman_detections`.
+    - ``open-images``: a CSV file, see :func:`read_open_images_detections`. It needs ``ground_truth``.
     - ``yolo``: a folder with a text file per image, named like the image, with lines ``class cx cy w h score`` in
       fractions of the image. It needs ``ground_truth``.
+    - ``kitti``: a folder of results in KITTI's format, see :func:`read_kitti_detections`. It needs ``ground_truth``.
 
     Args:
         path: What to read.
         format: The name of a format; found by looking at the path if ``None``.
         ground_truth: What the detections will be compared with. Formats whose files do not say the sizes of images
-            need it, such as YOLO's; others do not look at it.
+            need it, such as YOLO's, and those whose files have names of classes; others do not look at it.
         **options: As for :func:`read`.
 
     Raises:
@@ -134,6 +141,32 @@ def _is_coco(path: Path) -> bool:
     return coco.recognises(path) and not lvis.recognises(path)
 
 
+def _is_kitti(path: Path) -> bool:
+    """Whether it is a folder with text files of KITTI."""
+    if not path.is_dir():
+        return False
+    from ioukit.datasets.formats import kitti  # noqa: PLC0415 - only folders need it
+
+    return kitti.recognises(path)
+
+
+def _read_kitti(path: str | os.PathLike[str], **options: Any) -> GroundTruth:
+    from ioukit.datasets.formats import kitti  # noqa: PLC0415 - as above
+
+    return kitti.read_kitti(path, **options)
+
+
+def _read_kitti_detections(path: str | os.PathLike[str], **options: Any) -> Detections:
+    from ioukit.datasets.formats import kitti  # noqa: PLC0415 - as above
+
+    return kitti.read_kitti_detections(path, **options)
+
+
+def _is_yolo(path: Path) -> bool:
+    """Whether it is a YAML file, or a folder with text files that are not KITTI's."""
+    return yolo.recognises(path) and not _is_kitti(path)
+
+
 register_format(
     Format(
         name="coco",
@@ -147,10 +180,37 @@ register_format(
     Format(
         name="yolo",
         title="YOLO's data.yaml with folders of images and labels, or a folder of text files with detections",
-        recognises=yolo.recognises,
+        recognises=_is_yolo,
         read=yolo.read_yolo,
         read_detections=yolo.read_yolo_detections,
         needs_ground_truth=True,
+    )
+)
+
+
+def _is_crowdhuman(path: Path) -> bool:
+    return path.suffix.lower() == ".odgt" and not path.is_dir()
+
+
+def _read_crowdhuman(path: str | os.PathLike[str], **options: Any) -> GroundTruth:
+    from ioukit.datasets.formats.crowdhuman import read_crowdhuman  # noqa: PLC0415 - other formats do not need it
+
+    return read_crowdhuman(path, **options)
+
+
+def _read_crowdhuman_detections(path: str | os.PathLike[str], **options: Any) -> Detections:
+    from ioukit.datasets.formats.crowdhuman import read_crowdhuman_detections  # noqa: PLC0415 - as above
+
+    return read_crowdhuman_detections(path, **options)
+
+
+register_format(
+    Format(
+        name="crowdhuman",
+        title="CrowdHuman's .odgt: a record per line and image, with gtboxes or dtboxes",
+        recognises=_is_crowdhuman,
+        read=_read_crowdhuman,
+        read_detections=_read_crowdhuman_detections,
     )
 )
 register_format(
@@ -160,5 +220,48 @@ register_format(
         recognises=lvis.recognises,
         read=lvis.read_lvis,
         read_detections=Detections.from_coco,
+    )
+)
+register_format(
+    Format(
+        name="kitti",
+        title="a folder of text files in KITTI's format: labels, or results with scores",
+        recognises=_is_kitti,
+        read=_read_kitti,
+        read_detections=_read_kitti_detections,
+        needs_ground_truth=True,
+    )
+)
+
+
+def _is_open_images(path: Path) -> bool:
+    """Whether a file or a folder is one of Open Images. Only these load its reader."""
+    if path.suffix.lower() != ".csv" and not path.is_dir():
+        return False
+    from ioukit.datasets.formats.open_images import recognises  # noqa: PLC0415 - other formats should not load it
+
+    return recognises(path)
+
+
+def _read_open_images(path: str | os.PathLike[str], **options: Any) -> GroundTruth:
+    from ioukit.datasets.formats.open_images import read_open_images  # noqa: PLC0415 - as above
+
+    return read_open_images(path, **options)
+
+
+def _read_open_images_detections(path: str | os.PathLike[str], **options: Any) -> Detections:
+    from ioukit.datasets.formats.open_images import read_open_images_detections  # noqa: PLC0415 - as above
+
+    return read_open_images_detections(path, **options)
+
+
+register_format(
+    Format(
+        name="open-images",
+        title="Open Images' CSV files: boxes, or a folder with boxes, labels, classes and hierarchy; or detections",
+        recognises=_is_open_images,
+        read=_read_open_images,
+        read_detections=_read_open_images_detections,
+        needs_ground_truth=True,
     )
 )

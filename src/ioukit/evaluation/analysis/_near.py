@@ -15,7 +15,7 @@ from ioukit.evaluation.matching import rules_of
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["Rematched", "match_again", "near_pairs", "table_by_values"]
+__all__ = ["Rematched", "check_rematch", "match_again", "near_pairs", "table_by_values"]
 
 _IGNORED = 1
 _NEARLY_ONE = 1 - 1e-10  # an overlap that reaches any threshold
@@ -87,6 +87,21 @@ def match_again(
     return Rematched(columns["detections"], columns["objects"], columns["pairs"])
 
 
+def check_rematch(protocol: Protocol) -> None:
+    """Refuse a protocol whose tables cannot be matched again by other values.
+
+    Raises:
+        ValueError: If the protocol leaves out detections, as LVIS does, or its objects choose, as in KITTI.
+    """
+    reason = ""
+    if protocol.verified != "all" or protocol.without_area != "counted":
+        reason = "the protocol leaves out detections"
+    elif protocol.objects_choose is not None:
+        reason = "its objects choose among the detections"
+    if reason:
+        raise ValueError(f"a table of the protocol {protocol.name!r} cannot be matched again by other values: {reason}")
+
+
 def table_by_values(
     table: MatchTable,
     protocol: Protocol,
@@ -108,14 +123,9 @@ def table_by_values(
         threads: How many threads; all cores if ``None``.
 
     Raises:
-        ValueError: If the table does not list the near pairs that are needed, or its protocol leaves out detections, as
-            LVIS does.
+        ValueError: If the table does not list the near pairs that are needed, or as :func:`check_rematch`.
     """
-    if table.protocol.verified != "all" or table.protocol.without_area != "counted":
-        raise ValueError(
-            f"a table of the protocol {table.protocol.name!r} cannot be matched again by other values: the protocol "
-            "leaves out detections"
-        )
+    check_rematch(table.protocol)
     near = near_pairs(table, min(protocol.iou_thresholds[0], _NEARLY_ONE))
     main = table.protocol.main_area
     always = np.where(table.ignores(main), np.uint8(_IGNORED), np.uint8(0))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.evaluation.analysis._near import table_by_values
+from ioukit.evaluation.analysis._near import check_rematch, table_by_values
 from ioukit.evaluation.protocols import AreaRange
 from ioukit.evaluation.table import MatchTable
 
@@ -76,6 +76,7 @@ def match_bins(
         >>> round(summary["APtall"], 3), summary["APsquare"]
         (1.0, 0.0)
     """
+    check_rematch(table.protocol)
     given = np.asarray(values if not isinstance(values, Mapping) else _by_id(table, values))
     of_objects = _checked(given, "values", len(table.objects), "object")
     of_detections = None

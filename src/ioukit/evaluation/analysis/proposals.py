@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ioukit._columns import Frozen, frozen, record
 from ioukit.datasets import Categories
-from ioukit.evaluation.analysis._near import table_by_values
+from ioukit.evaluation.analysis._near import check_rematch, table_by_values
 from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.protocols import AreaRange
 from ioukit.evaluation.table import MatchTable
@@ -169,6 +169,7 @@ def match_proposals(
         (0.0, 1.0)
     """
     old = table.protocol
+    check_rematch(old)
     protocol = old.replace(
         class_agnostic=True,
         max_dets=tuple(max_dets),

@@ -319,7 +319,7 @@ def _average_precision(scene: _Scene, table: MatchTable, threads: int | None) ->
             caps=np.ones(1, np.uint32),
             caps_over_all_images=False,
             plain_precision=not protocol.precision_epsilon,
-            area=False,
+            integral="recalls",
         ),
         check_threads(threads),
     )

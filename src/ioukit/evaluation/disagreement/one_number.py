@@ -70,10 +70,12 @@ def rules_of_number(protocol: Protocol, key: str | None = None) -> Protocol:
     rules = protocol.replace(
         category_groups="" if measure.group is None else protocol.category_groups, summary=(measure, *others)
     )
+    # A flag has the name of its range.
+    kept = area if protocol.ranges_by == "flag" else AreaRange("all", area.low, area.high)
     for field, value, reads in (
         ("iou_thresholds", thresholds, "iou_threshold"),
         ("max_dets", (protocol.main_max_dets if measure.max_dets is None else measure.max_dets,), "max_dets"),
-        ("area_ranges", (AreaRange("all", area.low, area.high),), "area_range"),
+        ("area_ranges", (kept,), "area_range"),
     ):
         all_there_is: dict[str, Any] = {reads: None}
         narrow = dataclasses.replace(measure, **all_there_is)

@@ -68,17 +68,31 @@ def _ignored(protocol: Protocol) -> str:
             _IGNORED.get(name, name.replace("_", " ")) for name, value in rule._asdict().items() if value is True
         ]
         said.append(f"{rule.flag} ({', '.join(details)})" if details else rule.flag)
+    said += [f"those with {each.words()}" for each in protocol.counted_values]
     return "; ".join(said) or "none"
+
+
+def _detection_values(protocol: Protocol) -> str:
+    return "; ".join(f"none with {each.words()}" for each in protocol.detection_values) or "all"
+
+
+def _miss_rate(protocol: Protocol) -> str:
+    fppi, reading, floor = protocol.miss_rate
+    at = {"last_at_most": "the last point with at most", "first_at_least": "the first point with at least"}[reading]
+    return f"{at} {fppi[0]:.4g} to {fppi[-1]:.4g} false positives per image, floor {floor:g}"
 
 
 _IGNORED = {
     "over_detection": "overlap over the area of the detection",
     "repeated": "any number of matches",
     "more_than": "more than the threshold",
+    "counts_once": "the first match counts",
 }
 
 
 def _area(protocol: Protocol) -> str:
+    if protocol.ranges_by == "flag":
+        return f"objects with the flag {', '.join(protocol.area_labels)}"
     area = protocol.area_ranges[0]
     if len(protocol.area_ranges) > 1:
         return ", ".join(f"{label} from {low:,.10g} to {high:,.10g}" for label, low, high in protocol.area_ranges)
@@ -95,12 +109,22 @@ def _cap(protocol: Protocol) -> str:
 
 
 def _integral(protocol: Protocol) -> str:
-    if protocol.integral == "area":
-        return "area under the curve"
+    if protocol.integral in _AREAS:
+        return _AREAS[protocol.integral]
     count = len(protocol.recall_thresholds)
     if protocol.integral in ("recalls", "points"):
         return f"mean at {count} recalls" + (", divided before adding" if protocol.integral == "points" else "")
+    if protocol.integral in ("trapezoid", "sloping_trapezoid"):
+        end = ", sloping to recall 1" if protocol.integral == "sloping_trapezoid" else ""
+        return f"area under lines between {count} recalls{end}"
     return f"{str(protocol.integral).replace('_', ' ')}, {count} recalls"
+
+
+_AREAS = {
+    "area": "area under the curve",
+    "trapezoid_from_first": "area under the curve as it is, from the first detection on",
+    "score_steps": "area under the curve read at 1,000 scores",
+}
 
 
 def _measure(protocol: Protocol) -> str:
@@ -120,7 +144,12 @@ _MATCHING = (
     Rule(
         "which object a detection takes",
         ("choice",),
-        _named("choice", best_free="the best free object", best_of_all="the best object, taken or free"),
+        _named(
+            "choice",
+            best_free="the best free object",
+            best_of_all="the best object, taken or free",
+            best_of_all_then_groups="the best object, taken or free; without one the best group",
+        ),
     ),
     Rule(
         "IoU equal to the threshold",
@@ -137,18 +166,37 @@ _MATCHING = (
         ("inclusive_boxes",),
         _named("inclusive_boxes", **{"False": "width x height", "True": "(width + 1) x (height + 1)"}),
     ),
-    Rule("ignored objects", ("ignored",), _ignored),
+    Rule(
+        "borders of the image",
+        ("clipped_boxes",),
+        _named("clipped_boxes", **{"False": "boxes go on beyond them", "True": "boxes are cut there"}),
+    ),
+    Rule("width over height", ("box_aspect_ratio",), _named("box_aspect_ratio", **{"0.0": "as it is"})),
+    Rule("added to the area of the union", ("overlap_epsilon",), _named("overlap_epsilon", **{"0.0": "nothing"})),
+    Rule("ignored objects", ("ignored", "counted_values"), _ignored),
+    Rule("detections that take part", ("detection_values",), _detection_values),
     Rule(
         "classes that were looked for",
         ("verified",),
-        _named("verified", all="all on every image", listed="those that are listed for the image"),
+        _named(
+            "verified",
+            all="all on every image",
+            listed="those that are listed for the image",
+            with_objects="those with an object there",
+            labelled="those with a label on the image",
+        ),
     ),
     Rule(
         "areas of 0",
         ("without_area",),
-        _named("without_area", counted="count like others", left_out="are left out"),
+        _named(
+            "without_area",
+            counted="count like others",
+            left_out="are left out",
+            detections_left_out="are left out, if they are those of detections",
+        ),
     ),
-    Rule("area range", ("area_ranges",), _area),
+    Rule("area range", ("area_ranges", "ranges_by"), _area),
     Rule("cap on detections", ("cap_scope", "max_dets"), _cap),
 )
 
@@ -171,6 +219,7 @@ _CURVES = (
         ),
         rematches=False,
     ),
+    Rule("reading of the miss rate", ("miss_rate",), _miss_rate, rematches=False),
     Rule("measure", ("summary", "category_groups"), _measure),  # the groups that it names are checked by matching
 )
 

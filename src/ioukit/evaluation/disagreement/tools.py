@@ -143,7 +143,22 @@ _ALL = (
         {"bbox": "tide", "segm": "tide"},
         notes=("its numbers are in percent, and their last bits differ",),
     ),
-    Tool("ultralytics", "val", {"bbox": "ultralytics"}),
+    *(
+        Tool(
+            name,
+            version,
+            {"bbox": protocol},
+            keys=(("metrics/mAP50(B)", "mAP50"), ("metrics/mAP50-95(B)", "mAP50-95")),
+            notes=(
+                "it compares boxes in float32: an IoU within 1e-7 of a threshold may match there, and not here",
+                "its labels have no crowds; a COCO file has, and they count as objects here",
+            ),
+        )
+        for name, version, protocol in (
+            ("ultralytics", "8.4.190, val", "ultralytics"),
+            ("ultralytics-8-3", "8.0 to 8.4.36, val", "ultralytics-8-3"),
+        )
+    ),
 )
 
 TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in _ALL}

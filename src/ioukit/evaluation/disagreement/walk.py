@@ -229,8 +229,9 @@ def explain_difference(
     steps = []
     for changed, new_rules in _changes(rules, rules_of_number(last, keys[1])):
         rematches = any(rule.rematches for rule in changed)
-        # The rules of the curve and the mean change no match, so the table is used again.
-        new_table = matched(new_rules) if rematches else dataclasses.replace(table, protocol=new_rules)
+        # The rules of the curve and the mean change no match, so the table is used again. The Jaccard index needs more.
+        again = rematches or new_rules.main_measure.quantity == "JI"
+        new_table = matched(new_rules) if again else dataclasses.replace(table, protocol=new_rules)
         new_curves = accumulate(new_table, threads=threads)
         after = _value(new_curves)
         steps.append(

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ioukit import _core
 from ioukit._boundary import PairColumns
 from ioukit.datasets.columns._regions import KEYPOINTS as COLUMN
 from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.kind import Comparison, Kind, Rows, column_of, image_pairs
+from ioukit.evaluation.outlines.keypoints import keypoint_outlines
 from ioukit.evaluation.protocols.coco import COCO_KEYPOINTS
 
 __all__ = ["COCO_SIGMAS", "columns", "keypoint_similarity", "keypoints_kind"]
@@ -52,7 +54,7 @@ def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints")
     def of_kind(compared: Comparison) -> PairColumns:
         return columns(compared, name, sigmas)
 
-    return Kind(name, title, of_kind, COCO_KEYPOINTS)
+    return Kind(name, title, of_kind, COCO_KEYPOINTS, keypoint_outlines)
 
 
 def columns(compared: Comparison, name: str, sigmas: Sequence[float]) -> PairColumns:
@@ -71,7 +73,7 @@ def columns(compared: Comparison, name: str, sigmas: Sequence[float]) -> PairCol
         else np.zeros((0, len(spread), 3))
         for side, array in sides
     )
-    rows, places = _near(compared, objects, detections, spread, *_comparable(compared, objects, detections))
+    rows, places = _similar(compared, objects, detections, spread, *_comparable(compared, objects, detections))
     gt = compared.ground_truth
     overlap = keypoint_similarity(detections, objects, gt.boxes, gt.areas, (rows, places), spread)
     found = overlap > 0
@@ -96,21 +98,15 @@ def _comparable(compared: Comparison, objects: Floats, detections: Floats) -> tu
     return rows, places
 
 
-def _near(
+def _similar(
     compared: Comparison, objects: Floats, detections: Floats, sigmas: Floats, rows: Rows, places: Rows
 ) -> tuple[Rows, Rows]:
-    """The pairs that can reach the similarity that is needed.
-
-    If the boxes around two sets of keypoints are apart along an axis, every keypoint is at least so far from its place.
-    """
-    seen = objects[..., 2:] > 0
-    some: npt.NDArray[np.bool_] = np.asarray(seen.any(axis=(1, 2)))
-    low = np.where(seen, objects[..., :2], np.inf).min(axis=1)
-    high = np.where(seen, objects[..., :2], -np.inf).max(axis=1)
-    first, last = detections[..., :2].min(axis=1), detections[..., :2].max(axis=1)
-    gap = np.maximum(first[rows] - high[places], low[places] - last[rows]).max(axis=1)
-    reach = np.sqrt(-2 * np.log(compared.least * (1 - 1e-6)) * compared.ground_truth.areas * (2 * sigmas.max()) ** 2)
-    kept = ~some[places] | ~(gap > reach[places] * (1 + 1e-6))
+    """The pairs that may reach the similarity that is needed, by a bound that is cheaper than the similarity."""
+    gt = compared.ground_truth
+    points = (np.ascontiguousarray(detections), np.ascontiguousarray(objects))
+    kept = _core.keypoints_may_reach(
+        (*points, gt.boxes, gt.areas, sigmas), rows, places, compared.least, compared.threads
+    )
     return rows[kept], places[kept]
 
 

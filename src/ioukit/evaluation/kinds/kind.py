@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import COCO, Protocol
+
+if TYPE_CHECKING:
+    from ioukit.evaluation.outlines.outline import Outlines
 
 __all__ = [
     "BoxColumns",
@@ -47,8 +50,10 @@ class Comparison:
     """Overlaps below this one change no result, so they need not be listed."""
     threads: int
     """How many threads; 0 for all cores."""
-    inclusive_boxes: bool = False
-    """Whether upright boxes include the pixels at both ends, see :attr:`Protocol.inclusive_boxes`."""
+    protocol: Protocol = COCO
+    """The rules, of which some say how upright boxes are compared, such as :attr:`Protocol.inclusive_boxes`."""
+    counted: npt.NDArray[np.bool_] | None = None
+    """(G,) whether each object counts, for :attr:`Protocol.box_aspect_ratio`; ``None`` for other protocols."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,24 @@ class Kind:
     """Makes the columns that matching reads. Raises :class:`~ioukit.DatasetError` if a side has no such regions."""
     protocol: Protocol = COCO
     """The default protocol of this kind."""
+    outlines: Callable[[GroundTruth | Detections, GroundTruth], Outlines] | None = None
+    """How figures and reports draw these regions: takes some rows of either side and the whole ground truth, returns an
+    outline per row. The upright boxes of the rows are drawn if ``None``."""
+
+    def outlines_of(self, rows: GroundTruth | Detections, ground_truth: GroundTruth) -> Outlines:
+        """How the regions of some rows are drawn: what :attr:`outlines` returns, or else their boxes.
+
+        Raises:
+            ValueError: If there are not as many outlines as rows.
+        """
+        if self.outlines is None or not len(rows):
+            from ioukit.evaluation.outlines.outline import box_outlines  # noqa: PLC0415 - matching does not draw
+
+            return box_outlines(rows.boxes)
+        found = self.outlines(rows, ground_truth)
+        if len(found) != len(rows):
+            raise ValueError(f"the kind {self.name!r} must return {len(rows):,} outlines, got {len(found):,}")
+        return found
 
     def compare(self, compared: Comparison) -> BoxColumns | MaskColumns | PairColumns:
         """What :attr:`columns` returns; pairs are checked and sorted.
@@ -102,7 +125,12 @@ class Kind:
         return PairColumns(detection, place, overlap)
 
 
-def region_kind(name: str, title: str, column: str) -> Kind:
+def region_kind(
+    name: str,
+    title: str,
+    column: str,
+    outlines: Callable[[GroundTruth | Detections, GroundTruth], Outlines] | None = None,
+) -> Kind:
     """A kind whose regions are a set of :class:`~ioukit.regions.Regions` on both sides, compared by their engine.
 
     Args:
@@ -110,14 +138,21 @@ def region_kind(name: str, title: str, column: str) -> Kind:
         title: A one-line description.
         column: The name of the type, which is also the name of the column in ``regions``, ``"RotatedBoxes"`` for
             example.
+        outlines: How the regions are drawn, see :attr:`Kind.outlines`. If ``None``, as
+            :func:`ioukit.evaluation.region_outlines` draws them.
     """
+
+    def of_column(rows: GroundTruth | Detections, ground_truth: GroundTruth) -> Outlines:  # noqa: ARG001
+        from ioukit.evaluation.outlines.regions import region_outlines  # noqa: PLC0415 - matching does not draw
+
+        return region_outlines(rows.regions[column])
 
     def columns(compared: Comparison) -> PairColumns:
         sides = ((compared.ground_truth, "annotations"), (compared.detections, "detections"))
         objects, detections = (column_of(side, name, column, array) for side, array in sides)
         return measured_pairs(compared, objects, detections)
 
-    return Kind(name, title, columns)
+    return Kind(name, title, columns, outlines=of_column if outlines is None else outlines)
 
 
 def measured_pairs(compared: Comparison, objects: Any, detections: Any) -> PairColumns:

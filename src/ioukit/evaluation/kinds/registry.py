@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ioukit.evaluation.kinds.boxes import BBOX
 from ioukit.evaluation.kinds.kind import Comparison, Kind, MaskColumns, PairColumns, region_kind
 from ioukit.evaluation.protocols.coco import COCO_KEYPOINTS
+
+if TYPE_CHECKING:
+    from ioukit.datasets.columns.detections import Detections
+    from ioukit.datasets.columns.ground_truth import GroundTruth
+    from ioukit.evaluation.outlines.outline import Outlines
 
 __all__ = ["REGION_KINDS", "find_kind", "register_kind"]
 
@@ -64,12 +71,29 @@ def _probiou(compared: Comparison) -> PairColumns:
     return columns(compared)
 
 
+def _mask_outlines(rows: GroundTruth | Detections, ground_truth: GroundTruth) -> Outlines:
+    from ioukit.evaluation.outlines.masks import mask_outlines  # noqa: PLC0415 - matching does not draw
+
+    return mask_outlines(rows, ground_truth)
+
+
+def _keypoint_outlines(rows: GroundTruth | Detections, ground_truth: GroundTruth) -> Outlines:
+    from ioukit.evaluation.outlines.keypoints import keypoint_outlines  # noqa: PLC0415 - as above
+
+    return keypoint_outlines(rows, ground_truth)
+
+
+ROTATED = region_kind("rotated", "rotated boxes, by their exact overlap", "RotatedBoxes")
+BOX3D = region_kind("box3d", "3-D boxes that turn about the vertical axis", "Boxes3D")
+
 register_kind(BBOX)
-register_kind(Kind("segm", "masks: polygons or RLE", _masks))
-register_kind(Kind("boundary", "boundaries of masks (Boundary IoU)", _boundaries))
-register_kind(Kind("keypoints", "COCO's 17 keypoints of persons (OKS)", _keypoints, COCO_KEYPOINTS))
-register_kind(region_kind("rotated", "rotated boxes, by their exact overlap", "RotatedBoxes"))
-register_kind(Kind("rotated-probiou", "rotated boxes as Gaussians (ProbIoU)", _probiou))
+register_kind(Kind("segm", "masks: polygons or RLE", _masks, outlines=_mask_outlines))
+register_kind(Kind("boundary", "boundaries of masks (Boundary IoU)", _boundaries, outlines=_mask_outlines))
+register_kind(
+    Kind("keypoints", "COCO's 17 keypoints of persons (OKS)", _keypoints, COCO_KEYPOINTS, outlines=_keypoint_outlines)
+)
+register_kind(ROTATED)
+register_kind(Kind("rotated-probiou", "rotated boxes as Gaussians (ProbIoU)", _probiou, outlines=ROTATED.outlines))
 register_kind(region_kind("polygon", "polygons, by their exact overlap", "Polygons"))
-register_kind(region_kind("box3d", "3-D boxes that turn about the vertical axis", "Boxes3D"))
-register_kind(Kind("bev", "3-D boxes as seen from above (bird's-eye view)", _bird_eye))
+register_kind(BOX3D)
+register_kind(Kind("bev", "3-D boxes as seen from above (bird's-eye view)", _bird_eye, outlines=BOX3D.outlines))

@@ -24,6 +24,13 @@ def _lvis_measures(protocol: Protocol) -> tuple[Measure, ...]:
     return lvis_measures(protocol)
 
 
+def _kitti_measures(protocol: Protocol) -> tuple[Measure, ...]:
+    from ioukit.evaluation.protocols.kitti import kitti_measures  # noqa: PLC0415 - as above
+
+    return kitti_measures(protocol)
+
+
 register_measure_rule("lvis", _lvis_measures)
+register_measure_rule("kitti", _kitti_measures)
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,9 +1,14 @@
 """The rules of an evaluation, as data: one file per protocol."""
 
+from ioukit.evaluation.protocols.caltech import CALTECH
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
+from ioukit.evaluation.protocols.crowdhuman import CROWDHUMAN
 from ioukit.evaluation.protocols.dota import DOTA_TASK1, DOTA_TASK2
+from ioukit.evaluation.protocols.kitti import KITTI, KITTI_R11
 from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
-from ioukit.evaluation.protocols.measures import Measure
+from ioukit.evaluation.protocols.measures import Measure, MissRateRule
+from ioukit.evaluation.protocols.object_choice import ObjectChoice, ObjectLimit
+from ioukit.evaluation.protocols.open_images import OPEN_IMAGES, OPEN_IMAGES_CHALLENGE
 from ioukit.evaluation.protocols.own import read_protocol
 from ioukit.evaluation.protocols.protocol import (
     MEASURE_RULES,
@@ -15,25 +20,41 @@ from ioukit.evaluation.protocols.protocol import (
 )
 from ioukit.evaluation.protocols.registry import PROTOCOLS, find_protocol, register_protocol
 from ioukit.evaluation.protocols.tide import TIDE
+from ioukit.evaluation.protocols.ultralytics import ULTRALYTICS, ULTRALYTICS_8_3
+from ioukit.evaluation.protocols.value_ranges import ValueRange
 from ioukit.evaluation.protocols.voc import VOC2007, VOC2012
+from ioukit.evaluation.protocols.wider_face import WIDER_FACE
 
 __all__ = [
+    "CALTECH",
     "COCO",
     "COCO_KEYPOINTS",
+    "CROWDHUMAN",
     "DOTA_TASK1",
     "DOTA_TASK2",
+    "KITTI",
+    "KITTI_R11",
     "LVIS",
     "LVIS_FIXED",
     "MEASURE_RULES",
     "NO_CAP",
+    "OPEN_IMAGES",
+    "OPEN_IMAGES_CHALLENGE",
     "PROTOCOLS",
     "TIDE",
+    "ULTRALYTICS",
+    "ULTRALYTICS_8_3",
     "VOC2007",
     "VOC2012",
+    "WIDER_FACE",
     "AreaRange",
     "IgnoreRule",
     "Measure",
+    "MissRateRule",
+    "ObjectChoice",
+    "ObjectLimit",
     "Protocol",
+    "ValueRange",
     "find_protocol",
     "read_protocol",
     "register_measure_rule",

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-__all__ = ["Measure"]
+from ioukit._checks import check_choice
 
-Quantity: TypeAlias = Literal["AP", "AR"]
+__all__ = ["MR2", "Measure", "MissRateRule", "checked_measures", "checked_miss_rate"]
+
+_FPPI = tuple(10.0 ** (place / 4 - 2) for place in range(9))
+
+Quantity: TypeAlias = Literal["AP", "AR", "MR", "JI"]
+Reading: TypeAlias = Literal["last_at_most", "first_at_least"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +26,9 @@ class Measure:
     key: str
     """Its name in the summary, in JSON and in tables per class."""
     quantity: Quantity = "AP"
-    """``"AP"``, the mean of precisions, or ``"AR"``, the mean of the recalls after the last detection."""
+    """``"AP"``, the mean of precisions; ``"AR"``, the mean of the recalls after the last detection; ``"MR"``, the
+    log-average miss rate, see :class:`MissRateRule`; ``"JI"``, the Jaccard index of CrowdDet, see
+    :func:`ioukit.evaluation.jaccard_indices`."""
     iou_threshold: float | None = None
     """The IoU threshold; ``None`` for the mean over all."""
     area_range: str | None = None
@@ -39,11 +49,65 @@ class Measure:
         """Refuse an empty key and an unknown quantity."""
         if not self.key:
             raise ValueError("a measure must have a key")
-        if self.quantity not in ("AP", "AR"):
-            raise ValueError(f"unknown quantity {self.quantity!r}; choose from AP, AR")
+        if self.quantity not in get_args(Quantity):
+            raise ValueError(f"unknown quantity {self.quantity!r}; choose from {', '.join(get_args(Quantity))}")
 
     def text(self, value: float) -> str:
         """The line of the table; an undefined number is -1, as COCO's tools print it."""
         number = -1.0 if value != value else value  # noqa: PLR0124 - NaN
         line = self.line or f"{self.key:<8} {{value}}"
         return re.sub(r"\{value(?::([^{}]*))?\}", lambda found: format(number, found[1] or "0.3f"), line)
+
+
+class MissRateRule(NamedTuple):
+    """How a curve of the miss rate over the false positives per image (FPPI) becomes one number.
+
+    The number is the geometric mean of the miss rates at some FPPI: ``exp(mean(log(max(miss rate, floor))))``.
+    """
+
+    fppi: tuple[float, ...] = _FPPI
+    """False positives per image at which the miss rate is read, in ascending order; nine from 0.01 to 1 for MR-2."""
+    reading: Reading = "last_at_most"
+    """Where it is read. ``"last_at_most"``: at the last point of the curve with at most this FPPI; 1 if there is none.
+    ``"first_at_least"``: at the first point with at least this FPPI; at the last point of all if there is none."""
+    floor: float = 0.0
+    """Lower miss rates count as this one. Without a floor, a single miss rate of 0 makes the mean 0."""
+
+
+MR2 = MissRateRule()
+"""MR-2 of Caltech, without a floor."""
+
+
+def checked_miss_rate(rule: MissRateRule) -> MissRateRule:
+    """The rule with numbers as floats.
+
+    Raises:
+        TypeError, ValueError: If it is no rule, or a value is invalid.
+    """
+    if not isinstance(rule, MissRateRule):
+        raise TypeError(f"miss_rate must be a MissRateRule, got {rule!r}")
+    fppi = tuple(float(each) for each in rule.fppi)
+    if not fppi or any(not low < high for low, high in itertools.pairwise((0.0, *fppi, math.inf))):
+        raise ValueError(f"miss_rate.fppi must rise from above 0, got {list(fppi)}")
+    check_choice("miss_rate.reading", rule.reading, get_args(Reading))
+    if not 0 <= rule.floor <= 1:
+        raise ValueError(f"miss_rate.floor must be within [0, 1], got {rule.floor}")
+    return MissRateRule(fppi, rule.reading, float(rule.floor))
+
+
+def checked_measures(measures: Iterable[Measure]) -> tuple[Measure, ...]:
+    """The measures.
+
+    Raises:
+        TypeError, ValueError: If one is no measure, there is none, or two have the same key.
+    """
+    listed = tuple(measures)
+    for measure in listed:
+        if not isinstance(measure, Measure):
+            raise TypeError(f"summary must hold measures, got {measure!r}")
+    if not listed:
+        raise ValueError("summary must hold at least one measure")
+    keys = [measure.key for measure in listed]
+    if len(set(keys)) < len(keys):
+        raise ValueError(f"keys of measures must differ, got {keys}")
+    return listed

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from ioukit.evaluation.protocols.measures import Measure, Quantity
+from ioukit.evaluation.protocols.measures import Measure, MissRateRule, Quantity, Reading
 from ioukit.evaluation.protocols.protocol import IgnoreRule, Protocol
 from ioukit.evaluation.protocols.registry import find_protocol
 
@@ -57,6 +57,10 @@ def read_protocol(path: str | os.PathLike[str]) -> Protocol:
             given["ignored"] = tuple(
                 _made(IgnoreRule, rule, f"ignored[{at}]") for at, rule in enumerate(given["ignored"])
             )
+        if "miss_rate" in given:
+            given["miss_rate"] = _made(MissRateRule, given["miss_rate"], "miss_rate")
+        if "objects_choose" in given:
+            given["objects_choose"] = _object_choice(given["objects_choose"])
         if not isinstance(given.get("summary", ""), str):
             given["summary"] = tuple(_made(Measure, one, f"summary[{at}]") for at, one in enumerate(given["summary"]))
         if based_on is not None:
@@ -118,6 +122,10 @@ def _is_range(limits: Any) -> bool:
     return isinstance(limits, list) and len(limits) == 2 and _is_number(limits[0]) and _is_high(limits[1])
 
 
+def _is_value_range(row: Any) -> bool:
+    return isinstance(row, list) and len(row) == 3 and isinstance(row[0], str) and all(map(_is_high, row[1:]))
+
+
 def _is_high(value: Any) -> bool:
     return value is None or _is_number(value)
 
@@ -126,6 +134,8 @@ _TEXT = _Expected("text", lambda value: isinstance(value, str))
 _BOOL = _Expected("true or false", lambda value: isinstance(value, bool))
 _NUMBERS = _Expected("a list of numbers", lambda value: _all(value, _is_number))
 _TABLES = _Expected("a list of tables", lambda value: _all(value, lambda row: isinstance(row, dict)))
+_NUMBER = _Expected("a number", _is_number)
+_VALUE_RANGES = _Expected('a list of ["name of a value", lowest, highest]', lambda rows: _all(rows, _is_value_range))
 _PROTOCOL = {
     "iou_thresholds": _NUMBERS,
     "recall_thresholds": _NUMBERS,
@@ -136,14 +146,21 @@ _PROTOCOL = {
     ),
     "class_agnostic": _BOOL,
     "inclusive_boxes": _BOOL,
+    "clipped_boxes": _BOOL,
+    "box_aspect_ratio": _NUMBER,
+    "overlap_epsilon": _NUMBER,
+    "counted_values": _VALUE_RANGES,
+    "detection_values": _VALUE_RANGES,
     "precision_epsilon": _BOOL,
+    "miss_rate": _Expected("a table", lambda value: isinstance(value, dict)),
     "ignored": _TABLES,
+    "objects_choose": _Expected("a table", lambda value: isinstance(value, dict)),
     "meant_for": _Expected("a list of kinds of region", lambda value: _all(value, lambda kind: isinstance(kind, str))),
     "summary": _Expected(
         "the name of a rule or a list of tables", lambda value: isinstance(value, str) or _TABLES.holds(value)
     ),
 }
-_IGNORED = {"over_detection": _BOOL, "repeated": _BOOL, "more_than": _BOOL}
+_IGNORED = {"over_detection": _BOOL, "repeated": _BOOL, "more_than": _BOOL, "counts_once": _BOOL}
 _MEASURE = {
     "quantity": _Expected(" or ".join(get_args(Quantity)), lambda value: value in get_args(Quantity)),
     "iou_threshold": _Expected("a number", _is_high),
@@ -151,6 +168,29 @@ _MEASURE = {
     "max_dets": _Expected("a whole number", lambda value: value is None or _is_whole(value)),
     "group": _Expected("text", lambda value: value is None or isinstance(value, str)),
     "headline": _BOOL,
+}
+_MISS_RATE = {
+    "fppi": _NUMBERS,
+    "reading": _Expected(" or ".join(get_args(Reading)), lambda value: value in get_args(Reading)),
+    "floor": _NUMBER,
+}
+_KINDS: dict[type[Any], tuple[str, Mapping[str, _Expected]]] = {
+    IgnoreRule: ("a rule", _IGNORED),
+    MissRateRule: ("a rule", _MISS_RATE),
+    Measure: ("a measure", _MEASURE),
+}
+_LIMIT = {"at_most": _NUMBERS}
+_OBJECT_CHOICE = {
+    "iou_thresholds": _Expected(
+        "a table with the IoU threshold of each category",
+        lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
+    ),
+    "neighbours": _Expected(
+        "a table with the neighbour of each category",
+        lambda value: isinstance(value, dict) and all(isinstance(name, str) for name in value.values()),
+    ),
+    "limits": _TABLES,
+    "steps": _Expected("a whole number", _is_whole),
 }
 _REQUIRED = ("iou_thresholds", "recall_thresholds", "max_dets", "area_ranges")
 
@@ -176,11 +216,29 @@ def _check(
         _expect(wanted.holds(value), prefix + name, wanted.words, value)
 
 
+def _object_choice(fields: dict[str, Any]) -> Any:
+    """An `ObjectChoice` from the fields of a table."""
+    from ioukit.evaluation.protocols.object_choice import (  # noqa: PLC0415 - few protocols have one
+        ObjectChoice,
+        ObjectLimit,
+    )
+
+    names = tuple(field.name for field in dataclasses.fields(ObjectChoice))
+    _check(fields, _OBJECT_CHOICE, "objects_choose.", "the table", names)
+    _expect("iou_thresholds" in fields, "objects_choose.iou_thresholds", "a table", None)
+    for at, limit in enumerate(fields.get("limits", ())):
+        where = f"objects_choose.limits[{at}]."
+        _check(limit, _LIMIT, where, "a limit", ObjectLimit._fields)
+        for name in ObjectLimit._fields:
+            _expect(name in limit, where + name, "a value", None)
+    return ObjectChoice(**fields)
+
+
 def _made(kind: type[Any], fields: dict[str, Any], where: str) -> Any:
-    """An `IgnoreRule` or a `Measure` from the fields of a table."""
-    is_rule = kind is IgnoreRule
-    names = IgnoreRule._fields if is_rule else tuple(field.name for field in dataclasses.fields(Measure))
-    _check(fields, _IGNORED if is_rule else _MEASURE, f"{where}.", "a rule" if is_rule else "a measure", names)
-    if names[0] not in fields:
+    """An `IgnoreRule`, a `MissRateRule` or a `Measure` from the fields of a table."""
+    owner, expected = _KINDS[kind]
+    names = tuple(field.name for field in dataclasses.fields(kind)) if kind is Measure else kind._fields
+    _check(fields, expected, f"{where}.", owner, names)
+    if kind is not MissRateRule and names[0] not in fields:
         raise ValueError(f"{where}.{names[0]}: expected text, found none")
     return kind(**fields)

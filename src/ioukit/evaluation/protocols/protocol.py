@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
-from ioukit._checks import check_choice, check_number
-from ioukit.evaluation.protocols.measures import Measure
+from ioukit._checks import check_choice, check_number, rising_numbers
+from ioukit.evaluation.protocols.measures import MR2, Measure, MissRateRule, checked_measures, checked_miss_rate
+
+if TYPE_CHECKING:
+    from ioukit.evaluation.protocols.object_choice import ObjectChoice
+    from ioukit.evaluation.protocols.value_ranges import ValueRange
 
 __all__ = ["MEASURE_RULES", "NO_CAP", "AreaRange", "IgnoreRule", "Protocol", "register_measure_rule"]
 
@@ -21,14 +24,17 @@ NO_CAP = 2**31 - 1
 # Some of COCO's thresholds differ in the last bit from the numbers that people write.
 _SAME_THRESHOLD = 1e-9
 
-Choice: TypeAlias = Literal["best_free", "best_of_all"]
+Choice: TypeAlias = Literal["best_free", "best_of_all", "best_of_all_then_groups"]
 Threshold: TypeAlias = Literal["at_least", "more_than"]
 Ties: TypeAlias = Literal["last", "first"]
 CapScope: TypeAlias = Literal["image_and_category", "image", "category"]
-Integral: TypeAlias = Literal["recalls", "points", "area"]
+Integral: TypeAlias = Literal[
+    "recalls", "points", "area", "trapezoid", "sloping_trapezoid", "trapezoid_from_first", "score_steps"
+]
 MeanOver: TypeAlias = Literal["with_objects", "with_objects_or_detections", "all"]
-Verified: TypeAlias = Literal["all", "listed"]
-WithoutArea: TypeAlias = Literal["counted", "left_out"]
+Verified: TypeAlias = Literal["all", "listed", "labelled", "with_objects"]
+RangesBy: TypeAlias = Literal["area", "flag"]
+WithoutArea: TypeAlias = Literal["counted", "left_out", "detections_left_out"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "choice": get_args(Choice),
@@ -38,6 +44,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "integral": get_args(Integral),
     "mean_over": get_args(MeanOver),
     "verified": get_args(Verified),
+    "ranges_by": get_args(RangesBy),
     "without_area": get_args(WithoutArea),
 }
 
@@ -61,6 +68,9 @@ class IgnoreRule(NamedTuple):
     """Whether any number of detections may match one of them."""
     more_than: bool = False
     """Whether a match with one of them needs more than the IoU threshold, even if other objects do not."""
+    counts_once: bool = False
+    """Whether such an object counts nevertheless: the first detection that matches it finds it. Further ones, which
+    need ``repeated``, are ignored."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +91,17 @@ class Protocol:
     """Caps, in ascending order: how many detections count within the scope of the cap."""
     area_ranges: tuple[AreaRange, ...]
     """Ranges of object areas to tell apart. Most measures use the one labelled ``all``."""
+    ranges_by: RangesBy = "area"
+    """What a range is about besides areas. With ``"flag"``, the range ``easy`` ignores the objects without the flag
+    ``easy``."""
     class_agnostic: bool = False
     """Whether all categories count as one."""
     choice: Choice = "best_free"
     """Which object a detection takes; detections choose in the order of their scores. ``"best_free"``: the best object
     that no better detection has taken; an object that counts is preferred to an ignored one. ``"best_of_all"``: the
-    best object; if a better detection has taken it, the detection has no match."""
+    best object; if a better detection has taken it, the detection has no match. ``"best_of_all_then_groups"``: the same
+    among the objects that are compared by IoU; a detection without a match takes the best of the others, which are
+    compared by :attr:`IgnoreRule.over_detection`."""
     threshold: Threshold = "at_least"
     """Whether a match needs at least the IoU threshold, or more than that."""
     ties: Ties = "last"
@@ -94,15 +109,34 @@ class Protocol:
     inclusive_boxes: bool = False
     """Whether an upright box ``[x, y, width, height]`` covers the pixels ``x`` to ``x + width``, both included, which
     are ``width + 1`` pixels: the convention of PASCAL VOC. Other kinds of regions are compared as they are."""
+    clipped_boxes: bool = False
+    """Whether upright boxes are cut at the borders of their image, as CrowdDet cuts them: the low corner to at most a
+    pixel before the border. This needs the sizes of the images."""
+    box_aspect_ratio: float = 0.0
+    """If above 0, upright boxes of objects that count and of detections get this width over height. Height and centre
+    stay."""
+    overlap_epsilon: float = 0.0
+    """What is added to the area that the overlap of upright boxes is divided by."""
     cap_scope: CapScope = "image_and_category"
     """What a cap counts: the detections of one category on one image, those of one image, or those of one category."""
     ignored: tuple[IgnoreRule, ...] = (IgnoreRule("crowd", over_detection=True, repeated=True),)
     """Which objects are ignored. Objects outside an area range are ignored in that range, too."""
+    counted_values: tuple[ValueRange, ...] = ()
+    """Objects with a value outside of one of these ranges get the flag ``"outside"``, which :attr:`ignored` can name.
+    NaN lies within every range."""
+    detection_values: tuple[ValueRange, ...] = ()
+    """Detections with a value outside of one of these ranges are left out before matching."""
     integral: Integral = "recalls"
     """How AP is computed: as the mean of the precision at the recall thresholds, or as the area under the curve. The
     precision at a recall is the highest precision at that recall or a higher one. ``"recalls"`` and ``"points"`` are
     the same mean and differ in rounding: pycocotools adds, then divides by the number of recalls; VOC 2007 divides
-    first."""
+    first. ``"area"`` is the area under the steps of the curve. ``"trapezoid"`` is the area under straight lines: the
+    curve starts with precision 1 at recall 0, its points are joined by lines and read at the recall thresholds, and
+    precision is 0 from the last recall on. With ``"sloping_trapezoid"``, it falls from the last point along a line to 0
+    at recall 1. ``"trapezoid_from_first"`` is the area under the curve as it is, from the
+    first detection on, as in CrowdDet; ``"score_steps"`` that under a curve read at 1,000 scores, as in WIDER FACE."""
+    miss_rate: MissRateRule = MR2
+    """How the log-average miss rate is computed, if a measure asks for it."""
     precision_epsilon: bool = True
     """Whether precision is ``tp / (tp + fp + 2**-52)``, as in pycocotools, instead of ``tp / (tp + fp)``."""
     mean_over: MeanOver = "with_objects"
@@ -112,11 +146,17 @@ class Protocol:
     """Which categories were looked for on an image. ``"all"``: all of them. ``"listed"``: those that have an object
     there, and those that the image lists in its attribute ``neg_category_ids``. A detection of another category takes a
     place within the scope of the cap, and has no other part. Of the categories that the image lists in
-    ``not_exhaustive_category_ids``, a detection that matches nothing is ignored."""
+    ``not_exhaustive_category_ids``, a detection that matches nothing is ignored. ``"labelled"``: those that have an
+    object there, and those that the image lists in ``positive_category_ids`` or ``negative_category_ids``.
+    ``"with_objects"``: those that have an object there."""
     without_area: WithoutArea = "counted"
-    """Whether objects and detections with an area of 0 count like others, or are left out."""
+    """Whether objects and detections with an area of 0 count like others, or are left out, or detections alone are."""
     category_groups: str = ""
-    """The attribute of the categories by which :attr:`Measure.group` chooses them, such as LVIS's ``frequency``."""
+    """The attribute of the categories by which :attr:`Measure.group` chooses them, such as LVIS's ``frequency``;
+    ``"name"`` for their names."""
+    objects_choose: ObjectChoice | None = None
+    """If given, objects choose among the detections, and these are the rules: KITTI's way. The area ranges are then
+    ranges of heights. ``choice`` and ``ties`` apply to outcomes and other analyses of the match table alone."""
     summary: str | tuple[Measure, ...] = "coco"
     """The measures, or the name of the rule in :data:`MEASURE_RULES` that makes them from the other fields."""
     reference: str = ""
@@ -128,12 +168,23 @@ class Protocol:
     def __post_init__(self) -> None:
         """Check and freeze every field."""
         set_field = object.__setattr__  # the class is frozen; this is the way to set a field in __post_init__
-        set_field(self, "iou_thresholds", _numbers(self.iou_thresholds, "iou_thresholds", above=0.0))
-        set_field(self, "recall_thresholds", _numbers(self.recall_thresholds, "recall_thresholds"))
+        set_field(self, "iou_thresholds", rising_numbers(self.iou_thresholds, "iou_thresholds", above=0.0))
+        set_field(self, "recall_thresholds", rising_numbers(self.recall_thresholds, "recall_thresholds"))
         set_field(self, "max_dets", tuple(sorted(_caps(self.max_dets))))
         set_field(self, "area_ranges", _areas(self.area_ranges))
         set_field(self, "ignored", tuple(IgnoreRule(*rule) for rule in self.ignored))
-        for name in ("class_agnostic", "inclusive_boxes", "precision_epsilon"):
+        for name in ("counted_values", "detection_values"):
+            set_field(self, name, tuple(getattr(self, name)))
+            if getattr(self, name):
+                from ioukit.evaluation.protocols.value_ranges import checked_ranges  # noqa: PLC0415 - COCO has none
+
+                set_field(self, name, checked_ranges(getattr(self, name), name))
+        set_field(self, "miss_rate", checked_miss_rate(self.miss_rate))
+        for name in ("box_aspect_ratio", "overlap_epsilon"):
+            check_number(**{name: getattr(self, name)})
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be a finite number of at least 0, got {getattr(self, name)}")
+        for name in ("class_agnostic", "inclusive_boxes", "clipped_boxes", "precision_epsilon"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name, choices in _CHOICES.items():
@@ -146,7 +197,9 @@ class Protocol:
         if isinstance(self.summary, str):
             check_choice("summary", self.summary, tuple(MEASURE_RULES))
         else:
-            set_field(self, "summary", _measures(self.summary))
+            set_field(self, "summary", checked_measures(self.summary))
+        if self.objects_choose is not None:
+            self.objects_choose.check(vars(self))
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
@@ -164,6 +217,12 @@ class Protocol:
             and (measure.area_range is None or measure.area_range in self.area_labels)
             and (measure.group is None or bool(self.category_groups))
         )
+
+    @property
+    def needs_whole_curves(self) -> bool:
+        """Whether a number needs all points of the curves, instead of precision at the recall thresholds."""
+        points = self.integral in ("trapezoid_from_first", "score_steps")
+        return points or any(measure.quantity in ("MR", "JI") for measure in self.measures)
 
     @property
     def area_labels(self) -> list[str]:
@@ -254,8 +313,15 @@ class Protocol:
             area.label: [area.low, None if math.isinf(area.high) else area.high] for area in self.area_ranges
         }
         fields["ignored"] = [rule._asdict() for rule in self.ignored]
+        for name in ("counted_values", "detection_values"):
+            fields[name] = [each.to_list() for each in getattr(self, name)]
+        fields["miss_rate"] = {**self.miss_rate._asdict(), "fppi": list(self.miss_rate.fppi)}
         if not isinstance(self.summary, str):
             fields["summary"] = [dataclasses.asdict(measure) for measure in self.summary]
+        if self.objects_choose is None:
+            del fields["objects_choose"]
+        else:
+            fields["objects_choose"] = self.objects_choose.to_dict()
         return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
     @classmethod
@@ -271,8 +337,14 @@ class Protocol:
             raise TypeError(f"a protocol has no field {', '.join(sorted(unknown))}")
         if "ignored" in given:
             given["ignored"] = tuple(IgnoreRule(**rule) for rule in given["ignored"])
+        if isinstance(given.get("miss_rate"), Mapping):
+            given["miss_rate"] = MissRateRule(**given["miss_rate"])
         if not isinstance(given.get("summary", ""), str):
             given["summary"] = tuple(Measure(**measure) for measure in given["summary"])
+        if given.get("objects_choose") is not None:
+            from ioukit.evaluation.protocols.object_choice import ObjectChoice  # noqa: PLC0415 - COCO has none
+
+            given["objects_choose"] = ObjectChoice(**given["objects_choose"])
         return cls(**given)
 
 
@@ -289,18 +361,6 @@ def register_measure_rule(name: str, rule: Callable[[Protocol], tuple[Measure, .
     if name in MEASURE_RULES:
         raise ValueError(f"there is a rule of measures {name!r} already")
     MEASURE_RULES[name] = rule
-
-
-def _numbers(values: Iterable[float], name: str, *, above: float | None = None) -> tuple[float, ...]:
-    numbers = tuple(float(value) for value in values)
-    for number in numbers:
-        if not (number >= 0 if above is None else number > above) or not number <= 1:
-            raise ValueError(f"{name} must lie within {'[0' if above is None else '(0'}, 1], got {number}")
-    if not numbers:
-        raise ValueError(f"{name} must hold at least one number")
-    if any(low >= high for low, high in itertools.pairwise(numbers)):
-        raise ValueError(f"{name} must rise, got {list(numbers)}")
-    return numbers
 
 
 def _caps(values: Iterable[int]) -> set[int]:
@@ -333,16 +393,3 @@ def _areas(
     if len(set(labels)) < len(labels):
         raise ValueError(f"labels of area_ranges must differ, got {labels}")
     return areas
-
-
-def _measures(measures: Iterable[Measure]) -> tuple[Measure, ...]:
-    listed = tuple(measures)
-    for measure in listed:
-        if not isinstance(measure, Measure):
-            raise TypeError(f"summary must hold measures, got {measure!r}")
-    if not listed:
-        raise ValueError("summary must hold at least one measure")
-    keys = [measure.key for measure in listed]
-    if len(set(keys)) < len(keys):
-        raise ValueError(f"keys of measures must differ, got {keys}")
-    return listed

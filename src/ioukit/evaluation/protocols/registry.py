@@ -47,6 +47,15 @@ PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
     tide="tide:TIDE",
     lvis="lvis:LVIS",
     lvis_fixed="lvis:LVIS_FIXED",
+    crowdhuman="crowdhuman:CROWDHUMAN",
+    caltech="caltech:CALTECH",
+    wider_face="wider_face:WIDER_FACE",
+    kitti="kitti:KITTI",
+    kitti_r11="kitti:KITTI_R11",
+    open_images="open_images:OPEN_IMAGES",
+    open_images_challenge="open_images:OPEN_IMAGES_CHALLENGE",
+    ultralytics="ultralytics:ULTRALYTICS",
+    ultralytics_8_3="ultralytics:ULTRALYTICS_8_3",
 )
 """The protocols by name, in lower case."""
 

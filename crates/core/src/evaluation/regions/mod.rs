@@ -3,12 +3,12 @@
 //! A new kind is a type that implements [`Regions`]; the rest of the evaluation does not depend on the kind.
 
 mod boxes;
-mod inclusive;
+mod corners;
 mod masks;
 mod pairs;
 
 pub use boxes::Boxes;
-pub use inclusive::InclusiveBoxes;
+pub use corners::{CornerBoxes, Side};
 pub use masks::Masks;
 pub use pairs::Pairs;
 

@@ -1,4 +1,4 @@
-use super::{four, skip};
+use super::{first_of, four, skip};
 
 /// The same, byte by byte.
 fn plain_skip(text: &str) -> usize {
@@ -81,6 +81,39 @@ fn reads_four_numbers_as_the_standard_library_does() {
     {
         assert_eq!(four(format!("{list}]{}", " ".repeat(144)).as_bytes(), 0), None, "{list}");
     }
+}
+
+#[test]
+fn reads_the_first_numbers_of_a_list() {
+    let numbers = ["0", "7", "-1", "12.5", "0.25", "-0.5", "345.678", "12345678.012345", "10", "100.0"];
+    let others = ["01", "1.", ".5", "-", "", "1e5", "  1", "1 ", "null", "[1]", "123456789.5", "0.12345678901234567"];
+    let mut state = 7u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for round in 0..20_000 {
+        let count = 1 + random(60);
+        let mut parts: Vec<&str> = (0..count).map(|_| numbers[random(numbers.len())]).collect();
+        let plain = if round % 3 == 0 { count } else { random(count) };
+        if plain < count {
+            parts[plain] = others[random(others.len())];
+        }
+        let separator = [",", ", "][round % 2];
+        let text = format!("{}]{}", parts.join(separator), "],7".repeat(random(60)));
+        let mut values = vec![0.5];
+        let end = first_of(text.as_bytes(), 0, &mut values);
+        let expected: Vec<f64> = parts[..plain].iter().map(|number| number.parse().unwrap()).collect();
+        assert_eq!(values, [&[0.5], &expected[..]].concat(), "{text}");
+        let behind: usize = parts[..plain].iter().map(|number| number.len() + separator.len()).sum();
+        if plain == count {
+            assert_eq!(end, behind - separator.len(), "{text}"); // the bracket
+        } else {
+            let comma = behind.saturating_sub(separator.len() - 1);
+            assert!(end == behind || end == comma, "{end}: {text}");
+        }
+    }
+    assert_eq!(first_of(b"", 0, &mut Vec::new()), 0);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-// Images with their boxes: a gallery of the worst images, and a viewer for a single large one.
+// Images with their regions: a gallery of the worst images, and a viewer for a single large one.
 
 // Detected objects, true and false positives, missed objects, ignored objects and detections.
 const KINDS = ["gt", "tp", "fp", "fn", "ignored", "ignored"];
@@ -10,24 +10,68 @@ function imageWords(image) {
 }
 
 // In the data, each box is a row of numbers: kind, class, score in thousandths, x, y, width, height in
-// tenths of a pixel.
+// tenths of a pixel. Regions that are not boxes have an outline, too.
 function boxesOf(image) {
   const boxes = [];
   for (let k = 0; k < image.boxes.length; k += 7) {
     const [kind, label, points, x, y, w, h] = image.boxes.slice(k, k + 7);
     boxes.push({ kind: KINDS[kind], label: DATA.names[label], score: SCORED.includes(kind) ? points / 1000 : null,
-      x: x / 10, y: y / 10, w: w / 10, h: h / 10 });
+      x: x / 10, y: y / 10, w: w / 10, h: h / 10, outline: image.shapes && image.shapes[k / 7] });
   }
   return boxes;
+}
+
+// An outline in the data: closed rings x, y, x, y, ...; lines x1, y1, x2, y2, ...; points x, y, 1 if hollow, ...
+function ringsPath(rings) {
+  const ring = (numbers) => numbers.map((number, k) => `${k === 0 ? "M" : k % 2 ? " " : "L"}${number / 10}`).join("");
+  return rings.map((numbers) => `${ring(numbers)}Z`).join("");
+}
+
+function linesPath(numbers) {
+  return numbers.map((number, k) => `${k % 4 === 0 ? "M" : k % 2 ? " " : "L"}${number / 10}`).join("");
+}
+
+// The elements of a region: its dark edge on a photograph, its area, its lines, its points.
+function regionParts(box, size, onPhoto) {
+  const { rings, lines = [], points = [] } = box.outline || {};
+  if (!box.outline) {
+    const place = { x: box.x, y: box.y, width: box.w, height: box.h };
+    return [onPhoto && shape("rect", { class: "halo", ...place }), shape("rect", { class: "box", ...place })].filter(Boolean);
+  }
+  const parts = [], path = (rings ? ringsPath(rings) : "") + linesPath(lines);
+  if (rings && DATA.drawing.filled && box.kind !== "gt") parts.push(shape("path", { class: "area", d: ringsPath(rings) }));
+  if (path && onPhoto) parts.push(shape("path", { class: "halo", d: path }));
+  if (path) parts.push(shape("path", { class: "box", d: path }));
+  for (let k = 0; k < points.length; k += 3) {
+    parts.push(shape("circle", { class: points[k + 2] ? "point hollow" : "point", cx: points[k] / 10, cy: points[k + 1] / 10,
+      r: (size * (box.kind === "gt" ? 0.14 : 0.22)).toFixed(2) }));
+  }
+  return parts;
+}
+
+// The grid of a view from above.
+function gridLines({ w, h, grid }, size) {
+  const group = shape("g", { class: "ground-grid", "aria-hidden": "true" }), small = size * 0.8;
+  for (const [x, text] of grid.x) {
+    group.append(shape("line", { x1: x, x2: x, y1: 0, y2: h }),
+      shape("text", { x: x + small * 0.2, y: h - small * 0.3, "font-size": small }, text));
+  }
+  for (const [y, text] of grid.y) {
+    group.append(shape("line", { x1: 0, x2: w, y1: y, y2: y }),
+      shape("text", { x: small * 0.2, y: y - small * 0.2, "font-size": small }, text));
+  }
+  return group;
 }
 
 // letters: the size of letters in units of the image.
 function picture(image, size) {
   const { w, h } = image;
-  const drawing = shape("svg", { class: image.thumb ? "picture photo" : "picture", viewBox: `0 0 ${w} ${h}`, role: "img",
+  const looks = ["picture", image.thumb && "photo", (DATA.drawing.filled || DATA.drawing.ground) && "fine"];
+  const drawing = shape("svg", { class: looks.filter(Boolean).join(" "), viewBox: `0 0 ${w} ${h}`, role: "img",
     preserveAspectRatio: "xMidYMid meet", "aria-label": `${image.name}: ${imageWords(image)}` });
   if (image.thumb) drawing.append(shape("image", { href: image.thumb, width: w, height: h, preserveAspectRatio: "none" }));
   else drawing.append(shape("rect", { class: "frame", width: w, height: h }));
+  if (image.grid) drawing.append(gridLines(image, size));
   const labels = shape("g", { class: "labels" });
   const taken = [];
   const boxes = boxesOf(image);
@@ -37,9 +81,8 @@ function picture(image, size) {
     const words = shape("g", { class: `k-${kind}` });
     for (const box of boxes) {
       if (box.kind !== kind) continue;
-      const place = { x: box.x, y: box.y, width: box.w, height: box.h };
-      if (image.thumb) group.append(shape("rect", { class: "halo", ...place }));
-      group.append(shape("rect", { class: "box", ...place }));
+      group.append(...regionParts(box, size, Boolean(image.thumb)));
+      if (box.outline && kind === "gt") continue; // its detection has a label
       const text = labelText(box, Math.min(32, Math.floor((image.w / size - 0.7) / 0.54)));
       const spot = labelSpot(box, text, size, image, taken);
       if (spot) {

@@ -1,0 +1,290 @@
+//! Curves where objects choose among the detections, as in the development kit of KITTI.
+//!
+//! The detections that an object can choose depend on the score threshold. So no list of matches is enough: objects
+//! choose again at each of the thresholds, which depend on the whole data set.
+
+/// Detections, objects and their pairs.
+#[derive(Clone, Copy)]
+pub struct Choices<'a> {
+    /// The category of each detection.
+    pub category: &'a [u32],
+    /// The place of each detection within the scope of the cap, best first.
+    pub rank: &'a [u32],
+    /// The score of each detection.
+    pub score: &'a [f64],
+    /// For each detection, the set of ranges that it is outside of.
+    pub outside: &'a [u8],
+    /// For each detection, the highest overlap with an area in which detections do not count.
+    pub uncounted: &'a [f64],
+    /// The category of each object.
+    pub object_category: &'a [u32],
+    /// For each object, another category whose detections may take it without counting; `u32::MAX` if there is none.
+    pub neighbour: &'a [u32],
+    /// For each object, the set of ranges that ignore it.
+    pub ignored: &'a [u8],
+    /// Pairs by object, in the order in which objects choose; those of an object in the order of the detections' source.
+    pub pairs: &'a [Pair],
+    /// How many area ranges there are.
+    pub ranges: usize,
+}
+
+/// A detection and an object that overlap.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// The row of the detection.
+    pub detection: u32,
+    /// The row of the object.
+    pub object: u32,
+    /// Their overlap.
+    pub overlap: f64,
+}
+
+/// Which curve is drawn.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    /// The category.
+    pub category: u32,
+    /// The area range.
+    pub range: usize,
+    /// How many detections count within the scope of the cap.
+    pub cap: u32,
+    /// A match needs more overlap than this.
+    pub threshold: f64,
+    /// The number of steps of recall from 0 to 1.
+    pub steps: usize,
+}
+
+/// A curve that is read at equal steps of recall, from 0 to 1.
+#[derive(Debug, Default, PartialEq)]
+pub struct StepCurve {
+    /// At each step, the highest precision at this step or a later one; 0 at steps that are not reached.
+    pub precision: Vec<f64>,
+    /// The score threshold of each step; 0 at steps that are not reached.
+    pub scores: Vec<f64>,
+    /// The recall at the lowest score threshold.
+    pub recall: f64,
+}
+
+/// What an object can choose.
+#[derive(Clone, Copy)]
+struct Candidate {
+    detection: usize,
+    overlap: f64,
+    /// Whether the detection is outside of the range.
+    outside: bool,
+}
+
+/// Whether a detection is free.
+type IsFree<'f> = dyn Fn(usize) -> bool + 'f;
+
+/// Which of its candidates an object chooses.
+type Choice<'f> = dyn Fn(&[Candidate], &IsFree<'_>) -> Option<Candidate> + 'f;
+
+/// The part of the data that one curve needs.
+struct Part<'a> {
+    choices: Choices<'a>,
+    candidates: Vec<Candidate>,
+    /// Where the candidates of each object end, and whether the object is ignored.
+    objects: Vec<(usize, bool)>,
+    /// The last round in which each detection was taken.
+    taken: Vec<u32>,
+    round: u32,
+}
+
+fn has(sets: &[u8], row: usize, range: usize, ranges: usize) -> bool {
+    sets[row * ranges.div_ceil(8) + range / 8] >> (range % 8) & 1 == 1
+}
+
+impl<'a> Part<'a> {
+    fn new(choices: Choices<'a>, wanted: Wanted) -> Self {
+        let (mut candidates, mut objects) = (Vec::new(), Vec::new());
+        for pairs in choices.pairs.chunk_by(|a, b| a.object == b.object) {
+            let object = pairs[0].object as usize;
+            let own = choices.object_category[object] == wanted.category;
+            if !own && choices.neighbour[object] != wanted.category {
+                continue;
+            }
+            for pair in pairs.iter().filter(|pair| pair.overlap > wanted.threshold) {
+                let detection = pair.detection as usize;
+                let outside = has(choices.outside, detection, wanted.range, choices.ranges);
+                // A detection outside of the range may be chosen whatever its category is.
+                let known = outside || choices.category[detection] == wanted.category;
+                if known && choices.rank[detection] < wanted.cap {
+                    candidates.push(Candidate { detection, overlap: pair.overlap, outside });
+                }
+            }
+            objects.push((candidates.len(), !own || has(choices.ignored, object, wanted.range, choices.ranges)));
+        }
+        Self { choices, candidates, objects, taken: vec![0; choices.score.len()], round: 0 }
+    }
+
+    /// Lets every object choose, and calls `used` with each choice and whether it counts.
+    fn choose(&mut self, choice: &Choice<'_>, used: &mut dyn FnMut(Candidate, bool)) {
+        self.round += 1;
+        let (round, mut start) = (self.round, 0);
+        for &(end, ignored) in &self.objects {
+            let taken = &mut self.taken;
+            let chosen = choice(&self.candidates[start..end], &|detection| taken[detection] != round);
+            if let Some(candidate) = chosen {
+                taken[candidate.detection] = round;
+                used(candidate, !ignored && !candidate.outside);
+            }
+            start = end;
+        }
+    }
+
+    /// The scores of the true positives where objects choose the detection with the best score.
+    fn scores(&mut self) -> Vec<f64> {
+        let (score, mut found) = (self.choices.score, Vec::new());
+        let best_score = |candidates: &[Candidate], free: &IsFree<'_>| {
+            let free = candidates.iter().filter(|candidate| free(candidate.detection));
+            free.copied().reduce(|best, next| if score[next.detection] > score[best.detection] { next } else { best })
+        };
+        self.choose(&best_score, &mut |candidate, counts| {
+            if counts {
+                found.push(score[candidate.detection]);
+            }
+        });
+        found.sort_unstable_by(|a, b| b.total_cmp(a));
+        found
+    }
+
+    /// The true positives among the detections with at least a score, and how many of those that count are taken.
+    fn count(&mut self, least: f64, counts_as_false: &[bool]) -> (usize, usize) {
+        let score = self.choices.score;
+        let best_overlap = |candidates: &[Candidate], free: &IsFree<'_>| {
+            let is_free = |candidate: &&Candidate| score[candidate.detection] >= least && free(candidate.detection);
+            let mut free = candidates.iter().filter(is_free).copied();
+            let first = free.next()?;
+            // One that is inside is preferred; of those outside, the first.
+            Some(free.fold(first, |best, next| {
+                let better = !next.outside && (best.outside || next.overlap > best.overlap);
+                if better { next } else { best }
+            }))
+        };
+        let (mut hits, mut taken) = (0, 0);
+        self.choose(&best_overlap, &mut |candidate, counts| {
+            hits += usize::from(counts);
+            taken += usize::from(counts_as_false[candidate.detection]);
+        });
+        (hits, taken)
+    }
+}
+
+/// The scores at which a curve is read: at each step, that of the true positive with the recall closest to the step.
+fn score_thresholds(scores: &[f64], objects: usize, steps: usize) -> Vec<f64> {
+    let (objects, mut recall, mut thresholds) = (objects as f64, 0.0, Vec::new());
+    for (at, &score) in scores.iter().enumerate() {
+        let last = at + 1 == scores.len();
+        let (left, right) = ((at + 1) as f64 / objects, (at + 2) as f64 / objects);
+        if !last && right - recall < recall - left {
+            continue;
+        }
+        thresholds.push(score);
+        recall += 1.0 / steps as f64;
+    }
+    thresholds
+}
+
+/// Draws one curve; `objects` is the number of objects to find. Without objects, all values are NaN.
+pub fn step_curve(choices: Choices<'_>, wanted: Wanted, objects: usize) -> StepCurve {
+    let size = wanted.steps + 1;
+    if objects == 0 {
+        return StepCurve { precision: vec![f64::NAN; size], scores: vec![f64::NAN; size], recall: f64::NAN };
+    }
+    let mut part = Part::new(choices, wanted);
+    let scores = part.scores();
+    let thresholds = score_thresholds(&scores, objects, wanted.steps);
+    let counts_as_false = |row: usize| {
+        choices.category[row] == wanted.category
+            && choices.rank[row] < wanted.cap
+            && !has(choices.outside, row, wanted.range, choices.ranges)
+            && choices.uncounted[row] <= wanted.threshold
+    };
+    let counts_as_false: Vec<bool> = (0..choices.score.len()).map(counts_as_false).collect();
+    let rows = counts_as_false.iter().zip(choices.score);
+    let mut counted: Vec<f64> = rows.filter(|(counts, _)| **counts).map(|(_, &score)| score).collect();
+    counted.sort_unstable_by(|a, b| b.total_cmp(a));
+    let mut curve = StepCurve { precision: vec![0.0; size], scores: vec![0.0; size], recall: 0.0 };
+    for (step, &least) in thresholds.iter().take(size).enumerate() {
+        let (hits, taken) = part.count(least, &counts_as_false);
+        let wrong = counted.partition_point(|&score| score >= least) - taken;
+        curve.precision[step] = if hits + wrong == 0 { 0.0 } else { hits as f64 / (hits + wrong) as f64 };
+        curve.scores[step] = least;
+        curve.recall = hits as f64 / objects as f64;
+    }
+    for step in (1..size).rev() {
+        curve.precision[step - 1] = curve.precision[step - 1].max(curve.precision[step]);
+    }
+    curve
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: u32 = u32::MAX;
+
+    fn curve(choices: Choices<'_>, objects: usize) -> StepCurve {
+        step_curve(choices, Wanted { category: 0, range: 0, cap: NONE, threshold: 0.5, steps: 2 }, objects)
+    }
+
+    #[test]
+    fn an_object_chooses_the_highest_overlap_again_at_each_threshold() {
+        // The second detection overlaps more, but has the lower score: at its threshold, the first one is wrong.
+        let pairs = [
+            Pair { detection: 0, object: 0, overlap: 0.6 },
+            Pair { detection: 1, object: 0, overlap: 0.9 },
+            Pair { detection: 2, object: 1, overlap: 0.8 },
+        ];
+        let mut choices = Choices {
+            category: &[0, 0, 0],
+            rank: &[0, 1, 2],
+            score: &[0.9, 0.5, 0.4],
+            outside: &[0, 0, 0],
+            uncounted: &[0.0; 3],
+            object_category: &[0, 0],
+            neighbour: &[NONE, NONE],
+            ignored: &[0, 0],
+            pairs: &pairs,
+            ranges: 1,
+        };
+        let expected = StepCurve { precision: vec![1.0, 2.0 / 3.0, 0.0], scores: vec![0.9, 0.4, 0.0], recall: 1.0 };
+        assert_eq!(curve(choices, 2), expected);
+        choices.uncounted = &[0.6, 0.0, 0.0];
+        assert_eq!(curve(choices, 2).precision, [1.0, 1.0, 0.0], "what lies in an uncounted area is not wrong");
+        choices.outside = &[0, 1, 0];
+        assert_eq!(curve(choices, 2).precision, [1.0, 1.0, 0.0], "a detection inside is preferred to one outside");
+        choices.ignored = &[1, 0];
+        choices.uncounted = &[0.0; 3];
+        assert_eq!(curve(choices, 1).scores, [0.4, 0.0, 0.0]);
+        assert!(curve(choices, 0).recall.is_nan());
+    }
+
+    #[test]
+    fn a_neighbour_takes_a_detection_that_then_does_not_count() {
+        let pairs = [Pair { detection: 0, object: 0, overlap: 0.9 }, Pair { detection: 1, object: 1, overlap: 0.9 }];
+        let choices = Choices {
+            category: &[0, 0],
+            rank: &[0, 1],
+            score: &[0.9, 0.8],
+            outside: &[0, 0],
+            uncounted: &[0.0; 2],
+            object_category: &[1, 0],
+            neighbour: &[0, NONE],
+            ignored: &[0, 0],
+            pairs: &pairs,
+            ranges: 1,
+        };
+        assert_eq!(curve(choices, 1).precision, [1.0, 0.0, 0.0]);
+        assert_eq!(curve(Choices { neighbour: &[NONE, NONE], ..choices }, 1).precision, [0.5, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn reads_at_most_one_score_per_step() {
+        let scores: Vec<f64> = (0..100).map(|rank| 1.0 - f64::from(rank) / 100.0).collect();
+        assert_eq!(score_thresholds(&scores, 100, 40).len(), 41);
+        assert_eq!(score_thresholds(&scores[..3], 100, 40), [1.0, 0.98]);
+        assert_eq!(score_thresholds(&[], 3, 40), []);
+    }
+}

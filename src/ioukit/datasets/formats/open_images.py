@@ -1,0 +1,324 @@
+"""Open Images' CSV files: boxes of objects, labels of images, names of classes, and detections."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.hierarchy import NAMES, NEGATIVE, POSITIVE, ClassHierarchy
+from ioukit.datasets.columns.id_lists import IdLists
+from ioukit.datasets.formats.csv_tables import CsvTable, first_row
+from ioukit.datasets.formats.problems import Problems
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["read_open_images", "read_open_images_detections", "recognises"]
+
+_CORNERS = ("XMin", "XMax", "YMin", "YMax")
+_FLAGS = {
+    "IsGroupOf": "group_of",
+    "IsOccluded": "occluded",
+    "IsTruncated": "truncated",
+    "IsDepiction": "depiction",
+    "IsInside": "inside",
+}
+_MOST_OUTSIDE = 0.001
+"""The fraction of an image that a box may reach out of it: pixels are larger."""
+
+AnyPath: TypeAlias = "str | os.PathLike[str]"
+
+
+class _Files(NamedTuple):
+    """The files of one ground truth."""
+
+    boxes: AnyPath
+    labels: AnyPath | None
+    classes: AnyPath | None
+    hierarchy: AnyPath | None
+
+
+class _Classes(NamedTuple):
+    """The classes by their names in the files, such as ``/m/01yrx``."""
+
+    ids: dict[str, int]
+    titles: dict[str, str]
+
+
+def recognises(path: Path) -> bool:
+    """Whether a path is a CSV file of boxes, or a folder with one."""
+    try:
+        files = sorted(path.glob("*.csv")) if path.is_dir() else [path]
+    except OSError:
+        return False
+    return any(file.suffix.lower() == ".csv" and _kind(file) in ("boxes", "detections") for file in files)
+
+
+def read_open_images(
+    path: str | os.PathLike[str],
+    *,
+    labels: str | os.PathLike[str] | None = None,
+    classes: str | os.PathLike[str] | None = None,
+    hierarchy: ClassHierarchy | str | os.PathLike[str] | None = None,
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,  # noqa: ARG001 - every reader takes it; CSV files are read by one
+) -> GroundTruth:
+    """Read the ground truth of Open Images.
+
+    Boxes stay in fractions of the image, because the files do not have the sizes of images. The ids of images are
+    strings. The flags are ``group_of``, ``occluded``, ``truncated``, ``depiction`` and ``inside``; -1 (unknown) is
+    false. With labels, the images have the attributes ``positive_category_ids`` and ``negative_category_ids``, each an
+    :class:`~ioukit.datasets.IdLists`. The categories have the attribute ``label_name``, such as ``/m/01yrx``.
+
+    Args:
+        path: A CSV file of boxes with the columns ``ImageID``, ``LabelName``, ``XMin``, ``XMax``, ``YMin``, ``YMax``,
+            or a folder. A folder must have one file of boxes, and may have one each of the following, which are found
+            by their columns: ``labels``, ``classes`` (with ``class`` in its name), and ``hierarchy`` (JSON).
+        labels: A CSV file of image labels with the columns ``ImageID``, ``LabelName`` and ``Confidence``: 1 if the
+            class is present, 0 if it is absent.
+        classes: A CSV file with the name of a class in the first column, its title in the second, and perhaps its id in
+            the third. Other ids are the positions in the file, from 1 on. If ``None``, the classes are those of the
+            boxes and labels, sorted.
+        hierarchy: Which classes are kinds of which, see :class:`ClassHierarchy`. Objects and labels are expanded, see
+            :meth:`ClassHierarchy.expand_ground_truth`. Leave it out if the files are expanded already.
+        on_invalid: ``"error"`` refuses a row that is invalid, ``"drop"`` leaves it out and counts it. ``"pycocotools"``
+            is the same as ``"error"``.
+        threads: Not used.
+
+    Raises:
+        DatasetError: If a file is invalid; it names file, line and column, what was expected and what was found.
+        OSError: If a file cannot be read.
+    """
+    check_on_invalid(on_invalid)
+    files = _Files(path, labels, classes, None)
+    if os.path.isdir(path):
+        files = _files_in(Path(path), files, any_hierarchy=hierarchy is None)
+    problems = Problems(stop=on_invalid != "drop")
+    tree = files.hierarchy if hierarchy is None else hierarchy
+    if not (tree is None or isinstance(tree, ClassHierarchy)):
+        tree = ClassHierarchy.read(tree)
+    boxes = CsvTable(files.boxes)
+    boxes.require(("ImageID", "LabelName", *_CORNERS))
+    labelled = None if files.labels is None else CsvTable(files.labels)
+    if labelled is not None:
+        labelled.require(("ImageID", "LabelName", "Confidence"))
+    known = _classes(files.classes, boxes, labelled, tree)
+    notes: list[str] = []
+    good = np.ones(len(boxes), np.bool_)
+    corners = _corners(boxes, good, problems, inside=True)
+    categories = _category_ids(boxes, known, good, problems)
+    flags = {flag: _flag(boxes, name, good, problems) for name, flag in _FLAGS.items() if name in boxes.names}
+    image_names = np.array(boxes.text("ImageID"), np.str_)
+    images = image_names[good]
+    attributes: dict[str, IdLists] = {}
+    if labelled is not None:
+        images, attributes = _labelled_images(labelled, images, known, problems, notes)
+    gt = GroundTruth.from_arrays(
+        image_ids=image_names[good],
+        category_ids=categories[good],
+        boxes=corners[good],
+        flags={name: flag[good] for name, flag in flags.items()},
+        images=np.unique(images),
+        categories={number: known.titles.get(name, name) for name, number in known.ids.items()},
+        image_attributes=attributes,
+        category_attributes={NAMES: np.array(list(known.ids), np.str_)},
+        source=os.fspath(path),
+    )
+    dropped, left_out = _left_out(gt.source, problems)
+    gt = dataclasses.replace(gt, dropped=dropped, notes=(*left_out, *notes, *gt.notes))
+    return gt if tree is None else tree.expand_ground_truth(gt)
+
+
+def read_open_images_detections(
+    path: str | os.PathLike[str],
+    *,
+    ground_truth: GroundTruth | None = None,
+    hierarchy: ClassHierarchy | str | os.PathLike[str] | None = None,
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,  # noqa: ARG001 - as above
+) -> Detections:
+    """Read detections in the CSV format of the Open Images Challenge's evaluation.
+
+    Args:
+        path: A CSV file with the columns ``ImageID``, ``LabelName``, ``Score``, ``XMin``, ``XMax``, ``YMin``, ``YMax``.
+            Boxes may reach out of the image, and may have no area.
+        ground_truth: The data set of the classes: its categories have the attribute ``label_name``, or names like those
+            in the file.
+        hierarchy: If given, each detection gets a copy for every class above its own, with the same score.
+        on_invalid: As for :func:`read_open_images`.
+        threads: Not used.
+
+    Raises:
+        DatasetError: If the file is invalid, or no ``ground_truth`` is given; it names file, line and column, what was
+            expected and what was found.
+        OSError: If the file cannot be read.
+    """
+    check_on_invalid(on_invalid)
+    if os.path.isdir(path):
+        raise DatasetError(f"{path}: expected a CSV file of detections, found a folder")
+    if ground_truth is None:
+        raise DatasetError(f"{path}: names of classes need their ids: read_detections(file, ground_truth=...)")
+    problems = Problems(stop=on_invalid != "drop")
+    table = CsvTable(path)
+    table.require(("ImageID", "LabelName", "Score", *_CORNERS))
+    listed = ground_truth.categories
+    names = listed.attributes.get(NAMES, np.array(listed.names, np.str_)).tolist()
+    known = _Classes(dict(zip(names, listed.ids.tolist(), strict=True)), {})
+    good = np.ones(len(table), np.bool_)
+    corners = _corners(table, good, problems, inside=False)
+    scores = table.numbers("Score", good, problems)
+    categories = _category_ids(table, known, good, problems)
+    dt = Detections.from_arrays(
+        image_ids=np.array(table.text("ImageID"), np.str_)[good],
+        category_ids=categories[good],
+        boxes=corners[good],
+        scores=scores[good],
+        source=os.fspath(path),
+    )
+    dropped, notes = _left_out(dt.source, problems)
+    dt = dataclasses.replace(dt, dropped=dropped, notes=(*notes, *dt.notes))
+    if hierarchy is None:
+        return dt
+    tree = hierarchy if isinstance(hierarchy, ClassHierarchy) else ClassHierarchy.read(hierarchy)
+    return tree.expand_detections(dt, listed)
+
+
+def _kind(file: Path) -> str:
+    """What a CSV file has, by its first row: boxes, detections, labels, classes, or something else."""
+    columns = {name.strip() for name in first_row(file)}
+    if {"ImageID", "LabelName"} <= columns:
+        if columns.issuperset(_CORNERS):
+            return "detections" if "Score" in columns else "boxes"
+        return "labels" if "Confidence" in columns else ""
+    return "classes" if "class" in file.name.lower() and len(columns) in (2, 3) else ""
+
+
+def _is_hierarchy(file: Path) -> bool:
+    try:
+        tree = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(tree, Mapping) and "LabelName" in tree and "Subcategory" in tree
+
+
+def _files_in(folder: Path, given: _Files, *, any_hierarchy: bool) -> _Files:
+    """The files in a folder; those that were given replace the ones that are found."""
+    found: dict[str, list[Path]] = {"boxes": [], "labels": [], "classes": [], "hierarchy": []}
+    for file in sorted(folder.glob("*.csv")):
+        found.get(_kind(file), []).append(file)
+    if any_hierarchy:
+        found["hierarchy"] = [file for file in sorted(folder.glob("*.json")) if _is_hierarchy(file)]
+    chosen: dict[str, Any] = {}
+    for kind, files in found.items():
+        chosen[kind] = getattr(given, kind) if kind != "boxes" else None
+        if chosen[kind] is not None:
+            continue
+        if len(files) > 1:
+            names = " and ".join(file.name for file in files)
+            raise DatasetError(
+                f"{folder}: expected one file of {kind}, found {names}: name the file instead of the folder"
+            )
+        chosen[kind] = files[0] if files else None
+    if chosen["boxes"] is None:
+        raise DatasetError(f"{folder}: expected a CSV file with the columns ImageID, LabelName, {', '.join(_CORNERS)}")
+    return _Files(**chosen)
+
+
+def _classes(path: AnyPath | None, boxes: CsvTable, labelled: CsvTable | None, tree: ClassHierarchy | None) -> _Classes:
+    """The classes of a file; without one those of the boxes and labels, and those above and below them."""
+    if path is None:
+        names = set(boxes.text("LabelName")) | (set() if labelled is None else set(labelled.text("LabelName")))
+        if tree is not None:
+            names |= {above for name in names for above in tree.ancestors.get(name, ())}
+        return _Classes({name: number for number, name in enumerate(sorted(names), 1)}, {})
+    first = first_row(path)
+    columns = ["LabelName", "DisplayName", "ID"][: max(2, min(len(first), 3))]
+    table = CsvTable(path, names=columns)
+    start = int("LabelName" in first[:1])
+    known = _Classes({}, {})
+    taken: dict[int, int] = {}
+    for row in range(start, len(table)):
+        name = table.text("LabelName")[row]
+        number = row - start + 1
+        if len(columns) == 3:
+            if not table.text("ID")[row].isdecimal():
+                table.fail(row, "ID", "a whole number")
+            number = int(table.text("ID")[row])
+        if name in known.ids or not name:
+            table.fail(row, "LabelName", "a class that differs from those before")
+        if taken.setdefault(number, row) != row or number >= 2**53:
+            table.fail(row, "ID", "a number that differs from those before")
+        known.ids[name], known.titles[name] = number, table.text("DisplayName")[row]
+    return known
+
+
+def _corners(
+    table: CsvTable, good: npt.NDArray[np.bool_], problems: Problems, *, inside: bool
+) -> npt.NDArray[np.float64]:
+    """(N, 4) boxes ``[x, y, width, height]`` in fractions of the image."""
+    low_x, high_x, low_y, high_y = (table.numbers(name, good, problems) for name in _CORNERS)
+    if inside:
+        for name, values in zip(_CORNERS, (low_x, high_x, low_y, high_y), strict=True):
+            outside = (values < -_MOST_OUTSIDE) | (values > 1 + _MOST_OUTSIDE)
+            table.refuse(outside, name, "a fraction of the image, within [0, 1]", good, problems)
+    for (low_name, high_name), low, high in ((_CORNERS[:2], low_x, high_x), (_CORNERS[2:], low_y, high_y)):
+        table.refuse(high < low, high_name, f"at least {low_name}", good, problems)
+    return np.stack([low_x, low_y, high_x - low_x, high_y - low_y], axis=1)
+
+
+def _category_ids(
+    table: CsvTable, known: _Classes, good: npt.NDArray[np.bool_], problems: Problems
+) -> npt.NDArray[np.int64]:
+    numbers = [known.ids.get(name) for name in table.text("LabelName")]
+    unknown = np.array([number is None for number in numbers], np.bool_)
+    table.refuse(unknown, "LabelName", f"one of the {len(known.ids):,} classes", good, problems)
+    return np.array([0 if number is None else number for number in numbers], np.int64)
+
+
+def _flag(table: CsvTable, name: str, good: npt.NDArray[np.bool_], problems: Problems) -> npt.NDArray[np.bool_]:
+    values = table.numbers(name, good, problems)
+    table.refuse(~np.isin(values, (-1, 0, 1)), name, "0, 1, or -1 for unknown", good, problems)
+    return np.asarray(values == 1)
+
+
+def _labelled_images(
+    table: CsvTable, images: npt.NDArray[np.str_], known: _Classes, problems: Problems, notes: list[str]
+) -> tuple[npt.NDArray[np.str_], dict[str, IdLists]]:
+    """All images, sorted, and which categories are known to be present and absent on each."""
+    good = np.ones(len(table), np.bool_)
+    confidence = table.numbers("Confidence", good, problems)
+    expected = "1 for a class that is present, or 0 for one that is absent"
+    table.refuse(~np.isin(confidence, (0, 1)), "Confidence", expected, good, problems)
+    names = np.array(table.text("ImageID"), np.str_)
+    images, place = np.unique(np.concatenate([images, names[good]]), return_inverse=True)
+    lists: tuple[list[set[int]], list[set[int]]] = ([set() for _ in images], [set() for _ in images])
+    others = 0
+    rows = np.flatnonzero(good).tolist()
+    for row, at in zip(rows, place[len(place) - len(rows) :].tolist(), strict=True):
+        number = known.ids.get(table.text("LabelName")[row])
+        if number is None:
+            others += 1
+        else:
+            lists[int(confidence[row] == 0)][at].add(number)
+    if others:
+        notes.append(f"{table.path}: {others:,} labels of classes that are not among the {len(known.ids):,} left out")
+    positive, negative = (IdLists.of(map(sorted, each)) for each in lists)
+    return images, {POSITIVE: positive, NEGATIVE: negative}
+
+
+def _left_out(source: str, problems: Problems) -> tuple[int, tuple[str, ...]]:
+    """How many rows were left out, and a note about each kind of problem."""
+    notes = [
+        f"{source}: {count:,} rows left out: {kind}: {problems.first[kind]}" for kind, count in problems.counts.items()
+    ]
+    return sum(problems.counts.values()), tuple(notes)

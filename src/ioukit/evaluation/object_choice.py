@@ -1,0 +1,144 @@
+"""Protocols in which objects choose among the detections: what matching and curves do differently for them.
+
+The detections that an object can choose depend on the score threshold, and the thresholds depend on the whole data set.
+So a list of matches is not enough, but a match table is: its near pairs hold all that the choices need. The matches of
+the table are those of detections that choose by their scores; outcomes and other analyses use them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit._boundary import ChoiceColumns
+from ioukit.datasets import Categories, GroundTruth
+from ioukit.errors import DatasetError
+from ioukit.evaluation.protocols import Protocol
+from ioukit.evaluation.protocols.object_choice import ObjectChoice
+from ioukit.evaluation.table import MatchTable
+
+__all__ = ["check_selection", "ignored_ranges", "step_curves", "with_ranges"]
+
+_OVER_DETECTION = 2  # a bit of ObjectRows.special
+_NONE = np.iinfo(np.uint32).max
+
+
+def check_selection(categories: Categories, chosen: npt.NDArray[np.bool_], protocol: Protocol) -> None:
+    """Refuse a part of the categories.
+
+    Raises:
+        ValueError: If some categories are not chosen.
+    """
+    if not chosen.all():
+        left_out = [name for name, is_chosen in zip(categories.names, chosen.tolist(), strict=True) if not is_chosen]
+        raise ValueError(
+            f"the protocol {protocol.name!r} needs all categories, because detections of one may match objects of "
+            f"another; expected no selection, got one without {', '.join(left_out[:5])}. per_class has the numbers of "
+            "each category"
+        )
+
+
+def ignored_ranges(ground_truth: GroundTruth, protocol: Protocol, choice: ObjectChoice) -> npt.NDArray[np.uint8]:
+    """(G, C) the area ranges that ignore each object because of the limits of its attributes, as bits.
+
+    Raises:
+        DatasetError: If the ground truth lacks an attribute.
+    """
+    count, ranges = len(ground_truth), len(protocol.area_ranges)
+    beyond = np.zeros((count, ranges), np.bool_)
+    for limit in choice.limits if count else ():
+        values = ground_truth.attributes.get(limit.attribute)
+        if values is None or values.shape != (count,) or values.dtype.kind not in "iufb":
+            found = "none" if values is None else f"{values.dtype} of shape {values.shape}"
+            raise DatasetError(
+                f"{ground_truth.source}: the protocol {protocol.name!r} needs the attribute {limit.attribute!r} of the "
+                f"objects: expected ({count},) numbers, found {found}. Files in KITTI's format have it; "
+                "GroundTruth.from_arrays takes attributes="
+            )
+        # NaN is within every limit, as in a comparison in C++.
+        beyond |= values[:, None] > np.array(limit.at_most)
+    return np.packbits(beyond, axis=1, bitorder="little")
+
+
+def with_ranges(table: MatchTable, heights: npt.NDArray[np.float64], choice: ObjectChoice) -> MatchTable:
+    """The table with the ranges that each detection is outside of, and with detections that need not match ignored.
+
+    Args:
+        table: The matches, with near pairs.
+        heights: The heights of the detections that were matched.
+        choice: The rules.
+    """
+    rows, protocol = table.detections, table.protocol
+    height = heights[rows.row][:, None]
+    low, high = (np.array([limits[end] for limits in protocol.area_ranges]) for end in (1, 2))
+    outside = np.packbits((height < low) | (height > high), axis=1, bitorder="little")
+    assert table.near is not None
+    neighbour = _neighbours(table.categories, choice)[table.objects.category[table.near.object]]
+    excuses = (neighbour == rows.category[table.near.detection]) | _uncounted(table)
+    thresholds = np.array(protocol.iou_thresholds)
+    excused = np.zeros((len(rows), len(thresholds)), np.bool_)
+    pairs = np.flatnonzero(excuses)
+    np.logical_or.at(excused, table.near.detection[pairs], table.near.iou[pairs, None] > thresholds)
+    bits = np.packbits(excused, axis=1, bitorder="little")[:, None, :]
+    ignored = rows.ignored | (bits & ~rows.matched)
+    return dataclasses.replace(table, detections=dataclasses.replace(rows, ignored=ignored, outside=outside))
+
+
+def step_curves(table: MatchTable, choice: ObjectChoice) -> dict[str, npt.NDArray[Any]]:
+    """Precision and scores at the recalls of the protocol, and recall, as :func:`ioukit.evaluation.accumulate` has it.
+
+    Raises:
+        ValueError: If the table was not matched by such a protocol.
+    """
+    rows, objects, near, protocol = table.detections, table.objects, table.near, table.protocol
+    if near is None or rows.outside is None:
+        raise ValueError(f"the table was not matched by the protocol {protocol.name!r}: match the data again")
+    uncounted = np.zeros(len(rows))
+    covered = _uncounted(table)
+    np.maximum.at(uncounted, near.detection[covered], near.iou[covered])
+    # Objects choose in the order of the ground truth, among detections in the order of their source.
+    kept = np.flatnonzero(~covered)
+    detection, place = near.detection[kept], near.object[kept]
+    order = np.lexsort((rows.row[detection], objects.row[place], objects.image[place]))
+    evaluated = [choice.threshold_of(name) is not None for name in table.categories.names]
+    found: dict[str, npt.NDArray[Any]] = _core.step_curves(
+        ChoiceColumns(
+            category=rows.category,
+            rank=rows.rank,
+            score=rows.score,
+            outside=rows.outside,
+            uncounted=uncounted,
+            object_category=objects.category,
+            neighbour=_neighbours(table.categories, choice)[objects.category],
+            ignored=objects.ignored,
+            pair_detection=detection[order],
+            pair_object=place[order],
+            pair_overlap=near.iou[kept[order]],
+            num_objects=np.where(np.array(evaluated, np.bool_)[:, None], table.num_objects, 0).astype(np.uint64),
+        ),
+        np.array(protocol.iou_thresholds),
+        np.array(protocol.max_dets, np.uint32),
+        choice.steps,
+    )
+    # The first step with at least this recall. Recalls such as 0.3 are not exact.
+    at = np.ceil(np.array(protocol.recall_thresholds) * choice.steps - 1e-9).astype(np.int64)
+    points = {name: np.ascontiguousarray(found[name][..., at]) for name in ("precision", "scores")}
+    return {**points, "recall": found["recall"]}
+
+
+def _uncounted(table: MatchTable) -> npt.NDArray[np.bool_]:
+    """(Q,) whether the object of each near pair is an area in which detections do not count."""
+    assert table.near is not None
+    over_detection = (table.objects.special & _OVER_DETECTION).astype(np.bool_)
+    return np.asarray(over_detection[table.near.object])
+
+
+def _neighbours(categories: Categories, choice: ObjectChoice) -> npt.NDArray[np.uint32]:
+    """(K,) the position of the category of which each category is the neighbour; a large number if there is none."""
+    position = {name: at for at, name in enumerate(categories.names)}
+    firsts = map(choice.neighbour_of, categories.names)
+    return np.array([_NONE if first is None else position.get(first, _NONE) for first in firsts], np.uint32)

@@ -1,0 +1,76 @@
+"""KITTI: objects on the road, in images and in space."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ioukit.evaluation.protocols.measures import Measure
+from ioukit.evaluation.protocols.object_choice import ObjectChoice, ObjectLimit
+from ioukit.evaluation.protocols.protocol import NO_CAP, AreaRange, IgnoreRule, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["KITTI", "KITTI_R11", "kitti_measures"]
+
+_LINE = " Average Precision | {classes:<14} | {label:<8} = {{value:.4f}}"
+_WORDS = {
+    "easy": "objects of at least 40 pixels in height that are fully visible and truncated by at most 15 %",
+    "moderate": "objects of at least 25 pixels in height that are at most partly hidden and truncated by at most 30 %",
+    "hard": "objects of at least 25 pixels in height that may be largely hidden and are truncated by at most 50 %",
+}
+_ORDER = ("easy", "moderate", "hard")
+
+
+def kitti_measures(protocol: Protocol) -> tuple[Measure, ...]:
+    """The numbers of KITTI's table: AP of each class and difficulty. The means over the classes come first."""
+    return tuple(_measures(protocol))
+
+
+def _measures(protocol: Protocol) -> Iterator[Measure]:
+    labels = sorted(protocol.area_labels, key=lambda label: _ORDER.index(label) if label in _ORDER else len(_ORDER))
+    for label in protocol.area_labels:
+        line = _LINE.format(classes="mean", label=label)
+        words = f"Average precision, the mean over {{classes}}: {_WORDS.get(label, label)}. 1 is perfect."
+        yield Measure(f"AP_{label}", "AP", None, label, line=line, headline=True, words=words)
+    choice = protocol.objects_choose
+    for name, threshold in () if choice is None else choice.iou_thresholds:
+        for label in labels:
+            line = _LINE.format(classes=name, label=label)
+            words = f"AP of {name} at IoU {threshold}: {_WORDS.get(label, label)}."
+            yield Measure(f"{name}_{label}", "AP", None, label, group=name, line=line, words=words)
+
+
+KITTI = Protocol(
+    name="KITTI",
+    iou_thresholds=(0.5, 0.7),
+    recall_thresholds=tuple(step / 40 for step in range(1, 41)),
+    max_dets=(NO_CAP,),
+    # The first range is the main one: KITTI ranks by it.
+    area_ranges=(AreaRange("moderate", 25, math.inf), AreaRange("easy", 40, math.inf), AreaRange("hard", 25, math.inf)),
+    threshold="more_than",
+    ties="first",
+    ignored=(IgnoreRule("dont_care", over_detection=True, repeated=True),),
+    precision_epsilon=False,
+    category_groups="name",
+    objects_choose=ObjectChoice(
+        iou_thresholds=(("Car", 0.7), ("Pedestrian", 0.5), ("Cyclist", 0.5)),
+        neighbours=(("Car", "Van"), ("Pedestrian", "Person_sitting")),
+        limits=(ObjectLimit("occluded", (1, 0, 2)), ObjectLimit("truncated", (0.3, 0.15, 0.5))),
+    ),
+    summary="kitti",
+    reference="Geiger et al., CVPR 2012; evaluate_object.cpp of the development kit; R40: Simonelli et al., ICCV 2019",
+    meant_for=("bbox", "bev", "box3d"),
+)
+"""KITTI's benchmark of objects (Geiger et al., CVPR 2012), as `evaluate_object.cpp` of its development kit evaluates
+since 2019: each object chooses the detection with the highest overlap, again at each of up to 41 score thresholds; AP
+is the mean of the precision at 40 recalls (R40; Simonelli et al., ICCV 2019), for easy, moderate and hard objects. It
+is meant for ``iou_type="bbox"``, ``"bev"`` and ``"box3d"``."""
+
+KITTI_R11 = KITTI.replace(
+    name="KITTI R11",
+    recall_thresholds=tuple(step / 40 for step in range(0, 41, 4)),
+    reference="Geiger et al., CVPR 2012; evaluate_object.cpp of the development kit until 2019",
+)
+"""KITTI's benchmark as it was until 2019: :data:`KITTI` with the mean of the precision at 11 recalls, 0 among them."""

@@ -1,0 +1,52 @@
+"""Open Images: image labels say what was looked for, and one box may hold a group of objects."""
+
+from __future__ import annotations
+
+import math
+
+from ioukit.evaluation.protocols.coco import COCO
+from ioukit.evaluation.protocols.measures import Measure
+from ioukit.evaluation.protocols.protocol import AreaRange, IgnoreRule
+
+__all__ = ["OPEN_IMAGES", "OPEN_IMAGES_CHALLENGE"]
+
+
+def _mean(prefix: str) -> tuple[Measure, ...]:
+    return (
+        Measure(
+            "mAP",
+            line=f"{prefix}_Precision/mAP@0.5IOU,{{value:.6f}}",
+            headline=True,
+            words="Mean average precision, over {classes} at {thresholds}. 1 is perfect.",
+        ),
+    )
+
+
+OPEN_IMAGES = COCO.replace(
+    name="Open Images",
+    iou_thresholds=(0.5,),
+    max_dets=(10_000,),
+    area_ranges=(AreaRange("all", 0.0, math.inf),),
+    choice="best_of_all_then_groups",
+    ties="first",
+    ignored=(IgnoreRule("group_of", over_detection=True, repeated=True),),
+    integral="area",
+    precision_epsilon=False,
+    without_area="detections_left_out",
+    summary=_mean("OpenImagesV2"),
+    meant_for=("bbox",),
+    reference="Kuznetsova et al., IJCV 2020, arXiv:1811.00982; OpenImagesDetectionEvaluator of TensorFlow's models",
+)
+"""Open Images V2 detection, as ``OpenImagesDetectionEvaluator`` of TensorFlow's models evaluates: AP at IoU 0.5. A
+detection without an object that lies in a box of a group, by at least half of its area, is ignored."""
+
+OPEN_IMAGES_CHALLENGE = OPEN_IMAGES.replace(
+    name="Open Images Challenge",
+    ignored=(IgnoreRule("group_of", over_detection=True, repeated=True, counts_once=True),),
+    verified="labelled",
+    summary=_mean("OpenImagesDetectionChallenge"),
+    reference="Open Images Challenge 2018 and 2019; OpenImagesDetectionChallengeEvaluator of TensorFlow's models",
+)
+"""The Open Images Challenge, as ``OpenImagesDetectionChallengeEvaluator`` of TensorFlow's models evaluates: the rules
+of :data:`OPEN_IMAGES`, but a group counts as one object, which its best detection finds, and detections of classes
+without a label on the image are left out."""

@@ -1,0 +1,155 @@
+"""The outlines of regions, as the script of a page draws them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.evaluation import Outline, Outlines
+from ioukit.evaluation.kinds import find_kind
+from ioukit.evaluation.outlines.ground import grid_step, ground_frame
+from ioukit.evaluation.outlines.tracing import simplified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ioukit.datasets import Detections, GroundTruth
+    from ioukit.evaluation import Evaluation
+
+__all__ = ["Drawer"]
+
+Floats = npt.NDArray[np.float64]
+Positions = npt.NDArray[np.int64]
+
+FARTHEST = 1e9  # tenths of a pixel; regions farther away are not drawn exactly
+_COARSE = 1.0  # pixels: outlines of masks leave out points that are nearer than this to the line between others
+_ACROSS = 1000.0  # the longer side of a view from above, in units of the page
+
+_WORDS = {
+    "ground": "The scenes are seen from above. The numbers of the grid are metres. A line in a box shows its heading.",
+    "points": "Hollow points are hidden keypoints.",
+}
+
+
+class Drawer:
+    """Makes the outlines of a page, image by image.
+
+    Args:
+        evaluation: The evaluation with its data.
+    """
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        assert evaluation.ground_truth is not None
+        assert evaluation.detections is not None
+        self._kind = find_kind(evaluation.matches.iou_type)
+        self._truth: GroundTruth = evaluation.ground_truth
+        self._sides: tuple[GroundTruth | Detections, ...] = (evaluation.ground_truth, evaluation.detections)
+        self._filled = self._ground = self._points = False
+        self.left_out = 0
+        """How many regions of the images so far have nothing to draw."""
+
+    @property
+    def draws_boxes(self) -> bool:
+        """Whether the regions are drawn as upright boxes, which need no outlines."""
+        return self._kind.outlines is None
+
+    @property
+    def seen_from_above(self) -> bool:
+        """Whether one of the images so far shows the ground."""
+        return self._ground
+
+    def style(self) -> dict[str, Any]:
+        """How the page draws all images, and a sentence for the reader."""
+        words = _WORDS["ground"] if self._ground else _WORDS["points"] if self._points else ""
+        return {"filled": self._filled, "ground": self._ground, "words": words}
+
+    def outlines(self, sides: Positions, rows: Positions) -> Outlines:
+        """The outlines of the regions of one image.
+
+        Args:
+            sides: (B,) 0 for objects, 1 for detections; in ascending order.
+            rows: (B,) their rows in the data.
+        """
+        parts = [
+            self._kind.outlines_of(side[rows[sides == number]], self._truth) for number, side in enumerate(self._sides)
+        ]
+        found = Outlines.joined(parts)
+        self._filled |= found.filled
+        self._ground |= found.view == "ground"
+        self._points |= any(len(outline.points) for outline in found)
+        return found
+
+    def drawn(self, outlines: Outlines, boxes: Positions, size: tuple[float, float]) -> dict[str, Any]:
+        """The entries of an image for the script of the page: its size, boxes, outlines and grid.
+
+        Args:
+            outlines: (B,) the outlines.
+            boxes: (B, 7) the rows of the page; the last four columns are replaced by the boxes around the outlines.
+            size: Width and height of the image; views from above have their own.
+        """
+        shown = np.array([not outline.is_empty for outline in outlines], np.bool_)
+        self.left_out += int((~shown).sum())
+        bounds = np.array([outline.bounds for outline in outlines]).reshape(-1, 4)[shown]
+        chosen = [outline for outline in outlines if not outline.is_empty]
+        boxes, entries = boxes[shown], {}
+        place, scale = np.zeros(2), np.ones(2)
+        if outlines.view == "ground":
+            left, top, right, bottom = ground_frame(bounds)
+            factor = _ACROSS / max(right - left, top - bottom)
+            place, scale = np.array([left, top]), np.array([factor, -factor])
+            size = (right - left) * factor, (top - bottom) * factor
+            entries["grid"] = _grid((left, top, right, bottom), factor)
+        corners = (bounds.reshape(-1, 2, 2) - place) * scale
+        low, high = corners.min(axis=1), corners.max(axis=1)
+        order = np.arange(len(chosen))
+        if outlines.filled:  # a small mask is not covered by a large one
+            order = np.argsort(-(high - low).prod(axis=1), kind="stable")
+        around = _tenths(np.concatenate([low, high - low], axis=1))
+        numbers = np.concatenate([boxes[:, :3], around], axis=1)[order]
+        rings = [(ring - place) * scale for row in order.tolist() for ring in chosen[row].rings]
+        coming = iter(simplified(rings, _COARSE) if outlines.filled else rings)
+        shapes = [_shape(chosen[row], place, scale, coming) for row in order.tolist()]
+        return {"w": size[0], "h": size[1], "boxes": numbers.ravel().tolist(), "shapes": shapes, **entries}
+
+
+def _tenths(values: Floats) -> Positions:
+    whole: Positions = (values * 10).clip(-FARTHEST, FARTHEST).round().astype(np.int64)
+    return whole
+
+
+def _shape(outline: Outline, place: Floats, scale: Floats, rings: Iterator[Floats]) -> dict[str, Any]:
+    """The outline in tenths of a unit, as flat lists of numbers; points have a third number, 1 if they are hollow.
+
+    Args:
+        outline: The outline.
+        place: (2,) the point of the data that is the upper left corner of the image.
+        scale: (2,) units of the page per unit of the data.
+        rings: As many rings in units of the page as the outline has are taken from these.
+    """
+    found: dict[str, Any] = {}
+    if outline.rings:
+        found["rings"] = [_tenths(ring).ravel().tolist() for ring in itertools.islice(rings, len(outline.rings))]
+    if len(outline.lines):
+        found["lines"] = _tenths((outline.lines - place) * scale).ravel().tolist()
+    if len(outline.points):
+        hollow = np.zeros(len(outline.points)) if outline.hollow is None else outline.hollow
+        points = _tenths((outline.points - place) * scale)
+        found["points"] = np.column_stack([points, hollow.astype(np.int64)]).ravel().tolist()
+    return found
+
+
+def _grid(frame: tuple[float, float, float, float], factor: float) -> dict[str, Any]:
+    """The lines of the grid: for each its place in units of the page, and its number as text."""
+    left, top, right, bottom = frame
+    step = grid_step(max(right - left, top - bottom))
+
+    def lines(first: float, last: float) -> list[float]:
+        return [float(step * k) for k in range(int(np.ceil(first / step)), int(np.floor(last / step)) + 1)]
+
+    return {
+        "x": [[round((x - left) * factor, 1), f"{x:g}"] for x in lines(left, right)],
+        "y": [[round((top - y) * factor, 1), f"{y:g}"] for y in lines(bottom, top)],
+    }
