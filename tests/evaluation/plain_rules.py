@@ -59,7 +59,7 @@ def _within_cap(gt: GroundTruth, dt: Detections, protocol: Protocol, cap: int) -
 
 
 def _box_iou(dt: Detections, gt: GroundTruth, row: int, place: int, *, crowd: bool, protocol: Protocol) -> float:
-    sides = [(dt.boxes[row].tolist(), True), (gt.boxes[place].tolist(), not _never_counts(gt, protocol, place))]
+    sides = [(dt.boxes[row].tolist(), True), (gt.boxes[place].tolist(), not never_counts(gt, protocol, place))]
     width, height = gt.images.sizes[gt.images.ids.tolist().index(gt.image_ids[place])].tolist()
     pixel = 1.0 if protocol.inclusive_boxes else 0.0
     corners = []
@@ -89,7 +89,7 @@ def _inside(box: list[float], ranges: tuple[ValueRange, ...]) -> bool:
     return all(low <= values[value] <= high for value, low, high in ranges)
 
 
-def _with_outside(gt: GroundTruth, protocol: Protocol) -> GroundTruth:
+def with_outside(gt: GroundTruth, protocol: Protocol) -> GroundTruth:
     """The ground truth with the flag of objects that a protocol does not count because of their values."""
     if not protocol.counted_values:
         return gt
@@ -97,7 +97,7 @@ def _with_outside(gt: GroundTruth, protocol: Protocol) -> GroundTruth:
     return dataclasses.replace(gt, flags={**gt.flags, "outside": np.array(outside, bool)})
 
 
-def _never_counts(gt: GroundTruth, protocol: Protocol, row: int) -> bool:
+def never_counts(gt: GroundTruth, protocol: Protocol, row: int) -> bool:
     """Whether an object is ignored whatever its area."""
     return any(gt.flags[rule.flag][row] and not rule.counts_once for rule in protocol.ignored if rule.flag in gt.flags)
 
@@ -157,7 +157,7 @@ def plain_matching(
 
     ``overlap(row, place, crowd=...)`` compares a detection with an object; upright boxes if ``None``.
     """
-    gt = _with_outside(gt, protocol)
+    gt = with_outside(gt, protocol)
     rules = {rule.flag: rule for rule in protocol.ignored if rule.flag in gt.flags}
 
     def rule_holds(field: str, row: int) -> bool:
@@ -166,7 +166,7 @@ def plain_matching(
     def outside(area: float) -> bool:
         return area < area_range.low or area > area_range.high
 
-    ignored_object = [_never_counts(gt, protocol, row) or outside(gt.areas[row]) for row in range(len(gt))]
+    ignored_object = [never_counts(gt, protocol, row) or outside(gt.areas[row]) for row in range(len(gt))]
     area_of = dt.boxes[:, 2] * dt.boxes[:, 3] if dt.areas is None else dt.areas
     exist = [row for row in range(len(gt)) if protocol.without_area != "left_out" or gt.areas[row] > 0]
     federated = {row: _federated(gt, dt, protocol, row, exist) for row in range(len(dt))}
@@ -215,7 +215,7 @@ def plain_ap(
     overlap: Overlap | None = None,
 ) -> dict[int, float]:
     """AP of each category; NaN where there is nothing to find."""
-    gt = _with_outside(gt, protocol)
+    gt = with_outside(gt, protocol)
     found = plain_matching(gt, dt, protocol, iou_threshold, area_range, cap, overlap)
     epsilon = 2.0**-52 if protocol.precision_epsilon else 0.0
     result: dict[int, float] = {}
@@ -223,7 +223,7 @@ def plain_ap(
         objects = sum(
             (category in (-1, gt.category_ids[row]))
             and area_range.low <= gt.areas[row] <= area_range.high
-            and not _never_counts(gt, protocol, row)
+            and not never_counts(gt, protocol, row)
             and (protocol.without_area != "left_out" or gt.areas[row] > 0)
             for row in range(len(gt))
         )

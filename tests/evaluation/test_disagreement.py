@@ -19,32 +19,15 @@ from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate
 from ioukit.evaluation import ProtocolDifference, compare_protocols, explain_difference, find_tool
 from ioukit.evaluation.disagreement.one_number import rules_of_number
 from ioukit.evaluation.disagreement.rules import RULES, _plain
-from ioukit.evaluation.protocols import NO_CAP, PROTOCOLS, IgnoreRule, Measure, find_protocol
+from ioukit.evaluation.protocols import NO_CAP, PROTOCOLS, Measure, find_protocol
 
 Scene = tuple[GroundTruth, Detections]
-
-
-IGNORED = [
-    (),
-    (IgnoreRule("difficult"),),
-    (IgnoreRule("crowd", over_detection=True, repeated=True),),
-    (IgnoreRule("crowd", over_detection=True, repeated=True), IgnoreRule("difficult", repeated=True)),
-]
-
-
-@st.composite
-def plain_protocols(draw: st.DrawFn) -> Protocol:
-    """Protocols whose ignored objects are ignored as in COCO or VOC.
-
-    TIDE's crowds, which need more than the threshold, are left out: no protocol has them with VOC's choice.
-    """
-    return draw(protocols()).replace(ignored=draw(st.sampled_from(IGNORED)))
 
 
 @st.composite
 def numbers(draw: st.DrawFn) -> tuple[Protocol, str]:
     """A protocol, and a measure that it has."""
-    protocol = draw(plain_protocols())
+    protocol = draw(protocols())
     keys = [measure.key for measure in protocol.measures if protocol.defines(measure)]
     return protocol, draw(st.sampled_from(keys))
 

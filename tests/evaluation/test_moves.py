@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 
 import support.strategies  # noqa: F401 - the profile
-from evaluation.plain_rules import plain_ap, plain_matching
-from evaluation.test_disagreement import Scene, plain_protocols
-from evaluation.test_rules import scenes
+from evaluation.plain_rules import never_counts, plain_ap, plain_matching, with_outside
+from evaluation.test_disagreement import Scene
+from evaluation.test_rules import protocols, scenes
 from ioukit import Protocol
 from ioukit.evaluation import Outcome, explain_difference
 from ioukit.evaluation.disagreement.one_number import rules_of_number
@@ -28,7 +28,7 @@ def plain_numbers(data: Scene, protocol: Protocol) -> dict[int, float]:
     return {number: float(np.mean([column[number] for column in columns])) for number in columns[0]}
 
 
-@given(scenes(), plain_protocols(), plain_protocols())
+@given(scenes(), protocols(), protocols())
 def test_classes_move_as_in_plain_python(data: Scene, start: Protocol, end: Protocol) -> None:
     walk = explain_difference(*data, start, end)
     before = rules_of_number(start)
@@ -49,6 +49,7 @@ def test_classes_move_as_in_plain_python(data: Scene, start: Protocol, end: Prot
 def plain_outcomes(data: Scene, protocol: Protocol) -> dict[tuple[str, int], Counter[Outcome]]:
     """How often each detection and object has each outcome, over the IoU thresholds."""
     gt, dt = data
+    counted = with_outside(gt, protocol)
     area, cap = protocol.area_ranges[0], protocol.max_dets[0]
     result: dict[tuple[str, int], Counter[Outcome]] = {}
     for threshold in protocol.iou_thresholds:
@@ -61,10 +62,9 @@ def plain_outcomes(data: Scene, protocol: Protocol) -> dict[tuple[str, int], Cou
                 outcome = Outcome.IGNORED if row in found.ignored else matched
             result.setdefault(("detection", row), Counter())[outcome] += 1
         for row in range(len(gt)):
-            flagged = any(gt.flags[rule.flag][row] for rule in protocol.ignored if rule.flag in gt.flags)
             if protocol.without_area == "left_out" and not gt.areas[row] > 0:
                 outcome = Outcome.NOT_COUNTED
-            elif flagged or not area.low <= gt.areas[row] <= area.high:
+            elif never_counts(counted, protocol, row) or not area.low <= gt.areas[row] <= area.high:
                 outcome = Outcome.IGNORED
             else:
                 outcome = Outcome.TRUE_POSITIVE if row in hits else Outcome.FALSE_NEGATIVE
@@ -72,7 +72,7 @@ def plain_outcomes(data: Scene, protocol: Protocol) -> dict[tuple[str, int], Cou
     return result
 
 
-@given(scenes(), plain_protocols(), plain_protocols())
+@given(scenes(), protocols(), protocols())
 def test_images_move_as_in_plain_python(data: Scene, start: Protocol, end: Protocol) -> None:
     gt, dt = data
     walk = explain_difference(*data, start, end)

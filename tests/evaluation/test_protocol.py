@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ioukit import COCO, Protocol
+from ioukit.evaluation import protocols
+from ioukit.evaluation.protocols import PROTOCOLS
+from support.paths import ROOT
 
 
 def test_coco_has_the_doubles_of_the_reference() -> None:
@@ -70,3 +74,11 @@ def test_what_a_protocol_is_mainly_about() -> None:
     other = COCO.replace(iou_thresholds=[0.3, 0.6], area_ranges={"tiny": (0, 256), "rest": (256, 1e10)})
     assert (other.main_iou, other.main_area) == (0.3, "tiny")
     assert COCO.replace(area_ranges={"tiny": (0, 256), "all": (0, 1e10)}).main_area == "all"
+
+
+def test_every_protocol_stands_in_the_table_of_the_page() -> None:
+    page = (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[`([\w-]+)`\]\(\S+\) \| `(\w+)` \|", page, re.MULTILINE)
+    assert sorted(name for name, _ in rows) == sorted(PROTOCOLS)
+    for name, in_python in rows:
+        assert getattr(protocols, in_python) is PROTOCOLS[name]

@@ -202,6 +202,15 @@ def test_a_match_with_an_ignored_object_may_need_more_than_the_others() -> None:
         assert match(gt, half, rules).is_ignored(0.5).tolist() == [ignored]
 
 
+@pytest.mark.parametrize("thresholds", [[0.5], [1 / 3, 0.5]])
+def test_the_best_of_all_objects_may_need_more_than_the_threshold(thresholds: list[float]) -> None:
+    gt = GroundTruth.from_arrays(image_ids=[1, 1], category_ids=[1, 1], boxes=[[0, 0, 4, 4]] * 2, crowd=[False, True])
+    crowd = IgnoreRule("crowd", over_detection=True, repeated=True, more_than=True)
+    for ties, found in (("last", -1), ("first", 0)):
+        rules = COCO.replace(choice="best_of_all", ties=ties, ignored=[crowd], iou_thresholds=thresholds)
+        assert match(gt, _one([0.9], [[0, 0, 4, 8]]), rules).matched_object(0.5).tolist() == [found]
+
+
 @pytest.mark.parametrize("scope", ["image", "category"])
 def test_a_mean_over_categories_with_detections_counts_those_found_for_nothing(scope: str) -> None:
     gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], categories=[1, 2, 3])

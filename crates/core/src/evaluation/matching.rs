@@ -381,7 +381,9 @@ impl<'a> Matcher<'a> {
             let (detection, object) = (detection as usize, object as usize);
             let exceed = self.scene.objects.has(group.objects[object], flag::MORE_THAN);
             let level = if exceed { self.rules.level_above(overlap) } else { self.rules.level(overlap) };
-            if level > 0 && !left_out(detection) {
+            // The best object of all may be one that needs more than a threshold, which no object exceeds.
+            let is_in_the_way = || exceed && self.rules.choice != Choice::BestFree && self.rules.level(overlap) > 0;
+            if (level > 0 || is_in_the_way()) && !left_out(detection) {
                 starts.resize(detection + 1, candidates.len());
                 candidates.push(Candidate { object, overlap, level });
             }
@@ -413,7 +415,7 @@ impl<'a> Matcher<'a> {
             scratch;
         // Thresholds that the same candidates reach have the same matches: one of each such run is enough.
         levels.clear();
-        levels.extend(candidates.iter().map(|candidate| candidate.level));
+        levels.extend(candidates.iter().map(|candidate| candidate.level).filter(|&level| level > 0));
         levels.sort_unstable();
         levels.dedup();
         let count = group.objects.len();
@@ -453,9 +455,10 @@ impl<'a> Matcher<'a> {
                 found_once.clear();
                 for (row, window) in (group.first_detection..).zip(starts.windows(2)) {
                     let pairs_of_row = &ordered[window[0]..window[1]];
+                    let best_of_all = |pairs| self.best_of_all(pairs, candidates, level, ignored, taken);
                     let chosen = match self.rules.choice {
                         Choice::BestFree => self.best_free(pairs_of_row, candidates, level, ignored, taken),
-                        Choice::BestOfAll => self.best_of_all(pairs_of_row, candidates, level, ignored, taken),
+                        Choice::BestOfAll => best_of_all(pairs_of_row),
                         Choice::BestOfAllThenGroups => {
                             let is_group = |&pair: &usize| {
                                 let object = group.objects[candidates[pair].object];
@@ -466,8 +469,7 @@ impl<'a> Matcher<'a> {
                             let groups = by_tier.len();
                             by_tier.extend(pairs_of_row.iter().copied().filter(is_group));
                             let (objects, groups) = by_tier.split_at(groups);
-                            let best = |pairs| self.best_of_all(pairs, candidates, level, ignored, taken);
-                            best(objects).or_else(|| best(groups))
+                            best_of_all(objects).or_else(|| best_of_all(groups))
                         }
                     };
                     let Some(pair) = chosen else { continue };
