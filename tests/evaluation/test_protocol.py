@@ -10,7 +10,7 @@ import pytest
 
 from ioukit import COCO, Protocol
 from ioukit.evaluation import protocols
-from ioukit.evaluation.protocols import PROTOCOLS
+from ioukit.evaluation.protocols import PROTOCOLS, find_protocol
 from support.paths import ROOT
 
 
@@ -82,3 +82,26 @@ def test_every_protocol_stands_in_the_table_of_the_page() -> None:
     assert sorted(name for name, _ in rows) == sorted(PROTOCOLS)
     for name, in_python in rows:
         assert getattr(protocols, in_python) is PROTOCOLS[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "iou_type", "found"),
+    [
+        ("coco", "segm", "coco"),
+        ("COCO", "keypoints", "coco-keypoints"),
+        ("dota", "bbox", "dota-task2"),
+        ("dota", "rotated", "dota-task1"),
+        ("kitti", "bev", "kitti"),
+        ("kitti", "segm", "kitti"),  # no protocol of this name is meant for masks
+        ("voc2012", "own", "voc2012"),
+        ("coco", None, "coco"),
+    ],
+)
+def test_a_name_stands_for_the_protocol_of_what_is_compared(name: str, iou_type: str | None, found: str) -> None:
+    assert find_protocol(name, iou_type) is PROTOCOLS[found]
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    for iou_type in (None, "bbox", "segm"):
+        with pytest.raises(ValueError, match="unknown protocol 'dot'; choose from coco, coco-keypoints, "):
+            find_protocol("dot", iou_type)

@@ -51,7 +51,7 @@ def chosen_protocol(
         OSError: If the file of the protocol cannot be read.
     """
     with bad_value("--protocol" if tool is None else "--like"):
-        named = kind.protocol if name is None else _found(name)
+        named = kind.protocol if name is None else _found(name, kind)
         protocol = named if tool is None else tool.protocol(kind.name)
     changes: dict[str, Any] = {"class_agnostic": True} if class_agnostic else {}
     options: list[tuple[str, str, list[str] | None, Callable[[list[str]], Any]]] = [
@@ -67,9 +67,9 @@ def chosen_protocol(
         return protocol.replace(**changes)
 
 
-def _found(name: str) -> Protocol:
+def _found(name: str, kind: Kind) -> Protocol:
     if name.lower() in PROTOCOLS or not name.lower().endswith((".toml", ".json")):
-        return find_protocol(name)
+        return find_protocol(name, kind.name)
     from ioukit.evaluation.protocols import read_protocol  # noqa: PLC0415 - for those who give a file
 
     return read_protocol(name)
@@ -86,7 +86,7 @@ def named_number(text: str, kind: Kind) -> tuple[Protocol, str | None]:
     if not colon or not key or "/" in key or "\\" in key:  # a drive of Windows is no name
         name, key = text, ""
     if name.lower() in PROTOCOLS or name.lower().endswith((".toml", ".json")):
-        return _found(name), key or None
+        return _found(name, kind), key or None
     from ioukit.evaluation import TOOLS, find_tool  # noqa: PLC0415 - for those who name a tool
 
     if not any(name.lower().replace("-", "_") == tool.replace("-", "_") for tool in TOOLS):

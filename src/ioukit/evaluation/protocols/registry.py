@@ -72,12 +72,29 @@ def register_protocol(name: str, protocol: Protocol) -> None:
     PROTOCOLS[key] = protocol
 
 
-def find_protocol(name: str) -> Protocol:
+def find_protocol(name: str, iou_type: str | None = None) -> Protocol:
     """The protocol with a name, in upper or lower case.
+
+    Args:
+        name: The name.
+        iou_type: What is compared. If the protocol is not meant for it, and one whose name goes on behind a hyphen is,
+            that one is returned: ``"coco"`` for keypoints is ``"coco-keypoints"``, and ``"dota"`` for polygons is
+            ``"dota-task1"``.
 
     Raises:
         ValueError: If no protocol has this name.
+
+    Examples:
+        >>> from ioukit.evaluation.protocols import find_protocol
+        >>> find_protocol("dota", "polygon").name
+        'DOTA task 1'
     """
-    if name.lower() not in PROTOCOLS:
+    key = name.lower()
+    if iou_type is not None and not (key in PROTOCOLS and iou_type in PROTOCOLS[key].meant_for):
+        others = (PROTOCOLS[other] for other in PROTOCOLS if other.startswith(f"{key}-"))
+        meant = [other for other in others if iou_type in other.meant_for]
+        if len(meant) == 1:
+            return meant[0]
+    if key not in PROTOCOLS:
         raise ValueError(f"unknown protocol {name!r}; choose from {', '.join(PROTOCOLS)}")
-    return PROTOCOLS[name.lower()]
+    return PROTOCOLS[key]
