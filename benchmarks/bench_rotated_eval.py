@@ -4,7 +4,8 @@
     python benchmarks/bench_rotated_eval.py --runs 3
 
 The scene is like DOTA: 15 classes, and on each image 20 objects of any angle and 60 detections near them. The time is
-that of the evaluation alone, from arrays as each library takes them, without its import. Both compute the overlaps exactly; supervision's have the precision of float32, so its AP differs in a late digit.
+that of the evaluation alone, from arrays as each library takes them, without its import. Both compute the overlaps
+exactly; supervision's have the precision of float32, so its AP may differ in a late digit.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ import numpy as np, sys
 rng = np.random.default_rng(5)
 images, objects, found = int(sys.argv[2]), 20, 60
 shape = (images, objects)
-boxes = np.stack([*rng.uniform(0, 1000, (2, *shape)), *rng.uniform(10, 120, (2, *shape)), rng.uniform(0, np.pi, shape)], -1)
+places, sides = rng.uniform(0, 1000, (2, *shape)), rng.uniform(10, 120, (2, *shape))
+boxes = np.stack([*places, *sides, rng.uniform(0, np.pi, shape)], -1)
 classes = rng.integers(0, 15, shape)
 of = rng.integers(0, objects, (images, found))
 near = np.take_along_axis(boxes, of[..., None], 1)
 near = near + rng.normal(0, [4, 4, 4, 4, 0.05], near.shape) * rng.choice([1, 1, 4], (images, found, 1))
 near[..., 2:4] = np.maximum(near[..., 2:4], 2)
-seen = np.where(rng.random((images, found)) < 0.8, np.take_along_axis(classes, of, 1), rng.integers(0, 15, (images, found)))
+of_any = rng.integers(0, 15, (images, found))
+seen = np.where(rng.random((images, found)) < 0.8, np.take_along_axis(classes, of, 1), of_any)
 def corners(rows):
     cos, sin = np.cos(rows[..., 4]), np.sin(rows[..., 4])
     x, y = np.array([-1, 1, 1, -1]) / 2, np.array([-1, -1, 1, 1]) / 2
@@ -40,7 +43,11 @@ of_both = {"boxes": boxes, "near": near, "truth": corners(boxes), "found": corne
 np.savez(sys.argv[1], **of_both, classes=classes, seen=seen, scores=rng.random(seen.shape))
 """
 
-LOAD = "import json, sys, time\nimport numpy as np\nscene = np.load(sys.argv[1])\nscene = {key: scene[key] for key in scene}\n"
+LOAD = """
+import json, sys, time
+import numpy as np
+scene = dict(np.load(sys.argv[1]))
+"""
 
 ENGINES = {
     "ioukit": LOAD
