@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import numpy as np
 import pytest
 from pycocotools import mask as mask_utils
 
 import ioukit
-from ioukit import DatasetError, Detections
+from ioukit import DatasetError, Detections, _core
 from parity.reference import STATS, run_pycocotools, silenced
 from parity.same_bits import assert_same_bits, assert_same_evaluation
 from support.command import run_here
@@ -51,6 +53,32 @@ def test_real_results_without_boxes_give_the_numbers_of_pycocotools(tmp_path: Pa
     assert round(ours.summary["AP"], 4) == 0.4001
     command = run_here("eval", tmp_path / "gt.json", tmp_path / "dt.json")
     assert (command.code in (0, None), "maxDets=100 ] = 0.400" in command.out) == (True, True), command.err
+
+
+def test_masks_are_read_once_for_the_boxes_and_to_be_compared(tmp_path: Path) -> None:
+    gt, dt = real_masks()
+    for record in gt["annotations"]:
+        x, y, w, h = record["bbox"]
+        record["segmentation"] = [[x, y, x + w, y, x + w, y + h, x, y + h]]
+    (tmp_path / "gt.json").write_text(json.dumps(gt))
+    (tmp_path / "dt.json").write_text(json.dumps(dt))
+    arrays: list[str] = []
+
+    def noted(path: str, array: str, *rest: Any) -> Any:
+        arrays.append(array)
+        return read_masks(path, array, *rest)
+
+    read_masks = _core.read_coco_masks
+    with mock.patch.object(_core, "read_coco_masks", noted):
+        ground_truth, detections = ioukit.read_coco(tmp_path / "gt.json", tmp_path / "dt.json")
+        evaluation = ioukit.evaluate(ground_truth, detections, iou_type="segm")
+        assert arrays == ["detections", "annotations"]
+        copied = pickle.loads(pickle.dumps(detections))
+        assert len(pickle.dumps(copied)) < 2 * len(detections.scores) * 8 * 12  # columns of numbers, and no masks
+        assert ioukit.evaluate(ground_truth, copied, iou_type="segm").summary == evaluation.summary
+        assert sorted(arrays) == ["annotations", "annotations", "detections", "detections"]
+        half = ioukit.evaluate(ground_truth, detections[::2], iou_type="segm")
+    assert half.summary == ioukit.evaluate(gt, dt[::2], iou_type="segm").summary
 
 
 def both(records: list[Any], folder: Path, on_invalid: OnInvalid = "error") -> Detections:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,8 @@ def decode_keypoints(
         return column
     if not isinstance(column, Keypoints):
         return _of_records(column, source, array, points)
+    if column.decoded is not None and points in (None, column.decoded.shape[1]):
+        return cast("npt.NDArray[np.float64]", column.decoded)
     parts, order = [], []
     for path, rows, spans in column.files():
         check_readable_again(path, "keypoints")
@@ -76,6 +78,9 @@ def boxes_of_keypoints(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """(N, 4) boxes ``[x, y, width, height]`` around all keypoints of detections, and (N,) their areas."""
     points = decode_keypoints(column, source=source, array="detections", threads=threads)
+    if isinstance(column, Keypoints):
+        points.flags.writeable = False
+        column.decoded = points  # likely to be compared
     if not points.size:
         return np.full((len(points), 4), np.nan), np.full(len(points), np.nan)
     low, high = points[:, 0, :2].copy(), points[:, 0, :2].copy()

@@ -73,6 +73,8 @@ class ValuesOfFiles(Sequence[Any]):
         self._which = np.zeros(len(spans), np.uint32)
         self._spans = frozen(spans)
         self._texts: dict[str, bytes] = {}
+        self.decoded: Any = None
+        """All values together, as masks or an array, if a reader needed them already. They are not pickled."""
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
@@ -125,8 +127,8 @@ class ValuesOfFiles(Sequence[Any]):
             return file.read(end - start)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What to pickle: everything but the text of files."""
-        return {**vars(self), "_texts": {}}
+        """What to pickle: everything but what can be read again."""
+        return {**vars(self), "_texts": {}, "decoded": None}
 
 
 class Segmentations(ValuesOfFiles):

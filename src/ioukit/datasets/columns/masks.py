@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,8 @@ def decode(
     """
     if not isinstance(segmentations, Segmentations):
         return _of_records(segmentations, image_sizes, f"{source}: {array}", threads)
+    if segmentations.decoded is not None:
+        return cast("Masks", segmentations.decoded)
     parts, order = [], []
     for path, rows, spans in segmentations.files():
         check_readable_again(path, "masks")
@@ -84,5 +86,7 @@ def boxes_of_masks(
     masks = decode(
         segmentations, np.full((len(segmentations), 2), np.nan), source=source, array="detections", threads=threads
     )
+    if isinstance(segmentations, Segmentations):
+        segmentations.decoded = masks  # likely to be compared; RLE does not depend on the size of the image
     boxes = np.ascontiguousarray(masks.to_boxes().convert("xywh").numpy(), np.float64)
     return boxes, masks.area.astype(np.float64)
