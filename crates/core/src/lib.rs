@@ -15,7 +15,6 @@ pub mod nms;
 pub mod number;
 mod order;
 pub mod overlap;
-mod pool;
 pub mod regions;
 pub mod simd;
 pub mod threads;

@@ -5,35 +5,41 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::pool::{Pool, cores, current, within};
+use rayon_core::ThreadPoolBuilder;
 
 /// Runs `work` so that every loop inside it uses `threads` threads; 0 means all cores.
 ///
 /// A pool of its own is made for any other number than that of the cores, and in a forked process. That costs some tens
 /// of microseconds per thread: decide first whether the work is worth it.
-pub fn with_threads<R>(threads: usize, work: impl FnOnce() -> R) -> R {
-    let threads = if threads == 0 { available() } else { threads };
-    match current() {
-        Some(pool) if pool.threads == threads => work(),
-        _ => within(Pool::new(threads).shared(), work),
+pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    if pool_is_alive() && (threads == 0 || threads == rayon_core::current_num_threads()) {
+        return work();
+    }
+    let mut result = None;
+    let mut work = Some(work);
+    in_own_pool(threads, &mut || result = work.take().map(|work| work()));
+    result.expect("a pool runs what it is given")
+}
+
+fn in_own_pool(threads: usize, work: &mut (dyn FnMut() + Send)) {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    // The system may refuse new threads: this one gives the same bits, only later.
+    match pool.or_else(|_| ThreadPoolBuilder::new().num_threads(1).use_current_thread().build()) {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
     }
 }
 
 /// How many threads a call uses where it is not told.
 pub fn available() -> usize {
-    current().map_or_else(cores, |pool| pool.threads)
+    rayon_core::current_num_threads()
 }
 
 /// Runs two pieces of work, at the same time where a thread is free.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    let (mut a, mut b, mut of_a, mut of_b) = (Some(a), Some(b), None, None);
-    let mut run_a = || of_a = a.take().map(|a| a());
-    let mut run_b = || of_b = b.take().map(|b| b());
-    let pieces: [&mut (dyn FnMut() + Send); 2] = [&mut run_a, &mut run_b];
-    each(pieces.into_iter(), 2, |piece| piece());
-    (of_a.expect("both run"), of_b.expect("both run"))
+    if is_stranded() { (a(), b()) } else { rayon_core::join(a, b) }
 }
 
 /// Runs `work` on this thread and at the same time on others, `threads` in all (0: as many as there are cores).
@@ -41,13 +47,21 @@ pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> 
 /// This thread begins at once. It does not wait for the others to wake up, which takes as long as a small part of the
 /// work.
 pub fn together(threads: usize, work: &(dyn Fn() + Sync)) {
-    match current() {
-        None => with_threads(threads, || together(threads, work)),
-        Some(pool) => {
-            let threads = if threads == 0 { pool.threads } else { threads.min(pool.threads) };
-            pool.share(threads - 1, work);
-        }
+    if is_stranded() {
+        return in_own_pool(threads, &mut || spread(threads, work));
     }
+    spread(threads, work);
+}
+
+fn spread(threads: usize, work: &(dyn Fn() + Sync)) {
+    let available = rayon_core::current_num_threads();
+    let threads = if threads == 0 { available } else { threads.min(available) };
+    rayon_core::in_place_scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
 }
 
 /// Calls `work` with every item, on `threads` threads (0: all cores), in no order. Each thread has a state of its own.
@@ -147,6 +161,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether the shared pool has its threads. A forked process, such as a worker of PyTorch's `DataLoader`, inherits the
+/// pool without them, and would wait for ever.
+fn pool_is_alive() -> bool {
+    static OWNER: OnceLock<u32> = OnceLock::new();
+    *OWNER.get_or_init(std::process::id) == std::process::id()
+}
+
+/// Whether this thread would wait for a pool that has no threads.
+fn is_stranded() -> bool {
+    !pool_is_alive() && rayon_core::current_thread_index().is_none()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,19 +189,6 @@ mod tests {
                 assert_eq!(out, (1..=count).collect::<Vec<_>>());
             }
         }
-    }
-
-    #[test]
-    fn all_threads_of_a_call_know_how_many_they_are() {
-        let calls = AtomicUsize::new(0);
-        with_threads(3, || {
-            together(0, &|| {
-                assert_eq!(available(), 3);
-                calls.fetch_add(1, Ordering::Relaxed);
-            });
-        });
-        assert!((1..=3).contains(&calls.into_inner()));
-        assert_eq!(available(), cores());
     }
 
     #[test]
