@@ -15,6 +15,7 @@ from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate
 from ioukit.datasets import IdLists
 from ioukit.evaluation import match
 from ioukit.evaluation.protocols import IgnoreRule
+from support.same_columns import assert_same_columns
 
 RULES: dict[str, list[Any]] = {
     "choice": ["best_free", "best_of_all", "best_of_all_then_groups"],
@@ -92,6 +93,14 @@ def protocols(draw: st.DrawFn, *, federated: bool = True) -> Protocol:
         ignored=draw(st.sampled_from(IGNORED)),
         **{name: draw(st.sampled_from(values)) for name, values in {**RULES, **rules}.items()},
     )
+
+
+@given(scenes(), protocols(), st.sampled_from([0.1, 1 / 3, 0.6]))
+def test_near_pairs_added_later_make_the_same_table(
+    data: tuple[GroundTruth, Detections], protocol: Protocol, least: float
+) -> None:
+    later = evaluate(*data, protocol).near_matches(least)
+    assert_same_columns(later, match(*data, protocol, near=least))
 
 
 @given(scenes(), protocols())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -303,17 +304,22 @@ class Evaluation(Frozen):
                 "this evaluation holds a match table alone, without the near pairs that this needs: match with "
                 f"near={least:g}, or keep the data"
             )
-        ids = self.matches.categories.ids.tolist()
+        # If no detection is beyond the cap, a table with near pairs has the same rows: only the pairs are missing, and
+        # hardly any pair needs to be matched at an IoU of 1 to get them.
+        has_rows = self.matches.image_detections.sum() == len(self.matches.detections)
+        only_pairs = bool(has_rows) and self.protocol.objects_choose is None
         table = match(
             self.ground_truth,
             self.detections,
-            self.protocol,
+            self.protocol.replace(iou_thresholds=(1.0,)) if only_pairs else self.protocol,
             iou_type=self.matches.iou_type,
-            categories=ids,
+            categories=self.matches.categories.ids.tolist(),
             images=self.matches.image_ids,
             near=least,
             threads=threads,
         )
+        if only_pairs:
+            table = dataclasses.replace(self.matches, near=table.near)
         vars(self)["_near_matches"] = table
         return table
 
