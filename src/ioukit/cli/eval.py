@@ -1,7 +1,6 @@
 """`ioukit eval`: the numbers of a protocol, such as COCO's, for ground truth and detections."""
 
 import time
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +8,15 @@ import typer
 
 import ioukit
 from ioukit.cli._analysis import analyse, analysis_table, to_json
+from ioukit.cli._arguments import (
+    ChosenClasses,
+    DetectionsPath,
+    GroundTruthPath,
+    OnInvalid,
+    OnInvalidOption,
+    QuietOption,
+    ThreadsOption,
+)
 from ioukit.cli._chosen_protocol import chosen_protocol, chosen_tool
 from ioukit.cli._class_table import class_table
 from ioukit.cli._data_files import read_data, size_of
@@ -41,24 +49,10 @@ Examples:
 """
 
 
-class OnInvalid(str, Enum):
-    """What to do with a record that breaks the rules of the format."""
-
-    ERROR = "error"
-    DROP = "drop"
-    PYCOCOTOOLS = "pycocotools"
-
-
 # The function is long because its signature is the command line, a line or more per option.
 def eval_files(
-    ground_truth: Annotated[
-        Path,
-        typer.Argument(metavar="GT", help="Ground truth: a COCO file, or data of another known format; - is stdin."),
-    ],
-    detections: Annotated[
-        Path,
-        typer.Argument(metavar="DT", help="Detections: COCO results, or data of another known format; - is stdin."),
-    ],
+    ground_truth: GroundTruthPath,
+    detections: DetectionsPath,
     *,
     json: Annotated[
         JsonOutput | None,
@@ -117,20 +111,13 @@ def eval_files(
         list[str] | None,
         typer.Option(metavar="LIST", help="Area ranges in pixels, name:low:high. [coco: all, small, medium, large]"),
     ] = None,
-    classes: Annotated[
-        list[str] | None, typer.Option(metavar="LIST", help="Evaluate only these classes, given by name or id.")
-    ] = None,
+    classes: ChosenClasses = None,
     class_agnostic: Annotated[
         bool, typer.Option("--class-agnostic", help="Let a detection match an object of any class.")
     ] = False,
-    on_invalid: Annotated[
-        OnInvalid,
-        typer.Option(help="A bad record: stop at it, drop and count it, or do as pycocotools does.", show_choices=True),
-    ] = OnInvalid.ERROR,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Threads to use; the numbers are the same. [default: all]")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
+    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Evaluate detections against ground truth: the numbers of COCO, then AP per class.
 

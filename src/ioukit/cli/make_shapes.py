@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ioukit.cli._arguments import QuietOption
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import printable
 from ioukit.cli._talk import Talk
@@ -36,7 +37,7 @@ def make_shapes(
             help="Digits of scikit-learn or of a font. [default: handwritten, if scikit-learn is installed]",
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Draw images of circles, ellipses, polygons, stars and digits, with exact boxes and masks.
 

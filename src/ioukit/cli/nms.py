@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 import ioukit
+from ioukit.cli._arguments import QuietOption
 from ioukit.cli._data_files import check_readable_again, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, json_option
@@ -80,7 +81,7 @@ def filter_files(
     threads: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Threads to use; the results are the same. [default: all]")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Remove, soften or fuse the overlapping detections of COCO results, image by image and class by class.
 

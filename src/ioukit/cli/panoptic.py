@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ioukit.cli._arguments import QuietOption, ThreadsOption
 from ioukit.cli._class_table import aligned, shortened
 from ioukit.cli._data_files import size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use
@@ -52,10 +53,8 @@ def panoptic(
     per_class: Annotated[
         bool, typer.Option("--per-class", help="Show every class, not the best and worst five.")
     ] = False,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Threads to use; the numbers are the same. [default: all]")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing on stderr but errors.")] = False,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Evaluate panoptic segmentations: panoptic quality (PQ), SQ and RQ over all classes, things and stuff.
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ioukit.cli._arguments import QuietOption
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import check_output, printable, write_whole
 from ioukit.cli._talk import Talk
@@ -15,7 +16,7 @@ __all__ = ["playground"]
 def playground(
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("iou_playground.html"),
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Write a page with two boxes to drag, all their overlap measures, and NMS step by step.
 

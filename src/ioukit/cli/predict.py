@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ioukit.cli._arguments import QuietOption
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._output import print_result, printable, whole_file
@@ -69,7 +70,7 @@ def predict(
     on_invalid: Annotated[
         str, typer.Option(help="A file that cannot be read as an image: error, or skip and report it.")
     ] = "error",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Find objects in images: a line per box on stdout, and optionally drawings or COCO results.
 

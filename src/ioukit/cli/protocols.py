@@ -2,11 +2,19 @@
 
 import json as json_text
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ioukit.cli._arguments import (
+    ChosenClasses,
+    DetectionsPath,
+    GroundTruthPath,
+    OnInvalid,
+    OnInvalidOption,
+    QuietOption,
+    ThreadsOption,
+)
 from ioukit.cli._chosen_protocol import named_number
 from ioukit.cli._data_files import read_data, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
@@ -15,7 +23,6 @@ from ioukit.cli._options import parse_classes
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
-from ioukit.cli.eval import OnInvalid
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
 from ioukit.evaluation.protocols import PROTOCOLS
 
@@ -39,14 +46,8 @@ Examples:
 
 # The function is long because its signature is the command line, a line or more per option.
 def compare_rules(
-    ground_truth: Annotated[
-        Path,
-        typer.Argument(metavar="GT", help="Ground truth: a COCO file, or data of another known format; - is stdin."),
-    ],
-    detections: Annotated[
-        Path,
-        typer.Argument(metavar="DT", help="Detections: COCO results, or data of another known format; - is stdin."),
-    ],
+    ground_truth: GroundTruthPath,
+    detections: DetectionsPath,
     *,
     start: Annotated[
         str | None,
@@ -73,17 +74,10 @@ def compare_rules(
     iou_type: Annotated[
         str, typer.Option(metavar="KIND", help=f"What is compared: {', '.join(REGION_KINDS)}.", show_default=True)
     ] = "bbox",
-    classes: Annotated[
-        list[str] | None, typer.Option(metavar="LIST", help="Evaluate only these classes, given by name or id.")
-    ] = None,
-    on_invalid: Annotated[
-        OnInvalid,
-        typer.Option(help="A bad record: stop at it, drop and count it, or do as pycocotools does.", show_choices=True),
-    ] = OnInvalid.ERROR,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Threads to use; the numbers are the same. [default: all]")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
+    classes: ChosenClasses = None,
+    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Show the number of every protocol that applies to the data, or why the numbers of two protocols differ.
 

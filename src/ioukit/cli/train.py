@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ioukit.cli._arguments import QuietOption
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._image_data import read_split, say_data
 from ioukit.cli._network_shape import NetworkShape
@@ -67,7 +68,7 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the training in OUT.")] = False,
     on_invalid: Annotated[str, typer.Option(help="A bad image or box: error, or skip and count it.")] = "error",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Train a detector, and evaluate it with COCO's protocol after each epoch.
 

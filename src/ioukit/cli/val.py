@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ioukit.cli._arguments import QuietOption
 from ioukit.cli._class_table import class_table
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._image_data import read_split, say_data
@@ -38,7 +39,7 @@ def val(
         JsonOutput | None,
         json_option("Print one JSON object instead of the tables; with FILE, write it there and print the tables."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Evaluate a network with COCO's protocol, on images that it was not trained with."""
     talk = Talk(quiet=quiet)

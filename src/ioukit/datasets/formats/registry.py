@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -141,25 +142,18 @@ def _is_coco(path: Path) -> bool:
     return coco.recognises(path) and not lvis.recognises(path)
 
 
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """A function of the reader of a format, which is imported when it is called: other formats do not need it."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        return getattr(importlib.import_module(f"ioukit.datasets.formats.{module}"), name)(*arguments, **options)
+
+    return call
+
+
 def _is_kitti(path: Path) -> bool:
     """Whether it is a folder with text files of KITTI."""
-    if not path.is_dir():
-        return False
-    from ioukit.datasets.formats import kitti  # noqa: PLC0415 - only folders need it
-
-    return kitti.recognises(path)
-
-
-def _read_kitti(path: str | os.PathLike[str], **options: Any) -> GroundTruth:
-    from ioukit.datasets.formats import kitti  # noqa: PLC0415 - as above
-
-    return kitti.read_kitti(path, **options)
-
-
-def _read_kitti_detections(path: str | os.PathLike[str], **options: Any) -> Detections:
-    from ioukit.datasets.formats import kitti  # noqa: PLC0415 - as above
-
-    return kitti.read_kitti_detections(path, **options)
+    return path.is_dir() and bool(_later("kitti", "recognises")(path))
 
 
 def _is_yolo(path: Path) -> bool:
@@ -192,25 +186,13 @@ def _is_crowdhuman(path: Path) -> bool:
     return path.suffix.lower() == ".odgt" and not path.is_dir()
 
 
-def _read_crowdhuman(path: str | os.PathLike[str], **options: Any) -> GroundTruth:
-    from ioukit.datasets.formats.crowdhuman import read_crowdhuman  # noqa: PLC0415 - other formats do not need it
-
-    return read_crowdhuman(path, **options)
-
-
-def _read_crowdhuman_detections(path: str | os.PathLike[str], **options: Any) -> Detections:
-    from ioukit.datasets.formats.crowdhuman import read_crowdhuman_detections  # noqa: PLC0415 - as above
-
-    return read_crowdhuman_detections(path, **options)
-
-
 register_format(
     Format(
         name="crowdhuman",
         title="CrowdHuman's .odgt: a record per line and image, with gtboxes or dtboxes",
         recognises=_is_crowdhuman,
-        read=_read_crowdhuman,
-        read_detections=_read_crowdhuman_detections,
+        read=_later("crowdhuman", "read_crowdhuman"),
+        read_detections=_later("crowdhuman", "read_crowdhuman_detections"),
     )
 )
 register_format(
@@ -227,32 +209,16 @@ register_format(
         name="kitti",
         title="a folder of text files in KITTI's format: labels, or results with scores",
         recognises=_is_kitti,
-        read=_read_kitti,
-        read_detections=_read_kitti_detections,
+        read=_later("kitti", "read_kitti"),
+        read_detections=_later("kitti", "read_kitti_detections"),
         needs_ground_truth=True,
     )
 )
 
 
 def _is_open_images(path: Path) -> bool:
-    """Whether a file or a folder is one of Open Images. Only these load its reader."""
-    if path.suffix.lower() != ".csv" and not path.is_dir():
-        return False
-    from ioukit.datasets.formats.open_images import recognises  # noqa: PLC0415 - other formats should not load it
-
-    return recognises(path)
-
-
-def _read_open_images(path: str | os.PathLike[str], **options: Any) -> GroundTruth:
-    from ioukit.datasets.formats.open_images import read_open_images  # noqa: PLC0415 - as above
-
-    return read_open_images(path, **options)
-
-
-def _read_open_images_detections(path: str | os.PathLike[str], **options: Any) -> Detections:
-    from ioukit.datasets.formats.open_images import read_open_images_detections  # noqa: PLC0415 - as above
-
-    return read_open_images_detections(path, **options)
+    """Whether a file or a folder is one of Open Images."""
+    return (path.suffix.lower() == ".csv" or path.is_dir()) and bool(_later("open_images", "recognises")(path))
 
 
 register_format(
@@ -260,8 +226,8 @@ register_format(
         name="open-images",
         title="Open Images' CSV files: boxes, or a folder with boxes, labels, classes and hierarchy; or detections",
         recognises=_is_open_images,
-        read=_read_open_images,
-        read_detections=_read_open_images_detections,
+        read=_later("open_images", "read_open_images"),
+        read_detections=_later("open_images", "read_open_images_detections"),
         needs_ground_truth=True,
     )
 )
