@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ioukit.evaluation.protocols.coco import COCO
-from ioukit.evaluation.protocols.measures import Measure, MissRateRule
+from ioukit.evaluation.protocols.measures import LOG_AVERAGE_MISS_RATE, MissRateRule
 from ioukit.evaluation.protocols.protocol import NO_CAP, AreaRange, IgnoreRule, Protocol
 from ioukit.evaluation.protocols.value_ranges import ValueRange
 
@@ -34,15 +34,7 @@ CALTECH = Protocol(
     detection_values=(ValueRange("height", 40.0),),
     miss_rate=MissRateRule(floor=1e-10),
     precision_epsilon=False,
-    summary=(
-        Measure(
-            "MR-2",
-            "MR",
-            line="MR-2 = {value:.4f}",
-            headline=True,
-            words="Log-average miss rate over nine rates of false positives per image, from 0.01 to 1. 0 is perfect.",
-        ),
-    ),
+    summary=(LOG_AVERAGE_MISS_RATE,),
     meant_for=("bbox",),
     reference="Dollar et al., PAMI 2012; dbEval.m 3.2.1 and Piotr's toolbox 3.40",
 )

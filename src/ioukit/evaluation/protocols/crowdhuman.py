@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ioukit.evaluation.protocols.coco import COCO
-from ioukit.evaluation.protocols.measures import Measure, MissRateRule
+from ioukit.evaluation.protocols.measures import LOG_AVERAGE_MISS_RATE, Measure, MissRateRule
 from ioukit.evaluation.protocols.protocol import NO_CAP, AreaRange, IgnoreRule, Protocol
 
 __all__ = ["CROWDHUMAN"]
@@ -32,13 +32,7 @@ CROWDHUMAN = Protocol(
             headline=True,
             words="Average precision, the mean over {classes} at {thresholds}. 1 is perfect.",
         ),
-        Measure(
-            "MR-2",
-            "MR",
-            line="MR-2 = {value:.4f}",
-            headline=True,
-            words="Log-average miss rate over nine rates of false positives per image, from 0.01 to 1. 0 is perfect.",
-        ),
+        LOG_AVERAGE_MISS_RATE,
         Measure(
             "JI",
             "JI",

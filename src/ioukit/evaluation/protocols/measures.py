@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from ioukit._checks import check_choice
 
-__all__ = ["MR2", "Measure", "MissRateRule", "checked_measures", "checked_miss_rate"]
+__all__ = ["LOG_AVERAGE_MISS_RATE", "MR2", "Measure", "MissRateRule", "checked_measures", "checked_miss_rate"]
 
 _FPPI = tuple(10.0 ** (place / 4 - 2) for place in range(9))
 
@@ -57,6 +57,15 @@ class Measure:
         number = -1.0 if value != value else value  # noqa: PLR0124 - NaN
         line = self.line or f"{self.key:<8} {{value}}"
         return re.sub(r"\{value(?::([^{}]*))?\}", lambda found: format(number, found[1] or "0.3f"), line)
+
+
+LOG_AVERAGE_MISS_RATE = Measure(
+    "MR-2",
+    "MR",
+    line="MR-2 = {value:.4f}",
+    headline=True,
+    words="Log-average miss rate over nine rates of false positives per image, from 0.01 to 1. 0 is perfect.",
+)
 
 
 class MissRateRule(NamedTuple):
