@@ -30,6 +30,7 @@ FILES: dict[str, list[str]] = {
     "lvis": ["lvis_10/gt.json"],
     "kitti": ["formats_small/kitti/label_2"],
     "open-images": ["formats_small/open_images", "formats_small/open_images/train-annotations-bbox.csv"],
+    "padilla": [f"toy_cats/dets_classname_{kind}" for kind in ("abs_xywh", "abs_xyx2y2", "rel_xcycwh")],
     "yolo": ["formats_small/yolo_ultralytics/data.yaml", "formats_small/yolo_ultralytics/train/labels"],
 }
 """Paths of samples in the folder of test data, by format."""
