@@ -8,10 +8,14 @@ import ioukit
 from ioukit.cli._json import JsonCommand
 from ioukit.cli._output import standard_output
 from ioukit.cli._signals import stopped_by_signals
+from ioukit.cli.convert import EXAMPLES as CONVERT_EXAMPLES
+from ioukit.cli.convert import convert
 from ioukit.cli.doctor import doctor
 from ioukit.cli.eval import EXAMPLES, eval_files
 from ioukit.cli.make_shapes import EXAMPLES as SHAPES_EXAMPLES
 from ioukit.cli.make_shapes import make_shapes
+from ioukit.cli.merge import EXAMPLES as MERGE_EXAMPLES
+from ioukit.cli.merge import merge
 from ioukit.cli.nms import EXAMPLES as NMS_EXAMPLES
 from ioukit.cli.nms import filter_files
 from ioukit.cli.panoptic import EXAMPLES as PANOPTIC_EXAMPLES
@@ -21,6 +25,10 @@ from ioukit.cli.predict import EXAMPLES as PREDICT_EXAMPLES
 from ioukit.cli.predict import predict
 from ioukit.cli.protocols import EXAMPLES as PROTOCOLS_EXAMPLES
 from ioukit.cli.protocols import compare_rules
+from ioukit.cli.remap import EXAMPLES as REMAP_EXAMPLES
+from ioukit.cli.remap import remap
+from ioukit.cli.subset import EXAMPLES as SUBSET_EXAMPLES
+from ioukit.cli.subset import subset
 from ioukit.cli.train import EXAMPLES as TRAIN_EXAMPLES
 from ioukit.cli.train import train
 from ioukit.cli.val import EXAMPLES as VAL_EXAMPLES
@@ -47,6 +55,10 @@ app.command("panoptic", cls=JsonCommand, epilog=PANOPTIC_EXAMPLES)(panoptic)
 app.command("playground")(playground)
 app.command("predict", cls=JsonCommand, epilog=PREDICT_EXAMPLES)(predict)
 app.command("protocols", cls=JsonCommand, epilog=PROTOCOLS_EXAMPLES)(compare_rules)
+app.command("convert", cls=JsonCommand, epilog=CONVERT_EXAMPLES)(convert)
+app.command("merge", cls=JsonCommand, epilog=MERGE_EXAMPLES)(merge)
+app.command("subset", cls=JsonCommand, epilog=SUBSET_EXAMPLES)(subset)
+app.command("remap", cls=JsonCommand, epilog=REMAP_EXAMPLES)(remap)
 app.command("train", epilog=TRAIN_EXAMPLES)(train)
 app.command("val", cls=JsonCommand, epilog=VAL_EXAMPLES)(val)
 

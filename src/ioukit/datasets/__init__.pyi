@@ -12,6 +12,10 @@ from ioukit.datasets.formats.kitti import KITTI_NAMES, read_kitti, read_kitti_de
 from ioukit.datasets.formats.lvis import read_lvis
 from ioukit.datasets.formats.open_images import read_open_images, read_open_images_detections
 from ioukit.datasets.formats.registry import FORMATS, find_format, read, read_detections, register_format, write
+from ioukit.datasets.operations.class_map import read_class_map
+from ioukit.datasets.operations.merge import merge, merge_detections
+from ioukit.datasets.operations.remap import remap, remap_detections
+from ioukit.datasets.operations.subset import split, subset, subset_detections
 
 __all__ = [
     "FORMATS",
@@ -24,7 +28,10 @@ __all__ = [
     "IdLists",
     "Images",
     "find_format",
+    "merge",
+    "merge_detections",
     "read",
+    "read_class_map",
     "read_coco",
     "read_crowdhuman",
     "read_crowdhuman_detections",
@@ -35,5 +42,10 @@ __all__ = [
     "read_open_images",
     "read_open_images_detections",
     "register_format",
+    "remap",
+    "remap_detections",
+    "split",
+    "subset",
+    "subset_detections",
     "write",
 ]

@@ -1,11 +1,11 @@
-//! A COCO results file: an array of detections.
+//! A COCO results file: an array of detections, or one detection per line.
 
 use std::any::Any;
 
 use super::fields::{Slot, box_problem, four, integer, real};
 use super::mistaken;
 use super::spans::Spans;
-use super::{OnInvalid, Problem, ReadError};
+use super::{EMPTY, OnInvalid, Problem, ReadError, refuse_mark};
 use crate::json::{Cursor, Records, Source, Stream, SyntaxError};
 use crate::threads::with_threads;
 
@@ -167,25 +167,36 @@ impl Records for Piece {
     }
 }
 
-/// Reads a results file by `threads` threads (0: all cores).
-pub fn read_detections(source: &Source, on_invalid: OnInvalid, threads: usize) -> Result<Detections, ReadError> {
-    with_threads(threads, || read(source, on_invalid))
+/// Reads a results file by `threads` threads (0: all cores). `lines` says that the file has a detection per line; a file
+/// that plainly has is read so, too.
+pub fn read_detections(
+    source: &Source,
+    on_invalid: OnInvalid,
+    lines: bool,
+    threads: usize,
+) -> Result<Detections, ReadError> {
+    refuse_mark(source, on_invalid)?;
+    with_threads(threads, || read(source, on_invalid, lines))
 }
 
-fn read(source: &Source, on_invalid: OnInvalid) -> Result<Detections, ReadError> {
+fn read(source: &Source, on_invalid: OnInvalid, lines: bool) -> Result<Detections, ReadError> {
     let mut stream = Stream::new(source)?;
     let syntax = |error| ReadError::syntax(error, ARRAY);
-    match stream.peek().map_err(syntax)? {
+    let first = stream.peek().map_err(syntax)?;
+    let lines = match first {
+        Some(b'[') => false,
+        _ if lines => true,
+        Some(b'{') if on_invalid != OnInvalid::Pycocotools && mistaken::is_lines(source) => true,
         Some(b'{') => {
             let found = mistaken::object(source);
             return Err(ReadError::Invalid(format!("expected an array of detections, found {found}")));
         }
-        Some(b'[') => {}
+        None if source.length() == 0 => return Err(ReadError::Invalid(EMPTY.into())),
         _ => return Err(ReadError::Invalid("expected an array of detections, found something else".into())),
-    }
+    };
     let new =
         || Piece { on_invalid, columns: Detections::default(), records: 0, problem: None, first_without_box: None };
-    let piece = stream.array(new).map_err(syntax)?;
+    let piece = if lines { stream.lines(new) } else { stream.array(new) }.map_err(syntax)?;
     if stream.peek().map_err(syntax)?.is_some() {
         return Err(ReadError::Invalid(
             "expected the end of the file behind the array of detections, found more".into(),

@@ -6,7 +6,7 @@ use super::fields::{self, Slot, box_problem, flag, four, integers, text};
 use super::lists::IdLists;
 use super::mistaken;
 use super::spans::Spans;
-use super::{OnInvalid, Problem, ReadError};
+use super::{EMPTY, OnInvalid, Problem, ReadError, refuse_mark};
 use crate::json::{Cursor, Records, Source, Stream, SyntaxError};
 use crate::threads::with_threads;
 
@@ -15,7 +15,7 @@ use crate::threads::with_threads;
 pub enum Dialect {
     /// COCO's.
     Coco,
-    /// LVIS's: images list categories, categories have a frequency, annotations may be ignored and need no `iscrowd`.
+    /// LVIS's: images list categories, categories have a frequency, annotations may be ignored and have no `iscrowd`.
     Lvis,
 }
 
@@ -85,10 +85,14 @@ pub struct Annotations {
     pub category_ids: Vec<i64>,
     /// `[x, y, width, height]` as the file has it.
     pub boxes: Vec<[f64; 4]>,
-    /// `area` as the file has it.
+    /// `area` as the file has it; 0 where it does not say.
     pub areas: Vec<f64>,
-    /// `iscrowd`.
+    /// The rows without `area`.
+    pub without_area: Vec<usize>,
+    /// `iscrowd`; false where the file does not say.
     pub crowd: Vec<bool>,
+    /// How many rows have no `iscrowd`.
+    pub without_crowd: usize,
     /// `ignore`, for LVIS alone.
     pub ignore: Vec<bool>,
     /// Where `segmentation` is.
@@ -280,11 +284,16 @@ impl Table for Annotations {
             let image_id = image_id.get().map_err(|found| ("image_id", "an integer", found))?;
             let category_id = category_id.get().map_err(|found| ("category_id", "an integer", found))?;
             let values = values.get().map_err(|found| ("bbox", "4 numbers [x, y, width, height]", found))?;
-            let area = area.get().map_err(|found| ("area", "a number", found))?;
-            let optional = |slot: Slot<bool>| if slot.is_none() { Ok(false) } else { slot.get() };
-            let crowd = if lvis { optional(crowd) } else { crowd.get() };
+            // pycocotools looks both up when it evaluates, and raises an error if they are missing.
+            let may_lack = reading.on_invalid != OnInvalid::Pycocotools;
+            let without_area = may_lack && area.is_missing();
+            let area = if without_area { Ok(0.0) } else { area.get() };
+            let area = area.map_err(|found| ("area", "a number", found))?;
+            let without_crowd = (may_lack || lvis) && crowd.is_missing();
+            let crowd = if without_crowd { Ok(false) } else { crowd.get() };
             let crowd = crowd.map_err(|found| ("iscrowd", "0 or 1", found))?;
-            let ignore = optional(ignore).map_err(|found| ("ignore", "0 or 1", found))?;
+            let ignore = if ignore.is_missing() { Ok(false) } else { ignore.get() };
+            let ignore = ignore.map_err(|found| ("ignore", "0 or 1", found))?;
             if reading.on_invalid != OnInvalid::Pycocotools {
                 if let Some((expected, found)) = box_problem(&values) {
                     return Err(("bbox", expected, found));
@@ -302,7 +311,11 @@ impl Table for Annotations {
             self.category_ids.push(category_id);
             self.boxes.push(values);
             self.areas.push(area);
+            if without_area {
+                self.without_area.push(rows);
+            }
             self.crowd.push(crowd);
+            self.without_crowd += usize::from(without_crowd && !lvis);
             if lvis {
                 self.ignore.push(ignore);
             }
@@ -320,6 +333,8 @@ impl Table for Annotations {
             other.num_keypoints.resize(other_rows, -1);
             self.num_keypoints.append(&mut other.num_keypoints);
         }
+        self.without_area.extend(other.without_area.drain(..).map(|row| row + rows));
+        self.without_crowd += std::mem::take(&mut other.without_crowd);
         self.ids.append(&mut other.ids);
         self.image_ids.append(&mut other.image_ids);
         self.category_ids.append(&mut other.category_ids);
@@ -375,6 +390,7 @@ pub fn read_ground_truth(
     dialect: Dialect,
     threads: usize,
 ) -> Result<GroundTruth, ReadError> {
+    refuse_mark(source, on_invalid)?;
     with_threads(threads, || read(source, Reading { on_invalid, dialect }))
 }
 
@@ -389,6 +405,7 @@ fn read(source: &Source, reading: Reading) -> Result<GroundTruth, ReadError> {
             )));
         }
         Some(b'{') => {}
+        None if source.length() == 0 => return Err(ReadError::Invalid(EMPTY.into())),
         _ => return Err(ReadError::Invalid("expected an object with images, categories and annotations".into())),
     }
     let (mut images, mut categories, mut annotations) = (None, None, None);
@@ -405,8 +422,8 @@ fn read(source: &Source, reading: Reading) -> Result<GroundTruth, ReadError> {
     }
     if stream.peek().map_err(syntax)?.is_some() {
         return Err(ReadError::Invalid(
-            "expected the end of the file behind the object, found more (a JSON Lines file holds one object per line; \
-             COCO's files hold one object)"
+            "expected the end of the file behind the object, found more (a JSON Lines file holds one object per line: \
+             that is enough for detections, while ground truth is one object with images, categories and annotations)"
                 .into(),
         ));
     }

@@ -19,11 +19,12 @@ from ioukit.datasets.columns._records import (
     INTEGER,
     NUMBER,
     OPTIONAL_FLAG,
+    OPTIONAL_NUMBER,
     check_lists,
     columns,
     has_box,
 )
-from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS
+from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_AREA, WITHOUT_KEYPOINTS
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.columns.lazy import Keypoints, Names, Segmentations
 from ioukit.errors import DatasetError
@@ -36,6 +37,8 @@ __all__ = ["Dialect", "Raw", "detection_columns", "ground_truth_columns"]
 Dialect = Literal["coco", "lvis"]
 """Whose members the records of an annotation file have."""
 
+_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+"""The ends of names of files with a record per line."""
 _LISTS = ("neg_category_ids", "not_exhaustive_category_ids")
 
 
@@ -50,6 +53,8 @@ class Raw(NamedTuple):
     """Whether boxes, areas and scores still have to be checked."""
     without_box: npt.NDArray[np.int64] = np.zeros(0, np.int64)
     """Rows of detections that have a mask or keypoints, and no box."""
+    notes: tuple[str, ...] = ()
+    """What a user should know about how the source was read."""
 
 
 def ground_truth_columns(
@@ -65,6 +70,11 @@ def ground_truth_columns(
             f"expected the path of a COCO file, or a mapping with images, categories and annotations, got {kind}{hint}"
         )
     path = existing_file(source)
+    if path.lower().endswith(_LINES):
+        raise DatasetError(
+            f"{path}: expected one object with images, categories and annotations, found a file with a record per line "
+            "by its name: records of annotations do not list images and categories"
+        )
     raw = _core.read_coco_ground_truth(path, on_invalid, dialect == "lvis", check_threads(threads))
     images, categories, annotations = raw["images"], raw["categories"], raw["annotations"]
     lists, groups, ignored = _of_lvis(raw) if dialect == "lvis" else ({}, {}, {})
@@ -76,10 +86,27 @@ def ground_truth_columns(
         "images": Images(images["ids"], images["sizes"], Names(*images["names"]), attributes=lists),
         "categories": Categories(categories["ids"], Names(*categories["names"])[:], groups),
         **{name: annotations[name] for name in ("ids", "image_ids", "category_ids", "boxes", "areas")},
-        "flags": {"crowd": annotations["crowd"], **ignored, **_counted(annotations["num_keypoints"])},
+        "flags": {
+            "crowd": annotations["crowd"],
+            **ignored,
+            **_counted(annotations["num_keypoints"]),
+            **_lacking_area(annotations["without_area"], len(annotations["ids"])),
+        },
         "regions": _in_file(path, annotations),
     }
-    return Raw(path, rows, raw["dropped"], unchecked=False)
+    return Raw(path, rows, raw["dropped"], unchecked=False, notes=_crowd_note(path, annotations["without_crowd"]))
+
+
+def _lacking_area(rows: npt.NDArray[np.int64], count: int) -> dict[str, AnyArray]:
+    """The flag of annotations without an area; none if all have one."""
+    return {WITHOUT_AREA: np.isin(np.arange(count), rows)} if len(rows) else {}
+
+
+def _crowd_note(source: str, lacking: int) -> tuple[str, ...]:
+    if not lacking:
+        return ()
+    who = "annotation lacks" if lacking == 1 else "annotations lack"
+    return (f"{source}: {lacking:,} {who} iscrowd, which counts as 0",)
 
 
 def _of_lvis(raw: Mapping[str, Any]) -> tuple[dict[str, IdLists], dict[str, AnyArray], dict[str, AnyArray]]:
@@ -99,7 +126,8 @@ def detection_columns(
     """The columns of a results file, of the list that it holds, or of an (N, 7) array."""
     if isinstance(source, str | os.PathLike):
         path = existing_file(source)
-        raw = _core.read_coco_detections(path, on_invalid, check_threads(threads))
+        lines = path.lower().endswith(_LINES)
+        raw = _core.read_coco_detections(path, on_invalid, lines, check_threads(threads))
         regions = _in_file(path, {name: raw.pop(name) for name in (SEGMENTATIONS, KEYPOINTS)})
         dropped, without_box = raw.pop("dropped"), raw.pop("without_box")
         raw["regions"] = regions
@@ -184,12 +212,16 @@ def _ground_truth_records(source: Mapping[str, Any], on_invalid: OnInvalid, dial
     records = source["annotations"]
     images, dropped_images = _image_records(source["images"], name, on_invalid, dialect)
     categories, dropped_categories = _category_records(source["categories"], name, on_invalid, dialect, records)
-    fields = {"id": INTEGER, "image_id": INTEGER, "category_id": INTEGER, "bbox": FOUR, "area": NUMBER, "iscrowd": FLAG}
+    # pycocotools looks up both when it evaluates, and raises an error if they are missing.
+    area, crowd = (NUMBER, FLAG) if on_invalid == "pycocotools" else (OPTIONAL_NUMBER, OPTIONAL_FLAG)
+    fields = {"id": INTEGER, "image_id": INTEGER, "category_id": INTEGER, "bbox": FOUR, "area": area, "iscrowd": crowd}
     if dialect == "lvis":
         fields |= {"iscrowd": OPTIONAL_FLAG, "ignore": OPTIONAL_FLAG}
     raw, kept = columns(records, fields, source=name, array="annotations", on_invalid=on_invalid)
     dropped = len(records) - len(raw["id"])
     records = records if kept is None else [records[row] for row in kept]
+    lacking_area = np.array([row for row, record in enumerate(records) if "area" not in record], np.int64)
+    lacking_crowd = 0 if dialect == "lvis" else sum("iscrowd" not in record for record in records)
     rows = {
         "images": images,
         "categories": categories,
@@ -202,10 +234,12 @@ def _ground_truth_records(source: Mapping[str, Any], on_invalid: OnInvalid, dial
             "crowd": raw["iscrowd"].astype(np.bool_),
             **({"ignore": raw["ignore"].astype(np.bool_)} if dialect == "lvis" else {}),
             **_counted(_counts(records)),
+            **_lacking_area(lacking_area, len(records)),
         },
         "regions": _regions(records),
     }
-    return Raw(name, rows, dropped + dropped_images + dropped_categories, unchecked=True)
+    dropped += dropped_images + dropped_categories
+    return Raw(name, rows, dropped, unchecked=True, notes=_crowd_note(name, lacking_crowd))
 
 
 def _counts(records: Sequence[Mapping[str, Any]]) -> npt.NDArray[np.int64]:

@@ -87,6 +87,11 @@ BUILTIN = (
         recognises=_is_coco,
         read=GroundTruth.from_coco,
         read_detections=Detections.from_coco,
+        write=_later("coco_writing", "write_coco"),
+        write_detections=_later("coco_writing", "write_coco_detections"),
+        suffix=".json",
+        detections_suffix=".json",
+        by_name=True,
     ),
     _row(
         "crowdhuman",
@@ -100,6 +105,11 @@ BUILTIN = (
         recognises=lvis.recognises,
         read=lvis.read_lvis,
         read_detections=Detections.from_coco,
+        write=_later("coco_writing", "write_lvis"),
+        write_detections=_later("coco_writing", "write_coco_detections"),
+        suffix=".json",
+        detections_suffix=".json",
+        by_name=True,
     ),
     _row(
         "kitti",

@@ -156,5 +156,7 @@ def write(
         raise ValueError(f"the format {found.name} writes no {what}; choose from {', '.join(able)}")
     if not is_truth:
         options["ground_truth"] = ground_truth
+    if found.by_name:
+        options["name"] = os.path.basename(path)
     with whole_file(path) if suffix else whole_folder(path) as unfinished:
         return tuple(writer(data, unfinished, **options))
