@@ -15,9 +15,14 @@ pub trait Columns: Default + Send {
 /// How many files a thread reads at a time: enough to hide what sharing them costs.
 const AT_A_TIME: usize = 64;
 
-/// Reads files by `threads` threads (0: all cores). `take` adds what a file has to the columns of the files before it;
-/// it gets the position of the file, and its bytes or why it cannot be read.
-pub fn read_columns<P, C>(paths: &[P], threads: usize, take: impl Fn(&mut C, usize, io::Result<&[u8]>) + Sync) -> C
+/// Reads files by `threads` threads (0: all cores). `take` adds what a file has to the columns of the files before it.
+/// It gets the position of the file, counted from `first` on, and its bytes or why it cannot be read.
+pub fn read_columns<P, C>(
+    paths: &[P],
+    first: usize,
+    threads: usize,
+    take: impl Fn(&mut C, usize, io::Result<&[u8]>) + Sync,
+) -> C
 where
     P: AsRef<Path> + Sync,
     C: Columns,
@@ -27,7 +32,7 @@ where
             let (mut columns, mut bytes) = (C::default(), Vec::new());
             for (place, path) in paths.iter().enumerate() {
                 let length = read(path.as_ref(), &mut bytes);
-                take(&mut columns, number * AT_A_TIME + place, length.map(|length| &bytes[..length]));
+                take(&mut columns, first + number * AT_A_TIME + place, length.map(|length| &bytes[..length]));
             }
             columns
         })

@@ -52,9 +52,9 @@ impl Columns for NumberLines {
     }
 }
 
-/// Reads files by `threads` threads (0: all cores).
-pub fn read<P: AsRef<Path> + Sync>(paths: &[P], threads: usize) -> NumberLines {
-    read_columns(paths, threads, |columns: &mut NumberLines, file, bytes| match bytes {
+/// Reads files by `threads` threads (0: all cores). The first has the position `first` among all files.
+pub fn read<P: AsRef<Path> + Sync>(paths: &[P], first: usize, threads: usize) -> NumberLines {
+    read_columns(paths, first, threads, |columns: &mut NumberLines, file, bytes| match bytes {
         Ok(bytes) => take_file(columns, file, bytes),
         Err(error) => {
             columns.states.push(State::Missing as u8);

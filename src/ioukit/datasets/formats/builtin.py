@@ -119,7 +119,7 @@ BUILTIN = (
         "yolo",
         "YOLO's data.yaml with folders of images and labels, or a folder of text files with detections",
         *("read", "read_detections"),
-        suffixes=(".yaml", ".yml", FOLDER),
+        suffixes=(".yaml", ".yml", ".data", FOLDER),
         needs_ground_truth=True,
     ),
 )
