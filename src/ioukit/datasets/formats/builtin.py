@@ -118,7 +118,7 @@ BUILTIN = (
     _row(
         "yolo",
         "YOLO's data.yaml with folders of images and labels, or a folder of text files with detections",
-        *("read", "read_detections"),
+        *("read", "read_detections", "write", "write_detections"),
         suffixes=(".yaml", ".yml", ".data", FOLDER),
         needs_ground_truth=True,
     ),

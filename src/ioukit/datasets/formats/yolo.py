@@ -17,12 +17,13 @@ from ioukit.datasets.formats.image_files import image_sizes
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.yolo_layout import find_layout, text_files
 from ioukit.datasets.formats.yolo_rows import Task, read_rows, region_arguments
+from ioukit.datasets.formats.yolo_writing import write_yolo, write_yolo_detections
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["read_split", "read_yolo", "read_yolo_detections", "recognises"]
+__all__ = ["read_split", "read_yolo", "read_yolo_detections", "recognises", "write_yolo", "write_yolo_detections"]
 
 _SETTINGS = (".yaml", ".yml", ".data")
 
@@ -193,7 +194,9 @@ def read_split(
         known = image_sizes(layout.files, problems, size_of=size_of, threads=threads).astype(np.float64)
     kept = np.flatnonzero(known[:, 0] > 0)
     if not len(kept):
-        raise DatasetError(f"{path}: {split}: no image can be used: {next(iter(problems.first.values()))}")
+        raise DatasetError(
+            f"{path}: {split}: no image can be used: {next(iter(problems.first.values()), 'none is listed')}"
+        )
     sizes = known[kept]
     rows = read_rows(
         [layout.labels[at] for at in kept],

@@ -118,6 +118,10 @@ def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
         place = _split_path(path.parent / root, named)
         if place.suffix == ".txt" and place.is_file():
             found_here = _by_name(_listed(place, (place.parent, path.parent / root, path.parent)))
+        elif len(places) == 1 and (os.path.isfile(table := os.path.join(label_folder(os.fspath(place)), SIZES))):
+            texts = Path(table).parent
+            keypoints = _keypoint_shape(path, settings.get("kpt_shape"))
+            return _of_sizes(texts, Path(table), text_files(texts), problems, names, keypoints)
         elif place.is_dir():
             found_here = {name: os.path.join(place, name) for name in images_below(place)}
             _labels_without_image(os.fspath(place), found_here, problems)
