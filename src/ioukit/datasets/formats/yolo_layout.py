@@ -176,9 +176,8 @@ def _listed(listing: Path, roots: Sequence[Path]) -> list[str]:
             continue
         places = [os.path.normpath(os.path.join(folder, named)) for folder in folders]
         # Darknet's lists are relative to the folder where the program runs, which is above that of the list.
-        places += [
-            os.path.normpath(os.path.join(folder, named.partition("/")[2])) for folder in folders if "/" in named
-        ]
+        if "/" in named and ".." not in named.split("/"):
+            places += [os.path.normpath(os.path.join(folder, named.partition("/")[2])) for folder in folders]
         good = [place for place in places if any(place.startswith(folder + os.sep) for folder in folders)]
         if "\0" in named or not good:
             found_text = shown(line.strip())

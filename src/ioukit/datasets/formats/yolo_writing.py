@@ -54,8 +54,8 @@ def write_yolo(
         path: An empty folder.
         split: The name of the split, such as ``"train"``.
         task: What the lines hold, see :func:`read_yolo`. If ``None``, the first that the ground truth has: rotated
-            boxes, keypoints, segmentations, boxes. Of segmentations, one polygon per object can be written; objects with
-            several, or with RLE, become boxes.
+            boxes, keypoints, segmentations, boxes. Of segmentations, one polygon per object can be written; objects
+            with several, or with RLE, become boxes.
         digits: How many digits follow the point. If ``None``, as many as the double needs.
         images: ``"copy"`` copies the images to ``images/``, ``"link"`` makes links to them. ``"none"`` writes a table
             ``sizes.csv`` beside the text files instead.
