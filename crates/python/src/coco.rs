@@ -22,7 +22,7 @@ pub fn on_invalid(choice: &str) -> OnInvalid {
     }
 }
 
-fn read_error(path: &Path, error: ReadError) -> PyErr {
+pub fn read_error(path: &Path, error: ReadError) -> PyErr {
     match error {
         ReadError::Invalid(message) => DatasetError::new_err(format!("{}: {message}", path.display())),
         ReadError::Io(error) => match error.raw_os_error() {

@@ -5,6 +5,7 @@
 mod arrays;
 mod coco;
 mod evaluation;
+mod formats;
 mod fusion;
 mod join;
 mod losses;
@@ -25,6 +26,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::evaluation::{accumulate, match_detections, step_curves};
+    #[pymodule_export]
+    use super::formats::{read_image_sizes, read_number_lines};
     #[pymodule_export]
     use super::fusion::{fuse_boxes, settle_pairs, soft_nms};
     #[pymodule_export]

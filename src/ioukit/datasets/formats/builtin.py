@@ -135,8 +135,8 @@ BUILTIN = (
     _row(
         "yolo",
         "YOLO's data.yaml with folders of images and labels, or a folder of text files with detections",
-        *("read", "read_detections"),
-        suffixes=(".yaml", ".yml", FOLDER),
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".yaml", ".yml", ".data", FOLDER),
         needs_ground_truth=True,
     ),
 )

@@ -38,16 +38,16 @@ class Problems:
         check_on_invalid(on_invalid)
         return cls(stop=on_invalid != "drop")
 
-    def meet(self, kind: str, message: str) -> None:
-        """Raise :class:`DatasetError` with the message, or count the problem."""
+    def meet(self, kind: str, message: str, times: int = 1) -> None:
+        """Raise :class:`DatasetError` with the message, or count problems, of which it is the first."""
         if self.stop:
             raise DatasetError(message)
-        self.count(kind, message)
-        self._left_out[kind] += 1
+        self.count(kind, message, times)
+        self._left_out[kind] += times
 
-    def count(self, kind: str, message: str) -> None:
+    def count(self, kind: str, message: str, times: int = 1) -> None:
         """Count what is no error, and what is not left out."""
-        self.counts[kind] += 1
+        self.counts[kind] += times
         self.first.setdefault(kind, message)
 
     def noted_in(self, data: Data) -> Data:

@@ -1,0 +1,87 @@
+//! Label files other than COCO's, and the headers of images.
+
+use std::io;
+use std::path::PathBuf;
+
+use ioukit_core::coco::ReadError;
+use ioukit_core::formats::image_size::{self, NoSize};
+use ioukit_core::formats::{Columns, Problems, number_lines};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{column, table};
+use crate::coco::read_error;
+
+/// How many files are read before Python may interrupt.
+const AT_ONCE: usize = 1 << 13;
+
+/// Reads all files while other threads of Python run. `read` gets some of them, and the position of the first.
+fn read_files<C: Columns>(
+    py: Python<'_>,
+    paths: &[PathBuf],
+    read: impl Fn(&[PathBuf], usize) -> C + Sync,
+) -> PyResult<C> {
+    let mut all = C::default();
+    for (number, paths) in paths.chunks(AT_ONCE).enumerate() {
+        all.append(py.detach(|| read(paths, number * AT_ONCE)));
+        py.check_signals()?;
+    }
+    Ok(all)
+}
+
+/// The error for the first file that the system could not read.
+fn check_readable(paths: &[PathBuf], unreadable: Option<(usize, io::Error)>) -> PyResult<()> {
+    match unreadable {
+        Some((file, error)) => Err(read_error(&paths[file], ReadError::Io(error))),
+        None => Ok(()),
+    }
+}
+
+/// How many problems there are, and the first: the position of its file, its line, and the message.
+fn problems(problems: Problems) -> (usize, Option<(usize, usize, String)>) {
+    let first = problems.first.map(|problem| (problem.file, problem.line, problem.to_string()));
+    (problems.count, first)
+}
+
+/// The numbers in the lines of text files, and what there is of each file.
+#[pyfunction]
+pub fn read_number_lines<'py>(py: Python<'py>, paths: Vec<PathBuf>, threads: usize) -> PyResult<Bound<'py, PyDict>> {
+    let found = read_files(py, &paths, |paths, first| number_lines::read(paths, first, threads))?;
+    check_readable(&paths, found.unreadable)?;
+    let dict = PyDict::new(py);
+    dict.set_item("numbers", column(py, found.numbers)?)?;
+    dict.set_item("ends", column(py, found.ends)?)?;
+    dict.set_item("files", column(py, found.files)?)?;
+    dict.set_item("lines", column(py, found.lines)?)?;
+    dict.set_item("states", column(py, found.states)?)?;
+    dict.set_item("problems", problems(found.problems))?;
+    Ok(dict)
+}
+
+/// (N, 2) width and height of images as they are shown, 0 for a file that has none; and for each of those its position,
+/// and what was found, or nothing if there is no such file.
+#[pyfunction]
+pub fn read_image_sizes<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    threads: usize,
+) -> PyResult<(Bound<'py, PyAny>, Vec<(usize, Option<String>)>)> {
+    let (mut sizes, mut missing) = (Vec::with_capacity(paths.len()), Vec::new());
+    for paths in paths.chunks(AT_ONCE) {
+        for found in py.detach(|| image_size::read_sizes(paths, threads)) {
+            let what = match found {
+                Ok(size) => {
+                    sizes.push(size.map(i64::from));
+                    continue;
+                }
+                Err(NoSize::NotAnImage(what)) => Some(what.to_string()),
+                Err(NoSize::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(NoSize::Io(error)) => Some(error.to_string()),
+            };
+            missing.push((sizes.len(), what));
+            sizes.push([0, 0]);
+        }
+        py.check_signals()?;
+    }
+    Ok((table(py, sizes)?, missing))
+}
