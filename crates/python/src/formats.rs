@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use ioukit_core::coco::ReadError;
 use ioukit_core::formats::image_size::{self, NoSize};
-use ioukit_core::formats::{Columns, Problems, number_lines};
+use ioukit_core::formats::{Columns, Labels, Problems, number_lines, voc};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::arrays::{column, table};
 use crate::coco::read_error;
@@ -84,4 +84,42 @@ pub fn read_image_sizes<'py>(
         py.check_signals()?;
     }
     Ok((table(py, sizes)?, missing))
+}
+
+/// Strings in one piece, and where each ends.
+fn names<'py>(py: Python<'py>, names: &[Box<[u8]>]) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyAny>)> {
+    let mut ends = Vec::with_capacity(names.len());
+    let mut bytes = Vec::new();
+    for name in names {
+        bytes.extend_from_slice(name);
+        ends.push(bytes.len() as u64);
+    }
+    Ok((PyBytes::new(py, &bytes), column(py, ends)?))
+}
+
+/// The number of the string of each row, and the strings in ascending order.
+fn labels<'py>(py: Python<'py>, labels: Labels) -> PyResult<Bound<'py, PyTuple>> {
+    let (codes, strings) = labels.sorted();
+    let (bytes, ends) = names(py, &strings)?;
+    (column(py, codes)?, bytes, ends).into_pyobject(py)
+}
+
+/// The images and objects of Pascal VOC's XML files.
+#[pyfunction]
+pub fn read_voc_annotations<'py>(py: Python<'py>, paths: Vec<PathBuf>, threads: usize) -> PyResult<Bound<'py, PyDict>> {
+    let found = read_files(py, &paths, |paths, first| voc::read(paths, first, threads))?;
+    check_readable(&paths, found.unreadable)?;
+    let dict = PyDict::new(py);
+    dict.set_item("names", names(py, &found.names)?)?;
+    dict.set_item("sizes", table(py, found.sizes)?)?;
+    dict.set_item("good", column(py, found.good)?)?;
+    dict.set_item("files", column(py, found.files)?)?;
+    dict.set_item("lines", column(py, found.lines)?)?;
+    dict.set_item("classes", labels(py, found.classes)?)?;
+    dict.set_item("poses", labels(py, found.poses)?)?;
+    dict.set_item("corners", table(py, found.corners)?)?;
+    dict.set_item("flags", table(py, found.flags)?)?;
+    dict.set_item("bad_files", problems(found.bad_files))?;
+    dict.set_item("bad_objects", problems(found.bad_objects))?;
+    Ok(dict)
 }

@@ -12,6 +12,8 @@ from ioukit.datasets.formats.kitti import KITTI_NAMES, read_kitti, read_kitti_de
 from ioukit.datasets.formats.lvis import read_lvis
 from ioukit.datasets.formats.open_images import read_open_images, read_open_images_detections
 from ioukit.datasets.formats.registry import FORMATS, find_format, read, read_detections, register_format, write
+from ioukit.datasets.formats.voc import read_voc, read_voc_detections
+from ioukit.datasets.formats.yolo import read_yolo, read_yolo_detections
 from ioukit.datasets.operations.class_map import read_class_map
 from ioukit.datasets.operations.merge import merge, merge_detections
 from ioukit.datasets.operations.remap import remap, remap_detections
@@ -41,6 +43,10 @@ __all__ = [
     "read_lvis",
     "read_open_images",
     "read_open_images_detections",
+    "read_voc",
+    "read_voc_detections",
+    "read_yolo",
+    "read_yolo_detections",
     "register_format",
     "remap",
     "remap_detections",

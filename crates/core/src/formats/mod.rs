@@ -9,6 +9,7 @@ pub mod image_size;
 mod labels;
 pub mod number_lines;
 mod text;
+pub mod voc;
 mod xml;
 
 use std::borrow::Cow;

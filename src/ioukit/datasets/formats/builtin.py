@@ -112,6 +112,13 @@ BUILTIN = (
         by_name=True,
     ),
     _row(
+        "voc",
+        "Pascal VOC's folder of XML files, or its results comp4_det_test_<class>.txt",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".xml", ".txt", FOLDER),
+        needs_ground_truth=True,
+    ),
+    _row(
         "kitti",
         "a folder of text files in KITTI's format: labels, or results with scores",
         *("read", "read_detections"),

@@ -24,41 +24,38 @@ SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
 def images_below(folder: str | os.PathLike[str]) -> list[str]:
-    """The images in a folder and in the folders inside it, by name.
-
-    The names are relative to the folder and have ``/`` between their parts.
-
-    Raises:
-        DatasetError: If a folder inside is a link.
-        OSError: If a folder cannot be read.
-    """
-    return [name for name, _ in files_below(folder, SUFFIXES)]
+    """The images in a folder and in the folders inside it, by name, see :func:`files_below`."""
+    return files_below(folder, SUFFIXES)[0]
 
 
-def files_below(folder: str | os.PathLike[str], suffixes: frozenset[str]) -> list[tuple[str, bool]]:
-    """The files with these suffixes in a folder and in the folders inside it, by name, and whether each is a link.
+def files_below(folder: str | os.PathLike[str], suffixes: frozenset[str]) -> tuple[list[str], list[str]]:
+    """The files with these suffixes in a folder and in the folders inside it, and those of them that are links.
 
-    Hidden files and folders, whose names begin with a dot, are left out.
+    Names are sorted, relative to the folder, and have ``/`` between their parts. Hidden files and folders, whose names
+    begin with a dot, are left out.
 
     Raises:
         DatasetError: If a folder inside is a link: it may lead out of the folder, or around in circles.
         OSError: If a folder cannot be read.
     """
-    found: list[tuple[str, bool]] = []
-    left = [""]
+    found, links, left = [], [], [""]
     while left:
         inside = left.pop()
         with os.scandir(os.path.join(folder, inside)) as entries:
             for entry in entries:
-                if entry.name.startswith("."):
+                name = entry.name
+                if name[0] == ".":
                     continue
-                if os.path.splitext(entry.name)[1].lower() in suffixes and not entry.is_dir(follow_symlinks=False):
-                    found.append((inside + entry.name, entry.is_symlink()))
+                if name[name.rfind(".") :].lower() in suffixes and not entry.is_dir(follow_symlinks=False):
+                    found.append(inside + name)
+                    if entry.is_symlink():
+                        links.append(inside + name)
                 elif entry.is_dir():
                     if entry.is_symlink():
                         raise DatasetError(f"{entry.path}: expected a folder, found a link to a folder")
-                    left.append(f"{inside}{entry.name}/")
-    return sorted(found)
+                    left.append(f"{inside}{name}/")
+    found.sort()
+    return found, links
 
 
 def image_sizes(

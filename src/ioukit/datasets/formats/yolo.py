@@ -199,7 +199,7 @@ def read_split(
         )
     sizes = known[kept]
     rows = read_rows(
-        [layout.labels[at] for at in kept],
+        [layout.labels[at] for at in kept.tolist()],
         problems,
         classes=None if layout.names is None else len(layout.names),
         scores=False,
@@ -221,10 +221,10 @@ def read_split(
         boxes=np.hstack([corners[:, :2], corners[:, 2:] - corners[:, :2]]),
         images=np.arange(len(kept)),
         sizes=sizes,
-        names=[layout.images[at] for at in kept],
+        names=[layout.images[at] for at in kept.tolist()],
         categories=dict(enumerate(names)),
         attributes={"fractions": rows.corners},
-        image_attributes={"path": [layout.files[at] for at in kept]},
+        image_attributes={"path": [layout.files[at] for at in kept.tolist()]},
         source=os.fspath(path),
         **region_arguments(rows, of_rows, os.fspath(path)),
     )

@@ -80,13 +80,16 @@ def text_files(folder: str | os.PathLike[str]) -> list[str]:
         DatasetError: If a file is a link that leads out of the folder.
         OSError: If a folder cannot be read.
     """
-    found = []
-    for name, is_link in files_below(folder, frozenset((".txt",))):
-        if is_link:
-            inside(Path(folder), name, os.fspath(folder))
-        if os.path.basename(name) not in NAMES:
-            found.append(name)
-    return found
+    found, links = files_below(folder, frozenset((".txt",)))
+    for name in links:
+        inside(Path(folder), name, os.fspath(folder))
+    return [name for name in found if not name.endswith("classes.txt") or os.path.basename(name) not in NAMES]
+
+
+def _stem(name: str) -> str:
+    """A path without the suffix of its file."""
+    at = name.rfind(".")
+    return name[:at] if at > name.rfind("/") + 1 else name
 
 
 def label_folder(images: str) -> str:
@@ -114,6 +117,7 @@ def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
     if not isinstance(root, str):
         raise DatasetError(f"{path}: path must be a folder, got {root!r}")
     images: dict[str, str] = {}
+    scanned: list[str] = []
     for named in places:
         place = _split_path(path.parent / root, named)
         if place.suffix == ".txt" and place.is_file():
@@ -123,8 +127,9 @@ def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
             keypoints = _keypoint_shape(path, settings.get("kpt_shape"))
             return _of_sizes(texts, Path(table), text_files(texts), problems, names, keypoints)
         elif place.is_dir():
-            found_here = {name: os.path.join(place, name) for name in images_below(place)}
-            _labels_without_image(os.fspath(place), found_here, problems)
+            prefix = os.path.join(place, "")
+            found_here = {name: prefix + name for name in images_below(place)}
+            scanned += _labels_without_image(os.fspath(place), found_here, problems)
         else:
             raise DatasetError(f"{path}: {split}: there is no folder {place}")
         if not found_here:
@@ -133,7 +138,7 @@ def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
             raise DatasetError(f"{path}: {split}: expected images of different names, found {min(twice)} twice")
         images |= found_here
     keypoints = _keypoint_shape(path, settings.get("kpt_shape"))
-    return _layout(images, names=names, keypoints=keypoints)
+    return _layout(images, scanned, names=names, keypoints=keypoints)
 
 
 def _settings(path: Path) -> Any:
@@ -176,7 +181,7 @@ def _listed(listing: Path, roots: Sequence[Path]) -> list[str]:
             continue
         places = [os.path.normpath(os.path.join(folder, named)) for folder in folders]
         # Darknet's lists are relative to the folder where the program runs, which is above that of the list.
-        if "/" in named and ".." not in named.split("/"):
+        if "/" in named[1:] and named[0] != "/" and ".." not in named.split("/"):
             places += [os.path.normpath(os.path.join(folder, named.partition("/")[2])) for folder in folders]
         good = [place for place in places if any(place.startswith(folder + os.sep) for folder in folders)]
         if "\0" in named or not good:
@@ -195,29 +200,32 @@ def _by_name(files: list[str]) -> dict[str, str]:
     return {os.path.relpath(file, common).replace(os.sep, "/"): file for file in files}
 
 
-def _labels_without_image(folder: str, images: Iterable[str], problems: Problems) -> None:
+def _labels_without_image(folder: str, images: Iterable[str], problems: Problems) -> list[str]:
+    """Meet text files without an image. Returns the folder of the text files, if there is one of its own."""
     labels = label_folder(folder)
     if labels == folder or not os.path.isdir(labels):  # among images, a text file may be anything
-        return
-    there = {os.path.splitext(name)[0] for name in images}
-    for text in text_files(labels):
-        stem = os.path.splitext(text)[0]
-        if stem not in there:
-            path = os.path.join(labels, text)
-            problems.meet("missing image", f"{path} has labels, but there is no image {stem} in {folder}")
+        return []
+    there = set(map(_stem, images))
+    for stem in sorted({_stem(text) for text in text_files(labels)} - there):
+        path = os.path.join(labels, f"{stem}.txt")
+        problems.meet("missing image", f"{path} has labels, but there is no image {stem} in {folder}")
+    return [labels]
 
 
-def _layout(images: Mapping[str, str], **fields: Any) -> Layout:
-    """The layout of images by name, with the text file of each image."""
+def _layout(images: Mapping[str, str], scanned: Sequence[str], **fields: Any) -> Layout:
+    """The layout of images by name, with the text file of each image; `scanned` folders have no links out of them."""
     folders: dict[str, str] = {}
     labels = []
     for file in images.values():
-        folder, name = os.path.split(file)
+        at = max(file.rfind("/"), file.rfind(os.sep)) + 1
+        folder = file[:at]
         if folder not in folders:
             beside = label_folder(folder)
-            folders[folder] = beside if os.path.isdir(beside) else folder
-            _check_links(folders[folder])
-        labels.append(os.path.join(folders[folder], os.path.splitext(name)[0] + ".txt"))
+            beside = beside if os.path.isdir(beside) else folder
+            if not beside.startswith(tuple(scanned)):
+                _check_links(beside)
+            folders[folder] = os.path.join(beside, "")
+        labels.append(f"{folders[folder]}{_stem(file[at:])}.txt")
     return Layout(images=list(images), files=list(images.values()), labels=labels, **fields)
 
 
@@ -254,7 +262,7 @@ def _of_darknet(path: Path, split: str) -> Layout:
     files = _listed(list_file, roots)
     if not files:
         raise DatasetError(f"{list_file}: expected the path of an image in each line, found none")
-    return _layout(_by_name(files), names=names, notes=notes)
+    return _layout(_by_name(files), [], names=names, notes=notes)
 
 
 def _beside(path: Path, named: str, roots: Sequence[Path]) -> Path:
@@ -284,12 +292,10 @@ def _of_texts(folder: Path, split: str, problems: Problems) -> Layout:
     names, keypoints = _nearby_names(folder)
     for place in places:
         if place.is_dir() and (images := images_below(place)):
-            stems = {os.path.splitext(text)[0] for text in texts}
-            there = {os.path.splitext(name)[0] for name in images}
-            for stem in sorted(stems - there):
+            for stem in sorted(set(map(_stem, texts)) - set(map(_stem, images))):
                 path = folder / f"{stem}.txt"
                 problems.meet("missing image", f"{path} has labels, but there is no image {stem} in {place}")
-            labels = [os.path.join(folder, os.path.splitext(name)[0] + ".txt") for name in images]
+            labels = [os.path.join(folder, f"{_stem(name)}.txt") for name in images]
             files = [os.path.join(place, name) for name in images]
             return Layout(names, images, files, labels, keypoints=keypoints)
     for place in (folder, *folder.absolute().parents[:2]):
@@ -320,17 +326,17 @@ def _of_sizes(
     rows: dict[str, int] = {}
     stems: set[str] = set()
     for row, name in enumerate(sizes.text("name")):
-        stem = os.path.splitext(name)[0]
+        stem = _stem(name)
         if stem in stems or not stem or os.path.isabs(name) or ".." in name.split("/"):
             sizes.fail(row, "name", "the name of an image that differs from those before")
         if good[row]:
             rows[name] = row
         stems.add(stem)
     for text in texts:
-        if (stem := os.path.splitext(text)[0]) not in stems:
+        if (stem := _stem(text)) not in stems:
             problems.meet("missing image", f"{folder / text} has labels, but {table} lists no image {stem}")
     images = sorted(rows)
-    labels = [os.path.join(folder, os.path.splitext(name)[0] + ".txt") for name in images]
+    labels = [os.path.join(folder, f"{_stem(name)}.txt") for name in images]
     array = np.stack(columns, axis=1)[[rows[name] for name in images]]
     return Layout(names, images, list(images), labels, array, keypoints)
 

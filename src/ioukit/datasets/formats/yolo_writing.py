@@ -13,6 +13,7 @@ import numpy as np
 
 from ioukit._checks import check_choice
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.file_names import image_file_names
 from ioukit.datasets.formats.image_files import SUFFIXES
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.text_files import inside, shown
@@ -160,25 +161,13 @@ def _task(data: GroundTruth | Detections, task: Task | None) -> Task:
 
 
 def _file_names(gt: GroundTruth) -> list[str]:
-    """The name of the file of each image: that of the data set, or the id of the image."""
-    names = []
-    stems: dict[str, str] = {}
-    for given, label, size in zip(gt.images.names, gt.images.labels.tolist(), gt.images.sizes.tolist(), strict=True):
-        name = (given or str(label)).replace("\\", "/")
-        where = f"{gt.source}: image {label!r}"
+    """The name of the file of each image. All images must have sizes."""
+    for label, size in zip(gt.images.labels.tolist(), gt.images.sizes.tolist(), strict=True):
         if not all(0 < side < np.inf for side in size):
-            raise DatasetError(f"{where}: expected a width and a height, which fractions need, found none")
-        parts = name.split("/")
-        if not all(parts) or set(parts) & {".", ".."} or ":" in parts[0] or not name.isprintable():
-            raise DatasetError(f"{where}: expected the name of a file inside a folder, found {shown(name)}")
-        stem = os.path.splitext(name)[0]
-        if stem in stems:
             raise DatasetError(
-                f"{where}: expected names that differ but for the suffix, found {name} and {stems[stem]}"
+                f"{gt.source}: image {label!r}: expected a width and a height, which fractions need, found none"
             )
-        stems[stem] = name
-        names.append(name)
-    return names
+    return image_file_names(gt)
 
 
 def _cut(
