@@ -186,7 +186,7 @@ def test_a_signal_leaves_nothing_behind(number: signal.Signals, target: str, out
         f"writer.{name} = lambda *a: print('ready', flush=True) or time.sleep(60)",
         "from ioukit.cli import main; main()",
     ])  # fmt: skip
-    command = [sys.executable, "-c", program, "convert", GT, output, "--to", target]
+    command = [sys.executable, "-c", program, "convert", str(GT), output, "--to", target]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"

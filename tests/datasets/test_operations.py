@@ -313,7 +313,7 @@ def test_wrong_choices_are_refused(options: dict[str, Any], message: str | None)
 def test_classes_get_the_names_of_the_mapping(gt: GroundTruth, data: st.DataObject) -> None:
     targets = st.sampled_from(["cat", "vehicle", "animal", None])
     mapping = data.draw(st.dictionaries(st.sampled_from(gt.categories.names), targets))
-    unmapped = data.draw(st.sampled_from(["keep", "drop"]))
+    unmapped: Any = data.draw(st.sampled_from(["keep", "drop"]))
     found = datasets.remap(gt, mapping, unmapped=unmapped, drop=True)
     new = {name: mapping.get(name, name if unmapped == "keep" else None) for name in gt.categories.names}
     expected = [(row[0], new[row[1]], *row[2:]) for row in objects(gt) if new[row[1]] is not None]
