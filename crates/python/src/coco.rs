@@ -101,6 +101,7 @@ pub fn read_coco_detections<'py>(
     dict.set_item("scores", column(py, columns.scores)?)?;
     dict.set_item("segmentations", table(py, columns.segmentations.0)?)?;
     dict.set_item("keypoints", table(py, columns.keypoints.0)?)?;
+    dict.set_item("attributes", table(py, columns.attributes.0)?)?;
     dict.set_item("without_box", positions(py, columns.without_box)?)?;
     dict.set_item("dropped", columns.dropped)?;
     Ok(dict)
@@ -122,6 +123,7 @@ pub fn read_coco_ground_truth<'py>(
     images.set_item("ids", column(py, columns.images.ids)?)?;
     images.set_item("sizes", table(py, columns.images.sizes)?)?;
     images.set_item("names", names(py, columns.images.names)?)?;
+    images.set_item("attributes", table(py, columns.images.attributes.0)?)?;
     if lvis {
         images.set_item("neg_category_ids", id_lists(py, columns.images.negative)?)?;
         images.set_item("not_exhaustive_category_ids", id_lists(py, columns.images.not_exhaustive)?)?;
@@ -144,6 +146,7 @@ pub fn read_coco_ground_truth<'py>(
     annotations.set_item("ignore", column(py, columns.annotations.ignore)?)?;
     annotations.set_item("segmentations", table(py, columns.annotations.segmentations.0)?)?;
     annotations.set_item("keypoints", table(py, columns.annotations.keypoints.0)?)?;
+    annotations.set_item("attributes", table(py, columns.annotations.attributes.0)?)?;
     annotations.set_item("num_keypoints", column(py, columns.annotations.num_keypoints)?)?;
     let dict = PyDict::new(py);
     dict.set_item("images", images)?;

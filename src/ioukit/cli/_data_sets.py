@@ -199,6 +199,8 @@ def _read(
 ) -> GroundTruth | Detections:
     from ioukit import datasets  # noqa: PLC0415 - as above
 
+    if name in ("coco", "lvis"):  # what is written again should lose nothing; evaluation does not wait for attributes
+        options = {"attributes": True, **options}
     try:
         if is_detections:
             dt = datasets.read_detections(path, name, ground_truth=gt, **options)

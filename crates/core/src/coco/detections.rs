@@ -11,7 +11,7 @@ use crate::threads::with_threads;
 
 const ARRAY: &str = "detections";
 
-const MEMBERS: [&str; 6] = ["image_id", "category_id", "bbox", "score", "segmentation", "keypoints"];
+const MEMBERS: [&str; 7] = ["image_id", "category_id", "bbox", "score", "segmentation", "keypoints", "attributes"];
 
 /// The columns of a results file, one row a detection in the order of the file.
 #[derive(Debug, Default)]
@@ -28,6 +28,8 @@ pub struct Detections {
     pub segmentations: Spans,
     /// Where `keypoints` is.
     pub keypoints: Spans,
+    /// Where `attributes` is.
+    pub attributes: Spans,
     /// Rows without a box, if the first record of the file has a mask or keypoints instead of one.
     pub without_box: Vec<usize>,
     /// Records left out.
@@ -39,6 +41,7 @@ impl Detections {
         let (rows, other_rows) = (self.scores.len(), other.scores.len());
         self.segmentations.append(rows, &mut other.segmentations, other_rows);
         self.keypoints.append(rows, &mut other.keypoints, other_rows);
+        self.attributes.append(rows, &mut other.attributes, other_rows);
         self.without_box.extend(other.without_box.drain(..).map(|row| row + rows));
         self.image_ids.append(&mut other.image_ids);
         self.category_ids.append(&mut other.category_ids);
@@ -61,6 +64,7 @@ impl Detections {
         retain(&mut self.scores, &keep);
         retain(&mut self.segmentations.0, &keep);
         retain(&mut self.keypoints.0, &keep);
+        retain(&mut self.attributes.0, &keep);
     }
 }
 
@@ -86,7 +90,7 @@ impl Records for Piece {
     fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>> {
         let (mut image_id, mut category_id) = (Slot::Missing, Slot::Missing);
         let (mut values, mut score) = (Slot::Missing, Slot::Missing);
-        let (mut segmentation, mut keypoints) = ([0, 0], [0, 0]);
+        let (mut segmentation, mut keypoints, mut attributes) = ([0, 0], [0, 0], [0, 0]);
         let is_object = cursor.peek() == Some(b'{');
         if is_object {
             let mut more = cursor.open(b'{', b'}')?;
@@ -99,6 +103,7 @@ impl Records for Piece {
                     3 => real(cursor).map(|value| score = value),
                     4 => cursor.span().map(|value| segmentation = value),
                     5 => cursor.span().map(|value| keypoints = value),
+                    6 => cursor.span().map(|value| attributes = value),
                     _ => cursor.skip(),
                 };
                 read.map_err(|error| error.within(MEMBERS.get(member).map_or(b"", |name| name.as_bytes())))?;
@@ -141,6 +146,7 @@ impl Records for Piece {
                 }
                 columns.segmentations.push(columns.image_ids.len(), segmentation);
                 columns.keypoints.push(columns.image_ids.len(), keypoints);
+                columns.attributes.push(columns.image_ids.len(), attributes);
                 columns.image_ids.push(image_id);
                 columns.category_ids.push(category_id);
                 columns.boxes.push(values);

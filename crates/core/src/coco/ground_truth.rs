@@ -61,6 +61,8 @@ pub struct Images {
     pub negative: IdLists,
     /// `not_exhaustive_category_ids`, for LVIS alone.
     pub not_exhaustive: IdLists,
+    /// Where `attributes` is.
+    pub attributes: Spans,
 }
 
 /// One row a category, in the order of the file.
@@ -99,6 +101,8 @@ pub struct Annotations {
     pub segmentations: Spans,
     /// Where `keypoints` is.
     pub keypoints: Spans,
+    /// Where `attributes` is.
+    pub attributes: Spans,
     /// `num_keypoints`, -1 where a record has none; empty if no record has one.
     pub num_keypoints: Vec<i64>,
 }
@@ -169,6 +173,7 @@ impl Table for Images {
         let mut id = Slot::Missing;
         let (mut width, mut height, mut name) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut url, mut negative, mut not_exhaustive) = (Slot::Missing, Slot::Missing, Slot::Missing);
+        let mut attributes = [0, 0];
         let lvis = reading.dialect == Dialect::Lvis;
         members.each(|key, cursor| {
             match key {
@@ -179,6 +184,7 @@ impl Table for Images {
                 b"coco_url" if lvis => url = text(cursor)?,
                 b"neg_category_ids" if lvis => negative = integers(cursor)?,
                 b"not_exhaustive_category_ids" if lvis => not_exhaustive = integers(cursor)?,
+                b"attributes" => attributes = cursor.span()?,
                 _ => cursor.skip()?,
             }
             Ok(())
@@ -196,6 +202,7 @@ impl Table for Images {
                     name = url.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_vec();
                 }
             }
+            self.attributes.push(self.ids.len(), attributes);
             self.ids.push(id);
             self.sizes.push([width.ok().unwrap_or(f64::NAN), height.ok().unwrap_or(f64::NAN)]);
             self.names.push(&name);
@@ -205,6 +212,7 @@ impl Table for Images {
     }
 
     fn append(&mut self, other: &mut Self) {
+        self.attributes.append(self.ids.len(), &mut other.attributes, other.ids.len());
         self.negative.append(&mut other.negative);
         self.not_exhaustive.append(&mut other.not_exhaustive);
         self.ids.append(&mut other.ids);
@@ -262,7 +270,7 @@ impl Table for Annotations {
         let (mut id, mut image_id, mut category_id) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut values, mut area, mut crowd) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut segmentation, mut keypoints, mut num_keypoints) = ([0, 0], [0, 0], Slot::Missing);
-        let mut ignore = Slot::Missing;
+        let (mut ignore, mut attributes) = (Slot::Missing, [0, 0]);
         members.each(|key, cursor| {
             match key {
                 b"id" => id = integer(cursor)?,
@@ -275,6 +283,7 @@ impl Table for Annotations {
                 b"segmentation" => segmentation = cursor.span()?,
                 b"keypoints" => keypoints = cursor.span()?,
                 b"num_keypoints" => num_keypoints = integer(cursor)?,
+                b"attributes" => attributes = cursor.span()?,
                 _ => cursor.skip()?,
             }
             Ok(())
@@ -305,6 +314,7 @@ impl Table for Annotations {
             let rows = self.ids.len();
             self.segmentations.push(rows, segmentation);
             self.keypoints.push(rows, keypoints);
+            self.attributes.push(rows, attributes);
             push_count(&mut self.num_keypoints, rows, num_keypoints.ok().unwrap_or(-1));
             self.ids.push(id);
             self.image_ids.push(image_id);
@@ -328,6 +338,7 @@ impl Table for Annotations {
         let (rows, other_rows) = (self.ids.len(), other.ids.len());
         self.segmentations.append(rows, &mut other.segmentations, other_rows);
         self.keypoints.append(rows, &mut other.keypoints, other_rows);
+        self.attributes.append(rows, &mut other.attributes, other_rows);
         if self.num_keypoints.len() + other.num_keypoints.len() > 0 {
             self.num_keypoints.resize(rows, -1);
             other.num_keypoints.resize(other_rows, -1);

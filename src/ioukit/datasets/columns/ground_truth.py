@@ -150,6 +150,7 @@ class GroundTruth(Columns):
         on_invalid: OnInvalid = "error",
         threads: int | None = None,
         dialect: _coco.Dialect = "coco",
+        attributes: bool = False,
     ) -> GroundTruth:
         """Read a COCO annotation file, or take what ``json.load`` made of one.
 
@@ -169,6 +170,8 @@ class GroundTruth(Columns):
                 one may count); annotations of images or categories that are not listed are left out.
             threads: How many threads read a file; all cores if ``None``.
             dialect: ``"lvis"`` reads the records as :func:`ioukit.datasets.read_lvis` does.
+            attributes: Whether the members ``attributes`` of images and annotations, as in CVAT's files, and further
+                members of categories become columns. Values that are true or false become flags.
 
         Raises:
             DatasetError: If the data is invalid; names file, record and field, what was expected and what came.
@@ -176,7 +179,7 @@ class GroundTruth(Columns):
         """
         check_on_invalid(on_invalid)
         check_choice("dialect", dialect, ("coco", "lvis"))
-        raw = _coco.ground_truth_columns(source, on_invalid, threads, dialect)
+        raw = _coco.ground_truth_columns(source, on_invalid, threads, dialect, attributes=attributes)
         gt = cls(**raw.columns, source=raw.source, dropped=raw.dropped, notes=raw.notes)
         return _settled(gt, on_invalid, check=raw.unchecked, threads=threads)
 

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit.datasets.columns._attributes import KEYPOINT_NAMES
 from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -162,6 +163,7 @@ _HOLDS_ALL = Holds(
     flags=None,
     attributes=None,
     image_attributes=None,
+    category_attributes=None,
     image_ids=True,
     category_ids=True,
     unused_categories=True,
@@ -251,14 +253,17 @@ def _image_records(images: Images, lists: Sequence[str]) -> Iterator[str]:
 
 def _category_records(categories: Categories, image_counts: Mapping[int, int] | None) -> Iterator[str]:
     """The records of the categories; for LVIS with a frequency, from the number of images that have them."""
-    further = {name: column for name, column in categories.attributes.items() if name != SKELETON}
+    further = {name: column for name, column in categories.attributes.items() if name not in (SKELETON, KEYPOINT_NAMES)}
+    keypoint_names = categories.attributes.get(KEYPOINT_NAMES)
     skeletons = categories.attributes.get(SKELETON)
     for row, (number, name) in enumerate(zip(categories.ids.tolist(), categories.names, strict=True)):
         record: dict[str, Any] = {"id": number, "name": name}
         for key, column in further.items():
             value = column[row].tolist()
             if value != "" and value == value:  # noqa: PLR0124 - NaN is the value of a category that has none
-                record[key] = value
+                record.setdefault(key, value)
+        if keypoint_names is not None and (named := [one for one in keypoint_names[row].tolist() if one]):
+            record["keypoints"] = named
         if skeletons is not None and (edges := [edge for edge in skeletons[row].tolist() if edge != [0, 0]]):
             record[SKELETON] = edges
         if image_counts is not None:

@@ -19,7 +19,7 @@ def free_ids(ids: Ids, used: Ids) -> Ids:
     if not count:
         return ids
     start = int(max(ids.max(), used.max())) + 1
-    made = ids.copy()
+    made: Ids = ids.copy()
     if start + count <= np.iinfo(np.int64).max:
         made[taken] = np.arange(start, start + count)
     else:  # there are no numbers behind these
@@ -31,6 +31,7 @@ def free_ids(ids: Ids, used: Ids) -> Ids:
 def looked_up(ids: Ids, new: Mapping[int, int], *, others: bool = False) -> Ids:
     """(N,) the new ids; with ``others``, ids that have no new one stay."""
     unique, places = np.unique(ids, return_inverse=True)
-    values = [new.get(old, old) if others else new[old] for old in unique.tolist()]
-    found: Ids = np.array(values, np.int64)[places.reshape(-1)]
+    listed = [new.get(old, old) if others else new[old] for old in unique.tolist()]
+    values = np.array(listed, np.int64)
+    found: Ids = values[places.reshape(-1)]
     return found
