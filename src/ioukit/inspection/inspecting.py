@@ -49,12 +49,17 @@ def inspect(
         OSError: If it cannot be read.
 
     Examples:
-        >>> from ioukit import inspect
-        >>> held = inspect("examples/coco_val2017_100/ground_truth.json")
+        >>> import ioukit
+        >>> gt = ioukit.GroundTruth.from_arrays(
+        ...     image_ids=[1, 1, 2], category_ids=[1, 1, 2], boxes=[[0, 0, 20, 10], [10, 0, 20, 10], [5, 5, 40, 40]]
+        ... )
+        >>> held = ioukit.inspect(gt)
         >>> held
-        Inspection(coco: 100 images, 745 objects, 80 classes)
+        Inspection(2 images, 3 objects, 2 classes)
         >>> held.num_by_size
-        {'small': 317, 'medium': 234, 'large': 194}
+        {'small': 2, 'medium': 1, 'large': 0}
+        >>> held.overlaps.round(3).tolist()
+        [0.333, 0.333, 0.0]
     """
     gt, read_as = (data, format or "") if isinstance(data, GroundTruth) else _read(data, format, threads, options)
     if isinstance(data, GroundTruth) and options:
