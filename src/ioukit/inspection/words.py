@@ -51,7 +51,7 @@ def _facts(numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "sides", f"square root of the area: {_range(numbers['sides'])} pixels"
     if numbers["image_shares"]["count"]:
         shares = {name: None if value is None else 100 * value for name, value in numbers["image_shares"].items()}
-        yield "of the image", f"area of the box: {_range(shares, ' %')}"
+        yield "image share", f"area of the box over that of the image: {_range(shares, ' %')}"
     if numbers["aspect_ratios"]["count"]:
         yield "shapes", f"width / height: {_range(numbers['aspect_ratios'])}"
     if numbers["positions"]["outside"]:
