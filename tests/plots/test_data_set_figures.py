@@ -40,7 +40,7 @@ def odd() -> Inspection:
     names = {1: "$x_1$", 2: "long " * 30, 3: "日本 \U0001f600", 4: "_hidden"}
     return inspect(
         GroundTruth.from_arrays(
-            image_ids=[1, 1, 2], category_ids=[1, 2, 1], boxes=[[0, 0, 0, 5], [0, 0, 1e6, 1], [0, 0, 1e6, 1]],
+            image_ids=[1, 1, 2], category_ids=[1, 2, 1], boxes=np.array([[0, 0, 0, 5], [0, 0, 1e6, 1], [0, 0, 1e6, 1]]),
             images=[1, 2, 3], categories=names,
         )
     )  # fmt: skip
@@ -87,11 +87,13 @@ def test_class_counts() -> None:
 
 def test_sizes_have_the_counts_of_the_inspection() -> None:
     held = coco()
-    for classes in (None, ["person", 3]):
+    chosen: list[list[int | str] | None] = [None, ["person", 3]]
+    for classes in chosen:
         ax = plots.object_sizes_figure(held, classes=classes)
         rows = slice(None) if classes is None else np.isin(held.ground_truth.category_ids, [1, 3])
         expected = np.bincount(held.size_names[rows], minlength=3).tolist()
-        assert [patch.get_data().values.sum() for patch in ax.patches] == expected
+        patches: list[Any] = [*ax.patches]
+        assert [patch.get_data().values.sum() for patch in patches] == expected
         assert [patch.get_gid() for patch in ax.patches] == ["small", "medium", "large"]
     small = named(ax.patches)["small"].get_data()
     sides = held.sides[np.isin(held.ground_truth.category_ids, [1, 3])]
@@ -113,7 +115,7 @@ def test_shapes() -> None:
 
 def test_positions_of_fewer_cells_are_sums() -> None:
     held = coco()
-    (image,) = plots.object_positions_figure(held, cells=2).images
+    image: Any = plots.object_positions_figure(held, cells=2).images[0]
     whole = held.positions
     expected = [[whole[:16, :16].sum(), whole[:16, 16:].sum()], [whole[16:, :16].sum(), whole[16:, 16:].sum()]]
     assert image.get_array().tolist() == expected

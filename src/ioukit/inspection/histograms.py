@@ -7,8 +7,17 @@ import numpy.typing as npt
 
 from ioukit._columns import Frozen, record
 from ioukit.inspection.inspection import Inspection
+from ioukit.inspection.positions import cell_of_centres
 
-__all__ = ["Histogram", "overlap_histogram", "per_image_histogram", "ratio_histogram", "side_histogram"]
+__all__ = [
+    "Histogram",
+    "overlap_histogram",
+    "per_image_histogram",
+    "position_histogram",
+    "range_names",
+    "ratio_histogram",
+    "side_histogram",
+]
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -65,6 +74,31 @@ def per_image_histogram(inspection: Inspection) -> Histogram:
     found[1:] = _counts(pairs % max(classes, 1), counts, edges, classes)
     found[1:, 0] = images - inspection.images_per_class
     return Histogram(edges, found)
+
+
+def range_names(edges: Floats) -> list[str]:
+    """The names of bins of whole numbers: ``3-4`` for those from 3 to below 5."""
+    bounds = [(int(low), int(high) - 1) for low, high in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)]
+    return [f"{low:,}" if low == high else f"{low:,}-{high:,}" for low, high in bounds]
+
+
+def position_histogram(inspection: Inspection, classes: Counts, cells: int) -> Counts:
+    """(C + 1, G * G) how many centres lie in each cell of the image: of all classes together, then of each given class.
+
+    Args:
+        inspection: The measured data set.
+        classes: (C,) positions of classes.
+        cells: G, which divides the number of cells of ``Inspection.positions``.
+    """
+    size = len(inspection.positions) // cells
+    whole = inspection.positions.reshape(cells, size, cells, size).sum(axis=(1, 3)).reshape(1, -1)
+    places = cell_of_centres(inspection.ground_truth, inspection.images, cells)
+    rows = np.full(len(inspection.objects_per_class), -1)
+    rows[classes] = np.arange(len(classes))
+    row = rows[inspection.classes]
+    counted = (places >= 0) & (row >= 0)
+    counts = np.bincount(row[counted] * cells**2 + places[counted], minlength=len(classes) * cells**2)
+    return np.concatenate([whole, counts.reshape(len(classes), cells**2)])
 
 
 def _histogram(inspection: Inspection, values: Floats, edges: Floats) -> Histogram:

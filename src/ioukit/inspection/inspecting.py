@@ -11,6 +11,7 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.registry import find_format, read
 from ioukit.inspection.inspection import CELLS, Inspection
 from ioukit.inspection.neighbours import nearest_overlaps
+from ioukit.inspection.positions import OUTSIDE, cell_of_centres
 from ioukit.inspection.region_values import region_values
 from ioukit.inspection.together import classes_together
 
@@ -75,7 +76,7 @@ def inspect(
     on_images, of_classes = np.divmod(pairs, max(len(gt.categories), 1))
     images_per_class = np.bincount(of_classes, minlength=len(gt.categories))
     together = classes_together(on_images, of_classes, images_per_class)
-    positions, outside = _positions(gt.boxes, sizes, known)
+    cells = cell_of_centres(gt, images, CELLS)
     overlap_of, nearest = _overlaps(gt, images, classes, threads)
     regions, notes = region_values(gt, threads)
     return Inspection(
@@ -89,8 +90,8 @@ def inspect(
         sides=np.sqrt(np.maximum(gt.areas, 0.0)),
         aspect_ratios=_quotient(widths, heights, has_area),
         image_shares=_quotient(widths * heights, sizes[:, 0] * sizes[:, 1], known),
-        positions=positions,
-        outside=outside,
+        positions=np.bincount(cells[cells >= 0], minlength=CELLS**2).reshape(CELLS, CELLS),
+        outside=int((cells == OUTSIDE).sum()),
         overlap_of=overlap_of,
         overlaps=nearest[0],
         overlaps_of_class=nearest[1],
@@ -115,15 +116,6 @@ def _quotient(numerator: Floats, denominator: Floats, defined: NDArray[np.bool_]
     """The quotient where it is defined, NaN elsewhere."""
     found: Floats = np.divide(numerator, denominator, out=np.full(len(numerator), np.nan), where=defined)
     return found
-
-
-def _positions(boxes: Floats, sizes: Floats, known: NDArray[np.bool_]) -> tuple[NDArray[np.int64], int]:
-    """(G, G) how many centres lie in each cell of the image, and how many lie outside of their image."""
-    centres = (boxes[known, :2] + boxes[known, 2:] / 2) / sizes[known]
-    inside = ((centres >= 0) & (centres <= 1)).all(axis=1)
-    column, row = np.minimum((centres[inside] * CELLS).astype(np.int64), CELLS - 1).T
-    counts = np.bincount(row * CELLS + column, minlength=CELLS * CELLS).reshape(CELLS, CELLS)
-    return counts.astype(np.int64, copy=False), int(len(centres) - inside.sum())
 
 
 def _overlaps(

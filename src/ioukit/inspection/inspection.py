@@ -107,6 +107,13 @@ class Inspection(Frozen):
         return np.searchsorted(bounds, self.ground_truth.areas, side="right").astype(np.int64)
 
     @cached_property
+    def sizes_per_class(self) -> npt.NDArray[np.int64]:
+        """(K, 3) the number of small, medium and large objects of each class."""
+        count = len(SIZES)
+        codes = self.classes * count + self.size_names
+        return np.bincount(codes, minlength=len(self.objects_per_class) * count).reshape(-1, count)
+
+    @cached_property
     def median_sides(self) -> npt.NDArray[np.float64]:
         """(K,) the median of :attr:`sides` of the objects of each class; NaN for classes without objects."""
         ordered = self.sides[np.lexsort([self.sides, self.classes])]

@@ -87,11 +87,14 @@ def objects_per_image_figure(inspection: Inspection, *, ax: Axes | None = None, 
         >>> [bar.get_gid() for bar in ax.patches]
         ['0', '1', '2', '3-4', '5-8', '9-16', '17-32', '33-64']
     """
-    from ioukit.inspection.histograms import per_image_histogram  # noqa: PLC0415 - keeps `import ioukit.plots` fast
+    from ioukit.inspection.histograms import (  # noqa: PLC0415 - keeps `import ioukit.plots` fast
+        per_image_histogram,
+        range_names,
+    )
 
     look, found = theme_of(theme), per_image_histogram(inspection)
     counts = found.counts[0]
-    names = ranges(found.edges)
+    names = range_names(found.edges)
     ax = axes_for(ax, needed_by="objects_per_image_figure", figsize=(6.0, 3.2), paper=look.paper)
     for place, (name, count) in enumerate(zip(names, counts.tolist(), strict=True)):
         empty: dict[str, Any] = (
@@ -103,12 +106,6 @@ def objects_per_image_figure(inspection: Inspection, *, ax: Axes | None = None, 
     dress(ax, look, grid="y")
     ax.set(ylim=(0, 1.12 * max(float(counts.max()), 1.0)), xlabel="objects on an image", ylabel="images")
     return ax
-
-
-def ranges(edges: Any) -> list[str]:
-    """The names of bins of whole numbers: ``3-4`` for those from 3 to below 5."""
-    bounds = [(int(low), int(high) - 1) for low, high in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)]
-    return [f"{low:,}" if low == high else f"{low:,}-{high:,}" for low, high in bounds]
 
 
 def _counts_beside(ax: Axes, places: range, counts: Sequence[int], look: Theme, *, along: str) -> None:
