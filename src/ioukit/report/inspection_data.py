@@ -229,5 +229,5 @@ def _nearest(edges: Any, value: float) -> float:
 def _reached(found: Histogram, rows: Any) -> list[list[int]]:
     """For each row: the number of objects, then how many reach each threshold."""
     below = found.counts[rows][:, ::-1].cumsum(axis=1)[:, ::-1]
-    found: list[list[int]] = np.delete(below, 1, axis=1).tolist()
-    return found
+    reached: list[list[int]] = np.delete(below, 1, axis=1).tolist()
+    return reached
