@@ -41,8 +41,9 @@ def unsized() -> Inspection:
     """No sizes of images, one class, boxes without an area, and a right-to-left name."""
     return inspect(
         GroundTruth.from_arrays(
-            image_ids=["a", "a", "b"], category_ids=[1, 1, 1], boxes=np.array([[0, 0, 0, 0], [1, 1, 9, 0], [5, 5, 0, 9]]),
-            images=np.array(["a", "b", "c"]), categories={1: "שלום \U0001f600 <b>"},
+            image_ids=["a", "a", "b"], category_ids=[1, 1, 1],
+            boxes=np.array([[0, 0, 0, 0], [1, 1, 9, 0], [5, 5, 0, 9]]),
+            images=np.array(["a", "b", "c"]), categories={1: "\u05e9\u05dc\u05d5\u05dd \U0001f600 <b>"},
         )
     )  # fmt: skip
 
