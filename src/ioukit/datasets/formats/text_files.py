@@ -5,6 +5,7 @@ Every function that refuses something names the place: the file, then the line, 
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import math
@@ -123,9 +124,9 @@ def read_text(path: str | os.PathLike[str]) -> str:
     """
     if os.path.isdir(path):
         refuse(os.fspath(path), "a file", "a folder")
-    content = Path(path).read_bytes()
+    content = Path(path).read_bytes().removeprefix(codecs.BOM_UTF8)
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         refuse(f"{os.fspath(path)}: line {line}", "text in UTF-8", f"the byte 0x{content[error.start]:02x}")
@@ -230,6 +231,6 @@ def inside(folder: Path, named: str, where: str) -> Path:
     if not plain or "\0" in plain or plain.startswith("/") or ".." in parts or ":" in parts[0]:
         refuse(where, "a path inside the folder of the data set", shown(named))
     path = folder / plain
-    if not path.resolve().is_relative_to(folder.resolve()):
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         refuse(where, "a path inside the folder of the data set", f"a link out of it, {shown(named)}")
     return path
