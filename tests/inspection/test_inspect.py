@@ -220,6 +220,11 @@ def test_masks_of_some_objects(tmp_path: Path, *, as_file: bool) -> None:
     assert 0.3 < values.values["box_share"][2] < 0.8
 
 
+def test_masks_without_area_are_none() -> None:
+    found = inspect(GroundTruth.from_coco(coco({"segmentation": []}, {})))
+    assert (found.regions, found.notes) == ((), ())
+
+
 def test_masks_that_cannot_be_read_are_a_note() -> None:
     found = inspect(GroundTruth.from_coco(coco({"segmentation": {"size": [10, 10], "counts": "?"}})))
     assert found.regions == ()

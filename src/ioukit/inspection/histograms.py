@@ -25,8 +25,8 @@ Counts = npt.NDArray[np.int64]
 SIDES = 32.0 * 3.0 ** (np.arange(-16, 21) / 4)
 """Bounds of the sides: from 0.4 to 7,800 pixels, each 1.3 times the last. COCO's bounds 32 and 96 are among them."""
 
-RATIOS = 2.0 ** (np.arange(-25, 26, 2) / 6)
-"""Bounds of width over height: from 1/18 to 18, each 1.26 times the last. Squares are in the middle of a bin."""
+RATIOS = 2.0 ** (np.arange(-35, 36, 2) / 6)
+"""Bounds of width over height: from 1/57 to 57, each 1.26 times the last. Squares are in the middle of a bin."""
 
 OVERLAPS = np.arange(1, 21) / 20
 """Thresholds of IoU: 0.05, 0.1, ..., 1."""

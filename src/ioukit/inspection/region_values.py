@@ -85,6 +85,8 @@ def _measured(
     if not len(rows):
         return None
     filled = ~np.asarray(sets.is_empty, np.bool_)
+    if not filled.any():
+        return None
     if not filled.all():
         rows, sets = rows[filled], sets[filled]
     values = {"box_share": _box_shares(sets)} if column != "Boxes3D" else {}

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["facts", "number"]
+__all__ = ["facts"]
 
+_LONGEST_NAME = 40
 _OVERLAPS = {"boxes": "boxes", "RotatedBoxes": "rotated boxes", "Polygons": "polygons"}
 _VALUES = {
     "box_share": "share of the upright box",
@@ -38,7 +39,9 @@ def _facts(numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     each = numbers["objects_per_image"]
     words = [f"{objects:,}"]
     if each["count"]:
-        words.append(f"per image {number(each['mean'])}, median {number(each['median'])}, most {each['maximum']:,.0f}")
+        words.append(
+            f"per image {_number(each['mean'])}, median {_number(each['median'])}, most {each['maximum']:,.0f}"
+        )
     yield "objects", "; ".join(words)
     without = numbers["classes_without_objects"]
     yield "classes", f"{len(numbers['classes']):,}" + (f"; {without:,} without objects" if without else "")
@@ -62,7 +65,8 @@ def _facts(numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield kind["title"], "; ".join([f"{_share(kind['count'], objects)} of the objects", *spreads])
     pairs = numbers["classes_together"][:3]
     if pairs:
-        yield "together", ", ".join(f"{pair['first']} and {pair['second']} {pair['images']:,}" for pair in pairs)
+        names = (f"{_short(pair['first'])} and {_short(pair['second'])} ({pair['images']:,})" for pair in pairs)
+        yield "together", ", ".join(names)
 
 
 def _images(numbers: Mapping[str, Any]) -> str:
@@ -94,15 +98,19 @@ def _range(found: Mapping[str, Any], unit: str = "") -> str:
     """The median, and the range that most values lie in."""
     if not found["count"]:
         return "undefined"
-    low, middle, high = (number(found[name]) + unit for name in ("p5", "median", "p95"))
+    low, middle, high = (_number(found[name]) + unit for name in ("p5", "median", "p95"))
     return f"median {middle}, 90 % between {low} and {high}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _share(count: int, total: int) -> str:
     return f"{100 * count / total:.1f} %" if total else "0"
 
 
-def number(value: float) -> str:
+def _number(value: float) -> str:
     """A number with three digits, and without an exponent if it is neither tiny nor huge."""
     size = abs(value)
     if size >= 1000:

@@ -121,7 +121,7 @@ def object_shapes_figure(
     dress(ax, look, grid="y")
     ax.set_xscale("log", base=2)
     ax.set(xlabel="width / height", ylabel="objects")
-    powers = range(-4, 5)
+    powers = range(-5, 6)
     ax.set_xticks([2.0**k for k in powers], [f"{2**k}" if k >= 0 else f"1/{2**-k}" for k in powers])
     ax.set_xticks([], minor=True)
     _limits(ax, counts, edges)

@@ -42,7 +42,7 @@ MAPPED = 200
 _CELLS = 16
 _PAIRS = 20
 _LOG_SIDES = (1, 2, 4, 8, 16, 32, 96, 256, 512, 1024, 2048, 4096)
-_RATIO_NAMES = {2.0**k: f"{2**k}" if k >= 0 else f"1/{2**-k}" for k in range(-4, 5)}
+_RATIO_NAMES = {2.0**k: f"{2**k}" if k >= 0 else f"1/{2**-k}" for k in range(-5, 6)}
 
 
 @dataclass(frozen=True)
