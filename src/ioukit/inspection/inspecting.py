@@ -42,7 +42,7 @@ def inspect(
         **options: Further arguments of :func:`ioukit.datasets.read` for a path, such as ``on_invalid``.
 
     Returns:
-        The measurements. ``table()``, ``to_dict()`` and the figures of :mod:`ioukit.plots` show them.
+        The measurements. ``table()``, ``to_dict()`` and the figures of ``ioukit.plots`` show them.
 
     Raises:
         TypeError: If ``data`` is neither ground truth nor a path, or ``options`` are given for ground truth.
