@@ -12,6 +12,8 @@ from ioukit.cli.convert import EXAMPLES as CONVERT_EXAMPLES
 from ioukit.cli.convert import convert
 from ioukit.cli.doctor import doctor
 from ioukit.cli.eval import EXAMPLES, eval_files
+from ioukit.cli.inspect import EXAMPLES as INSPECT_EXAMPLES
+from ioukit.cli.inspect import inspect_data
 from ioukit.cli.make_shapes import EXAMPLES as SHAPES_EXAMPLES
 from ioukit.cli.make_shapes import make_shapes
 from ioukit.cli.merge import EXAMPLES as MERGE_EXAMPLES
@@ -50,6 +52,7 @@ app = typer.Typer(
 app.command("eval", cls=JsonCommand, epilog=EXAMPLES)(eval_files)
 app.command("nms", cls=JsonCommand, epilog=NMS_EXAMPLES)(filter_files)
 app.command("doctor", cls=JsonCommand)(doctor)
+app.command("inspect", cls=JsonCommand, epilog=INSPECT_EXAMPLES)(inspect_data)
 app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)
 app.command("panoptic", cls=JsonCommand, epilog=PANOPTIC_EXAMPLES)(panoptic)
 app.command("playground")(playground)
