@@ -12,6 +12,7 @@ from ioukit.datasets.formats.kitti import KITTI_NAMES, read_kitti, read_kitti_de
 from ioukit.datasets.formats.lvis import read_lvis
 from ioukit.datasets.formats.open_images import read_open_images, read_open_images_detections
 from ioukit.datasets.formats.registry import FORMATS, find_format, read, read_detections, register_format, write
+from ioukit.datasets.predictions.reading import from_predictions
 
 __all__ = [
     "FORMATS",
@@ -24,6 +25,7 @@ __all__ = [
     "IdLists",
     "Images",
     "find_format",
+    "from_predictions",
     "read",
     "read_coco",
     "read_crowdhuman",
