@@ -18,6 +18,7 @@ from ioukit.datasets.operations.class_map import read_class_map
 from ioukit.datasets.operations.merge import merge, merge_detections
 from ioukit.datasets.operations.remap import remap, remap_detections
 from ioukit.datasets.operations.subset import split, subset, subset_detections
+from ioukit.datasets.predictions.reading import from_predictions
 
 __all__ = [
     "FORMATS",
@@ -30,6 +31,7 @@ __all__ = [
     "IdLists",
     "Images",
     "find_format",
+    "from_predictions",
     "merge",
     "merge_detections",
     "read",

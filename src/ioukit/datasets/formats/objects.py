@@ -268,11 +268,16 @@ class ImageFinder:
     def position(self, name: str, where: str) -> int:
         """The position of an image in the ground truth: by its id, its file name, or the name without its suffix.
 
+        Of a path, the last parts may be the file name.
+
         Raises:
             DatasetError: If there is no such image, or several.
         """
-        stem = PurePosixPath(name.replace("\\", "/")).stem
-        ways = ((name, self._by_name), (name, self._by_label), (stem, self._by_label), (stem, self._by_stem))
+        path = PurePosixPath(name.replace("\\", "/"))
+        stem, parts = path.stem, path.parts
+        ways: list[tuple[str, Mapping[str, int | None]]] = [(name, self._by_name), (name, self._by_label)]
+        ways += [("/".join(parts[at:]), self._by_name) for at in range(1, len(parts))]
+        ways += [(stem, self._by_label), (stem, self._by_stem)]
         at = next((found[key] for key, found in ways if key in found), -1)
         if at is None:
             refuse(where, f"the name of one image of {self.source}", f"{shown(name)}, which several have")
