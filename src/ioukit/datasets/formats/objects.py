@@ -44,6 +44,7 @@ class Objects:
         self._flags: dict[str, dict[int, Any]] = {}
         self._attributes: dict[str, dict[int, Any]] = {}
         self._regions: dict[str, dict[int, Any]] = {}
+        self._areas: dict[int, float] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -97,6 +98,7 @@ class Objects:
         box: Sequence[float],
         *,
         score: float = math.nan,
+        area: float | None = None,
         flags: Mapping[str, bool] | None = None,
         attributes: Mapping[str, float | str] | None = None,
         regions: Mapping[str, Any] | None = None,
@@ -108,6 +110,7 @@ class Objects:
             category: The name of its class.
             box: ``[x, y, width, height]`` in pixels.
             score: Of a detection.
+            area: In square pixels; that of the box if ``None``.
             flags: True or false by name; an object without a flag has it false.
             attributes: Numbers or text by name; NaN or ``""`` for an object that lacks one.
             regions: ``segmentations``: polygons or RLE as in COCO's files; ``keypoints``: (P, 3); ``rotated``:
@@ -115,6 +118,8 @@ class Objects:
         """
         row = len(self._rows)
         self._rows.append((image, category, box, score))
+        if area is not None:
+            self._areas[row] = area
         columns: tuple[tuple[dict[str, dict[int, Any]], Mapping[str, Any] | None], ...]
         columns = ((self._flags, flags), (self._attributes, attributes), (self._regions, regions))
         for kept, given in columns:
@@ -137,6 +142,7 @@ class Objects:
             image_ids=images,
             category_ids=np.array([ids[name] for name in names], np.int64),
             boxes=boxes,
+            areas=self._area_column(boxes),
             images=np.array(list(self._images), np.str_),
             sizes=np.array(self._sizes, np.float64).reshape(-1, 2),
             names=self._names,
@@ -162,6 +168,7 @@ class Objects:
             category_ids=np.array([ids[name] for name in names], np.int64),
             boxes=boxes,
             scores=scores,
+            areas=self._area_column(boxes),
             attributes=self._attribute_columns(),
             source=self.source,
             **self._region_columns(),
@@ -182,6 +189,14 @@ class Objects:
         if unknown := set(names) - set(categories):
             refuse(self.source, f"one of the {len(categories):,} classes", shown(min(unknown)))
         return categories
+
+    def _area_column(self, boxes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+        """The areas; ``None`` if all are those of the boxes."""
+        if not self._areas:
+            return None
+        areas: np.ndarray[Any, Any] = boxes[:, 2] * boxes[:, 3]
+        areas[list(self._areas)] = list(self._areas.values())
+        return areas
 
     def _flag_columns(self) -> dict[str, np.ndarray[Any, Any]]:
         rows = range(len(self))
