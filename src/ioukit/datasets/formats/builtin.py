@@ -116,6 +116,13 @@ BUILTIN = (
         needs_ground_truth=True,
     ),
     _row(
+        "padilla",
+        "a folder of text files of Object-Detection-Metrics: class, perhaps a score, and a box in pixels",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(FOLDER,),
+        needs_ground_truth=True,
+    ),
+    _row(
         "yolo",
         "YOLO's data.yaml with folders of images and labels, or a folder of text files with detections",
         *("read", "read_detections"),

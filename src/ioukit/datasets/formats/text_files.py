@@ -5,6 +5,7 @@ Every function that refuses something names the place: the file, then the line, 
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import math
@@ -123,9 +124,9 @@ def read_text(path: str | os.PathLike[str]) -> str:
     """
     if os.path.isdir(path):
         refuse(os.fspath(path), "a file", "a folder")
-    content = Path(path).read_bytes()
+    content = Path(path).read_bytes().removeprefix(codecs.BOM_UTF8)
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         refuse(f"{os.fspath(path)}: line {line}", "text in UTF-8", f"the byte 0x{content[error.start]:02x}")
