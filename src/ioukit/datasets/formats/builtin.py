@@ -102,6 +102,19 @@ BUILTIN = (
         read_detections=Detections.from_coco,
     ),
     _row(
+        "cvat",
+        "CVAT's XML for images or videos: a file, or a folder with annotations.xml",
+        *("read", "write"),
+        suffixes=(".xml", FOLDER),
+        suffix=".xml",
+    ),
+    _row(
+        "labelme",
+        "LabelMe's JSON: a file with shapes, or a folder with one per image",
+        *("read", "write"),
+        suffixes=(".json", FOLDER),
+    ),
+    _row(
         "kitti",
         "a folder of text files in KITTI's format: labels, or results with scores",
         *("read", "read_detections"),

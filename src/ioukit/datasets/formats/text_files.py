@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 __all__ = [
+    "FARTHEST",
     "files_in",
     "inside",
     "member",
