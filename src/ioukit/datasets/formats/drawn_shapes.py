@@ -52,10 +52,14 @@ def rectangle(first: Point, second: Point) -> Drawn:
 
 
 def turned_rectangle(box: Sequence[float], degrees: float) -> Drawn:
-    """A rectangle ``[x, y, width, height]`` that is turned around its centre, clockwise on the screen."""
+    """A rectangle ``[x, y, width, height]`` that is turned around its centre, clockwise on the screen.
+
+    The angle of the rotated box is within [-pi, pi].
+    """
+    degrees = math.remainder(degrees, 360)
     x, y, width, height = box
     cx, cy, angle = x + width / 2, y + height / 2, math.radians(degrees)
-    if degrees % 360 == 0:  # the sine of a whole turn is not exactly 0
+    if degrees == 0:
         return Drawn(list(box), rotated=[cx, cy, width, height, 0.0])
     reach_x = (abs(width * math.cos(angle)) + abs(height * math.sin(angle))) / 2
     reach_y = (abs(width * math.sin(angle)) + abs(height * math.cos(angle))) / 2

@@ -237,7 +237,7 @@ def write_labelme(gt: GroundTruth, path: Path) -> list[str]:
         DatasetError: If the size of an image is unknown, or names of images or classes cannot be told apart.
     """
     names, notes = image_names(gt.images, gt.source)
-    stems = image_stems(gt.images, gt.source)
+    stems = _stems(gt)
     classes = class_names(gt.categories, gt.source)
     segmentations, changed = drawn_segmentations(gt, gt.images, parts=True, masks=False)
     attributes, odd = attribute_values(gt, _KEYS)
@@ -259,6 +259,14 @@ def write_labelme(gt: GroundTruth, path: Path) -> list[str]:
     if renamed:
         changed.append(f"folders of {renamed:,} images: a path that is not plain or leads out of the folder")
     return [*lost(gt, _HOLDS), *notes, *changed, *odd]
+
+
+def _stems(gt: GroundTruth) -> list[str]:
+    """Names of files without suffix; numbers if those of the images cannot be used. The files have the names inside."""
+    try:
+        return image_stems(gt.images, gt.source)
+    except DatasetError:
+        return [f"{number:06d}" for number in range(1, len(gt.images) + 1)]
 
 
 def _shapes(box: Sequence[float], segmentation: Any, group: int) -> list[dict[str, Any]]:
