@@ -296,7 +296,7 @@ def test_losses_of_writing_are_named(tmp_path: Path) -> None:
     gt = GroundTruth.from_arrays(
         image_ids=["a", "a"],
         category_ids=[1, 1],
-        regions=RotatedBoxes([[5, 5, 4, 2, 0.5], [5, 5, 4, 2, 0]], unit="radians", sense="clockwise"),
+        regions=RotatedBoxes([[5.0, 5, 4, 2, 0.5], [5.0, 5, 4, 2, 0]], unit="radians", sense="clockwise"),
         boxes=[[0, 0, 9, 9], [3, 4, 4, 2]],
         images=["a"],
         sizes=[[10, 10]],

@@ -31,7 +31,7 @@ TEXTS = st.sampled_from(["a", "", "Ärger\n", "a,b", "<b>", "犬"])
 
 
 def record(*shapes: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
-    head = {"version": "5.5.0", "flags": {}, "imagePath": "a.jpg", "imageData": None}
+    head: dict[str, Any] = {"version": "5.5.0", "flags": {}, "imagePath": "a.jpg", "imageData": None}
     return {**head, "imageWidth": 40, "imageHeight": 30, "shapes": list(shapes), **changes}
 
 

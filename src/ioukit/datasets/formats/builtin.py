@@ -102,6 +102,15 @@ BUILTIN = (
         read_detections=Detections.from_coco,
     ),
     _row(
+        "createml",
+        "Create ML's JSON: a list of images with annotations, boxes by their centres; or detections with confidence",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".json", FOLDER),
+        needs_ground_truth=True,
+        suffix=".json",
+        detections_suffix=".json",
+    ),
+    _row(
         "cvat",
         "CVAT's XML for images or videos: a file, or a folder with annotations.xml",
         *("read", "write"),
@@ -113,6 +122,13 @@ BUILTIN = (
         "LabelMe's JSON: a file with shapes, or a folder with one per image",
         *("read", "write"),
         suffixes=(".json", FOLDER),
+    ),
+    _row(
+        "via",
+        "VIA's JSON or CSV, versions 1 and 2: projects, or annotations",
+        *("read", "write"),
+        suffixes=(".json", ".csv"),
+        suffix=".json",
     ),
     _row(
         "kitti",

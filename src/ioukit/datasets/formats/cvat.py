@@ -14,7 +14,7 @@ from ioukit.datasets.formats.cvat_writing import write_cvat
 from ioukit.datasets.formats.drawn_shapes import Drawn
 from ioukit.datasets.formats.first_bytes import first_bytes
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
-from ioukit.datasets.formats.text_files import inside, read_xml, refuse, shown, to_number
+from ioukit.datasets.formats.text_files import inside, read_xml, refuse, shortened, shown, to_number
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -251,11 +251,11 @@ class _Reader:
             kind = self.labels.kinds.get((label, name), "text")
             if kind == "checkbox":
                 if text.lower() not in ("true", "false"):
-                    refuse(f"{where}: attribute {name}", "true or false", shown(text))
+                    refuse(f"{where}: attribute {shortened(name)}", "true or false", shown(text))
                 flags[name] = text.lower() == "true"
             elif kind == "number":
                 if text:
-                    attributes[name] = to_number(text, f"{where}: attribute {name}")
+                    attributes[name] = to_number(text, f"{where}: attribute {shortened(name)}")
             else:
                 attributes[name] = text
         return flags, attributes

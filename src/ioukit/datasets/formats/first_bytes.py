@@ -15,7 +15,9 @@ __all__ = ["OTHER_JSON", "first_bytes", "last_bytes"]
 _LOOK = 1 << 16
 
 OTHER_JSON: dict[str, re.Pattern[bytes]] = {
+    "createml": re.compile(rb'"(?:coordinates|imagefilename)"\s*:|^(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"image"\s*:'),
     "labelme": re.compile(rb'"(?:imagePath|imageData|shape_type|shapes)"\s*:'),
+    "via": re.compile(rb'"(?:_via_img_metadata|_via_settings|shape_attributes|file_attributes)"\s*:'),
 }
 """Keys that only files of a format have, by the name of the format, for all JSON formats but COCO's and LVIS's. A
 pattern ends with a colon, so that it does not find a value."""

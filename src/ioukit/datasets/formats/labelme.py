@@ -21,7 +21,7 @@ from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
 from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
-from ioukit.datasets.formats.text_files import inside, member, numbers, read_json, refuse, shown, to_number
+from ioukit.datasets.formats.text_files import inside, member, numbers, read_json, refuse, shortened, shown, to_number
 from ioukit.datasets.formats.written_rows import (
     attribute_values,
     class_names,
@@ -213,7 +213,7 @@ def _details(shape: Mapping[str, Any], where: str) -> dict[str, Any]:
         if isinstance(value, bool):
             flags[name] = value
         elif isinstance(value, str | int | float):
-            attributes[name] = value if isinstance(value, str) else to_number(value, f"{where}.{name}")
+            attributes[name] = value if isinstance(value, str) else to_number(value, f"{where}.{shortened(name)}")
     if attributes.get("description") == "":  # LabelMe writes it for every shape
         del attributes["description"]
     return {"flags": flags, "attributes": attributes}

@@ -33,6 +33,7 @@ __all__ = [
     "read_text",
     "read_xml",
     "refuse",
+    "shortened",
     "shorter",
     "shown",
     "to_number",
@@ -54,7 +55,12 @@ def shown(value: Any) -> str:
     if value is None:
         return "nothing"
     text = repr(value) if isinstance(value, str) else json.dumps(value, default=repr)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(text, 60)
+
+
+def shortened(text: str, most: int = 200) -> str:
+    """Text for a message, at most as many characters long."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def to_number(
