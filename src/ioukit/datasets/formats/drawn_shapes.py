@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.datasets.formats.text_files import refuse
+from ioukit.datasets.formats.text_files import refuse, shortened, shown
 
 __all__ = [
     "Drawn",
@@ -18,15 +18,18 @@ __all__ = [
     "ellipse",
     "joined",
     "mask",
+    "mask_of_rle",
     "mask_of_runs",
     "points_of",
     "polygon",
     "rectangle",
     "segmentation_area",
+    "straightened",
     "turned_rectangle",
 ]
 
 _CORNERS_OF_ELLIPSE = 64
+_LINES_OF_CURVE = 16
 _MOST_PIXELS = 2**28
 """A mask of more pixels is refused: no image is as large, and the memory for it may not be there."""
 
@@ -163,6 +166,57 @@ def around_points(points: Sequence[Point], where: str) -> Drawn:
     if not len(points):
         refuse(where, "at least one point that is not outside", "none")
     return Drawn(_box_around([point[:2] for point in points]))
+
+
+def mask_of_rle(record: Any, where: str) -> Drawn:
+    """A mask from COCO's RLE, ``{"size": [height, width], "counts": ...}``.
+
+    Raises:
+        DatasetError: If it is no RLE, or no pixel is set.
+    """
+    from ioukit.regions.masks import Masks  # noqa: PLC0415 - few files have masks
+
+    if not isinstance(record, Mapping):
+        refuse(where, "an object with size and counts", shown(record))
+    try:
+        masks = Masks.from_rle([{"size": record.get("size"), "counts": record.get("counts")}])
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        refuse(where, "RLE", f"something else: {shortened(str(error))}")
+    if masks.is_empty[0]:
+        refuse(where, "a mask with at least one pixel", "none")
+    box = masks.to_boxes().convert("xywh").numpy()[0].tolist()
+    return Drawn(box, masks.to_rle()[0], float(masks.area[0]))
+
+
+def straightened(points: Sequence[Point], types: str, where: str) -> list[Point]:
+    """The vertices of a closed path in which two ``C`` are the inner points of a cubic Bezier curve.
+
+    A curve begins at the vertex before, ends at the vertex behind, and becomes 16 straight lines.
+
+    Args:
+        points: The vertices.
+        types: ``L`` or ``C`` for each of them. The first one is where the path begins.
+        where: The place, for messages.
+
+    Raises:
+        DatasetError: If one ``C`` stands alone.
+    """
+    path: list[Point] = list(points[:1])
+    at = 1
+    while at < len(points):
+        if types[at] == "C" and types[at : at + 2] != "CC":
+            refuse(where, "C in pairs, the inner points of a curve", shown(types))
+        if types[at] == "L":
+            path.append(points[at])
+            at += 1
+            continue
+        knots = [path[-1], points[at], points[at + 1], points[(at + 2) % len(points)]]
+        for step in range(1, _LINES_OF_CURVE + 1):
+            t = step / _LINES_OF_CURVE
+            weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
+            path.append([sum(w * knot[axis] for w, knot in zip(weights, knots, strict=True)) for axis in (0, 1)])
+        at += 3
+    return path
 
 
 def joined(parts: Sequence[Drawn]) -> Drawn:

@@ -45,6 +45,8 @@ class Objects:
         self._attributes: dict[str, dict[int, Any]] = {}
         self._regions: dict[str, dict[int, Any]] = {}
         self._areas: dict[int, float] = {}
+        self.ids: Sequence[int] | None = None
+        """The ids of all objects at the end, if the format has them; else 1, 2, ..."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -131,6 +133,10 @@ class Objects:
             for name, value in (given or {}).items():
                 kept.setdefault(name, {})[row] = value
 
+    def attribute(self, name: str, values: Sequence[float | str]) -> None:
+        """Give an attribute to all objects so far."""
+        self._attributes[name] = dict(enumerate(values))
+
     def ground_truth(self, categories: Mapping[str, int] | None = None) -> GroundTruth:
         """All images and objects.
 
@@ -148,6 +154,7 @@ class Objects:
             category_ids=np.array([ids[name] for name in names], np.int64),
             boxes=boxes,
             areas=self._area_column(boxes),
+            ids=self.ids,
             images=np.array(list(self._images), np.str_),
             sizes=np.array(self._sizes, np.float64).reshape(-1, 2),
             names=self._names,

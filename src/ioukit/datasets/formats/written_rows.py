@@ -139,7 +139,7 @@ def write_json(path: Path, value: Any, *, indent: int | None = None) -> None:
 
 
 def drawn_segmentations(
-    data: GroundTruth | Detections, images: Images, *, parts: bool, masks: bool
+    data: GroundTruth | Detections, images: Images, *, parts: bool, masks: bool, own_box: bool = False
 ) -> tuple[list[Any], list[str]]:
     """The segmentation of each row as a format can hold it, or ``None``; and notes about what changes.
 
@@ -148,6 +148,7 @@ def drawn_segmentations(
         images: The images of the rows, with sizes.
         parts: Whether an object may have several polygons.
         masks: Whether an object may have RLE. If it may, and not several polygons, these become RLE.
+        own_box: Whether a box can differ from the one around the segmentation.
     """
     column = data.segmentations
     if column is None:
@@ -168,7 +169,7 @@ def drawn_segmentations(
             lost["masks of pixels of {}: their boxes remain"] += 1
             one = None
         made.append(one)
-        moved += one is not None and _is_elsewhere(boxes[row], one)
+        moved += one is not None and not own_box and _is_elsewhere(boxes[row], one)
     if moved:
         lost["boxes of {}: those around their segmentations remain"] = moved
     return made, [text.format(f"{count:,} object{'' if count == 1 else 's'}") for text, count in lost.items()]
