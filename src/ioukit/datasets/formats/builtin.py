@@ -14,7 +14,7 @@ from typing import Any
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import coco, lvis
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
+from ioukit.datasets.formats.first_bytes import OTHER_JSON, archive_in, first_bytes
 from ioukit.datasets.formats.format import Format
 
 __all__ = ["BUILTIN"]
@@ -73,11 +73,11 @@ def _row(
 
 
 def _is_coco(path: Path) -> bool:
-    """Whether a file is JSON, and has no keys of another format that is JSON, too."""
+    """Whether a file is JSON, and has no keys of another format that is JSON, too. A packed file may be an archive."""
     if not coco.recognises(path) or lvis.recognises(path):
         return False
     start = first_bytes(path)
-    return not any(keys.search(start) for keys in OTHER_JSON.values())
+    return not archive_in(start) and not any(keys.search(start) for keys in OTHER_JSON.values())
 
 
 BUILTIN = (
@@ -117,6 +117,50 @@ BUILTIN = (
         *("read", "read_detections", "write", "write_detections"),
         suffixes=(".xml", ".txt", FOLDER),
         needs_ground_truth=True,
+    ),
+    _row(
+        "createml",
+        "Create ML's JSON: a list of images with annotations, boxes by their centres; or detections with confidence",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".json", FOLDER),
+        needs_ground_truth=True,
+        suffix=".json",
+        detections_suffix=".json",
+    ),
+    _row(
+        "cvat",
+        "CVAT's XML for images or videos: a file, or a folder with annotations.xml",
+        *("read", "write"),
+        suffixes=(".xml", FOLDER),
+        suffix=".xml",
+    ),
+    _row(
+        "labelme",
+        "LabelMe's JSON: a file with shapes, or a folder with one per image",
+        *("read", "write"),
+        suffixes=(".json", FOLDER),
+    ),
+    _row(
+        "labelme-xml",
+        "the XML of LabelMe's web tool: a file, or a folder with one per image",
+        "read",
+        suffixes=(".xml", FOLDER),
+    ),
+    _row(
+        "scalabel",
+        "Scalabel's and BDD100K's JSON: frames with labels, or a folder of such files; or detections with scores",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".json", FOLDER),
+        needs_ground_truth=True,
+        suffix=".json",
+        detections_suffix=".json",
+    ),
+    _row(
+        "via",
+        "VIA's JSON or CSV, versions 1 and 2: projects, or annotations",
+        *("read", "write"),
+        suffixes=(".json", ".csv"),
+        suffix=".json",
     ),
     _row(
         "kitti",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from ioukit.datasets.formats.text_files import shortened
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class CsvTable:
                 self.names = list(next(reader, []) if names is None else names)
                 for row in reader:
                     if len(row) != len(self.names) and row:
-                        expected = f"expected {len(self.names)} fields: {', '.join(self.names)}"
+                        expected = f"expected {len(self.names)} fields: {shortened(', '.join(self.names))}"
                         raise DatasetError(f"{path}: line {reader.line_num}: {expected}; found {len(row)}")
                     if row:
                         rows.append(row)
@@ -64,7 +65,9 @@ class CsvTable:
             line = 1 if reader is None else reader.line_num
             raise DatasetError(f"{path}: line {line}: expected CSV in UTF-8, found something else: {error}") from None
         if len(set(self.names)) < len(self.names):
-            raise DatasetError(f"{path}: line 1: expected columns of different names, found {', '.join(self.names)}")
+            raise DatasetError(
+                f"{path}: line 1: expected columns of different names, found {shortened(', '.join(self.names))}"
+            )
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(self.names)
         self._columns = dict(zip(self.names, columns, strict=True))
 
@@ -79,7 +82,7 @@ class CsvTable:
         """
         for name in names:
             if name not in self._columns:
-                found = ", ".join(self.names) or "an empty file"
+                found = shortened(", ".join(self.names)) or "an empty file"
                 raise DatasetError(f"{self.path}: line 1: expected a column {name}, found {found}")
 
     def text(self, name: str) -> tuple[str, ...]:
@@ -116,7 +119,7 @@ class CsvTable:
     ) -> None:
         """Meet a problem for every row that is wrong, and mark it as not good."""
         for row in np.flatnonzero(wrong & good).tolist():
-            shown = repr(self._columns[name][row]) if found is None else found(row)
+            shown = shortened(repr(self._columns[name][row])) if found is None else found(row)
             problems.meet(f"wrong {name}", self.message(row, name, expected, shown))
         good &= ~wrong
 

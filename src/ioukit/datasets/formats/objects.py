@@ -44,6 +44,9 @@ class Objects:
         self._flags: dict[str, dict[int, Any]] = {}
         self._attributes: dict[str, dict[int, Any]] = {}
         self._regions: dict[str, dict[int, Any]] = {}
+        self._areas: dict[int, float] = {}
+        self.ids: Sequence[int] | None = None
+        """The ids of all objects at the end, if the format has them; else 1, 2, ..."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -97,6 +100,7 @@ class Objects:
         box: Sequence[float],
         *,
         score: float = math.nan,
+        area: float | None = None,
         flags: Mapping[str, bool] | None = None,
         attributes: Mapping[str, float | str] | None = None,
         regions: Mapping[str, Any] | None = None,
@@ -108,6 +112,7 @@ class Objects:
             category: The name of its class.
             box: ``[x, y, width, height]`` in pixels.
             score: Of a detection.
+            area: In square pixels; that of the box if ``None``.
             flags: True or false by name; an object without a flag has it false.
             attributes: Numbers or text by name; NaN or ``""`` for an object that lacks one.
             regions: ``segmentations``: polygons or RLE as in COCO's files; ``keypoints``: (P, 3); ``rotated``:
@@ -120,11 +125,17 @@ class Objects:
             refuse(self.source, "the name of a class", shown(category))
         row = len(self._rows)
         self._rows.append((image, category, box, score))
+        if area is not None:
+            self._areas[row] = area
         columns: tuple[tuple[dict[str, dict[int, Any]], Mapping[str, Any] | None], ...]
         columns = ((self._flags, flags), (self._attributes, attributes), (self._regions, regions))
         for kept, given in columns:
             for name, value in (given or {}).items():
                 kept.setdefault(name, {})[row] = value
+
+    def attribute(self, name: str, values: Sequence[float | str]) -> None:
+        """Give an attribute to all objects so far."""
+        self._attributes[name] = dict(enumerate(values))
 
     def ground_truth(self, categories: Mapping[str, int] | None = None) -> GroundTruth:
         """All images and objects.
@@ -142,6 +153,8 @@ class Objects:
             image_ids=images,
             category_ids=np.array([ids[name] for name in names], np.int64),
             boxes=boxes,
+            areas=self._area_column(boxes),
+            ids=self.ids,
             images=np.array(list(self._images), np.str_),
             sizes=np.array(self._sizes, np.float64).reshape(-1, 2),
             names=self._names,
@@ -167,6 +180,7 @@ class Objects:
             category_ids=np.array([ids[name] for name in names], np.int64),
             boxes=boxes,
             scores=scores,
+            areas=self._area_column(boxes),
             attributes=self._attribute_columns(),
             source=self.source,
             **self._region_columns(),
@@ -187,6 +201,14 @@ class Objects:
         if unknown := set(names) - set(categories):
             refuse(self.source, f"one of the {len(categories):,} classes", shown(min(unknown)))
         return categories
+
+    def _area_column(self, boxes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+        """The areas; ``None`` if all are those of the boxes."""
+        if not self._areas:
+            return None
+        areas: np.ndarray[Any, Any] = boxes[:, 2] * boxes[:, 3]
+        areas[list(self._areas)] = list(self._areas.values())
+        return areas
 
     def _flag_columns(self) -> dict[str, np.ndarray[Any, Any]]:
         rows = range(len(self))
