@@ -116,6 +116,13 @@ BUILTIN = (
         needs_ground_truth=True,
     ),
     _row(
+        "dota",
+        "DOTA's text files: labelTxt folders with four points per line, or a file of results per class",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(FOLDER,),
+        needs_ground_truth=True,
+    ),
+    _row(
         "padilla",
         "a folder of text files of Object-Detection-Metrics: class, perhaps a score, and a box in pixels",
         *("read", "read_detections", "write", "write_detections"),
