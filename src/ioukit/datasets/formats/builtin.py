@@ -123,6 +123,13 @@ BUILTIN = (
         needs_ground_truth=True,
     ),
     _row(
+        "mot",
+        "MOTChallenge's text files: sequences with gt/gt.txt or det/det.txt",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".txt", FOLDER),
+        needs_ground_truth=True,
+    ),
+    _row(
         "padilla",
         "a folder of text files of Object-Detection-Metrics: class, perhaps a score, and a box in pixels",
         *("read", "read_detections", "write", "write_detections"),
