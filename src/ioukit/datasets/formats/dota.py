@@ -17,7 +17,7 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.class_words import class_words
 from ioukit.datasets.formats.four_points import partly_kept, points_of_objects, rotated_of_points
-from ioukit.datasets.formats.image_files import image_sizes, images_in
+from ioukit.datasets.formats.image_files import images_in, sizes_or_unknown
 from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
@@ -100,12 +100,12 @@ def read_dota(
         pictures = _pictures(folder if images is None else Path(images), beside=images is None and folder != root)
         files = files_in(folder, "*.txt", "a folder of text files with labels")
         listed = [file for file in files if file.stem in pictures]
-        sizes = image_sizes([pictures[file.stem] for file in listed], objects.problems, threads=threads)
+        sizes = sizes_or_unknown([pictures[file.stem] for file in listed], objects.problems, threads)
         by_file = dict(zip(listed, sizes, strict=True))
         for file in files:
             with objects.record("bad file"):
                 header, lines = _header(file)
-                size = by_file.get(file) or UNKNOWN_SIZE
+                size = by_file.get(file, UNKNOWN_SIZE)
                 name = pictures[file.stem].name if file.stem in pictures else file.stem
                 image = objects.image(file.stem, str(file), name=name, size=size, attributes=header)
                 for where, words in lines:

@@ -9,7 +9,7 @@ from ioukit._optional import import_extra
 from ioukit.datasets.formats.problems import Problems
 from ioukit.errors import DatasetError
 
-__all__ = ["SUFFIXES", "header_size", "image_sizes", "images_in"]
+__all__ = ["SUFFIXES", "header_size", "image_sizes", "images_in", "sizes_or_unknown"]
 
 SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"}
 """The ends of the names that are taken for images."""
@@ -82,3 +82,12 @@ def image_sizes(
         else:
             sizes.append(one)
     return sizes
+
+
+def sizes_or_unknown(
+    paths: Sequence[Path], problems: Problems, threads: int | None = None
+) -> list[tuple[float, float]]:
+    """(width, height) of each image; NaN if it is not an image, which is a problem."""
+    unknown = (float("nan"), float("nan"))
+    found = image_sizes(paths, problems, threads=threads)
+    return [unknown if size is None else (float(size[0]), float(size[1])) for size in found]
