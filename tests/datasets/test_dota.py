@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from support.data_sets import (
     assert_detections_came_back,
     detections_of,
     ground_truths,
-    stem,
 )
 from support.malformed import assert_links_out_are_refused, read_damaged
 from support.paths import DATA
@@ -41,6 +41,10 @@ gsd:0.146343590398
 
 10.5 10 20.5 20 10.5 30 0.5 20 ship
 """
+
+
+def stem(name: str) -> str:
+    return PurePosixPath(name).stem
 
 
 def folder(place: Path) -> Path:

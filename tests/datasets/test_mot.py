@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,6 @@ from support.data_sets import (
     assert_detections_came_back,
     detections_of,
     ground_truths,
-    stem,
 )
 from support.malformed import assert_links_out_are_refused, read_damaged
 from support.paths import DATA
@@ -33,6 +33,10 @@ FRAMES = [f"{number:06d}" for number in range(1, 8)]
 INFO = "[Sequence]\nname=A\nimDir=img1\nframeRate=30\nseqLength=3\nimWidth=1920\nimHeight=1080\nimExt=.jpg\n"
 LABELS = "1,7,912,484,97,109,0,7,1\n1,8,10.5,20,30,40,1,1,0.86014\n3,8,11,20,30,40,1,1,0.5\n"
 FOUND = "1,-1,912.5,482,97,110,0.9\n3,-1,11,20,30,40,0.8\n"
+
+
+def stem(name: str) -> str:
+    return PurePosixPath(name).stem
 
 
 def sequence(place: Path) -> Path:

@@ -16,6 +16,7 @@ from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.class_words import class_words
+from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.four_points import partly_kept, points_of_objects, rotated_of_points
 from ioukit.datasets.formats.image_files import images_in, sizes_or_unknown
 from ioukit.datasets.formats.image_stems import image_stems
@@ -40,15 +41,14 @@ def recognises(path: Path) -> bool:
     ``Task1_<class>.txt``.
     """
     try:
-        if any(path.glob("Task[12]_*.txt")):
+        if any(file.is_file() for file in path.glob("Task[12]_*.txt")):
             return True
         for folder in _label_folders(path):
             for file in sorted(folder.glob("*.txt")):
-                with file.open(encoding="utf-8-sig") as lines:
-                    words = next((line.split() for line in lines if line.strip() and not _is_header(line)), None)
+                words = next((words for words in first_lines(file) if not _is_header(words[0])), None)
                 if words is not None:
                     return len(words) in (9, 10) and all(map(_is_number, words[:8])) and not _is_number(words[8])
-    except (OSError, ValueError):
+    except (OSError, DatasetError):
         return False
     return False
 

@@ -12,6 +12,7 @@ import numpy as np
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.mot_sequences import FrameSequence, frames_of, sequence_infos, sequences_in
 from ioukit.datasets.formats.objects import Objects
@@ -32,25 +33,20 @@ _WITH_PLACE = 10  # columns of a file whose last three are a place in the world,
 
 def recognises(path: Path) -> bool:
     """Whether a path is a sequence or a folder of sequences: with ``gt/gt.txt`` or ``det/det.txt``; or such files."""
+    columns = {7, 8, 9, _WITH_PLACE}
     try:
-        file, columns = path, {7, 8, 9, _WITH_PLACE}
+        file = path
         if path.is_dir():
             folders = (path, *sorted(child for child in path.iterdir() if child.is_dir()))
             files = (folder / kind / f"{kind}.txt" for folder in folders for kind in ("gt", "det"))
             found = next((file for file in files if file.is_file()), None)
+            if found is not None and not found.stat().st_size:
+                return True
             if found is None:  # results, a file per sequence; with 8 columns, it could be VisDrone's
-                found, columns = (
-                    next((one for one in sorted(path.glob("*.txt")) if one.stat().st_size), None),
-                    {7, 9, _WITH_PLACE},
-                )
-            if found is None:
-                return False
+                found = next((one for one in sorted(path.glob("*.txt")) if first_lines(one)), path)
+                columns = {7, 9, _WITH_PLACE}
             file = found
-        with file.open(encoding="utf-8-sig") as lines:
-            first = next((line for line in lines if line.strip()), "")
-        words = first.split(",")
-        if not first:
-            return file.parent.name in ("gt", "det") and file.parent != path
+        words = next(("".join(line).split(",") for line in first_lines(file)), [])
         return len(words) in columns and all(math.isfinite(float(word)) for word in words)
     except (OSError, ValueError):
         return False

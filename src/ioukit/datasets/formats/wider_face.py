@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
@@ -41,22 +42,22 @@ def recognises(path: Path) -> bool:
     """
     try:
         if not path.is_dir():
-            return _begins(path, (4, len(_BOX) + len(_ATTRIBUTES)))
+            return _begins(first_lines(path), (len(_BOX), len(_BOX) + len(_ATTRIBUTES)))
         if _lists_in(path):
             return True
         folders = (path, *sorted(child for child in path.iterdir() if child.is_dir()))
-        first = next((file for folder in folders for file in sorted(folder.glob("*.txt")) if file.stat().st_size), None)
-        return first is not None and _begins(first, (5,))
-    except (OSError, ValueError):
+        files = (file for folder in folders for file in sorted(folder.glob("*.txt")))
+        return _begins(next((lines for file in files if (lines := first_lines(file))), []), (len(_BOX) + 1,))
+    except OSError:
         return False
 
 
-def _begins(path: Path, columns: Sequence[int]) -> bool:
-    with path.open(encoding="utf-8-sig") as file:
-        name, count, line = (file.readline(1 << 12).split() for _ in range(3))
-    if not name or len(count) != 1 or not count[0].isdecimal():
+def _begins(lines: Sequence[Sequence[str]], columns: Sequence[int]) -> bool:
+    if len(lines) < 2 or len(lines[1]) != 1 or not lines[1][0].isdecimal():
         return False
-    return not line if count[0] == "0" and not line else len(line) in columns or (count[0] == "0" and len(line) == 1)
+    if lines[1][0] != "0":
+        return len(lines) > 2 and len(lines[2]) in columns and all(map(_is_number, lines[2]))
+    return len(lines) < 4 or len(lines[3]) == 1 or len(lines[2]) in columns
 
 
 def read_wider_face(
