@@ -177,6 +177,27 @@ BUILTIN = (
         needs_ground_truth=True,
     ),
     _row(
+        "dota",
+        "DOTA's text files: labelTxt folders with four points per line, or a file of results per class",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(FOLDER,),
+        needs_ground_truth=True,
+    ),
+    _row(
+        "mot",
+        "MOTChallenge's text files: sequences with gt/gt.txt or det/det.txt",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".txt", FOLDER),
+        needs_ground_truth=True,
+    ),
+    _row(
+        "wider-face",
+        "WIDER FACE's lists of faces (wider_face_split), or results: a folder per event with a text file per image",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".txt", FOLDER),
+        needs_ground_truth=True,
+    ),
+    _row(
         "padilla",
         "a folder of text files of Object-Detection-Metrics: class, perhaps a score, and a box in pixels",
         *("read", "read_detections", "write", "write_detections"),

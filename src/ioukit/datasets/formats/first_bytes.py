@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["OTHER_JSON", "archive_in", "first_bytes", "last_bytes"]
+__all__ = ["OTHER_JSON", "archive_in", "first_bytes", "first_lines", "last_bytes"]
 
 _LOOK = 1 << 16
 
@@ -59,6 +59,12 @@ def archive_in(start: bytes) -> str | None:
     if start[257:262] == b"ustar":
         return "a tar file"
     return next((kind for magic, kind in _ARCHIVES if start.startswith(magic)), None)
+
+
+def first_lines(path: Path) -> list[list[str]]:
+    """The words of the first lines that have any, as far as they are UTF-8; none if the file cannot be read."""
+    lines = first_bytes(path).decode("utf-8-sig", "replace").split("\n")
+    return [words for line in lines if (words := line.split())]
 
 
 def last_bytes(path: Path) -> bytes:

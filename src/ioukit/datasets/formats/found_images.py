@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from ioukit.datasets.formats.image_files import header_size
+from ioukit.datasets.formats.image_files import image_sizes
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE
+from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import inside
 from ioukit.errors import DatasetError
 
@@ -27,6 +28,6 @@ def found_size(folder: Path, named: str) -> tuple[float, float]:
         with contextlib.suppress(DatasetError, OSError, ValueError):
             file = inside(folder, name, str(folder))
             if file.is_file():
-                width, height = header_size(file)
+                width, height = image_sizes([file], Problems(stop=True), threads=1)[0].tolist()
                 return float(width), float(height)
     return UNKNOWN_SIZE

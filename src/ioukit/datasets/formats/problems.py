@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.detections import Detections
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = ["Problems"]
+__all__ = ["Data", "Problems"]
 
 Data = TypeVar("Data", bound="GroundTruth | Detections")
 
