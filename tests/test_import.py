@@ -42,7 +42,7 @@ ROOMS = ("diagnosis", "evaluation", "overlap", "postprocess", "regions")
 # Attributes of `ioukit`, all but `torch`, which needs an extra.
 PACKAGES = (
     *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "losses", "overlap", "plots"),
-    *("postprocess", "regions", "report", "typing"),
+    *("postprocess", "preflight", "regions", "report", "typing"),
 )
 
 

@@ -1,0 +1,293 @@
+"""Rules about classes: ids of another convention, names that differ a little, classes without rows."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ioukit.preflight.case import MATCH
+from ioukit.preflight.repairs.classes import mapped, mapping_text
+from ioukit.preflight.repairs.classes import other_ids as ids_after
+from ioukit.preflight.repairs.repair import Repair
+from ioukit.preflight.suspicion import Suspicion, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ioukit.datasets import Categories, GroundTruth
+    from ioukit.preflight.case import Case
+    from ioukit.preflight.repairs.repair import Side
+
+    Ids = NDArray[np.int64]
+    Places = NDArray[np.intp]
+
+__all__ = ["empty", "names", "other_ids", "unknown"]
+
+MOST_SHIFT = 5
+BETTER = 0.1
+FEWEST_HITS = 2
+DOMINANT = 0.6
+CLEARLY = 0.5
+FEWEST_IMAGES = 2
+CERTAIN = 1e-3
+
+
+def unknown(case: Case) -> Iterator[Suspicion]:
+    """Detections of classes that the ground truth does not list."""
+    dt, known = case.detections, case.ground_truth.categories.ids
+    strange = ~np.isin(dt.category_ids, known)
+    if strange.any():
+        ids = np.unique(dt.category_ids[strange])
+        shown = examples(ids.tolist())
+        yield Suspicion(
+            "classes_only_in_detections", "sure",
+            f"{int(strange.sum()):,} of {len(dt):,} detections have a class id that the ground truth does not list",
+            int(strange.sum()), len(dt),
+            "write the class ids of the ground truth; `--on-invalid drop` leaves these detections out", shown, refused=True,
+        )  # fmt: skip
+
+
+class _Hits(NamedTuple):
+    """Pairs that overlap: for each object, its best detection."""
+
+    given: Ids
+    wanted: Ids
+    images: Places
+
+
+def _hits(case: Case) -> _Hits:
+    pairs = case.pairs
+    iou = case.overlaps
+    if not len(iou):
+        empty_ids = np.zeros(0, np.int64)
+        return _Hits(empty_ids, empty_ids, np.zeros(0, np.intp))
+    gt, dt = case.ground_truth, case.detections
+    # A detection of the object's own class is preferred: an object that two detections share is no evidence.
+    own = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
+    close = iou >= MATCH
+    # Of the close pairs of an object: its own class first, then the higher IoU.
+    rank = np.where(close, iou + 2 * own, -1.0)
+    order = np.lexsort((-rank, pairs.objects))
+    first = order[np.unique(pairs.objects[order], return_index=True)[1]]
+    first = first[close[first]]
+    return _Hits(
+        dt.category_ids[pairs.detections[first]], gt.category_ids[pairs.objects[first]], pairs.images[first]
+    )
+
+
+def other_ids(case: Case) -> Iterator[Suspicion]:
+    """Class ids that are shifted, positions, COCO's 80 or 91, or that another one-to-one mapping repairs.
+
+    Each object is compared with a detection that overlaps it by at least 0.5. A convention is suspicious if at least a
+    tenth more of the objects then have the class of this detection; or if on at least two images more than half of the
+    objects gain it, and none loses it. The mapping has, for each class of detections, the class that at least 60 % of
+    its objects have, if these classes are exchanged among each other or otherwise without detections.
+    """
+    hits = _hits(case)
+    if len(hits.given) < FEWEST_HITS:
+        return
+    known = case.ground_truth.categories.ids
+    now = hits.given == hits.wanted
+    best: tuple[float, str, NDArray[np.bool_]] | None = None
+    for how in _conventions(hits):
+        then = ids_after(hits.given, how, known) == hits.wanted
+        gain = float(then.mean() - now.mean())
+        if best is None or gain > best[0]:
+            best = gain, how, then
+    mapping = _mapping(case, hits)
+    if mapping:
+        then = mapped(hits.given, mapping) == hits.wanted
+        gain = float(then.mean() - now.mean())
+        if best is None or gain > best[0] + 0.02:
+            best = gain, mapping_text(mapping), then
+    if best is not None and best[0] > 0 and (best[0] >= BETTER or ">" in best[1]):
+        yield _suspicion(case, hits, best[1], best[2], None)
+        return
+    for how in _conventions(hits):
+        then = ids_after(hits.given, how, known) == hits.wanted
+        images, where = np.unique(hits.images, return_inverse=True)
+        count = np.bincount(where)
+        gain_of = (np.bincount(where, then) - np.bincount(where, now)) / count
+        some = (gain_of > CLEARLY) & (np.bincount(where, now) == 0)
+        objects = np.isin(hits.images, images[some])
+        if some.sum() >= FEWEST_IMAGES and len(np.unique(hits.given[objects & then])) > 1:
+            yield _suspicion(case, hits, how, then, images[some])
+            return
+
+
+def _conventions(hits: _Hits) -> list[str]:
+    """Conventions to try: the most frequent differences, positions, and COCO's two lists."""
+    differences, times = np.unique(hits.wanted - hits.given, return_counts=True)
+    frequent = differences[np.argsort(-times, kind="stable")][:MOST_SHIFT]
+    shifts = [f"{number:+d}" for number in frequent.tolist() if number]
+    return [*shifts, "positions0", "positions1", "80to91", "91to80"]
+
+
+def _mapping(case: Case, hits: _Hits) -> dict[int, int]:
+    """A one-to-one mapping of classes of detections: cycles, or chains that end in a class without detections."""
+    mapping: dict[int, int] = {}
+    for number in np.unique(hits.given).tolist():
+        wanted, times = np.unique(hits.wanted[hits.given == number], return_counts=True)
+        top = int(np.argmax(times))
+        if wanted[top] != number and times[top] >= max(FEWEST_HITS, DOMINANT * times.sum()):
+            mapping[number] = int(wanted[top])
+    taken = list(mapping.values())
+    mapping = {old: new for old, new in mapping.items() if taken.count(new) == 1}
+    present = set(np.unique(case.detections.category_ids).tolist())
+    changed = True
+    while changed:  # a class whose target keeps detections of its own is a confusion of the detector, not of ids
+        kept = {old: new for old, new in mapping.items() if new in mapping or new not in present}
+        changed, mapping = len(kept) < len(mapping), kept
+    return mapping
+
+
+def _suspicion(
+    case: Case, hits: _Hits, how: str, then: NDArray[np.bool_], images: Places | None
+) -> Suspicion:
+    chosen = np.ones(len(then), np.bool_) if images is None else np.isin(hits.images, images)
+    labels = None if images is None else case.labels(images)
+    words = {
+        "positions0": "the ids are positions in the list of classes, counted from 0",
+        "positions1": "the ids are positions in the list of classes, counted from 1",
+        "80to91": "the ids 1 to 80 stand for COCO's 1 to 90",
+        "91to80": "COCO's ids 1 to 90 stand for the classes in order",
+    }
+    listing = how.replace(",", ", ").replace(">", " to ")
+    what = words.get(how) or (f"the classes are mapped: {listing}" if ">" in how else f"{how} is added to all class ids")
+    own, right, total = int((hits.given == hits.wanted)[chosen].sum()), int(then[chosen].sum()), int(chosen.sum())
+    where = "" if labels is None else f" of {len(labels):,} images"
+    names = dict(zip(case.ground_truth.categories.ids.tolist(), case.ground_truth.categories.names, strict=True))
+    moved = dict.fromkeys(
+        f"{given} is {names[wanted]} ({wanted})"
+        for given, wanted in zip(hits.given[chosen & then].tolist(), hits.wanted[chosen & then].tolist(), strict=True)
+        if given != wanted
+    )
+    repair = Repair("classes", how, images=labels)
+    return Suspicion(
+        "other_class_ids", "likely",
+        f"of {total:,} objects{where} that a detection overlaps by at least {MATCH:g}, {own:,} have its class, and "
+        f"{right:,} have it if {what}",
+        int(repair.rows(case.detections.image_labels()).sum()), len(case.detections),
+        "write the class ids of the ground truth", examples(moved), labels or (), repair, least_gain=0.001,
+    )  # fmt: skip
+
+
+def names(case: Case) -> Iterator[Suspicion]:
+    """Two classes of one data set, or of it and the training set, whose names differ by case, spaces or one letter."""
+    gt = case.ground_truth
+    pairs = _alike(gt.categories)
+    if pairs:
+        # The class with fewer objects is taken for the other one.
+        objects = dict(zip(*(column.tolist() for column in np.unique(gt.category_ids, return_counts=True)), strict=True))
+        ids, listed = gt.categories.ids.tolist(), gt.categories.names
+        for first, second, sure in pairs:
+            old, new = sorted((ids[first], ids[second]), key=lambda number: objects.get(number, 0))
+            of_both = {ids[first]: listed[first], ids[second]: listed[second]}
+            yield Suspicion(
+                "class_names_alike", "likely" if sure else "possible",
+                f"the classes {of_both[new]!r} ({objects.get(new, 0):,} objects) and {of_both[old]!r} "
+                f"({objects.get(old, 0):,}) have almost the same name",
+                objects.get(old, 0), len(gt), "make them one class, if they are",
+                (of_both[old], of_both[new]), repair=Repair("merge-classes", f"{old}>{new}"),
+                least_gain=0.001 if sure else 0.005, must_improve=not sure,
+            )  # fmt: skip
+    if case.train is not None:
+        theirs = {_plain(name): name for name in case.train.categories.names}
+        differing = [
+            name for name in gt.categories.names if _plain(name) in theirs and name not in case.train.categories.names
+        ]
+        if differing:
+            shown = [f"{name} is {theirs[_plain(name)]} in the training set" for name in differing]
+            yield Suspicion(
+                "class_names_of_training", "possible",
+                f"{len(differing):,} classes have another spelling in the training set", len(differing),
+                len(gt.categories), "write each name in one way", examples(shown),
+            )  # fmt: skip
+
+
+def _plain(name: str) -> str:
+    """A name without case, accents, and the signs between words."""
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    return re.sub(r"[\s_\-./]+", "", "".join(sign for sign in letters if not unicodedata.combining(sign)))
+
+
+def _alike(categories: Categories) -> list[tuple[int, int, bool]]:
+    """Pairs of positions whose names are alike, and whether they differ by case and signs alone."""
+    found: list[tuple[int, int, bool]] = []
+    first_of: dict[str, int] = {}
+    for place, name in enumerate(categories.names):
+        plain = _plain(name)
+        if not plain or plain.isdecimal():
+            continue
+        if plain in first_of:
+            found.append((first_of[plain], place, True))
+        first_of.setdefault(plain, place)
+    # One letter more, less, other or exchanged: names that agree after one letter is deleted.
+    shortened: dict[str, int] = {}
+    for plain, place in first_of.items():
+        if len(plain) < 6:
+            continue
+        forms = {plain, *(plain[:at] + plain[at + 1 :] for at in range(len(plain)))}
+        others = {shortened[form] for form in forms if form in shortened}
+        found += [(other, place, False) for other in sorted(others)]
+        shortened |= dict.fromkeys(forms, place)
+    return found
+
+
+def empty(case: Case) -> Iterator[Suspicion]:
+    """Classes without objects, without detections, or with detections only."""
+    gt = case.ground_truth
+    ids, listed = gt.categories.ids, gt.categories.names
+    objects = _times(gt.category_ids[~gt.crowd], ids)
+    bare = np.flatnonzero(objects == 0)
+    if len(bare):
+        yield Suspicion(
+            "classes_without_objects", "possible",
+            f"{len(bare):,} of {len(ids):,} classes have no object, and their AP is undefined", len(bare), len(ids),
+            "leave them out of the list of classes, if they should not be there",
+            examples(listed[place] for place in bare.tolist()),
+        )  # fmt: skip
+    if case.data.detections is None or not len(case.detections):
+        return
+    yield from _without_detections(case, gt, objects)
+
+
+def _times(values: Ids, ids: Ids) -> Ids:
+    """(K,) how often each id occurs."""
+    found, times = np.unique(values, return_counts=True)
+    counts = np.zeros(len(ids), np.int64)
+    inside = np.isin(found, ids)
+    counts[np.searchsorted(ids, found[inside])] = times[inside]
+    return counts
+
+
+def _without_detections(case: Case, gt: GroundTruth, objects: Ids) -> Iterator[Suspicion]:
+    """Classes with objects and no detection. Few objects can be missed; the rates of the other classes tell how few."""
+    found = _times(case.detections.category_ids, gt.categories.ids)
+    silent = np.flatnonzero((found == 0) & (objects > 0))
+    if not len(silent):
+        return
+    others = (found > 0) & (objects > 0)
+    # The rate of a class that is found badly: the lowest tenth of the others, each with one detection less.
+    rates = np.sort((found[others] - 1) / objects[others])
+    rate = float(rates[len(rates) // 10]) if len(rates) else 1.0
+    expected = np.maximum(rate, 0.3) * objects[silent]
+    certain = silent[np.exp(-expected) <= CERTAIN]
+    few = np.setdiff1d(silent, certain)
+    side: Side = "detections"
+    for places, sure in ((certain, "likely"), (few, "possible")):
+        if len(places):
+            shown = [f"{gt.categories.names[place]} ({int(objects[place]):,} objects)" for place in places.tolist()]
+            many = int(objects[places].sum())
+            yield Suspicion(
+                "classes_without_detections" if sure == "likely" else "rare_classes_without_detections", sure,  # type: ignore[arg-type]
+                f"{len(places):,} of {int((objects > 0).sum()):,} classes with objects have no detection; they have {many:,} objects",
+                len(places), int((objects > 0).sum()), "check that the detector knows these classes, and their ids",
+                examples(shown), repair=Repair("only", "detected-classes", side) if sure == "likely" else None,
+                must_improve=False,
+            )  # fmt: skip
