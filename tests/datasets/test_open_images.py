@@ -159,7 +159,7 @@ def test_a_bad_row_is_refused_or_left_out(folder: Path, change: tuple[str, str],
         read(folder)
     gt = read(folder, on_invalid="drop")
     assert (gt.dropped, len(gt)) == (1, 4)
-    assert "1 rows left out" in gt.notes[0]
+    assert "left out 1 x wrong " in gt.notes[0]
 
 
 @pytest.mark.parametrize(

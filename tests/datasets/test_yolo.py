@@ -324,8 +324,8 @@ def test_a_folder_is_yolo_if_it_holds_text_files(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="none"):
         find_format(tmp_path / "none")
     assert find_format(tmp_path / "none", "yolo").name == "yolo"
-    with pytest.raises(ValueError, match="unknown format 'voc'; choose from coco, yolo"):
-        find_format(tmp_path, "voc")
+    with pytest.raises(ValueError, match="unknown format 'other'; choose from coco, "):
+        find_format(tmp_path, "other")
 
 
 def test_json_under_another_name_is_evaluated(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.formats.coco import read_coco
 from ioukit.datasets.formats.crowdhuman import read_crowdhuman, read_crowdhuman_detections
+from ioukit.datasets.formats.format import Format
 from ioukit.datasets.formats.kitti import KITTI_NAMES, read_kitti, read_kitti_detections
 from ioukit.datasets.formats.lvis import read_lvis
 from ioukit.datasets.formats.open_images import read_open_images, read_open_images_detections
-from ioukit.datasets.formats.registry import FORMATS, Format, find_format, read, read_detections, register_format
+from ioukit.datasets.formats.registry import FORMATS, find_format, read, read_detections, register_format, write
 
 __all__ = [
     "FORMATS",
@@ -34,4 +35,5 @@ __all__ = [
     "read_open_images",
     "read_open_images_detections",
     "register_format",
+    "write",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import os
@@ -78,7 +77,7 @@ def read_crowdhuman(
         categories={PERSON: "person"},
         source=reader.source,
     )
-    return dataclasses.replace(gt, dropped=reader.dropped, notes=(*reader.notes(), *gt.notes))
+    return reader.problems.noted_in(gt)
 
 
 def read_crowdhuman_detections(
@@ -127,7 +126,7 @@ def read_crowdhuman_detections(
         attributes={"image_size": np.array(sizes, np.float64).reshape(-1, 2)},
         source=reader.source,
     )
-    return dataclasses.replace(dt, dropped=reader.dropped, notes=(*reader.notes(), *dt.notes))
+    return reader.problems.noted_in(dt)
 
 
 class _Line(NamedTuple):
@@ -146,16 +145,7 @@ class _Reader:
 
     def __init__(self, path: str | os.PathLike[str], on_invalid: OnInvalid) -> None:
         self.source = existing_file(path)
-        self.problems = Problems(stop=on_invalid != "drop")
-
-    @property
-    def dropped(self) -> int:
-        return sum(self.problems.counts.values())
-
-    def notes(self) -> list[str]:
-        """A note per kind of problem."""
-        counts = self.problems.counts.items()
-        return [f"{self.source}: left out {count:,} x {kind}: {self.problems.first[kind]}" for kind, count in counts]
+        self.problems = Problems.of(on_invalid)
 
     def lines(self, key: str) -> Iterator[_Line]:
         seen: dict[str, int] = {}

@@ -77,8 +77,7 @@ def read_kitti(
         DatasetError: If a line is invalid; names file, line and field, what was expected and what came.
         OSError: If a file cannot be read.
     """
-    check_on_invalid(on_invalid)
-    problems = Problems(stop=on_invalid != "drop")
+    problems = Problems.of(on_invalid)
     files = _files(path, "labels")
     lines = _Lines(names, problems, detections=False)
     for image, file in enumerate(files):
@@ -103,7 +102,7 @@ def read_kitti(
         },
         source=os.fspath(path),
     )
-    return dataclasses.replace(gt, dropped=sum(problems.counts.values()), notes=(*_left_out(path, problems), *gt.notes))
+    return problems.noted_in(gt)
 
 
 def read_kitti_detections(
@@ -134,7 +133,7 @@ def read_kitti_detections(
         raise DatasetError(
             f"{path}: names of images and types need the ground truth: read_detections(folder, ground_truth=...)"
         )
-    problems = Problems(stop=on_invalid != "drop")
+    problems = Problems.of(on_invalid)
     labels = ground_truth.images.labels
     known = {_stem(label): at for at, label in enumerate(labels.tolist())}
     names = ground_truth.categories.names
@@ -155,11 +154,11 @@ def read_kitti_detections(
         attributes={"alpha": values[:, 2]},
         source=os.fspath(path),
     )
-    notes = [*_left_out(path, problems), *dt.notes]
     missing = len(known.keys() - {file.stem for file in files})
     if missing:
-        notes.append(f"{path}: {missing:,} of {len(known):,} images have no file: they count as without detections")
-    return dataclasses.replace(dt, dropped=sum(problems.counts.values()), notes=tuple(notes))
+        note = f"{path}: {missing:,} of {len(known):,} images have no file: they count as without detections"
+        dt = dataclasses.replace(dt, notes=(*dt.notes, note))
+    return problems.noted_in(dt)
 
 
 def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
@@ -177,10 +176,6 @@ def _stem(label: int | str) -> str:
 
 def _labels(stems: Sequence[str], images: Sequence[int]) -> npt.NDArray[np.str_]:
     return np.array(stems or [""], np.str_)[np.array(images, np.int64)]
-
-
-def _left_out(path: str | os.PathLike[str], problems: Problems) -> list[str]:
-    return [f"{path}: left out {count:,} x {kind}: {problems.first[kind]}" for kind, count in problems.counts.items()]
 
 
 def _number(word: str) -> float | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from typing import TYPE_CHECKING, Any
 
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import coco
+from ioukit.datasets.formats.first_bytes import first_bytes, last_bytes
 
 if TYPE_CHECKING:
     import os
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read_lvis", "recognises"]
 
-_LOOK = 1 << 16
 _KEYS = (b'"not_exhaustive_category_ids"', b'"neg_category_ids"', b'"frequency"')
 
 
@@ -28,23 +26,7 @@ def recognises(path: Path) -> bool:
     The order of the arrays in a file does not matter for reading. But a file that has these keys only in its middle is
     recognised as COCO's.
     """
-    if not coco.recognises(path):
-        return False
-    try:
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            parts = [file.read(_LOOK)]
-            if parts[0][:2] == b"\x1f\x8b":
-                file.seek(0)
-                with gzip.open(file) as unpacked:
-                    parts = [unpacked.read(_LOOK)]
-            elif len(parts[0]) == _LOOK:
-                file.seek(max(path.stat().st_size - _LOOK, 0))
-                parts.append(file.read(_LOOK))
-    except (OSError, EOFError, zlib.error):
-        return False
-    return any(key in part for part in parts for key in _KEYS)
+    return coco.recognises(path) and any(key in part for part in (first_bytes(path), last_bytes(path)) for key in _KEYS)
 
 
 def read_lvis(

@@ -103,7 +103,7 @@ def read_open_images(
     files = _Files(path, labels, classes, None)
     if os.path.isdir(path):
         files = _files_in(Path(path), files, any_hierarchy=hierarchy is None)
-    problems = Problems(stop=on_invalid != "drop")
+    problems = Problems.of(on_invalid)
     tree = files.hierarchy if hierarchy is None else hierarchy
     if not (tree is None or isinstance(tree, ClassHierarchy)):
         tree = ClassHierarchy.read(tree)
@@ -134,8 +134,7 @@ def read_open_images(
         category_attributes={NAMES: np.array(list(known.ids), np.str_)},
         source=os.fspath(path),
     )
-    dropped, left_out = _left_out(gt.source, problems)
-    gt = dataclasses.replace(gt, dropped=dropped, notes=(*left_out, *notes, *gt.notes))
+    gt = problems.noted_in(dataclasses.replace(gt, notes=(*notes, *gt.notes)))
     return gt if tree is None else tree.expand_ground_truth(gt)
 
 
@@ -168,7 +167,7 @@ def read_open_images_detections(
         raise DatasetError(f"{path}: expected a CSV file of detections, found a folder")
     if ground_truth is None:
         raise DatasetError(f"{path}: names of classes need their ids: read_detections(file, ground_truth=...)")
-    problems = Problems(stop=on_invalid != "drop")
+    problems = Problems.of(on_invalid)
     table = CsvTable(path)
     table.require(("ImageID", "LabelName", "Score", *_CORNERS))
     listed = ground_truth.categories
@@ -185,8 +184,7 @@ def read_open_images_detections(
         scores=scores[good],
         source=os.fspath(path),
     )
-    dropped, notes = _left_out(dt.source, problems)
-    dt = dataclasses.replace(dt, dropped=dropped, notes=(*notes, *dt.notes))
+    dt = problems.noted_in(dt)
     if hierarchy is None:
         return dt
     tree = hierarchy if isinstance(hierarchy, ClassHierarchy) else ClassHierarchy.read(hierarchy)
@@ -314,11 +312,3 @@ def _labelled_images(
         notes.append(f"{table.path}: {others:,} labels of classes that are not among the {len(known.ids):,} left out")
     positive, negative = (IdLists.of(map(sorted, each)) for each in lists)
     return images, {POSITIVE: positive, NEGATIVE: negative}
-
-
-def _left_out(source: str, problems: Problems) -> tuple[int, tuple[str, ...]]:
-    """How many rows were left out, and a note about each kind of problem."""
-    notes = [
-        f"{source}: {count:,} rows left out: {kind}: {problems.first[kind]}" for kind, count in problems.counts.items()
-    ]
-    return sum(problems.counts.values()), tuple(notes)

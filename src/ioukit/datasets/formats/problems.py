@@ -1,12 +1,21 @@
-"""Problems that a reader of many files meets: it stops at the first, or counts them by kind."""
+"""Problems that a reader of many records meets: it stops at the first, or counts them by kind."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
+from typing import TYPE_CHECKING, TypeVar
 
+from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
 from ioukit.errors import DatasetError
 
+if TYPE_CHECKING:
+    from ioukit.datasets.columns.detections import Detections
+    from ioukit.datasets.columns.ground_truth import GroundTruth
+
 __all__ = ["Problems"]
+
+Data = TypeVar("Data", bound="GroundTruth | Detections")
 
 
 class Problems:
@@ -17,14 +26,34 @@ class Problems:
         self.stop = stop
         self.counts: Counter[str] = Counter()
         self.first: dict[str, str] = {}
+        self._left_out: Counter[str] = Counter()
+
+    @classmethod
+    def of(cls, on_invalid: OnInvalid) -> Problems:
+        """Those of a reader: only ``"drop"`` counts, every other value stops.
+
+        Raises:
+            ValueError: If the value is unknown.
+        """
+        check_on_invalid(on_invalid)
+        return cls(stop=on_invalid != "drop")
 
     def meet(self, kind: str, message: str) -> None:
         """Raise :class:`DatasetError` with the message, or count the problem."""
         if self.stop:
             raise DatasetError(message)
         self.count(kind, message)
+        self._left_out[kind] += 1
 
     def count(self, kind: str, message: str) -> None:
-        """Count what is no error."""
+        """Count what is no error, and what is not left out."""
         self.counts[kind] += 1
         self.first.setdefault(kind, message)
+
+    def noted_in(self, data: Data) -> Data:
+        """The data with how many records were left out, and a note about each kind of problem."""
+        notes = [
+            f"{data.source}: left out {count:,} x {kind}: {self.first[kind]}" for kind, count in self._left_out.items()
+        ]
+        dropped = sum(self._left_out.values())
+        return dataclasses.replace(data, dropped=data.dropped + dropped, notes=(*notes, *data.notes))

@@ -1,41 +1,22 @@
-"""The formats that can be read, and how the format of a path is found."""
+"""The register of formats: how the format of a path is found, and how a data set is read and written."""
 
 from __future__ import annotations
 
-import importlib
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ioukit._output import whole_file, whole_folder
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats import coco, lvis, yolo
+from ioukit.datasets.formats.builtin import BUILTIN
+from ioukit.datasets.formats.format import Format
 from ioukit.errors import DatasetError
 
-__all__ = ["FORMATS", "Format", "find_format", "read", "read_detections", "register_format"]
+__all__ = ["FORMATS", "find_format", "read", "read_detections", "register_format", "write"]
 
 
-@dataclass(frozen=True)
-class Format:
-    """A kind of file, or of folder, that a data set can be read from."""
-
-    name: str
-    """The name for the argument ``format``."""
-    title: str
-    """One line about the format, for lists of formats."""
-    recognises: Callable[[Path], bool]
-    """Whether a path has this format, by its name or its first bytes. It must not raise an error."""
-    read: Callable[..., GroundTruth] | None = None
-    """Reads ground truth: ``read(path, on_invalid=..., threads=...)``; ``None`` if the format holds none."""
-    read_detections: Callable[..., Detections] | None = None
-    """Reads detections in the same way; ``None`` if the format holds none."""
-    needs_ground_truth: bool = False
-    """Whether ``read_detections`` takes ``ground_truth=``, because the files lack something: the sizes of images."""
-
-
-FORMATS: dict[str, Format] = {}
+FORMATS: dict[str, Format] = {known.name: known for known in BUILTIN}
 """The formats by name, in the order in which a path is compared with them."""
 
 
@@ -137,97 +118,43 @@ def read_detections(
     return found.read_detections(path, **options)
 
 
-def _is_coco(path: Path) -> bool:
-    """Whether a file is JSON, and not LVIS's: a file of LVIS is one of COCO's with more in it."""
-    return coco.recognises(path) and not lvis.recognises(path)
+def write(
+    data: GroundTruth | Detections,
+    path: str | os.PathLike[str],
+    format: str,
+    *,
+    ground_truth: GroundTruth | None = None,
+    **options: Any,
+) -> tuple[str, ...]:
+    """Write ground truth or detections as a file or a folder. The path appears complete or not at all.
 
+    Args:
+        data: What to write.
+        path: A file, which is replaced, or a folder, which must be empty or not exist: what the format is made of, see
+            :attr:`Format.suffix`.
+        format: The name of a format, see :data:`FORMATS`.
+        ground_truth: For detections: the data set that they belong to. It has the names of images and classes, and the
+            sizes of images.
+        **options: Arguments of the format's own writer.
 
-def _later(module: str, name: str) -> Callable[..., Any]:
-    """A function of the reader of a format, which is imported when it is called: other formats do not need it."""
+    Returns:
+        What the files do not hold, a note for each kind of loss; nothing if all columns come back when they are read.
 
-    def call(*arguments: Any, **options: Any) -> Any:
-        return getattr(importlib.import_module(f"ioukit.datasets.formats.{module}"), name)(*arguments, **options)
-
-    return call
-
-
-def _is_kitti(path: Path) -> bool:
-    """Whether it is a folder with text files of KITTI."""
-    return path.is_dir() and bool(_later("kitti", "recognises")(path))
-
-
-def _is_yolo(path: Path) -> bool:
-    """Whether it is a YAML file, or a folder with text files that are not KITTI's."""
-    return yolo.recognises(path) and not _is_kitti(path)
-
-
-register_format(
-    Format(
-        name="coco",
-        title="COCO's .json or .json.gz: annotations, or results",
-        recognises=_is_coco,
-        read=GroundTruth.from_coco,
-        read_detections=Detections.from_coco,
-    )
-)
-register_format(
-    Format(
-        name="yolo",
-        title="YOLO's data.yaml with folders of images and labels, or a folder of text files with detections",
-        recognises=_is_yolo,
-        read=yolo.read_yolo,
-        read_detections=yolo.read_yolo_detections,
-        needs_ground_truth=True,
-    )
-)
-
-
-def _is_crowdhuman(path: Path) -> bool:
-    return path.suffix.lower() == ".odgt" and not path.is_dir()
-
-
-register_format(
-    Format(
-        name="crowdhuman",
-        title="CrowdHuman's .odgt: a record per line and image, with gtboxes or dtboxes",
-        recognises=_is_crowdhuman,
-        read=_later("crowdhuman", "read_crowdhuman"),
-        read_detections=_later("crowdhuman", "read_crowdhuman_detections"),
-    )
-)
-register_format(
-    Format(
-        name="lvis",
-        title="LVIS's .json or .json.gz: annotations with neg_category_ids and not_exhaustive_category_ids per image",
-        recognises=lvis.recognises,
-        read=lvis.read_lvis,
-        read_detections=Detections.from_coco,
-    )
-)
-register_format(
-    Format(
-        name="kitti",
-        title="a folder of text files in KITTI's format: labels, or results with scores",
-        recognises=_is_kitti,
-        read=_later("kitti", "read_kitti"),
-        read_detections=_later("kitti", "read_kitti_detections"),
-        needs_ground_truth=True,
-    )
-)
-
-
-def _is_open_images(path: Path) -> bool:
-    """Whether a file or a folder is one of Open Images."""
-    return (path.suffix.lower() == ".csv" or path.is_dir()) and bool(_later("open_images", "recognises")(path))
-
-
-register_format(
-    Format(
-        name="open-images",
-        title="Open Images' CSV files: boxes, or a folder with boxes, labels, classes and hierarchy; or detections",
-        recognises=_is_open_images,
-        read=_later("open_images", "read_open_images"),
-        read_detections=_later("open_images", "read_open_images_detections"),
-        needs_ground_truth=True,
-    )
-)
+    Raises:
+        ValueError: If no format has the name, or the format writes no such data.
+        DatasetError: If the data lacks something that the format must have, such as the sizes of images.
+        OSError: If the path cannot be written, or is a folder that is not empty.
+    """
+    found = find_format(path, format)
+    is_truth = isinstance(data, GroundTruth)
+    if not isinstance(data, GroundTruth | Detections):
+        raise TypeError(f"expected GroundTruth or Detections, got {type(data).__name__}")
+    writer, suffix = (found.write, found.suffix) if is_truth else (found.write_detections, found.detections_suffix)
+    if writer is None:
+        what = "ground truth" if is_truth else "detections"
+        able = [name for name, known in FORMATS.items() if (known.write if is_truth else known.write_detections)]
+        raise ValueError(f"the format {found.name} writes no {what}; choose from {', '.join(able)}")
+    if not is_truth:
+        options["ground_truth"] = ground_truth
+    with whole_file(path) if suffix else whole_folder(path) as unfinished:
+        return tuple(writer(data, unfinished, **options))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -64,11 +63,9 @@ def read_yolo(
         OSError: If a file cannot be read.
         ModuleNotFoundError: If PyYAML or Pillow is not installed: ``pip install 'ioukit[yolo]'``.
     """
-    check_on_invalid(on_invalid)
-    problems = Problems(stop=on_invalid != "drop")
+    problems = Problems.of(on_invalid)
     gt = read_split(path, split, problems, threads=threads)
-    dropped, notes = _left_out(gt.source, problems)
-    return dataclasses.replace(gt, dropped=dropped, notes=(*notes, *gt.notes))
+    return problems.noted_in(gt)
 
 
 def read_yolo_detections(
@@ -101,7 +98,7 @@ def read_yolo_detections(
         raise DatasetError(
             f"{path}: boxes in fractions need the sizes of their images: read_detections(folder, ground_truth=...)"
         )
-    problems = Problems(stop=on_invalid != "drop")
+    problems = Problems.of(on_invalid)
     rows = _Rows(len(ground_truth.categories), problems, detections=True)
     images = _by_stem(ground_truth)
     for file in sorted(Path(path).glob("*.txt")):
@@ -121,8 +118,7 @@ def read_yolo_detections(
         scores=values[:, 5],
         source=os.fspath(path),
     )
-    dropped, notes = _left_out(dt.source, problems)
-    return dataclasses.replace(dt, dropped=dropped, notes=(*notes, *dt.notes))
+    return problems.noted_in(dt)
 
 
 def read_split(
@@ -326,10 +322,3 @@ def _by_stem(gt: GroundTruth) -> dict[str, tuple[int, tuple[float, float]]]:
             raise DatasetError(f"{gt.source}: expected file names that differ but for the suffix, found {stem} twice")
         found[stem] = position, (size[0], size[1])
     return found
-
-
-def _left_out(source: str, problems: Problems) -> tuple[int, tuple[str, ...]]:
-    """How much was left out, and a note per kind of problem."""
-    counts = {kind: count for kind, count in problems.counts.items() if kind != "background"}
-    notes = [f"{source}: left out {count:,} x {kind}: {problems.first[kind]}" for kind, count in counts.items()]
-    return sum(counts.values()), tuple(notes)

@@ -1,0 +1,133 @@
+"""The formats that ioukit has, as a table. The module of a format is imported when the format is used.
+
+The module ``<name>.py`` of a format has the functions that its row lists: ``recognises(path)``, ``read_<name>``,
+``read_<name>_detections``, ``write_<name>`` and ``write_<name>_detections``, as `Format` describes them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats import coco, lvis
+from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
+from ioukit.datasets.formats.format import Format
+
+__all__ = ["BUILTIN"]
+
+FOLDER = "/"
+"""Stands for folders among the suffixes of :func:`_row`."""
+
+
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """A function of the module of a format, which is imported when the function is called."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        return getattr(importlib.import_module(f"ioukit.datasets.formats.{module}"), name)(*arguments, **options)
+
+    return call
+
+
+def _recogniser(module: str, suffixes: tuple[str, ...]) -> Callable[[Path], bool]:
+    """Asks ``recognises`` of a module about the paths that may have the format."""
+
+    def recognises(path: Path) -> bool:
+        suffix = FOLDER if path.is_dir() else path.suffix.lower()
+        return suffix in suffixes and bool(_later(module, "recognises")(path))
+
+    return recognises
+
+
+def _json_recogniser(name: str) -> Callable[[Path], bool]:
+    """Looks for the keys of a JSON format, see :data:`OTHER_JSON`."""
+    return lambda path: path.suffix.lower() == ".json" and bool(OTHER_JSON[name].search(first_bytes(path)))
+
+
+def _row(
+    name: str,
+    title: str,
+    *functions: str,
+    suffixes: tuple[str, ...] = (),
+    recognises: Callable[[Path], bool] | None = None,
+    **fields: Any,
+) -> Format:
+    """A format whose functions are in the module of its name.
+
+    Args:
+        name: The name; the module has underscores in the place of hyphens.
+        title: One line about the format.
+        *functions: What there is: ``read``, ``read_detections``, ``write``, ``write_detections``.
+        suffixes: The ends of names, in lower case, that are worth a look by the module; ``FOLDER`` for folders.
+        recognises: In the place of the function of the module.
+        **fields: Further fields of `Format`.
+    """
+    module = name.replace("-", "_")
+    for function in functions:
+        verb, _, kind = function.partition("_")
+        fields[function] = _later(module, "_".join(filter(None, (verb, module, kind))))
+    return Format(name=name, title=title, recognises=recognises or _recogniser(module, suffixes), **fields)
+
+
+def _is_coco(path: Path) -> bool:
+    """Whether a file is JSON, and has no keys of another format that is JSON, too."""
+    if not coco.recognises(path) or lvis.recognises(path):
+        return False
+    start = first_bytes(path)
+    return not any(keys.search(start) for keys in OTHER_JSON.values())
+
+
+BUILTIN = (
+    Format(
+        name="coco",
+        title="COCO's .json or .json.gz: annotations, or results",
+        recognises=_is_coco,
+        read=GroundTruth.from_coco,
+        read_detections=Detections.from_coco,
+    ),
+    _row(
+        "crowdhuman",
+        "CrowdHuman's .odgt: a record per line and image, with gtboxes or dtboxes",
+        *("read", "read_detections"),
+        recognises=lambda path: path.suffix.lower() == ".odgt" and not path.is_dir(),
+    ),
+    Format(
+        name="lvis",
+        title="LVIS's .json or .json.gz: annotations with neg_category_ids and not_exhaustive_category_ids per image",
+        recognises=lvis.recognises,
+        read=lvis.read_lvis,
+        read_detections=Detections.from_coco,
+    ),
+    _row(
+        "kitti",
+        "a folder of text files in KITTI's format: labels, or results with scores",
+        *("read", "read_detections"),
+        suffixes=(FOLDER,),
+        needs_ground_truth=True,
+    ),
+    _row(
+        "open-images",
+        "Open Images' CSV files: boxes, or a folder with boxes, labels, classes and hierarchy; or detections",
+        *("read", "read_detections"),
+        suffixes=(".csv", FOLDER),
+        needs_ground_truth=True,
+    ),
+    _row(
+        "padilla",
+        "a folder of text files of Object-Detection-Metrics: class, perhaps a score, and a box in pixels",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(FOLDER,),
+        needs_ground_truth=True,
+    ),
+    _row(
+        "yolo",
+        "YOLO's data.yaml with folders of images and labels, or a folder of text files with detections",
+        *("read", "read_detections"),
+        suffixes=(".yaml", ".yml", FOLDER),
+        needs_ground_truth=True,
+    ),
+)
+"""The formats, in the order in which a path is compared with them."""

@@ -1,0 +1,43 @@
+"""What a format of files is: how it is recognised, read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ioukit.datasets.columns.detections import Detections
+    from ioukit.datasets.columns.ground_truth import GroundTruth
+
+__all__ = ["Format"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file, or of folder, that a data set can be read from or written to."""
+
+    name: str
+    """The name for the argument ``format``."""
+    title: str
+    """One line about the format, for lists of formats."""
+    recognises: Callable[[Path], bool]
+    """Whether a path has this format, by its name or its first bytes. It must not raise an error."""
+    read: Callable[..., GroundTruth] | None = None
+    """Reads ground truth: ``read(path, on_invalid=..., threads=...)``; ``None`` if the format holds none."""
+    read_detections: Callable[..., Detections] | None = None
+    """Reads detections in the same way; ``None`` if the format holds none."""
+    needs_ground_truth: bool = False
+    """Whether ``read_detections`` takes ``ground_truth=``, because the files lack something: the sizes of images."""
+    write: Callable[..., Sequence[str]] | None = None
+    """Writes ground truth: ``write(ground_truth, path)``; ``None`` if nothing can be written. It returns a note about
+    everything that the files do not hold. The path is new: a file to write, or an empty folder if :attr:`suffix` is
+    empty. What it writes gets its final name when it is complete."""
+    write_detections: Callable[..., Sequence[str]] | None = None
+    """Writes detections in the same way: ``write_detections(detections, path, ground_truth=...)``. The ground truth
+    has the names of classes and images, and the sizes of images."""
+    suffix: str = ""
+    """The end of the name of a file that is written, such as ``.json``; empty if a folder is written."""
+    detections_suffix: str = ""
+    """The same for detections."""

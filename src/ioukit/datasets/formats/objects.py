@@ -1,0 +1,271 @@
+"""Images and objects in the order in which a reader finds them, made into a data set at the end."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    from ioukit.datasets.columns._checks import OnInvalid
+
+__all__ = ["UNKNOWN_SIZE", "ImageFinder", "Objects"]
+
+UNKNOWN_SIZE = (math.nan, math.nan)
+
+
+class Objects:
+    """What a reader has found so far: for formats that are read record by record in Python.
+
+    Images are known by a string, the name that the files have for them; it becomes their id. Classes are known by their
+    names; unless the format lists them, they get the ids 1, 2, ... in the order of their names.
+
+    A reader wraps each record into ``with objects.record(...)``, which leaves the record out or stops.
+    """
+
+    def __init__(self, source: str | os.PathLike[str], on_invalid: OnInvalid) -> None:
+        """Take the path and the policy of the reader."""
+        self.source = os.fspath(source)
+        self.problems = Problems.of(on_invalid)
+        self._images: dict[str, int] = {}
+        self._sizes: list[tuple[float, float]] = []
+        self._names: list[str] = []
+        self._rows: list[tuple[int, str, Sequence[float], float]] = []
+        self._flags: dict[str, dict[int, Any]] = {}
+        self._attributes: dict[str, dict[int, Any]] = {}
+        self._regions: dict[str, dict[int, Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def record(self, kind: str) -> _Record:
+        """A block that reads one record: a :class:`DatasetError` in it is a problem of this kind."""
+        return _Record(self.problems, kind)
+
+    def image(
+        self,
+        key: str,
+        where: str,
+        *,
+        name: str | None = None,
+        size: tuple[float, float] = UNKNOWN_SIZE,
+        again: bool = False,
+    ) -> int:
+        """Add an image and return its position.
+
+        Args:
+            key: Its id.
+            where: The place, for messages.
+            name: The name of its file; the id if ``None``.
+            size: Width and height in pixels; NaN if the files do not say them.
+            again: Whether several records may be about one image. A size replaces an unknown one.
+
+        Raises:
+            DatasetError: If the id is no text, or there was such an image before; or if two sizes differ.
+        """
+        if not key or "\0" in key:
+            refuse(where, "the name of an image", shown(key))
+        position = self._images.get(key)
+        if position is None:
+            self._images[key] = len(self._images)
+            self._sizes.append(size)
+            self._names.append(key if name is None else name)
+            return len(self._images) - 1
+        if not again:
+            refuse(where, "an image that differs from those before", shown(key))
+        if not math.isnan(size[0]):
+            known = self._sizes[position]
+            if not math.isnan(known[0]) and known != size:
+                refuse(where, f"the size {known[0]:g} x {known[1]:g}, as before", f"{size[0]:g} x {size[1]:g}")
+            self._sizes[position] = size
+        return position
+
+    def add(
+        self,
+        image: int,
+        category: str,
+        box: Sequence[float],
+        *,
+        score: float = math.nan,
+        flags: Mapping[str, bool] | None = None,
+        attributes: Mapping[str, float | str] | None = None,
+        regions: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add an object.
+
+        Args:
+            image: The position of its image.
+            category: The name of its class.
+            box: ``[x, y, width, height]`` in pixels.
+            score: Of a detection.
+            flags: True or false by name; an object without a flag has it false.
+            attributes: Numbers or text by name; NaN or ``""`` for an object that lacks one.
+            regions: ``segmentations``: polygons or RLE as in COCO's files; ``keypoints``: (P, 3); ``rotated``:
+                ``[cx, cy, width, height, angle in radians]``, clockwise on the screen.
+        """
+        row = len(self._rows)
+        self._rows.append((image, category, box, score))
+        columns: tuple[tuple[dict[str, dict[int, Any]], Mapping[str, Any] | None], ...]
+        columns = ((self._flags, flags), (self._attributes, attributes), (self._regions, regions))
+        for kept, given in columns:
+            for name, value in (given or {}).items():
+                kept.setdefault(name, {})[row] = value
+
+    def ground_truth(self, categories: Mapping[str, int] | None = None) -> GroundTruth:
+        """All images and objects.
+
+        Args:
+            categories: The ids of the classes by name, if the format lists them. If ``None``, the names of the objects
+                in alphabetical order get the ids from 1 on.
+
+        Raises:
+            DatasetError: If values are invalid, or an object has a class that is not listed.
+        """
+        images, names, boxes, _ = self._columns()
+        ids = self._ids(names, categories)
+        gt = GroundTruth.from_arrays(
+            image_ids=images,
+            category_ids=np.array([ids[name] for name in names], np.int64),
+            boxes=boxes,
+            images=np.array(list(self._images), np.str_),
+            sizes=np.array(self._sizes, np.float64).reshape(-1, 2),
+            names=self._names,
+            categories={number: name for name, number in ids.items()},
+            flags=self._flag_columns(),
+            attributes=self._attribute_columns(),
+            source=self.source,
+            **self._region_columns(),
+        )
+        return self.problems.noted_in(gt)
+
+    def detections(self, ground_truth: GroundTruth) -> Detections:
+        """All objects as detections. Their classes are those of the ground truth, by name.
+
+        The keys of the images must be ids of the ground truth, see :class:`ImageFinder`.
+        """
+        images, names, boxes, scores = self._columns()
+        listed = ground_truth.categories
+        ids = self._ids(names, dict(zip(listed.names, listed.ids.tolist(), strict=True)))
+        labels = ground_truth.images.labels
+        dt = Detections.from_arrays(
+            image_ids=images if labels.dtype.kind == "U" else images.astype(np.int64),
+            category_ids=np.array([ids[name] for name in names], np.int64),
+            boxes=boxes,
+            scores=scores,
+            attributes=self._attribute_columns(),
+            source=self.source,
+            **self._region_columns(),
+        )
+        return self.problems.noted_in(dt)
+
+    def _columns(self) -> tuple[np.ndarray[Any, Any], list[str], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Names of images, names of classes, boxes and scores of all rows."""
+        keys = list(self._images)
+        images = np.array([keys[at] for at, *_ in self._rows], np.str_)
+        boxes = np.array([box for _, _, box, _ in self._rows], np.float64).reshape(-1, 4)
+        scores = np.array([score for *_, score in self._rows], np.float64)
+        return images, [name for _, name, *_ in self._rows], boxes, scores
+
+    def _ids(self, names: Sequence[str], categories: Mapping[str, int] | None) -> Mapping[str, int]:
+        if categories is None:
+            return {name: number for number, name in enumerate(sorted(set(names)), start=1)}
+        if unknown := set(names) - set(categories):
+            refuse(self.source, f"one of the {len(categories):,} classes", shown(min(unknown)))
+        return categories
+
+    def _flag_columns(self) -> dict[str, np.ndarray[Any, Any]]:
+        rows = range(len(self))
+        return {
+            name: np.array([given.get(row, False) for row in rows], np.bool_) for name, given in self._flags.items()
+        }
+
+    def _attribute_columns(self) -> dict[str, np.ndarray[Any, Any]]:
+        made = {}
+        for name, given in self._attributes.items():
+            if any(isinstance(value, str) for value in given.values()):
+                made[name] = np.array([str(given.get(row, "")) for row in range(len(self))], np.str_)
+            else:
+                made[name] = np.array([given.get(row, math.nan) for row in range(len(self))], np.float64)
+        return made
+
+    def _region_columns(self) -> dict[str, Any]:
+        """The arguments of ``from_arrays`` for regions."""
+        made: dict[str, Any] = {}
+        rows = range(len(self))
+        for name, given in self._regions.items():
+            if name == "segmentations":
+                made[name] = [given.get(row) for row in rows]
+            elif name == "keypoints":
+                points = max((len(one) for one in given.values()), default=0)
+                column = np.zeros((len(self), points, 3))
+                for row, one in given.items():
+                    column[row, : len(one)] = one
+                made[name] = column
+            elif name == "rotated":
+                if len(given) < len(self):
+                    missing = next(row for row in rows if row not in given)
+                    raise DatasetError(f"{self.source}: object {missing}: expected a rotated box, as others have")
+                from ioukit.regions.rotated import RotatedBoxes  # noqa: PLC0415 - few formats have them
+
+                boxes = np.array([given[row] for row in rows], np.float64).reshape(-1, 5)
+                made["regions"] = RotatedBoxes(boxes, unit="radians", sense="clockwise")
+        return made
+
+
+class _Record:
+    """The block of :meth:`Objects.record`."""
+
+    def __init__(self, problems: Problems, kind: str) -> None:
+        self.problems, self.kind = problems, kind
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: Any) -> bool:
+        if isinstance(error, DatasetError) and not self.problems.stop:
+            self.problems.meet(self.kind, str(error))
+            return True
+        return False
+
+
+class ImageFinder:
+    """The images of a ground truth, by the names that files of detections have for them."""
+
+    def __init__(self, ground_truth: GroundTruth) -> None:
+        """Take the ground truth."""
+        images = ground_truth.images
+        self.source = ground_truth.source
+        self.labels = images.labels
+        self.sizes = images.sizes
+        self._by_label = {str(label): at for at, label in enumerate(images.labels.tolist())}
+        self._by_name: dict[str, int | None] = {}
+        self._by_stem: dict[str, int | None] = {}
+        for at, name in enumerate(images.names):
+            for key, found in ((name, self._by_name), (PurePosixPath(name).stem, self._by_stem)):
+                if key:
+                    found[key] = None if key in found else at  # a name of two images finds neither
+
+    def position(self, name: str, where: str) -> int:
+        """The position of an image in the ground truth: by its id, its file name, or the name without its suffix.
+
+        Raises:
+            DatasetError: If there is no such image, or several.
+        """
+        stem = PurePosixPath(name.replace("\\", "/")).stem
+        ways = ((name, self._by_name), (name, self._by_label), (stem, self._by_label), (stem, self._by_stem))
+        at = next((found[key] for key, found in ways if key in found), -1)
+        if at is None:
+            refuse(where, f"the name of one image of {self.source}", f"{shown(name)}, which several have")
+        if at < 0:
+            refuse(where, f"an image of {self.source}", shown(name))
+        return at

@@ -1,0 +1,241 @@
+"""Text files of Object-Detection-Metrics (Padilla et al.): one per image, with a class and a box in pixels per line."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from ioukit._checks import check_choice
+from ioukit.datasets.columns._checks import OnInvalid
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.image_stems import image_stems
+from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
+from ioukit.datasets.formats.text_files import read_lines, refuse, shown, to_number
+from ioukit.errors import DatasetError
+
+__all__ = [
+    "read_padilla",
+    "read_padilla_detections",
+    "recognises",
+    "write_padilla",
+    "write_padilla_detections",
+]
+
+Layout: TypeAlias = Literal["xywh", "xyxy", "fractions"]
+"""What the four numbers of a line are: the low corner and the size in pixels, both corners in pixels, or the centre and
+the size in fractions of the image."""
+
+_FIELDS: Mapping[str, Sequence[str]] = {
+    "xywh": ("x", "y", "width", "height"),
+    "xyxy": ("x1", "y1", "x2", "y2"),
+    "fractions": ("cx", "cy", "w", "h"),
+}
+_HOLDS = Holds(image_sizes=False)
+
+
+def recognises(path: Path) -> bool:
+    """Whether a path is a folder whose first text file with a line has a class and four numbers, perhaps with a score.
+
+    If the class is a number, one of the four numbers must be beyond 1. Otherwise it is YOLO's.
+    """
+    try:
+        for file in sorted(path.glob("*.txt")):
+            with file.open(encoding="utf-8-sig") as lines:
+                words = next((line.split() for line in lines if line.strip()), None)
+            if words is None or file.stem == "classes":
+                continue
+            numbers = [float(word) for word in words[1:]]
+            return len(words) in (5, 6) and (not _is_number(words[0]) or max(map(abs, numbers[-4:])) > 1)
+    except (OSError, ValueError):
+        return False
+    return False
+
+
+def read_padilla(
+    path: str | os.PathLike[str],
+    *,
+    boxes: Layout = "xywh",
+    names: Sequence[str] | None = None,
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,  # noqa: ARG001 - every reader takes it; text files are read one by one
+) -> GroundTruth:
+    """Read a folder of text files with a line ``class x y width height`` per object, in pixels.
+
+    This is the layout of the tools Object-Detection-Metrics and review_object_detection_metrics. The ids of images are
+    the names of the files without ``.txt``. A file without lines is an image without objects. The files do not have the
+    sizes of images. An area is width times height.
+
+    Args:
+        path: The folder.
+        boxes: ``"xywh"``, or ``"xyxy"`` if the lines have ``x1 y1 x2 y2``. The numbers do not show which.
+            ``"fractions"`` is for detections alone.
+        names: The names of the classes if the files have numbers, in the order of these numbers, which start at 0.
+        on_invalid: ``"error"`` refuses a folder with an invalid line; ``"drop"`` leaves such lines out and counts them.
+            ``"pycocotools"`` is the same as ``"error"``.
+        threads: Not used.
+
+    Raises:
+        ValueError: If ``boxes`` is unknown.
+        DatasetError: If a line is invalid; names file, line and field, what was expected and what came.
+        OSError: If a file cannot be read.
+    """
+    check_choice("boxes", boxes, get_args(Layout))
+    objects = Objects(path, on_invalid)
+    for file in _files(path, "labels"):
+        image = objects.image(file.stem, str(file), name=file.name)
+        for where, words in _lines(file):
+            with objects.record("bad line"):
+                line = _line(words, where, boxes, names)
+                objects.add(image, line.category, line.box)
+    listed = None if names is None else {name: number for number, name in enumerate(names)}
+    return objects.ground_truth(listed)
+
+
+def read_padilla_detections(
+    path: str | os.PathLike[str],
+    *,
+    ground_truth: GroundTruth | None = None,
+    boxes: Layout = "xywh",
+    names: Sequence[str] | None = None,
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,  # noqa: ARG001 - as above
+) -> Detections:
+    """Read a folder of text files with a line ``class score x y width height`` per detection, in pixels.
+
+    Args:
+        path: The folder. A text file has the name of its image; an image without one has no detections.
+        ground_truth: The data set: it has the images and the classes.
+        boxes: As for :func:`read_padilla`. With ``"fractions"``, a line has the centre, width and height in fractions
+            of the image, and the ground truth must have its size.
+        names: The names of the classes if the files have numbers. If ``None``, number 0 is the first class of the
+            ground truth by rising id, number 1 the second, and so on.
+        on_invalid: As for :func:`read_padilla`.
+        threads: Not used.
+
+    Raises:
+        ValueError: If ``boxes`` is unknown.
+        DatasetError: If a line is invalid, or there is no ``ground_truth``; names file, line and field, what was
+            expected and what came.
+        OSError: If a file cannot be read.
+    """
+    if ground_truth is None:
+        raise DatasetError(
+            f"{os.fspath(path)}: names of images and classes need the ground truth: "
+            "read_detections(folder, ground_truth=...)"
+        )
+    check_choice("boxes", boxes, get_args(Layout))
+    finder = ImageFinder(ground_truth)
+    listed = ground_truth.categories.names
+    objects = Objects(path, on_invalid)
+    for file in _files(path, "detections"):
+        with objects.record("bad file"):
+            place = finder.position(file.stem, str(file))
+            image = objects.image(str(finder.labels[place]), str(file))
+            for where, words in _lines(file):
+                with objects.record("bad line"):
+                    size = finder.sizes[place].tolist()
+                    line = _line(words, where, boxes, listed if names is None else names, scored=True, size=size)
+                    if line.category not in listed:
+                        refuse(f"{where}, class", f"one of the {len(listed):,} classes", shown(line.category))
+                    objects.add(image, line.category, line.box, score=line.score)
+    return objects.detections(ground_truth)
+
+
+def write_padilla(gt: GroundTruth, path: Path) -> list[str]:
+    """Write a folder of text files, as :func:`read_padilla` reads them. Spaces in names of classes become ``_``."""
+    return _write(gt, path, gt, None)
+
+
+def write_padilla_detections(dt: Detections, path: Path, *, ground_truth: GroundTruth | None = None) -> list[str]:
+    """Write a folder of text files, as :func:`read_padilla_detections` reads them.
+
+    Raises:
+        DatasetError: If there is no ``ground_truth``, which has the names of images and classes.
+    """
+    if ground_truth is None:
+        raise DatasetError(f"{dt.source}: the files need names of images and classes: write(..., ground_truth=...)")
+    return _write(dt, path, ground_truth, dt.scores.tolist())
+
+
+def _is_number(word: str) -> bool:
+    return word.lstrip("+-").isdecimal()
+
+
+def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
+    folder = Path(path)
+    if not folder.is_dir():
+        folder.stat()
+        refuse(str(folder), f"a folder of text files with {what}", "a file")
+    return sorted(file for file in folder.glob("*.txt") if file.stem != "classes")
+
+
+def _lines(file: Path) -> list[tuple[str, list[str]]]:
+    """The lines that are not empty, as words, each with its place."""
+    lines = ((f"{file}: line {number}", text.split()) for number, text in enumerate(read_lines(file), start=1))
+    return [(where, words) for where, words in lines if words]
+
+
+class _Line(NamedTuple):
+    category: str
+    box: list[float]
+    score: float
+
+
+def _line(
+    words: Sequence[str],
+    where: str,
+    boxes: Layout,
+    names: Sequence[str] | None,
+    *,
+    scored: bool = False,
+    size: Sequence[float] = UNKNOWN_SIZE,
+) -> _Line:
+    fields = ["class", *(["score"] if scored else []), *_FIELDS[boxes]]
+    if len(words) != len(fields):
+        refuse(where, " ".join(fields), shown(" ".join(words)))
+    values = [to_number(word, f"{where}, {name}") for word, name in zip(words[1:], fields[1:], strict=True)]
+    category = words[0]
+    if names is not None and _is_number(category):
+        if not 0 <= int(category) < len(names):
+            refuse(f"{where}, class", f"a number from 0 to {len(names) - 1}", shown(category))
+        category = names[int(category)]
+    x, y, third, fourth = values[-4:]
+    width, height = (third - x, fourth - y) if boxes == "xyxy" else (third, fourth)
+    if min(width, height) < 0:
+        refuse(
+            f"{where}, {fields[-2]} and {fields[-1]}", "a width and a height of at least 0", f"{width:g}, {height:g}"
+        )
+    if boxes == "fractions":
+        if math.isnan(size[0]):
+            refuse(where, "fractions of an image whose size the ground truth has", "an image of unknown size")
+        x, width = (x - width / 2) * size[0], width * size[0]
+        y, height = (y - height / 2) * size[1], height * size[1]
+    return _Line(category, [x, y, width, height], values[0] if scored else math.nan)
+
+
+def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, scores: Sequence[float] | None) -> list[str]:
+    notes = lost(data, _HOLDS)
+    names = dict(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
+    words = {number: "_".join(name.split()) for number, name in names.items()}
+    if len(set(words.values())) < len(words) or "" in words.values():
+        refuse(gt.source, "names of classes that differ, also without spaces", shown(list(names.values())))
+    if changed := sum(words[number] != name for number, name in names.items()):
+        notes.append(f"spaces in the names of {changed:,} classes: they are written as _")
+    if numeric := [word for word in words.values() if _is_number(word)]:
+        notes.append(f"the names of {len(numeric):,} classes are numbers, such as {numeric[0]}")
+    stems = image_stems(gt.images, gt.source)
+    texts = {number: io.StringIO() for number in gt.images.ids.tolist()}
+    image_ids = data.image_ids if isinstance(data, GroundTruth) else data.image_ids_in(gt.images)
+    columns = (image_ids.tolist(), data.category_ids.tolist(), data.boxes.tolist())
+    for row, (image, category, box) in enumerate(zip(*columns, strict=True)):
+        fields = [words[category], *([repr(scores[row])] if scores is not None else []), *map(repr, box)]
+        texts[image].write(" ".join(fields) + "\n")
+    for stem, text in zip(stems, texts.values(), strict=True):
+        (path / f"{stem}.txt").write_text(text.getvalue(), encoding="utf-8")
+    return notes

@@ -1,0 +1,236 @@
+"""Text, JSON and XML from files that nobody has checked yet, and the values in them.
+
+Every function that refuses something names the place: the file, then the line, the record or the element.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+from xml.parsers import expat
+
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+__all__ = [
+    "inside",
+    "member",
+    "numbers",
+    "parse_json",
+    "parse_xml",
+    "read_json",
+    "read_lines",
+    "read_text",
+    "read_xml",
+    "refuse",
+    "shown",
+    "to_number",
+]
+
+FARTHEST = 2.0**53
+"""Beyond this number, a double no longer tells pixels apart."""
+
+_DEEPEST = 100
+
+
+def refuse(where: str, expected: str, found: str) -> NoReturn:
+    """Raise the error about a value: where it is, what was expected, and what was found."""
+    raise DatasetError(f"{where}: expected {expected}, found {found}")
+
+
+def shown(value: Any) -> str:
+    """A value for a message, at most 60 characters long; ``None`` is a member that is missing."""
+    if value is None:
+        return "nothing"
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=repr)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def to_number(
+    value: Any, where: str, *, lowest: float = -FARTHEST, highest: float = FARTHEST, whole: bool = False
+) -> float:
+    """A finite number from text, or from a number of JSON.
+
+    Args:
+        value: The text or the number; anything else is refused.
+        where: The place, for the message.
+        lowest: The smallest number that is good.
+        highest: The largest one.
+        whole: Whether it must not have a fraction.
+
+    Raises:
+        DatasetError: If it is no such number.
+    """
+    expected = "a whole number" if whole else "a number"
+    if lowest > -FARTHEST and highest < FARTHEST:
+        expected += f" from {lowest:g} to {highest:g}"
+    elif lowest > -FARTHEST:
+        expected += f" of at least {lowest:g}"
+    number = math.nan
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            # Python reads 1_000 and digits of other scripts as numbers, which no tool writes.
+            number = float(value) if value.isascii() and "_" not in value else math.nan
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        number = float(value) if abs(value) <= FARTHEST else math.inf
+    if not lowest <= number <= highest or (whole and not number.is_integer()):
+        refuse(where, expected, shown(value))
+    return number
+
+
+def numbers(values: Any, names: Sequence[str], where: str) -> list[float]:
+    """A list of as many finite numbers as there are names.
+
+    Raises:
+        DatasetError: If it is no such list; the message has the name of the number.
+    """
+    if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(names):
+        refuse(where, f"[{', '.join(names)}]", shown(values))
+    return [
+        to_number(value, f"{where}[{at}] ({name})") for at, (value, name) in enumerate(zip(values, names, strict=True))
+    ]
+
+
+def member(record: Any, name: str, kind: type | tuple[type, ...], where: str) -> Any:
+    """A member of a JSON object, of a kind such as ``str``, ``list`` or ``dict``.
+
+    Raises:
+        DatasetError: If the record is no object, or has no such member of this kind.
+    """
+    words = {str: "text", list: "a list", dict: "an object", bool: "true or false"}
+    if not isinstance(record, Mapping):
+        refuse(where, "an object", shown(record))
+    value = record.get(name)
+    if not isinstance(value, kind):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        refuse(f"{where}.{name}", " or ".join(words.get(one, "a number") for one in kinds), shown(value))
+    return value
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a UTF-8 file, without a byte-order mark.
+
+    Raises:
+        DatasetError: If it is not UTF-8, or the path is a folder.
+        OSError: If it cannot be read.
+    """
+    if os.path.isdir(path):
+        refuse(os.fspath(path), "a file", "a folder")
+    content = Path(path).read_bytes().removeprefix(codecs.BOM_UTF8)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        refuse(f"{os.fspath(path)}: line {line}", "text in UTF-8", f"the byte 0x{content[error.start]:02x}")
+
+
+def read_lines(path: str | os.PathLike[str]) -> list[str]:
+    """The lines of a UTF-8 file. Only line feeds, with or without carriage returns, end a line."""
+    return [line.removesuffix("\r") for line in read_text(path).split("\n")]
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """What a JSON file holds, by the strict rules: no NaN, no infinite numbers.
+
+    Raises:
+        DatasetError: If it is not JSON, or is nested too deeply; the message has line and column.
+        OSError: If it cannot be read.
+    """
+    return parse_json(read_text(path), os.fspath(path))
+
+
+def parse_json(text: str, where: str) -> Any:
+    """The value that JSON text spells; `where` is for messages."""
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        refuse(f"{where}: line {error.lineno}, column {error.colno}", "JSON", f"something else: {error.msg}")
+    except RecursionError:
+        refuse(where, "JSON", "lists or objects that are nested too deeply")
+    except ValueError as error:  # NaN, or a whole number of too many digits
+        refuse(where, "JSON", f"something else: {error}")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def read_xml(path: str | os.PathLike[str], root: str) -> Element:
+    """The root element of an XML file. Document types and entities are refused, as is what is nested too deeply.
+
+    Args:
+        path: The file.
+        root: The name that the root element must have.
+
+    Raises:
+        DatasetError: If it is no such file; the message has the line.
+        OSError: If it cannot be read.
+    """
+    if os.path.isdir(path):
+        refuse(os.fspath(path), "a file", "a folder")
+    return parse_xml(Path(path).read_bytes(), root, os.fspath(path))
+
+
+def parse_xml(content: bytes, root: str, where: str) -> Element:
+    """The root element of XML; see :func:`read_xml`."""
+    from xml.etree.ElementTree import TreeBuilder  # noqa: PLC0415 - few formats are XML
+
+    builder = TreeBuilder()
+    parser = expat.ParserCreate()
+    depth = 0
+
+    def at() -> str:
+        return f"{where}: line {parser.CurrentLineNumber}"
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            refuse(at(), f"elements that are nested at most {_DEEPEST} deep", "deeper ones")
+        if depth == 1 and name != root:
+            refuse(at(), f"the element <{root}>", f"<{name[:40]}>")
+        builder.start(name, attributes)
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(name)
+
+    def no_document_type(name: str, *_: Any) -> NoReturn:
+        refuse(at(), "XML without a document type", f"<!DOCTYPE {name[:40]}>")
+
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = builder.data
+    parser.StartDoctypeDeclHandler = no_document_type
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        refuse(f"{where}: line {error.lineno}", "XML", f"something else: {expat.ErrorString(error.code)}")
+    except (LookupError, ValueError) as error:  # an encoding that Python does not have
+        refuse(where, "XML", f"something else: {error}")
+    return builder.close()
+
+
+def inside(folder: Path, named: str, where: str) -> Path:
+    """A path that a file names, relative to a folder, which it must not leave: not by ``..``, nor by a link.
+
+    Raises:
+        DatasetError: If the path is absolute or leads out of the folder.
+    """
+    plain = named.replace("\\", "/")
+    parts = plain.split("/")
+    if not plain or "\0" in plain or plain.startswith("/") or ".." in parts or ":" in parts[0]:
+        refuse(where, "a path inside the folder of the data set", shown(named))
+    path = folder / plain
+    if not path.resolve().is_relative_to(folder.resolve()):
+        refuse(where, "a path inside the folder of the data set", f"a link out of it, {shown(named)}")
+    return path
