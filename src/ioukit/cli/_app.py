@@ -8,6 +8,8 @@ import ioukit
 from ioukit.cli._json import JsonCommand
 from ioukit.cli._output import standard_output
 from ioukit.cli._signals import stopped_by_signals
+from ioukit.cli.check import EXAMPLES as CHECK_EXAMPLES
+from ioukit.cli.check import check_files
 from ioukit.cli.doctor import doctor
 from ioukit.cli.eval import EXAMPLES, eval_files
 from ioukit.cli.make_shapes import EXAMPLES as SHAPES_EXAMPLES
@@ -40,6 +42,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command("eval", cls=JsonCommand, epilog=EXAMPLES)(eval_files)
+app.command("check", cls=JsonCommand, epilog=CHECK_EXAMPLES)(check_files)
 app.command("nms", cls=JsonCommand, epilog=NMS_EXAMPLES)(filter_files)
 app.command("doctor", cls=JsonCommand)(doctor)
 app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)

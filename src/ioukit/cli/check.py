@@ -2,14 +2,16 @@
 
 import json as json_module
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+import ioukit
 from ioukit.cli._arguments import GroundTruthPath, OnInvalid, OnInvalidOption, QuietOption, RepairOption, ThreadsOption
 from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import read_detections, read_ground_truth, repaired, size_of
+from ioukit.cli._data_files import read_side, repaired, size_of
 from ioukit.cli._errors import bad_input, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._output import print_result, printable
@@ -86,13 +88,7 @@ def check_files(
             protocol, kind, None, iou_thresholds=None, max_dets=None, areas=None, class_agnostic=False
         )
     long = size_of(sources) > _LONG_WORK
-    gt = read_ground_truth(sources[0], on_invalid.value, threads, talk, long=long)
-    dt = None
-    if detections is not None:
-        dt = read_detections(sources[1], gt, on_invalid.value, threads, talk, long=long)
-    of_train = None if train is None else read_ground_truth(sources[-1], on_invalid.value, threads, talk, long=long)
-    for note in (*gt.notes, *(() if dt is None else dt.notes)):
-        talk.say(f"note {printable(note)}")
+    gt, dt, of_train = _read(sources, detections is not None, train is not None, on_invalid, threads, talk, long=long)
     if repair:
         gt, dt = repaired(gt, dt, repair)
     from ioukit.preflight import check  # noqa: PLC0415 - `ioukit --help` should not load the rules
@@ -114,8 +110,28 @@ def check_files(
         with bad_use():
             json.write(text, talk)
     if json is None or json.path is not None:
-        print_result(printable(str(checked), lines=True))
+        print_result("\n".join(map(printable, str(checked).splitlines())))
     raise typer.Exit(0 if checked.ok else 1)
+
+
+def _read(
+    sources: Sequence[Path],
+    has_detections: bool,
+    has_train: bool,
+    on_invalid: OnInvalid,
+    threads: int | None,
+    talk: Talk,
+    *,
+    long: bool,
+) -> tuple[ioukit.GroundTruth, ioukit.Detections | None, ioukit.GroundTruth | None]:
+    """Ground truth, detections, and the ground truth of the training set; the last two if they are given."""
+
+    def side(path: Path, gt: ioukit.GroundTruth | None) -> Any:
+        return read_side(path, gt, on_invalid.value, threads, talk, long=long)
+
+    gt = side(sources[0], None)
+    dt = side(sources[1], gt) if has_detections else None
+    return gt, dt, side(sources[-1], None) if has_train else None
 
 
 def _check_folders(train: Path | None, images: Path | None, train_images: Path | None) -> None:

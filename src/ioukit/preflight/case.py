@@ -181,29 +181,33 @@ class Case:
         """The ids of images, for their positions."""
         return tuple(self.ground_truth.images.labels[images].tolist())
 
-    def numbers(self, *repairs: Repair) -> Mapping[str, float]:
-        """The summary of the evaluation after some repairs; detections of images and classes not listed do not count.
+    def repaired(self, *repairs: Repair) -> Case:
+        """The case after some repairs.
 
         Raises:
             ValueError: If a repair does not fit the data.
-            DatasetError: If the data cannot be evaluated.
         """
         data = self.data
         for repair in repairs:
             data = repair(data)
-        gt, dt = data
-        assert dt is not None
-        listed = placed(gt, dt, _places(gt, dt))
-        listed = listed.take(np.isin(listed.category_ids, gt.categories.ids))
-        valid = (listed.boxes[:, 2:] >= 0).all(axis=1)
-        fine = (gt.boxes[:, 2:] >= 0).all(axis=1)
-        listed, gt = listed.take(valid), gt.take(fine)
-        return evaluate(gt, listed, self.protocol, iou_type=self.iou_type, threads=self.threads).summary
+        return Case(
+            data, self.protocol, iou_type=self.iou_type, train=self.train, folders=self.folders, threads=self.threads
+        )
 
     @cached_property
     def summary(self) -> Mapping[str, float]:
-        """The numbers of the data as they are."""
-        return self.numbers()
+        """The numbers of the data. Boxes with a negative side, and images and classes not listed, do not count.
+
+        Raises:
+            DatasetError: If the data cannot be evaluated.
+        """
+        gt, dt = self.ground_truth, self.detections
+        listed = (self.places >= 0) & np.isin(dt.category_ids, gt.categories.ids)
+        counted = listed & (dt.boxes[:, 2:] >= 0).all(axis=1)
+        found = placed(gt, dt, np.where(counted, self.places, -1))
+        fine = (gt.boxes[:, 2:] >= 0).all(axis=1)
+        truth = gt if fine.all() else gt.take(fine)
+        return evaluate(truth, found, self.protocol, iou_type=self.iou_type, threads=self.threads).summary
 
 
 def _places(gt: GroundTruth, dt: Detections) -> Rows:

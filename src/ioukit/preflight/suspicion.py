@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from ioukit.preflight.repairs.repair import Repair
 
-__all__ = ["SURENESS", "Suspicion", "Sure", "examples"]
+__all__ = ["SURENESS", "Sure", "Suspicion", "examples"]
 
 Sure: TypeAlias = Literal["sure", "likely", "possible"]
 SURENESS: tuple[Sure, ...] = ("sure", "likely", "possible")

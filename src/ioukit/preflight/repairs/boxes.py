@@ -64,7 +64,7 @@ def read_as(data: Data, repair: Repair) -> Data:
     side = data.of(repair.side)
     rows = repair.rows(side.image_labels())
     boxes = np.where(rows[:, None], as_xywh(side.boxes, repair.value), side.boxes)
-    return data.with_side(repair.side, with_boxes(side, boxes))
+    return data.with_side(with_boxes(side, boxes))
 
 
 def in_pixels(data: Data, repair: Repair) -> Data:
@@ -75,7 +75,7 @@ def in_pixels(data: Data, repair: Repair) -> Data:
     rows, sizes = repair.rows(side.image_labels()), sizes_of_rows(data, side)
     _check_sizes(sizes[rows], repair)
     boxes = np.where(rows[:, None], as_pixels(side.boxes, sizes, repair.value), side.boxes)
-    return data.with_side(repair.side, with_boxes(side, boxes))
+    return data.with_side(with_boxes(side, boxes))
 
 
 def clip(data: Data, repair: Repair) -> Data:
@@ -88,7 +88,7 @@ def clip(data: Data, repair: Repair) -> Data:
     cut = np.concatenate([np.clip(corners[:, :2], 0, limit), np.clip(corners[:, 2:], 0, limit)], axis=1)
     beyond = known & (cut != corners).any(axis=1)
     boxes = np.where(beyond[:, None], convert(cut, "xyxy", "xywh"), side.boxes)
-    return data.with_side(repair.side, with_boxes(side, boxes))
+    return data.with_side(with_boxes(side, boxes))
 
 
 def _check_sizes(sizes: FloatArray, repair: Repair) -> None:

@@ -90,7 +90,7 @@ def with_other_ids(data: Data, repair: Repair) -> Data:
         ids = other_ids(side.category_ids, repair.value, data.ground_truth.categories.ids)
     except ValueError:
         raise repair.wrong_value() from None
-    return data.with_side("detections", replaced(side, category_ids=np.where(rows, ids, side.category_ids)))
+    return data.with_side(replaced(side, category_ids=np.where(rows, ids, side.category_ids)))
 
 
 def merged(data: Data, repair: Repair) -> Data:
@@ -101,9 +101,7 @@ def merged(data: Data, repair: Repair) -> Data:
         raise repair.wrong_value() from None
     gt, dt = data
     kept = ~np.isin(gt.categories.ids, [old for old, new in mapping.items() if new != old])
-    gt = dataclasses.replace(
-        gt, category_ids=mapped(gt.category_ids, mapping), categories=gt.categories.take(kept)
-    )
+    gt = dataclasses.replace(gt, category_ids=mapped(gt.category_ids, mapping), categories=gt.categories.take(kept))
     if not np.isin(gt.category_ids, gt.categories.ids).all():
         raise ValueError(f"repair {str(repair)!r} leads to a class that the ground truth does not list")
     return data._replace(

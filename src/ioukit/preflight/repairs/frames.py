@@ -72,4 +72,4 @@ def from_network(data: Data, repair: Repair) -> Data:
     if np.isnan(sizes[rows]).any():
         raise ValueError(f"repair {str(repair)!r} needs the width and height of the images, and the data lack some")
     boxes = np.where(rows[:, None], on_image(side.boxes, sizes, mode, (numbers[0], numbers[-1])), side.boxes)
-    return data.with_side(repair.side, with_boxes(side, boxes))
+    return data.with_side(with_boxes(side, boxes))

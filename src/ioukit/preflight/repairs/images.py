@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.preflight.repairs.repair import Data, Repair
 
-__all__ = ["only", "places_by_position", "places_by_stem", "placed", "stems", "with_other_ids"]
+__all__ = ["only", "placed", "places_by_position", "places_by_stem", "stems", "with_other_ids"]
 
 _EXTENSION = re.compile(r"\.(jpe?g|png|bmp|tiff?|webp|gif|json|txt|xml)$", re.IGNORECASE)
 _NUMBER_AT_END = re.compile(r"(\d+)$")

@@ -43,9 +43,11 @@ class Data(NamedTuple):
             raise ValueError("there are no detections to repair")
         return self.detections
 
-    def with_side(self, side: Side, data: GroundTruth | Detections) -> Data:
+    def with_side(self, data: GroundTruth | Detections) -> Data:
         """The same with one of the two replaced."""
-        return self._replace(**{side: data})
+        if isinstance(data, GroundTruth):
+            return self._replace(ground_truth=data)
+        return self._replace(detections=data)
 
 
 Apply: TypeAlias = Callable[[Data, "Repair"], Data]

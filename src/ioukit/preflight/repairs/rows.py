@@ -35,7 +35,7 @@ def first_of_each(side: GroundTruth | Detections) -> NDArray[np.bool_]:
 def without_duplicates(data: Data, repair: Repair) -> Data:
     """Leaves out rows that repeat an earlier one."""
     side = data.of(repair.side)
-    return data.with_side(repair.side, side.take(first_of_each(side)))
+    return data.with_side(side.take(first_of_each(side)))
 
 
 def surviving(dt: Detections, iou_threshold: float) -> NDArray[np.bool_]:
@@ -61,7 +61,7 @@ def suppressed(data: Data, repair: Repair) -> Data:
         raise repair.wrong_value()
     side = data.of("detections")
     assert isinstance(side, Detections)
-    return data.with_side("detections", side.take(surviving(side, threshold)))
+    return data.with_side(side.take(surviving(side, threshold)))
 
 
 def with_other_scores(data: Data, repair: Repair) -> Data:
@@ -78,4 +78,4 @@ def with_other_scores(data: Data, repair: Repair) -> Data:
         scores = -side.scores
     else:
         raise repair.wrong_value()
-    return data.with_side("detections", replaced(side, scores=np.where(rows, scores, side.scores)))
+    return data.with_side(replaced(side, scores=np.where(rows, scores, side.scores)))

@@ -99,7 +99,9 @@ def _candidates(case: Case, side: Side) -> Iterator[_Candidate]:
             yield _Candidate((("units", "fractions"), ("boxes", fmt)), as_xywh(pixels, fmt))
     far = known & (np.abs(boxes).max(axis=1, initial=0) > TIMES_BEYOND * np.nan_to_num(sizes.max(axis=1, initial=0)))
     if far.any():
-        yield _Candidate((("units", "scaled-twice"),), as_pixels(boxes, np.where(known[:, None], sizes, 1.0), "scaled-twice"))
+        yield _Candidate(
+            (("units", "scaled-twice"),), as_pixels(boxes, np.where(known[:, None], sizes, 1.0), "scaled-twice")
+        )
 
 
 def _suspicion(case: Case, side: Side, reading: Reading, candidate: _Candidate) -> Suspicion:

@@ -75,9 +75,7 @@ def _hits(case: Case) -> _Hits:
     order = np.lexsort((-rank, pairs.objects))
     first = order[np.unique(pairs.objects[order], return_index=True)[1]]
     first = first[close[first]]
-    return _Hits(
-        dt.category_ids[pairs.detections[first]], gt.category_ids[pairs.objects[first]], pairs.images[first]
-    )
+    return _Hits(dt.category_ids[pairs.detections[first]], gt.category_ids[pairs.objects[first]], pairs.images[first])
 
 
 def other_ids(case: Case) -> Iterator[Suspicion]:
@@ -146,9 +144,7 @@ def _mapping(case: Case, hits: _Hits) -> dict[int, int]:
     return mapping
 
 
-def _suspicion(
-    case: Case, hits: _Hits, how: str, then: NDArray[np.bool_], images: Places | None
-) -> Suspicion:
+def _suspicion(case: Case, hits: _Hits, how: str, then: NDArray[np.bool_], images: Places | None) -> Suspicion:
     chosen = np.ones(len(then), np.bool_) if images is None else np.isin(hits.images, images)
     labels = None if images is None else case.labels(images)
     words = {
@@ -158,7 +154,9 @@ def _suspicion(
         "91to80": "COCO's ids 1 to 90 stand for the classes in order",
     }
     listing = how.replace(",", ", ").replace(">", " to ")
-    what = words.get(how) or (f"the classes are mapped: {listing}" if ">" in how else f"{how} is added to all class ids")
+    what = words.get(how) or (
+        f"the classes are mapped: {listing}" if ">" in how else f"{how} is added to all class ids"
+    )
     own, right, total = int((hits.given == hits.wanted)[chosen].sum()), int(then[chosen].sum()), int(chosen.sum())
     where = "" if labels is None else f" of {len(labels):,} images"
     names = dict(zip(case.ground_truth.categories.ids.tolist(), case.ground_truth.categories.names, strict=True))
@@ -183,7 +181,9 @@ def names(case: Case) -> Iterator[Suspicion]:
     pairs = _alike(gt.categories)
     if pairs:
         # The class with fewer objects is taken for the other one.
-        objects = dict(zip(*(column.tolist() for column in np.unique(gt.category_ids, return_counts=True)), strict=True))
+        objects = dict(
+            zip(*(column.tolist() for column in np.unique(gt.category_ids, return_counts=True)), strict=True)
+        )
         ids, listed = gt.categories.ids.tolist(), gt.categories.names
         for first, second, sure in pairs:
             old, new = sorted((ids[first], ids[second]), key=lambda number: objects.get(number, 0))

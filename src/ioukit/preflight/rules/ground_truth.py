@@ -111,5 +111,5 @@ def _around_many(case: Case) -> Iterator[Suspicion]:
             len(crowded), len(gt), "set iscrowd to 1, if they mark groups",
             examples(dict.fromkeys(gt.image_labels()[np.sort(crowded)].tolist())),
             repair=Repair("crowd", ",".join(map(str, np.sort(gt.ids[crowded]).tolist())), "ground_truth"),
-            least_gain=0.002,
+            least_gain=0.01,
         )  # fmt: skip

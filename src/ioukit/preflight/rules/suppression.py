@@ -64,7 +64,7 @@ def _missing(case: Case, close: NDArray[np.int64], share: float, among_objects: 
     dt = case.detections
     best, highest = THRESHOLDS[1], -1.0
     for threshold in THRESHOLDS:
-        numbers = case.numbers(Repair("nms", f"{threshold:g}"))
+        numbers = case.repaired(Repair("nms", f"{threshold:g}")).summary
         value = next(iter(numbers.values()), float("nan"))
         if value > highest:
             best, highest = threshold, value
