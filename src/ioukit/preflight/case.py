@@ -30,9 +30,9 @@ __all__ = ["MATCH", "Case", "Pairs", "elementwise_iou"]
 
 MATCH = 0.5
 """The IoU of a detection and an object that belong together."""
-MOST_PAIRS = 1_000_000
+MOST_PAIRS = 200_000
+FEWER_PAIRS = 30_000
 MOST_DETECTIONS = 100
-_GOLDEN = 0.6180339887498949
 
 
 class Pairs(NamedTuple):
@@ -54,17 +54,29 @@ class Pairs(NamedTuple):
         largest: FloatArray = np.maximum.reduceat(values, self.starts)
         return largest
 
-    def image_of_objects(self) -> Rows:
-        """(O,) the position of the image of each object."""
-        return self.images[self.starts]
+    def per_image(self, best: FloatArray) -> tuple[Rows, FloatArray, Rows]:
+        """The images of the pairs, the mean over the objects of each of them of (O,) values, and their number."""
+        images, where = np.unique(self.images[self.starts], return_inverse=True)
+        count = np.bincount(where, minlength=len(images))
+        return images, np.bincount(where, best, minlength=len(images)) / np.maximum(count, 1), count
 
 
 def elementwise_iou(first: FloatArray, second: FloatArray) -> FloatArray:
     """(N,) IoU of boxes in xywh, row by row; 0 for boxes with a negative side."""
-    corners1, corners2 = convert(first, "xywh", "xyxy"), convert(second, "xywh", "xyxy")
+    return _iou(_corners(first), _corners(second))
+
+
+def _corners(boxes: FloatArray) -> FloatArray:
+    """(N, 4) corners of boxes in xywh; those of boxes with a negative side are all 0."""
+    corners = convert(boxes, "xywh", "xyxy")
+    corners[~(np.minimum(boxes[:, 2], boxes[:, 3]) >= 0)] = 0
+    return corners
+
+
+def _iou(first: FloatArray, second: FloatArray) -> FloatArray:
     iou = np.empty(len(first))
-    _core.elementwise("iou", (), corners1, corners2, iou, 1)
-    iou[(first[:, 2:] < 0).any(axis=1) | (second[:, 2:] < 0).any(axis=1) | np.isnan(iou)] = 0
+    _core.elementwise("iou", (), first, second, iou, 1)
+    iou[np.isnan(iou)] = 0  # an area of 0 by 0
     return iou
 
 
@@ -135,7 +147,7 @@ class Case:
     def pairs(self) -> Pairs:
         """Pairs of detections and objects, crowds left out: up to 100 detections of an image, those of highest score.
 
-        If there are more than a million pairs, images are left out, spread evenly.
+        If there are more than 200,000 pairs, objects are left out, spread evenly over the images.
         """
         gt, places = self.ground_truth, self.places
         objects = np.flatnonzero(~gt.crowd & (gt.boxes[:, 2:] > 0).all(axis=1))
@@ -145,37 +157,42 @@ class Case:
         first = np.searchsorted(places[rows], places[rows], side="left")
         rows = rows[np.arange(len(rows)) - first < MOST_DETECTIONS]
         per_image = np.bincount(places[rows], minlength=len(gt.images))
-        of_objects = np.bincount(self.object_places[objects], minlength=len(gt.images))
-        total = int((per_image * of_objects).sum())
-        if total > MOST_PAIRS:
-            keep = (np.arange(len(gt.images)) * _GOLDEN) % 1 < MOST_PAIRS / total
-            objects = objects[keep[self.object_places[objects]]]
+        total = int(per_image[self.object_places[objects]].sum())
+        objects = objects[:: max(1, -(-total // MOST_PAIRS))]
         image = self.object_places[objects]
         counts = per_image[image]
         objects, image, counts = objects[counts > 0], image[counts > 0], counts[counts > 0]
         ends = np.cumsum(counts)
         starts = ends - counts
         begin = np.searchsorted(places[rows], image, side="left")
-        total = int(counts.sum())
-        at = np.repeat(begin - starts, counts) + np.arange(total)
+        at = np.repeat(begin - starts, counts) + np.arange(int(counts.sum()))
         return Pairs(rows[at], np.repeat(objects, counts), np.repeat(image, counts), starts)
+
+    @cached_property
+    def fewer_pairs(self) -> Pairs:
+        """The pairs of some of the objects, spread evenly: about 30,000, for rules that try many readings."""
+        pairs = self.pairs
+        step = -(-len(pairs.objects) // FEWER_PAIRS)
+        if step <= 1:
+            return pairs
+        counts = np.diff(np.append(pairs.starts, len(pairs.objects)))
+        kept = np.arange(len(counts)) % step == 0
+        chosen = np.repeat(kept, counts)
+        starts = np.cumsum(counts[kept]) - counts[kept]
+        return Pairs(pairs.detections[chosen], pairs.objects[chosen], pairs.images[chosen], starts)
 
     @cached_property
     def overlaps(self) -> FloatArray:
         """(P,) the IoU of the pairs."""
         return self.overlaps_of(self.detections.boxes)
 
-    def overlaps_of(self, boxes: FloatArray, objects: FloatArray | None = None) -> FloatArray:
+    def overlaps_of(
+        self, boxes: FloatArray, objects: FloatArray | None = None, *, pairs: Pairs | None = None
+    ) -> FloatArray:
         """(P,) the IoU of the pairs for other boxes of all detections, and of all objects."""
-        pairs = self.pairs
+        pairs = self.pairs if pairs is None else pairs
         others = self.ground_truth.boxes if objects is None else objects
-        return elementwise_iou(boxes[pairs.detections], others[pairs.objects])
-
-    def per_image(self, best: FloatArray) -> tuple[Rows, FloatArray]:
-        """The images of the pairs, and the mean over the objects of each of them of (O,) values."""
-        images, where = np.unique(self.pairs.image_of_objects(), return_inverse=True)
-        count = np.bincount(where, minlength=len(images))
-        return images, np.bincount(where, best, minlength=len(images)) / np.maximum(count, 1)
+        return _iou(_corners(boxes)[pairs.detections], _corners(others)[pairs.objects])
 
     def labels(self, images: Rows) -> tuple[int | str, ...]:
         """The ids of images, for their positions."""
@@ -205,7 +222,7 @@ class Case:
         listed = (self.places >= 0) & np.isin(dt.category_ids, gt.categories.ids)
         counted = listed & (dt.boxes[:, 2:] >= 0).all(axis=1)
         found = placed(gt, dt, np.where(counted, self.places, -1))
-        fine = (gt.boxes[:, 2:] >= 0).all(axis=1)
+        fine = np.minimum(gt.boxes[:, 2], gt.boxes[:, 3]) >= 0
         truth = gt if fine.all() else gt.take(fine)
         return evaluate(truth, found, self.protocol, iou_type=self.iou_type, threads=self.threads).summary
 

@@ -33,7 +33,7 @@ class Checked:
     num_detections: int | None
     """The detections; None if only ground truth was checked."""
     summary: Mapping[str, float]
-    """The numbers of the data as they are; empty without detections. Detections that `evaluate` refuses do not count."""
+    """The numbers of the data as they are, without detections that `evaluate` refuses; empty without detections."""
 
     @property
     def ok(self) -> bool:

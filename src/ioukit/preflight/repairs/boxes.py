@@ -11,6 +11,8 @@ from ioukit.preflight.repairs.repair import replaced
 from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ioukit.datasets import Detections
     from ioukit.preflight.repairs.repair import Data, Repair
     from ioukit.typing import FloatArray
@@ -30,8 +32,9 @@ def as_xywh(boxes: FloatArray, fmt: str) -> FloatArray:
 
 def as_pixels(boxes: FloatArray, sizes: FloatArray, unit: str) -> FloatArray:
     """(N, 4) boxes in pixels; ``sizes`` are (N, 2) width and height of the images."""
-    twice = np.concatenate([sizes, sizes], axis=1)
-    return boxes * twice if unit == "fractions" else boxes / twice
+    twice: FloatArray = np.concatenate([sizes, sizes], axis=1)
+    pixels: FloatArray = boxes * twice if unit == "fractions" else boxes / twice
+    return pixels
 
 
 def sizes_of_rows(data: Data, side: GroundTruth | Detections) -> FloatArray:
@@ -82,11 +85,11 @@ def clip(data: Data, repair: Repair) -> Data:
     """Cuts boxes at the border of the image; boxes of images without a size stay."""
     side = data.of(repair.side)
     sizes = sizes_of_rows(data, side)
-    known = ~np.isnan(sizes).any(axis=1)
+    known: NDArray[np.bool_] = ~np.isnan(sizes).any(axis=1)
     corners = convert(side.boxes, "xywh", "xyxy")
     limit = np.where(known[:, None], sizes, np.inf)
     cut = np.concatenate([np.clip(corners[:, :2], 0, limit), np.clip(corners[:, 2:], 0, limit)], axis=1)
-    beyond = known & (cut != corners).any(axis=1)
+    beyond: NDArray[np.bool_] = known & (cut != corners).any(axis=1)
     boxes = np.where(beyond[:, None], convert(cut, "xyxy", "xywh"), side.boxes)
     return data.with_side(with_boxes(side, boxes))
 

@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
     from ioukit.datasets import GroundTruth
     from ioukit.preflight.repairs.repair import Data, Repair
-    from ioukit.typing import FloatArray
 
 __all__ = ["mask_areas", "with_crowds", "with_other_areas", "written_as_rle"]
 
 
-def mask_areas(data: Data, rows: NDArray[np.intp] | None = None) -> FloatArray | None:
+def mask_areas(data: Data, rows: NDArray[np.intp] | None = None) -> NDArray[np.float64] | None:
     """(N,) the areas of the masks of some annotations in square pixels; ``None`` if there are no masks.
 
     Raises:
@@ -34,8 +33,9 @@ def mask_areas(data: Data, rows: NDArray[np.intp] | None = None) -> FloatArray |
             return None
         from ioukit.datasets.columns.masks import decode  # noqa: PLC0415 - for data with masks
 
-        given = decode(spelled, sizes_of_rows(data, gt), source=gt.source, array="annotations")
-    areas: FloatArray = np.asarray(given.area, np.float64)
+        sizes = np.asarray(sizes_of_rows(data, gt), np.float64)
+        given = decode(spelled, sizes, source=gt.source, array="annotations")
+    areas: NDArray[np.float64] = np.asarray(given.area, np.float64)
     return areas
 
 
@@ -57,7 +57,7 @@ def with_other_areas(data: Data, repair: Repair) -> Data:
     """Gives annotations the areas of their masks or boxes."""
     gt = data.ground_truth
     if repair.value == "boxes":
-        areas: FloatArray | None = gt.boxes[:, 2] * gt.boxes[:, 3]
+        areas: NDArray[np.float64] | None = gt.boxes[:, 2] * gt.boxes[:, 3]
     elif repair.value == "masks":
         areas = mask_areas(data)
     else:

@@ -215,7 +215,7 @@ for _kind in (
         f"{_HERE}.boxes:read_as", _BOTH, by_image=True,
     ),
     RepairKind(
-        "units", "fractions or scaled-twice", "boxes are fractions of the image, or fractions were expected and are pixels",
+        "units", "fractions or scaled-twice", "boxes are fractions, or were scaled twice",
         f"{_HERE}.boxes:in_pixels", _BOTH, by_image=True,
     ),
     RepairKind(
@@ -239,14 +239,23 @@ for _kind in (
         "images", "stem, positions0 or positions1", "images are matched by another name",
         f"{_HERE}.images:with_other_ids",
     ),
-    RepairKind("duplicates", "", "rows that repeat an earlier one are left out", f"{_HERE}.rows:without_duplicates", _BOTH),
+    RepairKind(
+        "duplicates", "", "rows that repeat an earlier one are left out",
+        f"{_HERE}.rows:without_duplicates", _BOTH,
+    ),
     RepairKind("nms", "an IoU threshold", "NMS per image and class", f"{_HERE}.rows:suppressed"),
     RepairKind(
         "scores", "percent, logits or negated", "scores become confidences", f"{_HERE}.rows:with_other_scores",
         by_image=True,
     ),
-    RepairKind("areas", "masks or boxes", "areas are those of the masks or boxes", f"{_HERE}.regions:with_other_areas", ("ground_truth",)),
-    RepairKind("crowd", "rle, or ids of annotations", "annotations with RLE, or some of them, are crowds", f"{_HERE}.regions:with_crowds", ("ground_truth",)),
+    RepairKind(
+        "areas", "masks or boxes", "areas are those of the masks or boxes",
+        f"{_HERE}.regions:with_other_areas", ("ground_truth",),
+    ),
+    RepairKind(
+        "crowd", "rle, or ids of annotations", "annotations with RLE, or some of them, are crowds",
+        f"{_HERE}.regions:with_crowds", ("ground_truth",),
+    ),
 ):  # fmt: skip
     register_repair(_kind)
 

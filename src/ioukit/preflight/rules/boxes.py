@@ -15,6 +15,8 @@ from ioukit.preflight.suspicion import Suspicion, examples
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.preflight.case import Case
     from ioukit.preflight.repairs.repair import Side
@@ -37,6 +39,8 @@ MOST_OF_A_FRACTION = 2.0
 TIMES_BEYOND = 3.0
 BEYOND = 0.02
 OFTEN_BEYOND = 0.05
+FAR_BEYOND = 0.25
+OFTEN_FAR = 0.01
 FEWEST_BEYOND = 5
 
 
@@ -77,7 +81,7 @@ def readings(case: Case) -> Iterator[Suspicion]:
                 if on_detections
                 else case.overlaps_of(case.detections.boxes, candidate.boxes)
             )
-            reading = best_reading(case, overlaps)
+            reading = best_reading(case.overlaps, overlaps, case.pairs)
             if reading is not None and (best is None or reading.gain > best[0].gain):
                 best = reading, candidate
         if best is not None:
@@ -90,14 +94,16 @@ def _candidates(case: Case, side: Side) -> Iterator[_Candidate]:
     boxes, sizes = data.boxes, case.sizes if side == "detections" else case.object_sizes
     for fmt in FORMATS:
         yield _Candidate((("boxes", fmt),), as_xywh(boxes, fmt))
-    known = ~np.isnan(sizes).any(axis=1)
-    small = known & (np.abs(boxes) <= MOST_OF_A_FRACTION).all(axis=1)
+    known: NDArray[np.bool_] = ~np.isnan(sizes).any(axis=1)
+    small: NDArray[np.bool_] = known & (np.abs(boxes) <= MOST_OF_A_FRACTION).all(axis=1)
     if small.any() and (sizes[small] > 2 * MOST_OF_A_FRACTION).all():
         pixels = np.where(small[:, None], as_pixels(boxes, np.nan_to_num(sizes, nan=1.0), "fractions"), boxes)
         yield _Candidate((("units", "fractions"),), pixels)
         for fmt in FORMATS:
             yield _Candidate((("units", "fractions"), ("boxes", fmt)), as_xywh(pixels, fmt))
-    far = known & (np.abs(boxes).max(axis=1, initial=0) > TIMES_BEYOND * np.nan_to_num(sizes.max(axis=1, initial=0)))
+    far: NDArray[np.bool_] = known & (
+        np.abs(boxes).max(axis=1, initial=0) > TIMES_BEYOND * np.nan_to_num(sizes.max(axis=1, initial=0))
+    )
     if far.any():
         yield _Candidate(
             (("units", "scaled-twice"),), as_pixels(boxes, np.where(known[:, None], sizes, 1.0), "scaled-twice")
@@ -115,8 +121,9 @@ def _suspicion(case: Case, side: Side, reading: Reading, candidate: _Candidate) 
         f"the boxes of the {NAMES[side]}{where} match if they are read as {what}: the objects' mean IoU with their "
         f"best detection is then {reading.after:.2f} instead of {reading.before:.2f}"
     )
+    reading = "_".join(value.replace("-", "_") for _, value in candidate.repairs)
     return Suspicion(
-        f"{side}_are_{'_'.join(value.replace('-', '_') for _, value in candidate.repairs)}", "likely", message, rows, len(data),
+        f"{side}_are_{reading}", "likely", message, rows, len(data),
         f"read the boxes of the {NAMES[side]} as {what}", examples(images or ()), images or (),
         Repair.chain(repairs), least_gain=0.005,
     )  # fmt: skip
@@ -134,11 +141,14 @@ def beyond_image(case: Case) -> Iterator[Suspicion]:
         beyond = ((low < -BEYOND * sizes) | (high > (1 + BEYOND) * sizes)).any(axis=1)
         count = int(beyond.sum())
         if count:
-            often = count >= FEWEST_BEYOND and count > OFTEN_BEYOND * len(data)
+            over = np.maximum(-low, high - sizes) > FAR_BEYOND * data.boxes[:, 2:]
+            far = int((beyond & over.any(axis=1)).sum())
+            often = count >= FEWEST_BEYOND and (count > OFTEN_BEYOND * len(data) or far > OFTEN_FAR * len(data))
             images = dict.fromkeys(data.image_labels()[beyond].tolist())
             yield Suspicion(
                 f"{side}_beyond_image", "likely" if often else "possible",
-                f"{count:,} of {len(data):,} boxes of the {NAMES[side]} reach more than {BEYOND:.0%} of the image beyond it",
+                f"{count:,} of {len(data):,} boxes of the {NAMES[side]} reach beyond the image by more than {BEYOND:.0%} "
+                "of its size",
                 count, len(data), "cut them at the border of the image, if the other side ends there",
                 examples(images), repair=Repair("clip", side=side) if often else None, least_gain=0.002,
             )  # fmt: skip

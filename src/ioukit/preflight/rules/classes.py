@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ioukit.datasets import Categories, GroundTruth
     from ioukit.preflight.case import Case
-    from ioukit.preflight.repairs.repair import Side
+    from ioukit.preflight.suspicion import Sure
 
     Ids = NDArray[np.int64]
     Places = NDArray[np.intp]
@@ -34,7 +34,11 @@ FEWEST_HITS = 2
 DOMINANT = 0.6
 CLEARLY = 0.5
 FEWEST_IMAGES = 2
-CERTAIN = 1e-3
+CERTAIN = 1e-2
+TOUCHES = 0.1
+LEAST_MISSED = 0.2
+FEWEST_SILENT = 3
+TIMES_EXPECTED = 2.0
 
 
 def unknown(case: Case) -> Iterator[Suspicion]:
@@ -48,7 +52,8 @@ def unknown(case: Case) -> Iterator[Suspicion]:
             "classes_only_in_detections", "sure",
             f"{int(strange.sum()):,} of {len(dt):,} detections have a class id that the ground truth does not list",
             int(strange.sum()), len(dt),
-            "write the class ids of the ground truth; `--on-invalid drop` leaves these detections out", shown, refused=True,
+            "write the class ids of the ground truth; `--on-invalid drop` leaves these detections out",
+            shown, refused=True,
         )  # fmt: skip
 
 
@@ -128,20 +133,32 @@ def _conventions(hits: _Hits) -> list[str]:
 
 def _mapping(case: Case, hits: _Hits) -> dict[int, int]:
     """A one-to-one mapping of classes of detections: cycles, or chains that end in a class without detections."""
-    mapping: dict[int, int] = {}
+    strong: dict[int, int] = {}
+    weak: dict[int, int] = {}
+    own = set(np.unique(hits.wanted[hits.given == hits.wanted]).tolist())
     for number in np.unique(hits.given).tolist():
         wanted, times = np.unique(hits.wanted[hits.given == number], return_counts=True)
         top = int(np.argmax(times))
-        if wanted[top] != number and times[top] >= max(FEWEST_HITS, DOMINANT * times.sum()):
-            mapping[number] = int(wanted[top])
+        if wanted[top] != number and times[top] >= DOMINANT * times.sum():
+            (strong if times[top] >= FEWEST_HITS else weak)[number] = int(wanted[top])
+    # One object says little, unless other classes are exchanged as well.
+    mapping = {**weak, **strong} if len(strong) >= FEWEST_HITS else strong
     taken = list(mapping.values())
-    mapping = {old: new for old, new in mapping.items() if taken.count(new) == 1}
-    present = set(np.unique(case.detections.category_ids).tolist())
-    changed = True
-    while changed:  # a class whose target keeps detections of its own is a confusion of the detector, not of ids
-        kept = {old: new for old, new in mapping.items() if new in mapping or new not in present}
-        changed, mapping = len(kept) < len(mapping), kept
-    return mapping
+    # A class whose target keeps detections of its own is a confusion of the detector, not of ids.
+    mapping = {old: new for old, new in mapping.items() if taken.count(new) == 1 and new not in own - mapping.keys()}
+    return _closed(mapping, set(np.unique(case.detections.category_ids).tolist()))
+
+
+def _closed(mapping: dict[int, int], present: set[int]) -> dict[int, int]:
+    """The mapping with chains that end in a class with detections closed to cycles, so that it stays one-to-one."""
+    closed = dict(mapping)
+    for first in mapping.keys() - set(mapping.values()):
+        last = first
+        while last in mapping:
+            last = mapping[last]
+        if last in present:
+            closed[last] = first
+    return closed
 
 
 def _suspicion(case: Case, hits: _Hits, how: str, then: NDArray[np.bool_], images: Places | None) -> Suspicion:
@@ -187,13 +204,16 @@ def names(case: Case) -> Iterator[Suspicion]:
         ids, listed = gt.categories.ids.tolist(), gt.categories.names
         for first, second, sure in pairs:
             old, new = sorted((ids[first], ids[second]), key=lambda number: objects.get(number, 0))
+            # To make one class of two that the detector confuses raises AP in any case.
+            silent = case.data.detections is not None and not (case.detections.category_ids == old).any()
             of_both = {ids[first]: listed[first], ids[second]: listed[second]}
             yield Suspicion(
                 "class_names_alike", "likely" if sure else "possible",
                 f"the classes {of_both[new]!r} ({objects.get(new, 0):,} objects) and {of_both[old]!r} "
                 f"({objects.get(old, 0):,}) have almost the same name",
                 objects.get(old, 0), len(gt), "make them one class, if they are",
-                (of_both[old], of_both[new]), repair=Repair("merge-classes", f"{old}>{new}"),
+                (of_both[old], of_both[new]),
+                repair=Repair("merge-classes", f"{old}>{new}") if sure or silent else None,
                 least_gain=0.001 if sure else 0.005, must_improve=not sure,
             )  # fmt: skip
     if case.train is not None:
@@ -267,27 +287,32 @@ def _times(values: Ids, ids: Ids) -> Ids:
 
 
 def _without_detections(case: Case, gt: GroundTruth, objects: Ids) -> Iterator[Suspicion]:
-    """Classes with objects and no detection. Few objects can be missed; the rates of the other classes tell how few."""
+    """Classes with objects and no detection, if so many objects are rarely missed."""
     found = _times(case.detections.category_ids, gt.categories.ids)
     silent = np.flatnonzero((found == 0) & (objects > 0))
     if not len(silent):
         return
-    others = (found > 0) & (objects > 0)
-    # The rate of a class that is found badly: the lowest tenth of the others, each with one detection less.
-    rates = np.sort((found[others] - 1) / objects[others])
-    rate = float(rates[len(rates) // 10]) if len(rates) else 1.0
-    expected = np.maximum(rate, 0.3) * objects[silent]
-    certain = silent[np.exp(-expected) <= CERTAIN]
+    # The chance that all objects of a class are missed, if they are missed as those of other classes are.
+    pairs = case.pairs
+    same = gt.category_ids[pairs.objects] == case.detections.category_ids[pairs.detections]
+    missed = pairs.best(np.where(same, case.overlaps, 0.0)) < TOUCHES
+    spoken = ~np.isin(gt.category_ids[pairs.objects[pairs.starts]], gt.categories.ids[silent])
+    share = (missed[spoken].sum() + 1) / (spoken.sum() + 2)
+    chances = np.maximum(share, LEAST_MISSED) ** objects
+    expected = float(chances[objects > 0].sum())
+    many = len(silent) >= FEWEST_SILENT and len(silent) > TIMES_EXPECTED * (expected + np.sqrt(expected))
+    certain = silent if many else silent[chances[silent] <= CERTAIN]
     few = np.setdiff1d(silent, certain)
-    side: Side = "detections"
-    for places, sure in ((certain, "likely"), (few, "possible")):
+    by_sureness: tuple[tuple[Places, Sure], ...] = ((certain, "likely"), (few, "possible"))
+    for places, sure in by_sureness:
         if len(places):
             shown = [f"{gt.categories.names[place]} ({int(objects[place]):,} objects)" for place in places.tolist()]
-            many = int(objects[places].sum())
+            lost = int(objects[places].sum())
+            total = int((objects > 0).sum())
             yield Suspicion(
-                "classes_without_detections" if sure == "likely" else "rare_classes_without_detections", sure,  # type: ignore[arg-type]
-                f"{len(places):,} of {int((objects > 0).sum()):,} classes with objects have no detection; they have {many:,} objects",
-                len(places), int((objects > 0).sum()), "check that the detector knows these classes, and their ids",
-                examples(shown), repair=Repair("only", "detected-classes", side) if sure == "likely" else None,
+                "classes_without_detections" if sure == "likely" else "rare_classes_without_detections", sure,
+                f"{len(places):,} of {total:,} classes with objects have no detection; they have {lost:,} objects",
+                len(places), total, "check that the detector knows these classes, and their ids",
+                examples(shown), repair=Repair("only", "detected-classes") if sure == "likely" else None,
                 must_improve=False,
             )  # fmt: skip

@@ -31,7 +31,8 @@ SIZES_AGREE = np.log(1.35)
 CENTRES_AGREE = 0.02
 SMALLEST, LARGEST = 16.0, 16384.0
 UNCHANGED = 0.004
-MOST_VOTERS = 300_000
+# A free size can fit a few objects by chance.
+FEWEST_OBJECTS = 6
 
 WORDS = {
     "factor": "an image of {0:g} times the size",
@@ -56,9 +57,10 @@ def frames(case: Case) -> Iterator[Suspicion]:
     and compared as other readings are. Of ways that match equally well, such as those of images of one size, the first
     one is reported.
     """
-    if case.iou_type != "bbox" or not len(case.pairs.objects):
+    pairs = case.fewer_pairs
+    if case.iou_type != "bbox" or not len(pairs.objects):
         return
-    # IoU does not tell boxes in pixels from boxes that all are a point: the votes need both.
+    now = case.overlaps_of(case.detections.boxes, pairs=pairs)
     best: _Frame | None = None
     for mode in MODES:
         for size in _sizes(case, mode):
@@ -67,7 +69,10 @@ def frames(case: Case) -> Iterator[Suspicion]:
                 continue
             size = _refined(case, mode, size, boxes)  # noqa: PLW2901 - the same size, more exactly
             boxes = _boxes(case, mode, size)
-            reading = None if boxes is None else best_reading(case, case.overlaps_of(boxes))
+            if boxes is None:
+                continue
+            then = case.overlaps_of(boxes, pairs=pairs)
+            reading = best_reading(now, then, pairs, fewest_objects=FEWEST_OBJECTS)
             if reading is not None and (best is None or reading.gain > 1.02 * best.reading.gain):
                 best = _Frame(mode, size, reading)
     if best is not None:
@@ -84,9 +89,8 @@ def _boxes(case: Case, mode: str, size: tuple[float, float]) -> FloatArray | Non
 
 def _sizes(case: Case, mode: str) -> list[tuple[float, float]]:
     """The sizes of the network's image with most votes; a factor of 1, which changes nothing, is left out."""
-    pairs = case.pairs
-    step = max(1, -(-len(pairs.objects) // MOST_VOTERS))
-    rows, objects, images = pairs.detections[::step], pairs.objects[::step], pairs.images[::step]
+    pairs = case.fewer_pairs
+    rows, objects, images = pairs.detections, pairs.objects, pairs.images
     image = case.ground_truth.images.sizes[images]
     if mode != "factor" and np.isnan(image).any():
         return []
@@ -101,7 +105,7 @@ def _sizes(case: Case, mode: str) -> list[tuple[float, float]]:
     if mode == "stretch":
         agree &= (np.abs(by_side - by_centre) <= SIZES_AGREE).all(axis=1)
         peaks = [_peaks(by_centre[agree, axis], low, high) for axis in (0, 1)]
-        return [(wide, tall) for wide in peaks[0] for tall in peaks[1]][: PEAKS * PEAKS]
+        return [(wide, tall) for wide in peaks[0][:2] for tall in peaks[1][:2]]
     agree &= (np.abs(by_side - by_centre) <= SIZES_AGREE).all(axis=1)
     agree &= np.abs(by_centre[:, 0] - by_centre[:, 1]) <= CENTRES_AGREE
     peaks_of_both = _peaks(by_centre[agree].mean(axis=1), low, high)
@@ -126,8 +130,8 @@ def _peaks(votes: FloatArray, low: float, high: float) -> list[float]:
 
 def _refined(case: Case, mode: str, size: tuple[float, float], boxes: FloatArray) -> tuple[float, float]:
     """The size by the median over the edges of the pairs that overlap by at least 0.5."""
-    pairs = case.pairs
-    close = case.overlaps_of(boxes) >= MATCH
+    pairs = case.fewer_pairs
+    close = case.overlaps_of(boxes, pairs=pairs) >= MATCH
     if close.sum() < FEWEST_VOTES:
         return size
     rows, objects, images = pairs.detections[close], pairs.objects[close], pairs.images[close]
@@ -175,8 +179,8 @@ def _suspicion(case: Case, frame: _Frame) -> Suspicion:
     what = WORDS[mode].format(*size)
     where = "" if images is None else f" of {len(images):,} images"
     message = (
-        f"the detections{where} match if their boxes are in the pixels of {what}: the objects' mean IoU with their best "
-        f"detection is then {reading.after:.2f} instead of {reading.before:.2f}"
+        f"the detections{where} match if their boxes are in the pixels of {what}: the objects' mean IoU with their "
+        f"best detection is then {reading.after:.2f} instead of {reading.before:.2f}"
     )
     return Suspicion(
         "other_image_size", "likely", message, rows, len(case.detections),

@@ -44,8 +44,8 @@ def areas(case: Case) -> Iterator[Suspicion]:
             which = "those of the boxes" if like_boxes else "others"
             yield Suspicion(
                 "areas_not_of_masks", "sure",
-                f"the areas of {int(far.sum()):,} of {int(known.sum()):,} annotations differ from those of their masks by "
-                f"more than {DIFFERS:.0%}: they are {which}",
+                f"the areas of {int(far.sum()):,} of {int(known.sum()):,} annotations differ from those of their "
+                f"masks by more than {DIFFERS:.0%}: they are {which}",
                 int(far.sum()), int(known.sum()), "write the areas of the masks, which decide what is small and large",
                 examples(dict.fromkeys(gt.take(rows[far]).image_labels().tolist())),
                 repair=Repair("areas", "masks", "ground_truth"), must_improve=False,
@@ -75,15 +75,14 @@ def crowds(case: Case) -> Iterator[Suspicion]:
         if lost.any() and not rle.all() and rle.mean() < DIFFERS:
             yield Suspicion(
                 "crowds_not_marked", "likely",
-                f"{int(lost.sum()):,} annotations have a mask in RLE and are not marked as crowds, where the others have "
-                "polygons: COCO writes crowds as RLE",
+                f"{int(lost.sum()):,} annotations have a mask in RLE and are not marked as crowds, where the others "
+                "have polygons: COCO writes crowds as RLE",
                 int(lost.sum()), len(gt), "set iscrowd to 1, if they mark groups",
                 examples(dict.fromkeys(gt.image_labels()[lost].tolist())),
                 repair=Repair("crowd", "rle", "ground_truth"), must_improve=False,
             )  # fmt: skip
             return
-    # Where some crowds are marked, the others are objects that look like crowds.
-    if case.data.detections is not None and len(case.detections) and not gt.crowd.any():
+    if case.data.detections is not None and len(case.detections):
         yield from _around_many(case)
 
 
@@ -106,8 +105,8 @@ def _around_many(case: Case) -> Iterator[Suspicion]:
     if len(crowded):
         yield Suspicion(
             "crowds_perhaps_not_marked", "possible",
-            f"{len(crowded):,} objects contain at least {IN_A_CROWD} detections of their class, and no detection matches "
-            "them: they may mark groups",
+            f"{len(crowded):,} objects contain at least {IN_A_CROWD} detections of their class, and no detection "
+            "matches them: they may mark groups",
             len(crowded), len(gt), "set iscrowd to 1, if they mark groups",
             examples(dict.fromkeys(gt.image_labels()[np.sort(crowded)].tolist())),
             repair=Repair("crowd", ",".join(map(str, np.sort(gt.ids[crowded]).tolist())), "ground_truth"),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.preflight.case import Case
+    from ioukit.typing import FloatArray
 
     Places = NDArray[np.intp]
 
@@ -24,10 +25,13 @@ __all__ = ["one_side", "unknown"]
 
 MOST_MATCHED = 0.3
 BETTER = 0.2
-BY_CHANCE = 1e-4
+TIMES_EXPECTED = 3.0
+BY_CHANCE = 1e-6
+TOUCHES = 0.1
 LEAST_SHARE = 0.3
 FEWEST_IMAGES = 3
 CONFIDENT = 0.5
+FEWEST_CONFIDENT = 3
 
 
 def unknown(case: Case) -> Iterator[Suspicion]:
@@ -76,8 +80,8 @@ def _positions(case: Case) -> Iterator[Suspicion]:
     if shares[first] >= now + BETTER:
         yield Suspicion(
             "image_ids_are_positions", "likely",
-            f"{shares[first]:.0%} of the objects overlap a detection by at least {MATCH:g} if image ids are positions in "
-            f"the list of images, counted from {first}, and {now:.0%} as they are",
+            f"{shares[first]:.0%} of the objects overlap a detection by at least {MATCH:g} if image ids are positions "
+            f"in the list of images, counted from {first}, and {now:.0%} as they are",
             len(dt), len(dt), "write the image ids of the ground truth",
             repair=Repair("images", f"positions{first}"), least_gain=0.005,
         )  # fmt: skip
@@ -111,42 +115,57 @@ def one_side(case: Case) -> Iterator[Suspicion]:
     found = np.bincount(case.places[case.places >= 0], minlength=len(gt.images))
     objects = np.bincount(case.object_places[~gt.crowd], minlength=len(gt.images))
     yield from _without_detections(case, found, objects)
-    yield from _without_annotations(case, found, objects)
+    yield from _without_annotations(case, objects)
 
 
 def _without_detections(case: Case, found: Places, objects: Places) -> Iterator[Suspicion]:
-    """Images without detections. Few detections per image leave some images empty; their numbers tell how many."""
+    """Images without detections, more of them than are expected by chance."""
     with_objects = objects > 0
     silent = with_objects & (found == 0)
     count, total = int(silent.sum()), int(with_objects.sum())
     if not count:
         return
-    # An image of a detector with few detections can be empty by chance: the chance of each, by its objects.
-    rate = _low_rate(found[with_objects & (found > 0)], objects[with_objects & (found > 0)])
-    chances = np.exp(-rate * objects[silent])
-    unlikely = int((chances <= BY_CHANCE).sum())
-    expected = float(np.exp(-rate * objects[with_objects]).sum())
-    surprising = count >= FEWEST_IMAGES and count > 3 * expected + 3 * np.sqrt(expected)
-    sure = unlikely >= FEWEST_IMAGES or surprising or count >= max(FEWEST_IMAGES, LEAST_SHARE * total)
+    chances = _chances_of_empty(case, found, objects)
+    expected = float(chances.sum())
+    surprising = bool((chances[silent] <= BY_CHANCE).any()) or (
+        count >= FEWEST_IMAGES and count > TIMES_EXPECTED * (expected + np.sqrt(expected))
+    )
+    sure = surprising or count >= max(FEWEST_IMAGES, LEAST_SHARE * total)
     labels = case.labels(np.flatnonzero(silent))
     yield Suspicion(
         "images_without_detections", "likely" if sure else "possible",
-        f"{count:,} of {total:,} images with objects have no detection, where about {expected:.1f} are expected by the "
-        "numbers of detections of the others",
+        f"{count:,} of {total:,} images with objects have no detection; from what the detector misses on the other "
+        f"images, about {expected:.1f} are expected",
         count, total, "check that the detector ran on all images; all objects of these images count as missed",
         examples(labels), labels, Repair("only", "detected-images") if sure else None, must_improve=False,
     )  # fmt: skip
 
 
-def _low_rate(found: Places, objects: Places) -> float:
-    """A low estimate of the detections per object: that of the lowest tenth of the images with detections."""
-    if not len(found):
-        return 1.0
-    rates = np.sort(found / objects)
-    return float(rates[len(rates) // 10])
+def _chances_of_empty(case: Case, found: Places, objects: Places) -> FloatArray:
+    """(I,) the chance that an image with objects has no detection.
+
+    An image is empty if all objects are missed and nothing else is detected. The share of missed objects comes from
+    images that would be listed without one of their objects, too: those with a detection apart from all objects, and
+    those with two objects or more.
+    """
+    pairs, images = case.pairs, len(objects)
+    overlaps = np.zeros(len(case.detections))
+    np.maximum.at(overlaps, pairs.detections, case.overlaps)
+    looked_at = np.zeros(len(overlaps), np.bool_)
+    looked_at[pairs.detections] = True
+    false = looked_at & (overlaps < TOUCHES)
+    of_images = np.bincount(case.places[false], minlength=images)
+    rate = of_images[(objects > 0) & (found > 0)].mean() if ((objects > 0) & (found > 0)).any() else 0.0
+    missed = pairs.best(case.overlaps) < TOUCHES
+    image = pairs.images[pairs.starts]
+    fair = (of_images[image] > 0) | (objects[image] > 1)
+    share = (missed[fair].sum() + 1) / (fair.sum() + 2)
+    chances = np.zeros(images)
+    chances[objects > 0] = share ** objects[objects > 0] * np.exp(-rate)
+    return chances
 
 
-def _without_annotations(case: Case, found: Places, objects: Places) -> Iterator[Suspicion]:
+def _without_annotations(case: Case, objects: Places) -> Iterator[Suspicion]:
     """Images with confident detections and no annotation."""
     dt, places = case.detections, case.places
     annotated = np.bincount(case.object_places, minlength=len(objects)) > 0
@@ -161,9 +180,9 @@ def _without_annotations(case: Case, found: Places, objects: Places) -> Iterator
     level = float(np.sort(of_annotated)[::-1][min(many, len(of_annotated)) // 2])
     confident = np.bincount(places[listed & (dt.scores >= level)], minlength=len(objects))
     lacking = ~annotated & (confident > 0)
-    typical = float((confident[annotated] > 0).mean())
-    share = float(lacking.sum() / max(1, (~annotated).sum()))
-    sure = lacking.sum() >= FEWEST_IMAGES and share >= CONFIDENT * typical
+    # Images without objects have few confident detections; those that were not annotated have as many as the others.
+    typical, here = float(confident[annotated].mean()), float(confident[~annotated].mean())
+    sure = confident[lacking].sum() >= FEWEST_CONFIDENT and here >= CONFIDENT * typical
     count = int(lacking.sum())
     if count:
         labels = case.labels(np.flatnonzero(lacking))

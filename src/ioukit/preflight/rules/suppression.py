@@ -8,6 +8,7 @@ import numpy as np
 
 from ioukit.overlap import overlap_join
 from ioukit.preflight.repairs.repair import Repair
+from ioukit.preflight.repairs.rows import first_of_each
 from ioukit.preflight.suspicion import Suspicion, examples
 from ioukit.regions import Boxes
 
@@ -37,14 +38,15 @@ def suppression(case: Case) -> Iterator[Suspicion]:
     gt, dt = case.ground_truth, case.detections
     if case.iou_type != "bbox" or len(dt) < FEWEST_PAIRS:
         return
-    rows, overlaps = _pairs(dt, CLOSE)
+    dt = dt[first_of_each(dt)]  # repeated rows have a rule of their own
+    rows, _ = _pairs(dt, CLOSE)
     close = np.unique(rows)
     share = len(close) / len(dt)
     of_objects = gt.take(~gt.crowd)
     object_rows, object_overlaps = _pairs(of_objects, LOWEST)
     among_objects = len(np.unique(object_rows[object_overlaps >= CLOSE])) / max(1, len(of_objects))
     if share >= LEAST_SHARE + 2 * among_objects:
-        yield _missing(case, close, share, among_objects)
+        yield _missing(case, dt, close, share, among_objects)
     elif not len(rows):
         yield from _too_strict(dt, of_objects, object_rows, object_overlaps)
 
@@ -60,8 +62,7 @@ def _pairs(data: GroundTruth | Detections, least: float) -> tuple[NDArray[np.int
     return usable[pairs.columns], pairs.values.astype(np.float64)
 
 
-def _missing(case: Case, close: NDArray[np.int64], share: float, among_objects: float) -> Suspicion:
-    dt = case.detections
+def _missing(case: Case, dt: Detections, close: NDArray[np.int64], share: float, among_objects: float) -> Suspicion:
     best, highest = THRESHOLDS[1], -1.0
     for threshold in THRESHOLDS:
         numbers = case.repaired(Repair("nms", f"{threshold:g}")).summary
@@ -90,8 +91,9 @@ def _too_strict(
     sure = share >= CROWDED
     yield Suspicion(
         "nms_too_strict", "likely" if sure else "possible",
-        f"no two detections of one class overlap by more than {limit:.2f}, but {len(lost):,} of {len(objects):,} objects "
-        f"({share:.1%}) overlap another one of their class by more: NMS with a low threshold, or applied twice, loses them",
+        f"no two detections of one class overlap by more than {limit:.2f}, but {len(lost):,} of {len(objects):,} "
+        f"objects ({share:.1%}) overlap another one of their class by more: NMS with a low threshold, or applied twice, "
+        "loses them",
         len(lost), len(objects), "write the detections again with a higher IoU threshold of NMS",
         examples(dict.fromkeys(objects.image_labels()[lost].tolist())),
     )  # fmt: skip
