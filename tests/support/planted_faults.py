@@ -10,7 +10,7 @@ import numpy as np
 
 from ioukit import Detections, GroundTruth
 from ioukit.datasets import Categories
-from ioukit.preflight.repairs.classes import COCO_91
+from ioukit.diagnosis.data_sets import COCO_91
 from ioukit.preflight.repairs.frames import unit_scales
 from ioukit.preflight.repairs.rows import surviving
 from ioukit.regions.formats import convert
@@ -314,7 +314,8 @@ FAULTS: dict[str, Fault] = {
         "classes are exchanged", permuted_classes, (0.02, 0.1, 0.3, 0.6, 1.0), "share of the classes", CLASS_IDS
     ),
     "names": Fault(
-        "a class has two spellings", another_spelling, SHARES, "share of its objects", ("class_names_alike", "other_class_ids")
+        "a class has two spellings", another_spelling, SHARES, "share of its objects",
+        ("class_names_alike", "other_class_ids"),
     ),
     "images-not-detected": Fault(
         "images without detections", images_not_detected, (0.03, 0.1, 0.25, 0.5, 0.8), OF_IMAGES,

@@ -85,7 +85,7 @@ def read_data(
     for note in looks_wrong:
         talk.say(f"note {printable(note)}")
     if looks_wrong:
-        talk.say(f"note `ioukit check {shlex.join(map(printable, map(str, sources)))}` tells what the numbers would be")
+        talk.say(f"hint ioukit check {shlex.join(map(printable, map(str, sources)))}  tells what the numbers would be")
     return gt, dt
 
 

@@ -85,7 +85,7 @@ def clip(data: Data, repair: Repair) -> Data:
     """Cuts boxes at the border of the image; boxes of images without a size stay."""
     side = data.of(repair.side)
     sizes = sizes_of_rows(data, side)
-    known: NDArray[np.bool_] = ~np.isnan(sizes).any(axis=1)
+    known = np.logical_not(np.isnan(sizes.sum(axis=1)))
     corners = convert(side.boxes, "xywh", "xyxy")
     limit = np.where(known[:, None], sizes, np.inf)
     cut = np.concatenate([np.clip(corners[:, :2], 0, limit), np.clip(corners[:, 2:], 0, limit)], axis=1)

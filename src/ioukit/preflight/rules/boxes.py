@@ -40,6 +40,7 @@ TIMES_BEYOND = 3.0
 BEYOND = 0.02
 OFTEN_BEYOND = 0.05
 FAR_BEYOND = 0.25
+BEYOND_PIXELS = 1.0
 OFTEN_FAR = 0.01
 FEWEST_BEYOND = 5
 
@@ -94,16 +95,15 @@ def _candidates(case: Case, side: Side) -> Iterator[_Candidate]:
     boxes, sizes = data.boxes, case.sizes if side == "detections" else case.object_sizes
     for fmt in FORMATS:
         yield _Candidate((("boxes", fmt),), as_xywh(boxes, fmt))
-    known: NDArray[np.bool_] = ~np.isnan(sizes).any(axis=1)
+    known = np.logical_not(np.isnan(sizes.sum(axis=1)))
     small: NDArray[np.bool_] = known & (np.abs(boxes) <= MOST_OF_A_FRACTION).all(axis=1)
     if small.any() and (sizes[small] > 2 * MOST_OF_A_FRACTION).all():
         pixels = np.where(small[:, None], as_pixels(boxes, np.nan_to_num(sizes, nan=1.0), "fractions"), boxes)
         yield _Candidate((("units", "fractions"),), pixels)
         for fmt in FORMATS:
             yield _Candidate((("units", "fractions"), ("boxes", fmt)), as_xywh(pixels, fmt))
-    far: NDArray[np.bool_] = known & (
-        np.abs(boxes).max(axis=1, initial=0) > TIMES_BEYOND * np.nan_to_num(sizes.max(axis=1, initial=0))
-    )
+    extent = np.nan_to_num(sizes.max(axis=1, initial=0))
+    far: NDArray[np.bool_] = known & (np.abs(boxes).max(axis=1, initial=0) > TIMES_BEYOND * extent)
     if far.any():
         yield _Candidate(
             (("units", "scaled-twice"),), as_pixels(boxes, np.where(known[:, None], sizes, 1.0), "scaled-twice")
@@ -121,16 +121,16 @@ def _suspicion(case: Case, side: Side, reading: Reading, candidate: _Candidate) 
         f"the boxes of the {NAMES[side]}{where} match if they are read as {what}: the objects' mean IoU with their "
         f"best detection is then {reading.after:.2f} instead of {reading.before:.2f}"
     )
-    reading = "_".join(value.replace("-", "_") for _, value in candidate.repairs)
+    code = "_".join(value.replace("-", "_") for _, value in candidate.repairs)
     return Suspicion(
-        f"{side}_are_{reading}", "likely", message, rows, len(data),
+        f"{side}_are_{code}", "likely", message, rows, len(data),
         f"read the boxes of the {NAMES[side]} as {what}", examples(images or ()), images or (),
         Repair.chain(repairs), least_gain=0.005,
     )  # fmt: skip
 
 
 def beyond_image(case: Case) -> Iterator[Suspicion]:
-    """Boxes that reach more than 2 % of the image beyond it."""
+    """Boxes that reach beyond the image, by more than 2 % of its size or a quarter of their own side."""
     sides: list[tuple[Side, GroundTruth | Detections, FloatArray]] = [
         ("ground_truth", case.ground_truth, case.object_sizes)
     ]
@@ -138,17 +138,19 @@ def beyond_image(case: Case) -> Iterator[Suspicion]:
         sides.append(("detections", case.data.detections, case.sizes))
     for side, data, sizes in sides:
         low, high = data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]
-        beyond = ((low < -BEYOND * sizes) | (high > (1 + BEYOND) * sizes)).any(axis=1)
+        over = np.maximum(-low, high - sizes)  # NaN where the size of the image is unknown
+        far = (over > FAR_BEYOND * data.boxes[:, 2:]) & (over > BEYOND_PIXELS)
+        beyond = ((over > BEYOND * sizes) | far).any(axis=1)
         count = int(beyond.sum())
         if count:
-            over = np.maximum(-low, high - sizes) > FAR_BEYOND * data.boxes[:, 2:]
-            far = int((beyond & over.any(axis=1)).sum())
-            often = count >= FEWEST_BEYOND and (count > OFTEN_BEYOND * len(data) or far > OFTEN_FAR * len(data))
+            often = count >= FEWEST_BEYOND and (
+                count > OFTEN_BEYOND * len(data) or far.any(axis=1).sum() > OFTEN_FAR * len(data)
+            )
             images = dict.fromkeys(data.image_labels()[beyond].tolist())
             yield Suspicion(
                 f"{side}_beyond_image", "likely" if often else "possible",
-                f"{count:,} of {len(data):,} boxes of the {NAMES[side]} reach beyond the image by more than {BEYOND:.0%} "
-                "of its size",
+                f"{count:,} of {len(data):,} boxes of the {NAMES[side]} reach beyond the image, by more than "
+                f"{BEYOND:.0%} of the image or {FAR_BEYOND:.0%} of their own side",
                 count, len(data), "cut them at the border of the image, if the other side ends there",
                 examples(images), repair=Repair("clip", side=side) if often else None, least_gain=0.002,
             )  # fmt: skip

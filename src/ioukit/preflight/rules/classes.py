@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ioukit.diagnosis.data_sets import conventions, in_words, mapped
+from ioukit.diagnosis.data_sets import other_ids as ids_after
 from ioukit.preflight.case import MATCH
-from ioukit.preflight.repairs.classes import mapped, mapping_text
-from ioukit.preflight.repairs.classes import other_ids as ids_after
+from ioukit.preflight.repairs.classes import mapping_text
 from ioukit.preflight.repairs.repair import Repair
 from ioukit.preflight.suspicion import Suspicion, examples
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["empty", "names", "other_ids", "unknown"]
 
-MOST_SHIFT = 5
 BETTER = 0.1
 FEWEST_HITS = 2
 DOMINANT = 0.6
@@ -97,7 +97,7 @@ def other_ids(case: Case) -> Iterator[Suspicion]:
     known = case.ground_truth.categories.ids
     now = hits.given == hits.wanted
     best: tuple[float, str, NDArray[np.bool_]] | None = None
-    for how in _conventions(hits):
+    for how in conventions(hits.wanted - hits.given):
         then = ids_after(hits.given, how, known) == hits.wanted
         gain = float(then.mean() - now.mean())
         if best is None or gain > best[0]:
@@ -111,7 +111,7 @@ def other_ids(case: Case) -> Iterator[Suspicion]:
     if best is not None and best[0] > 0 and (best[0] >= BETTER or ">" in best[1]):
         yield _suspicion(case, hits, best[1], best[2], None)
         return
-    for how in _conventions(hits):
+    for how in conventions(hits.wanted - hits.given):
         then = ids_after(hits.given, how, known) == hits.wanted
         images, where = np.unique(hits.images, return_inverse=True)
         count = np.bincount(where)
@@ -121,14 +121,6 @@ def other_ids(case: Case) -> Iterator[Suspicion]:
         if some.sum() >= FEWEST_IMAGES and len(np.unique(hits.given[objects & then])) > 1:
             yield _suspicion(case, hits, how, then, images[some])
             return
-
-
-def _conventions(hits: _Hits) -> list[str]:
-    """Conventions to try: the most frequent differences, positions, and COCO's two lists."""
-    differences, times = np.unique(hits.wanted - hits.given, return_counts=True)
-    frequent = differences[np.argsort(-times, kind="stable")][:MOST_SHIFT]
-    shifts = [f"{number:+d}" for number in frequent.tolist() if number]
-    return [*shifts, "positions0", "positions1", "80to91", "91to80"]
 
 
 def _mapping(case: Case, hits: _Hits) -> dict[int, int]:
@@ -164,16 +156,8 @@ def _closed(mapping: dict[int, int], present: set[int]) -> dict[int, int]:
 def _suspicion(case: Case, hits: _Hits, how: str, then: NDArray[np.bool_], images: Places | None) -> Suspicion:
     chosen = np.ones(len(then), np.bool_) if images is None else np.isin(hits.images, images)
     labels = None if images is None else case.labels(images)
-    words = {
-        "positions0": "the ids are positions in the list of classes, counted from 0",
-        "positions1": "the ids are positions in the list of classes, counted from 1",
-        "80to91": "the ids 1 to 80 stand for COCO's 1 to 90",
-        "91to80": "COCO's ids 1 to 90 stand for the classes in order",
-    }
     listing = how.replace(",", ", ").replace(">", " to ")
-    what = words.get(how) or (
-        f"the classes are mapped: {listing}" if ">" in how else f"{how} is added to all class ids"
-    )
+    what = f"the classes are mapped: {listing}" if ">" in how else in_words(how)
     own, right, total = int((hits.given == hits.wanted)[chosen].sum()), int(then[chosen].sum()), int(chosen.sum())
     where = "" if labels is None else f" of {len(labels):,} images"
     names = dict(zip(case.ground_truth.categories.ids.tolist(), case.ground_truth.categories.names, strict=True))

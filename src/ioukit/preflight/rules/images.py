@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit.diagnosis.data_sets import SHARE_OF_IMAGES
 from ioukit.preflight.case import MATCH, elementwise_iou
 from ioukit.preflight.repairs.images import places_by_position, places_by_stem
 from ioukit.preflight.repairs.repair import Repair
@@ -28,7 +29,6 @@ BETTER = 0.2
 TIMES_EXPECTED = 3.0
 BY_CHANCE = 1e-6
 TOUCHES = 0.1
-LEAST_SHARE = 0.3
 FEWEST_IMAGES = 3
 CONFIDENT = 0.5
 FEWEST_CONFIDENT = 3
@@ -130,7 +130,7 @@ def _without_detections(case: Case, found: Places, objects: Places) -> Iterator[
     surprising = bool((chances[silent] <= BY_CHANCE).any()) or (
         count >= FEWEST_IMAGES and count > TIMES_EXPECTED * (expected + np.sqrt(expected))
     )
-    sure = surprising or count >= max(FEWEST_IMAGES, LEAST_SHARE * total)
+    sure = surprising or count >= max(FEWEST_IMAGES, SHARE_OF_IMAGES * total)
     labels = case.labels(np.flatnonzero(silent))
     yield Suspicion(
         "images_without_detections", "likely" if sure else "possible",

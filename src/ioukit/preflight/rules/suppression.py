@@ -92,8 +92,8 @@ def _too_strict(
     yield Suspicion(
         "nms_too_strict", "likely" if sure else "possible",
         f"no two detections of one class overlap by more than {limit:.2f}, but {len(lost):,} of {len(objects):,} "
-        f"objects ({share:.1%}) overlap another one of their class by more: NMS with a low threshold, or applied twice, "
-        "loses them",
+        f"objects ({share:.1%}) overlap another one of their class by more: NMS with a low threshold, or "
+        "applied twice, loses them",
         len(lost), len(objects), "write the detections again with a higher IoU threshold of NMS",
         examples(dict.fromkeys(objects.image_labels()[lost].tolist())),
     )  # fmt: skip
