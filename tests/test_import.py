@@ -42,7 +42,7 @@ ROOMS = ("diagnosis", "evaluation", "inspection", "overlap", "postprocess", "reg
 # Attributes of `ioukit`, all but `torch`, which needs an extra.
 PACKAGES = (
     *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "losses"),
-    *("overlap", "plots", "postprocess", "regions", "report", "typing"),
+    *("overlap", "plots", "postprocess", "preflight", "regions", "report", "typing"),
 )
 
 

@@ -12,6 +12,7 @@ from ioukit import losses as losses
 from ioukit import overlap as overlap
 from ioukit import plots as plots
 from ioukit import postprocess as postprocess
+from ioukit import preflight as preflight
 from ioukit import regions as regions
 from ioukit import report as report
 from ioukit import torch as torch

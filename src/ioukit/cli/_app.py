@@ -8,6 +8,8 @@ import ioukit
 from ioukit.cli._json import JsonCommand
 from ioukit.cli._output import standard_output
 from ioukit.cli._signals import stopped_by_signals
+from ioukit.cli.check import EXAMPLES as CHECK_EXAMPLES
+from ioukit.cli.check import check_files
 from ioukit.cli.convert import EXAMPLES as CONVERT_EXAMPLES
 from ioukit.cli.convert import convert
 from ioukit.cli.doctor import doctor
@@ -50,6 +52,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command("eval", cls=JsonCommand, epilog=EXAMPLES)(eval_files)
+app.command("check", cls=JsonCommand, epilog=CHECK_EXAMPLES)(check_files)
 app.command("nms", cls=JsonCommand, epilog=NMS_EXAMPLES)(filter_files)
 app.command("doctor", cls=JsonCommand)(doctor)
 app.command("inspect", cls=JsonCommand, epilog=INSPECT_EXAMPLES)(inspect_data)
