@@ -277,6 +277,8 @@ class ImageFinder:
         stem, parts = path.stem, path.parts
         ways: list[tuple[str, Mapping[str, int | None]]] = [(name, self._by_name), (name, self._by_label)]
         ways += [("/".join(parts[at:]), self._by_name) for at in range(1, len(parts))]
+        # A name without its suffix may have a dot itself, so that its end is no suffix.
+        ways += [(path.name, self._by_label), (path.name, self._by_stem)]
         ways += [(stem, self._by_label), (stem, self._by_stem)]
         at = next((found[key] for key, found in ways if key in found), -1)
         if at is None:
