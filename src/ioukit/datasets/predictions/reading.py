@@ -204,7 +204,6 @@ class _Classes:
         if classes is not None:
             self.known = classes if isinstance(classes, Mapping) else dict(enumerate(classes))
         self.categories = None if ground_truth is None else ground_truth.categories
-        self._found: dict[tuple[Any, Any], int] = {}
 
     def find(self, label: float | None, name: str | None, where: str) -> int:
         """The id of the category.
@@ -212,12 +211,6 @@ class _Classes:
         Raises:
             DatasetError: If there is none.
         """
-        key = (label, name)
-        if key not in self._found:
-            self._found[key] = self._look_up(label, name, where)
-        return self._found[key]
-
-    def _look_up(self, label: float | None, name: str | None, where: str) -> int:
         wanted: Any = name
         if self.known is not None:
             keys = [key for key in (label, name) if key is not None and key in self.known]
