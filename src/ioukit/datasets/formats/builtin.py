@@ -96,8 +96,11 @@ BUILTIN = (
     _row(
         "crowdhuman",
         "CrowdHuman's .odgt: a record per line and image, with gtboxes or dtboxes",
-        *("read", "read_detections"),
+        *("read", "read_detections", "write", "write_detections"),
         recognises=lambda path: path.suffix.lower() == ".odgt" and not path.is_dir(),
+        needs_ground_truth=True,
+        suffix=".odgt",
+        detections_suffix=".odgt",
     ),
     Format(
         name="lvis",
@@ -165,7 +168,7 @@ BUILTIN = (
     _row(
         "kitti",
         "a folder of text files in KITTI's format: labels, or results with scores",
-        *("read", "read_detections"),
+        *("read", "read_detections", "write", "write_detections"),
         suffixes=(FOLDER,),
         needs_ground_truth=True,
     ),
