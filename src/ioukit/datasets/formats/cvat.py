@@ -13,6 +13,7 @@ from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.cvat_writing import write_cvat
 from ioukit.datasets.formats.drawn_shapes import Drawn
 from ioukit.datasets.formats.first_bytes import first_bytes
+from ioukit.datasets.formats.folder_listing import count_of
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.text_files import inside, read_xml, refuse, shortened, shown, to_number
 from ioukit.errors import DatasetError
@@ -34,6 +35,8 @@ Size: TypeAlias = tuple[float, float]
 
 def recognises(path: Path) -> bool:
     """Whether a path is an XML file with the element ``<annotations>``, or a folder with one such file."""
+    if path.is_dir() and count_of(path, ".xml") != 1 and not (path / "annotations.xml").is_file():
+        return False
     try:
         file = _file(path)
     except DatasetError:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ioukit._optional import import_extra
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
+from ioukit.datasets.formats.folder_listing import first_file
 from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
@@ -50,12 +51,7 @@ _VERSION = "5.5.0"
 
 def recognises(path: Path) -> bool:
     """Whether a path is a JSON file of LabelMe, or a folder whose first JSON file is one."""
-    file: Path | None = path
-    if path.is_dir():
-        try:
-            file = min(path.glob("*.json"), default=None) or min(path.glob("*/*.json"), default=None)
-        except OSError:
-            return False
+    file = first_file(path, ".json", depth=2) if path.is_dir() else path
     return file is not None and bool(OTHER_JSON["labelme"].search(first_bytes(file)))
 
 
