@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_labelme", "recognises", "write_labelme"]
 
-_HOLDS = Holds(regions=frozenset({"segmentations"}), flags=None, attributes=None)
+_HOLDS = Holds(regions=frozenset({"segmentations"}), flags=None, attributes=None, areas_of_regions=True)
 _KEYS = frozenset({"label", "points", "group_id", "shape_type", "flags", "mask"})
 """What a shape has that is no attribute."""
 _NO_REGION = ("point", "points", "line", "linestrip")
@@ -129,10 +129,10 @@ def _read_file(file: Path, root: Path, objects: Objects) -> None:
                 refuse(f"{place}.group_id", "a mask in a group of its own", shown(group))
             details.setdefault(instance, _details(shape, place))
             parts.setdefault(instance, []).append(drawn)
-    for (label, _), several in parts.items():
+    for instance, several in parts.items():
         one = drawn_shapes.joined(several)
         regions = {} if one.segmentation is None else {"segmentations": one.segmentation}
-        objects.add(image, label, one.box, area=one.area, regions=regions, **details[label, _])
+        objects.add(image, instance[0], one.box, area=one.area, regions=regions, **details[instance])
 
 
 def _size(record: Mapping[str, Any], where: str) -> tuple[float, float]:
