@@ -63,6 +63,13 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
 
     - ``coco``: an annotation file, see :meth:`GroundTruth.from_coco`.
     - ``lvis``: an annotation file of LVIS, see :func:`read_lvis`.
+    - ``createml``: a JSON file of Create ML, see :func:`read_createml`.
+    - ``cvat``: an XML file of CVAT for images or videos, see :func:`read_cvat`.
+    - ``labelme``: JSON files of LabelMe, see :func:`read_labelme`.
+    - ``labelme-xml``: XML files of LabelMe's web tool, see :func:`read_labelme_xml`.
+    - ``scalabel``: JSON files of Scalabel or BDD100K, see :func:`read_scalabel`. The option ``corners`` is
+      ``"edges"`` by default.
+    - ``via``: a JSON or CSV file of VIA, see :func:`read_via`. The option ``class_attribute`` names the class.
     - ``crowdhuman``: an ``.odgt`` file, see :func:`read_crowdhuman`. The option ``box`` is ``"fbox"`` by default.
     - ``open-images``: CSV files of Open Images, see :func:`read_open_images`.
     - ``yolo``: one split of a ``data.yaml`` with folders of images and labels. The option ``split`` is ``"val"`` by
@@ -95,6 +102,8 @@ def read_detections(
     """Read detections from a file or a folder.
 
     - ``coco``, ``lvis``: a results file, see :meth:`Detections.from_coco`.
+    - ``createml``: a JSON file, see :func:`read_createml_detections`. It needs ``ground_truth``.
+    - ``scalabel``: JSON files, see :func:`read_scalabel_detections`. They need ``ground_truth``.
     - ``crowdhuman``: an ``.odgt`` file with the detections of an image in each line, see
       :func:`read_crowdhuman_detections`.
     - ``open-images``: a CSV file, see :func:`read_open_images_detections`. It needs ``ground_truth``.
