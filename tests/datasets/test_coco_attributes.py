@@ -36,7 +36,7 @@ HOLDS = Holds(
 )
 ATTRIBUTES: dict[str, st.SearchStrategy[float | str]] = {
     "angle": st.floats(-9, 9),
-    "colour": st.sampled_from(["red", "dark blue", "\u00e9\n\"", "\U0001f697"]),
+    "colour": st.sampled_from(["red", "dark blue", '\u00e9\n"', "\U0001f697"]),
     "lane": st.integers(-3, 9),
 }
 slow = settings(

@@ -14,7 +14,7 @@ from typing import Any
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import coco, lvis
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
+from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes, last_bytes
 from ioukit.datasets.formats.format import Format
 
 __all__ = ["BUILTIN"]
@@ -77,7 +77,15 @@ def _is_coco(path: Path) -> bool:
     if not coco.recognises(path) or lvis.recognises(path):
         return False
     start = first_bytes(path)
-    return not any(keys.search(start) for keys in OTHER_JSON.values())
+    return not any(keys.search(start) for keys in OTHER_JSON.values()) and not _is_panoptic(path)
+
+
+def _is_panoptic(path: Path) -> bool:
+    """Whether a JSON file has segments near its start or its end: the official files list their images first."""
+    keys = OTHER_JSON["coco-panoptic"]
+    if path.suffix.lower() != ".json":
+        return False
+    return bool(keys.search(first_bytes(path)) or keys.search(last_bytes(path)))
 
 
 BUILTIN = (
@@ -92,6 +100,18 @@ BUILTIN = (
         suffix=".json",
         detections_suffix=".json",
         by_name=True,
+    ),
+    _row(
+        "coco-panoptic",
+        "COCO's panoptic .json: segments_info per image, with a folder of PNG files",
+        "read",
+        recognises=_is_panoptic,
+    ),
+    _row(
+        "roboflow-coco",
+        "a folder as Roboflow exports COCO: _annotations.coco.json in a folder per split",
+        "read",
+        suffixes=(FOLDER,),
     ),
     _row(
         "crowdhuman",

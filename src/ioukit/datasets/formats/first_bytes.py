@@ -14,7 +14,9 @@ __all__ = ["OTHER_JSON", "first_bytes", "last_bytes"]
 
 _LOOK = 1 << 16
 
-OTHER_JSON: dict[str, re.Pattern[bytes]] = {}
+OTHER_JSON: dict[str, re.Pattern[bytes]] = {
+    "coco-panoptic": re.compile(rb'"segments_info"\s*:'),
+}
 """Keys that only files of a format have, by the name of the format, for all JSON formats but COCO's and LVIS's. A
 pattern ends with a colon, so that it does not find a value."""
 
