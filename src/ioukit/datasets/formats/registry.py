@@ -59,6 +59,9 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
     """Read ground truth from a file or a folder.
 
     - ``coco``: an annotation file, see :meth:`GroundTruth.from_coco`.
+    - ``coco-panoptic``: a panoptic file, whose segments become objects. ``masks=True`` reads their masks from the PNG
+      files; ``folder`` is the folder of these, ``X`` for ``X.json`` by default; ``things_only=True`` leaves out stuff.
+    - ``roboflow-coco``: a folder with ``_annotations.coco.json`` in a folder per split; the option is ``split``.
     - ``lvis``: an annotation file of LVIS, see :func:`read_lvis`.
     - ``crowdhuman``: an ``.odgt`` file, see :func:`read_crowdhuman`. The option ``box`` is ``"fbox"`` by default.
     - ``open-images``: CSV files of Open Images, see :func:`read_open_images`.
