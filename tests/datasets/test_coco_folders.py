@@ -170,6 +170,16 @@ def test_a_split_of_roboflow_is_read(tmp_path: Path) -> None:
     assert len(datasets.read(tmp_path).images) == 40
 
 
+def test_an_export_of_roboflow_is_read() -> None:
+    folder = DATA / "formats_small" / "coco_json"
+    for split in ("train", "val"):
+        gt = datasets.read(folder, split=split)
+        expected = GroundTruth.from_coco(folder / split / "_annotations.coco.json")
+        assert len(gt) > 0
+        assert gt.boxes.tolist() == expected.boxes.tolist()
+        assert list(gt.images.names) == list(expected.images.names)
+
+
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data" / "train").mkdir(parents=True)
     (tmp_path / "data" / "train" / "_annotations.coco.json").symlink_to(GT)

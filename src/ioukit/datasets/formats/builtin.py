@@ -72,20 +72,23 @@ def _row(
     return Format(name=name, title=title, recognises=recognises or _recogniser(module, suffixes), **fields)
 
 
+_PANOPTIC = OTHER_JSON["coco-panoptic"]
+
+
 def _is_coco(path: Path) -> bool:
     """Whether a file is JSON, and has no keys of another format that is JSON, too."""
     if not coco.recognises(path) or lvis.recognises(path):
         return False
     start = first_bytes(path)
-    return not any(keys.search(start) for keys in OTHER_JSON.values()) and not _is_panoptic(path)
+    # Panoptic files may list their images first, so that their keys are near the end.
+    return not any(keys.search(start) for keys in OTHER_JSON.values()) and not _PANOPTIC.search(last_bytes(path))
 
 
 def _is_panoptic(path: Path) -> bool:
-    """Whether a JSON file has segments near its start or its end: the official files list their images first."""
-    keys = OTHER_JSON["coco-panoptic"]
+    """Whether a JSON file has segments near its start or its end."""
     if path.suffix.lower() != ".json":
         return False
-    return bool(keys.search(first_bytes(path)) or keys.search(last_bytes(path)))
+    return bool(_PANOPTIC.search(first_bytes(path)) or _PANOPTIC.search(last_bytes(path)))
 
 
 BUILTIN = (
