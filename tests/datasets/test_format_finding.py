@@ -42,6 +42,7 @@ FILES: dict[str, list[str]] = {
     "wider-face": ["formats_small/wider_face", "formats_small/wider_face/wider_face_split/wider_face_val_bbx_gt.txt"],
     "kitti": ["formats_small/kitti/label_2"],
     "open-images": ["formats_small/open_images", "formats_small/open_images/train-annotations-bbox.csv"],
+    "roboflow-coco": ["formats_small/coco_json", "formats_small/coco_json/train"],
     "padilla": [f"toy_cats/dets_classname_{kind}" for kind in ("abs_xywh", "abs_xyx2y2", "rel_xcycwh")],
     "yolo": ["formats_small/yolo_ultralytics/data.yaml", "formats_small/yolo_ultralytics/train/labels"],
 }
@@ -54,12 +55,20 @@ CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
         ("empty.json", "[]"),
         ("no_suffix", '{"images": []}'),
         ("packed.json.gz", gzip.compress(b'{"images": []}')),
+        ("lines.jsonl", '{"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1], "score": 0.5}\n'),
+        ("packed.ndjson.gz", gzip.compress(b'{"image_id": 1}\n')),
+        ("no_lines.jsonl", ""),
     ],
     "createml": [
         ("a.json", '[{"image": "a", "annotations": []}]'),
         ("b.json", '\ufeff[ { "imagefilename": "a", "annotation": []}]'),
         ("a/_annotations.createml.json", '[{"annotations": [{"coordinates": {}}]}]'),
     ],
+    "coco-panoptic": [
+        ("a.json", '{"annotations": [{"segments_info": []}], "images": []}'),
+        ("b.json", '{"images": ["' + "x" * 90_000 + '"], "annotations": [{"segments_info" : []}]}'),
+    ],
+    "roboflow-coco": [("valid/_annotations.coco.json", "{}")],
     "crowdhuman": [("a.odgt", json.dumps({"ID": "a", "gtboxes": []})), ("empty.odgt", "")],
     "lvis": [("a.json", '{"images": [{"id": 1, "neg_category_ids": []}], "annotations": [], "categories": []}')],
     "kitti": [("a/000001.txt", "Car 0 0 0 1 2 3 4 1 1 1 1 1 1 1\n"), ("b/000001.txt", "\n")],

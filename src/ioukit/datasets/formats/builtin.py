@@ -14,7 +14,7 @@ from typing import Any
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import coco, lvis
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, archive_in, first_bytes
+from ioukit.datasets.formats.first_bytes import OTHER_JSON, archive_in, first_bytes, last_bytes
 from ioukit.datasets.formats.format import Format
 
 __all__ = ["BUILTIN"]
@@ -72,12 +72,25 @@ def _row(
     return Format(name=name, title=title, recognises=recognises or _recogniser(module, suffixes), **fields)
 
 
+_PANOPTIC = OTHER_JSON["coco-panoptic"]
+
+
 def _is_coco(path: Path) -> bool:
     """Whether a file is JSON, and has no keys of another format that is JSON, too. A packed file may be an archive."""
     if not coco.recognises(path) or lvis.recognises(path):
         return False
     start = first_bytes(path)
-    return not archive_in(start) and not any(keys.search(start) for keys in OTHER_JSON.values())
+    if archive_in(start) or any(keys.search(start) for keys in OTHER_JSON.values()):
+        return False
+    # Panoptic files may list their images first, so that their keys are near the end.
+    return not _PANOPTIC.search(last_bytes(path))
+
+
+def _is_panoptic(path: Path) -> bool:
+    """Whether a JSON file has segments near its start or its end."""
+    if path.suffix.lower() != ".json":
+        return False
+    return bool(_PANOPTIC.search(first_bytes(path)) or _PANOPTIC.search(last_bytes(path)))
 
 
 BUILTIN = (
@@ -92,6 +105,18 @@ BUILTIN = (
         suffix=".json",
         detections_suffix=".json",
         by_name=True,
+    ),
+    _row(
+        "coco-panoptic",
+        "COCO's panoptic .json: segments_info per image, with a folder of PNG files",
+        "read",
+        recognises=_is_panoptic,
+    ),
+    _row(
+        "roboflow-coco",
+        "a folder as Roboflow exports COCO: _annotations.coco.json in a folder per split",
+        "read",
+        suffixes=(FOLDER,),
     ),
     _row(
         "crowdhuman",

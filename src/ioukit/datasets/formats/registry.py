@@ -62,6 +62,9 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
     """Read ground truth from a file or a folder.
 
     - ``coco``: an annotation file, see :meth:`GroundTruth.from_coco`.
+    - ``coco-panoptic``: a panoptic file, whose segments become objects. ``masks=True`` reads their masks from the PNG
+      files; ``folder`` is the folder of these, ``X`` for ``X.json`` by default; ``things_only=True`` leaves out stuff.
+    - ``roboflow-coco``: a folder with ``_annotations.coco.json`` in a folder per split; the option is ``split``.
     - ``lvis``: an annotation file of LVIS, see :func:`read_lvis`.
     - ``createml``: a JSON file of Create ML, see :func:`read_createml`.
     - ``cvat``: an XML file of CVAT for images or videos, see :func:`read_cvat`.
