@@ -41,6 +41,8 @@ _UNKNOWN = 2
 _RESULTS = re.compile(r"comp\d+_det_[^_]+_(?P<category>.+)\.txt")
 _ANNOTATION = re.compile(rb"<annotation[\s/>]")
 _LABELME = re.compile(rb"<(polygon|imagesize|sourceImage|sourceAnnotation)[\s/>]")
+_ONE_CLASS = re.compile(r"\s+(1|0|-1)$")
+"""What lists of images for one class have behind each image: whether it has an object of the class."""
 _FEW = 200
 """How many entries of a folder tell its format."""
 
@@ -166,12 +168,13 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
         there = set(keys)
         keys = []
         for number, line in enumerate(read_lines(listing), start=1):
-            # Lists for one class have 1 or -1 behind the image.
-            if words := line.split():
-                if words[0] not in there:
-                    expected = f"the name of a file in {folder}, without .xml"
-                    raise DatasetError(f"{listing}: line {number}: expected {expected}, found {shown(words[0])}")
-                keys.append(words[0])
+            key = line.strip()
+            if key and key not in there:
+                key = _ONE_CLASS.sub("", key)
+            if key and key not in there:
+                expected = f"the name of a file in {folder}, without .xml"
+                raise DatasetError(f"{listing}: line {number}: expected {expected}, found {shown(key)}")
+            keys += [key] if key else []
         keys = sorted(set(keys))
     if not keys:
         raise DatasetError(f"{folder}: expected XML files, found none")
