@@ -107,8 +107,13 @@ fn labels<'py>(py: Python<'py>, labels: Labels) -> PyResult<Bound<'py, PyTuple>>
 
 /// The images and objects of Pascal VOC's XML files.
 #[pyfunction]
-pub fn read_voc_annotations<'py>(py: Python<'py>, paths: Vec<PathBuf>, threads: usize) -> PyResult<Bound<'py, PyDict>> {
-    let found = read_files(py, &paths, |paths, first| voc::read(paths, first, threads))?;
+pub fn read_voc_annotations<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    narrowest: f64,
+    threads: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = read_files(py, &paths, |paths, first| voc::read(paths, first, narrowest, threads))?;
     check_readable(&paths, found.unreadable)?;
     let dict = PyDict::new(py);
     dict.set_item("names", names(py, &found.names)?)?;
@@ -131,13 +136,14 @@ pub fn read_csv<'py>(
     py: Python<'py>,
     path: PathBuf,
     fields: usize,
+    delimiter: u8,
     header: bool,
     chosen: Vec<(usize, bool)>,
     threads: usize,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
     let kinds: Vec<_> =
         chosen.iter().map(|(place, number)| (*place, if *number { Kind::Number } else { Kind::Text })).collect();
-    let read = py.detach(|| csv::read(&path, Choice { fields, header, columns: &kinds }, threads));
+    let read = py.detach(|| csv::read(&path, Choice { fields, delimiter, header, columns: &kinds }, threads));
     let found = read.map_err(|error| {
         read_error(
             &path,

@@ -62,6 +62,8 @@ pub struct Table {
 pub struct Choice<'a> {
     /// How many fields a row has.
     pub fields: usize,
+    /// What stands between fields.
+    pub delimiter: u8,
     /// Whether the first row is left out: it has the names of the columns.
     pub header: bool,
     /// The columns, by their positions.
@@ -147,7 +149,7 @@ impl Piece {
             let line = 1 + text[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
             return Err(problem(line, "CSV in UTF-8", "bytes that are not UTF-8"));
         }
-        let mut rows = Rows { text, at: 0, line: 0, quoted: Vec::new() };
+        let mut rows = Rows { text, delimiter: choice.delimiter, at: 0, line: 0, quoted: Vec::new() };
         let mut fields = Vec::with_capacity(choice.fields);
         let mut header = choice.header;
         while rows.next(&mut fields)? {
@@ -186,6 +188,7 @@ struct Field {
 /// A walk over rows.
 struct Rows<'a> {
     text: &'a [u8],
+    delimiter: u8,
     at: usize,
     /// How many lines have ended.
     line: usize,
@@ -210,7 +213,7 @@ impl Rows<'_> {
             let field = if self.text.get(self.at) == Some(&b'"') { self.in_quotes()? } else { self.plain() };
             fields.push(field);
             match self.text.get(self.at) {
-                Some(b',') => self.at += 1,
+                Some(byte) if *byte == self.delimiter => self.at += 1,
                 Some(b'\r') => {
                     self.at += if self.text.get(self.at + 1) == Some(&b'\n') { 2 } else { 1 };
                     break;
@@ -226,11 +229,11 @@ impl Rows<'_> {
         Ok(true)
     }
 
-    /// Takes a field up to the comma or the end of the line.
+    /// Takes a field up to the delimiter or the end of the line.
     #[inline]
     fn plain(&mut self) -> Field {
-        let start = self.at;
-        let length = self.text[start..].iter().position(|byte| matches!(byte, b',' | b'\n' | b'\r'));
+        let (start, delimiter) = (self.at, self.delimiter);
+        let length = self.text[start..].iter().position(|byte| *byte == delimiter || matches!(byte, b'\n' | b'\r'));
         self.at = length.map_or(self.text.len(), |length| start + length);
         Field { start, end: self.at, quoted: false }
     }
@@ -252,8 +255,9 @@ impl Rows<'_> {
                     self.quoted.push(b'"');
                     self.at += 1;
                 }
-                None | Some(b',' | b'\n' | b'\r') => break,
-                Some(_) => return Err(problem(self.line + 1, "a comma behind a field in quotes", "something else")),
+                None | Some(b'\n' | b'\r') => break,
+                Some(byte) if *byte == self.delimiter => break,
+                Some(_) => return Err(problem(self.line + 1, "the end of a field behind its quotes", "more")),
             }
         }
         Ok(Field { start, end: self.quoted.len(), quoted: true })
@@ -266,7 +270,7 @@ mod tests {
 
     fn table(text: &[u8], fields: usize, threads: usize) -> Result<(Vec<String>, Vec<f64>, Vec<i64>), String> {
         let columns = [(0, Kind::Text), (fields - 1, Kind::Number)];
-        let choice = Choice { fields, header: true, columns: &columns };
+        let choice = Choice { fields, delimiter: b',', header: true, columns: &columns };
         let Table { mut columns, lines } = parse(text, choice, threads).map_err(|problem| problem.to_string())?;
         let (Some(Column::Number(numbers)), Some(Column::Text(labels))) = (columns.pop(), columns.pop()) else {
             unreachable!("two columns")
@@ -290,7 +294,7 @@ mod tests {
         for (text, message) in [
             (&b"a,b\n1,2\n1,2,3\n"[..], "line 3: expected 2 fields, found 3"),
             (b"a,b\n\"1,2\n", "line 2: expected the end of a field in quotes, found the end of the file"),
-            (b"a,b\n\"1\"x,2\n", "line 2: expected a comma behind a field in quotes, found something else"),
+            (b"a,b\n\"1\"x,2\n", "line 2: expected the end of a field behind its quotes, found more"),
             (b"a,b\n1,2\n\xFF,2\n", "line 3: expected CSV in UTF-8, found bytes that are not UTF-8"),
             (b"\xFF\xFEa", "line 1: expected CSV in UTF-8, found UTF-16 text (save it as UTF-8)"),
         ] {

@@ -35,6 +35,8 @@ __all__ = ["read_voc", "read_voc_detections", "recognises", "write_voc", "write_
 Corners = Literal["as_is", "pixels"]
 """What ``xmin`` to ``ymax`` are: the edges of the box as they are, or its first and last pixels, counted from 1."""
 
+_NARROWEST = {"as_is": 0.0, "pixels": -1.0}
+"""How large ``xmax - xmin`` and ``ymax - ymin`` are for a box without an area."""
 _FLAGS = ("difficult", "truncated", "occluded")
 _UNKNOWN = 2
 """The value of a flag that a file does not have."""
@@ -119,7 +121,7 @@ def read_voc(
     problems = Problems.of(on_invalid)
     folder, keys = _annotations(Path(path), split)
     files = [os.path.join(folder, f"{key}.xml") for key in keys]
-    raw = _core.read_voc_annotations(files, check_threads(threads))
+    raw = _core.read_voc_annotations(files, _NARROWEST[corners], check_threads(threads))
     # The first problem in the order of files is the one that stops.
     for _, kind, count, message in sorted(
         (first[:2], kind, count, f"{files[first[0]]}: {first[2]}")
@@ -239,7 +241,7 @@ def read_voc_detections(
             if not line.strip():
                 continue
             try:
-                image, values = _result(line, f"{file}: line {number}")
+                image, values = _result(line, f"{file}: line {number}", _NARROWEST[corners])
                 if image not in positions:
                     positions[image] = finder.position(image, f"{file}: line {number}, image")
             except DatasetError as error:
@@ -270,7 +272,7 @@ def _results(path: Path) -> list[tuple[Path, str]]:
     return found
 
 
-def _result(line: str, where: str) -> tuple[str, list[float]]:
+def _result(line: str, where: str, narrowest: float) -> tuple[str, list[float]]:
     """The image of a line, and its score and corners."""
     fields = ("score", "xmin", "ymin", "xmax", "ymax")
     image, *words = line.strip().rsplit(None, 5)  # the name of an image may have blanks
@@ -278,7 +280,7 @@ def _result(line: str, where: str) -> tuple[str, list[float]]:
         raise DatasetError(f"{where}: expected image {' '.join(fields)}, found {shown(line.strip())}")
     values = [to_number(word, f"{where}, {field}") for word, field in zip(words, fields, strict=True)]
     for low, high in ((1, 3), (2, 4)):
-        if values[high] < values[low]:
+        if values[high] < values[low] + narrowest:
             expected = f"at least {fields[low]}"
             raise DatasetError(
                 f"{where}, {fields[high]}: expected {expected}, found {values[low]:g} and {values[high]:g}"
