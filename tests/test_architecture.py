@@ -29,6 +29,7 @@ LAYERS = (
     {"overlap"},
     {"diagnosis", "postprocess", "anchors", "assign", "losses"},
     {"evaluation"},
+    {"inspection", "preflight"},
     {"plots"},
     {"report", "ledger"},
     {"cli", "compat"},

@@ -7,10 +7,12 @@ from ioukit import datasets as datasets
 from ioukit import diagnosis as diagnosis
 from ioukit import errors as errors
 from ioukit import evaluation as evaluation
+from ioukit import inspection as inspection
 from ioukit import losses as losses
 from ioukit import overlap as overlap
 from ioukit import plots as plots
 from ioukit import postprocess as postprocess
+from ioukit import preflight as preflight
 from ioukit import regions as regions
 from ioukit import report as report
 from ioukit import torch as torch
@@ -20,6 +22,7 @@ from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.diagnosis import Diagnosis, Finding, diagnose
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
+from ioukit.inspection import Inspection, inspect
 from ioukit.overlap import (
     OverlapPairs,
     boundary_iou,
@@ -103,6 +106,7 @@ __all__ = [
     "Evaluation",
     "Finding",
     "GroundTruth",
+    "Inspection",
     "Masks",
     "MatchTable",
     "OverlapPairs",
@@ -138,6 +142,7 @@ __all__ = [
     "evaluate",
     "fast_nms",
     "filter_detections",
+    "inspect",
     "is_inside_box",
     "jaccard_distance",
     "jaccard_index",

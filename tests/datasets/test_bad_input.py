@@ -89,10 +89,13 @@ BAD_TEXT = {
     "truncated behind the last record": bad_dt(DT_TEXT[:-1], "...byte...truncated"),
     "trailing garbage": bad_gt(GT_TEXT + "x", "expected the end"),
     "two documents": bad_dt(f"{DT_TEXT}\n{DT_TEXT}", "expected the end"),
-    "one result per line": bad_dt(
-        "\n".join(map(json.dumps, DT)), "expected an array...one object per line (JSON Lines"
+    "results on one line": bad_dt(" ".join(map(json.dumps, DT)), "expected an array...an object with the key"),
+    "results per line with commas": bad_dt(
+        ",\n".join(map(json.dumps, DT)), "expected an array...an object with the key"
     ),
-    "byte order mark": bad_gt(b"\xef\xbb\xbf" + GT_TEXT.encode(), "...byte order mark"),
+    "a record of ground truth per line": bad_gt("\n".join(map(json.dumps, DT)), "expected the end...JSON Lines"),
+    "two byte order marks": bad_gt(b"\xef\xbb\xbf" * 2 + GT_TEXT.encode(), "expected an object"),
+    "byte order mark alone": bad_dt(b"\xef\xbb\xbf", "expected an array"),
     "UTF-16": bad_dt(DT_TEXT.encode("utf-16"), "...UTF-16"),
     "UTF-16 without mark": bad_gt(GT_TEXT.encode("utf-16-le"), "...UTF-16"),
     "Latin-1": bad_gt(GT_TEXT.replace('"cat"', '"chaton né"').encode("latin-1"), "categories[0]...not UTF-8"),
@@ -134,7 +137,7 @@ MISSING_KEY = {
         for array, at, keys in [
             ("images", 1, ["id"]),
             ("categories", 0, ["id"]),
-            ("annotations", 1, ["id", "image_id", "category_id", "bbox", "area", "iscrowd"]),
+            ("annotations", 1, ["id", "image_id", "category_id", "bbox"]),
         ]
         for key in keys
     },

@@ -187,6 +187,8 @@ def test_a_stem_of_two_images_finds_neither() -> None:
     found = finder(np.array(["one", "two"]), ["a/x.jpg", "b/x.jpg"])
     assert found.position("b/x.jpg", "here") == 1
     assert found.position("two", "here") == 1
+    assert found.position("/data/images/b/x.jpg", "here") == 1
+    assert found.position("C:\\data\\a\\x.jpg", "here") == 0
     with pytest.raises(DatasetError, match=r"^here: expected the name of one image of ground truth, found 'x', which"):
         found.position("x", "here")
 

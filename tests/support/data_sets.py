@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
+import support.strategies  # noqa: F401 - examples have no deadline
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.datasets.formats.losses import Holds

@@ -13,6 +13,7 @@ __all__ = [
     "OnInvalid",
     "OnInvalidOption",
     "QuietOption",
+    "RepairOption",
     "ThreadsOption",
 ]
 
@@ -43,3 +44,12 @@ ThreadsOption: TypeAlias = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Threads to use; the numbers are the same. [default: all]")
 ]
 QuietOption: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")]
+RepairOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--repair",
+        metavar="[gt:]NAME[=VALUE]",
+        help="Read the data in another way, as `ioukit check` suggests: boxes=xyxy, gt:boxes=cxcywh, units=fractions, "
+        "classes=-1, images=stem, duplicates and others. Can be repeated.",
+    ),
+]

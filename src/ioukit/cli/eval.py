@@ -15,6 +15,7 @@ from ioukit.cli._arguments import (
     OnInvalid,
     OnInvalidOption,
     QuietOption,
+    RepairOption,
     ThreadsOption,
 )
 from ioukit.cli._chosen_protocol import chosen_protocol, chosen_tool
@@ -44,6 +45,7 @@ Examples:
   ioukit eval gt.json dt.json --report report.html --images val2017/
   ioukit eval gt.json dt.json --errors
   ioukit eval gt.json dt.json --like torchmetrics
+  ioukit eval gt.json dt.json --repair boxes=xyxy
   ioukit eval gt.json dt.json --classes person,car --areas tiny:0:256,other:256:inf
   xz -dc dt.json.xz | ioukit eval gt.json -
 """
@@ -115,6 +117,7 @@ def eval_files(
     class_agnostic: Annotated[
         bool, typer.Option("--class-agnostic", help="Let a detection match an object of any class.")
     ] = False,
+    repair: RepairOption = None,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
@@ -138,7 +141,7 @@ def eval_files(
         rules = chosen_protocol(protocol, kind, tool, **options)
     long = size_of(sources) > _LONG_WORK
 
-    gt, dt = read_data(sources, on_invalid.value, threads, talk, long=long)
+    gt, dt = read_data(sources, on_invalid.value, threads, talk, long=long, repairs=repair or ())
     read = time.perf_counter()
     if iou_type is None and dt.regions:
         from ioukit.cli._iou_type import chosen_iou_type  # noqa: PLC0415 - files of boxes need no choice

@@ -14,6 +14,11 @@ from ioukit.datasets.formats.open_images import read_open_images, read_open_imag
 from ioukit.datasets.formats.registry import FORMATS, find_format, read, read_detections, register_format, write
 from ioukit.datasets.formats.voc import read_voc, read_voc_detections
 from ioukit.datasets.formats.yolo import read_yolo, read_yolo_detections
+from ioukit.datasets.operations.class_map import read_class_map
+from ioukit.datasets.operations.merge import merge, merge_detections
+from ioukit.datasets.operations.remap import remap, remap_detections
+from ioukit.datasets.operations.subset import split, subset, subset_detections
+from ioukit.datasets.predictions.reading import from_predictions
 
 __all__ = [
     "FORMATS",
@@ -26,7 +31,11 @@ __all__ = [
     "IdLists",
     "Images",
     "find_format",
+    "from_predictions",
+    "merge",
+    "merge_detections",
     "read",
+    "read_class_map",
     "read_coco",
     "read_crowdhuman",
     "read_crowdhuman_detections",
@@ -41,5 +50,10 @@ __all__ = [
     "read_yolo",
     "read_yolo_detections",
     "register_format",
+    "remap",
+    "remap_detections",
+    "split",
+    "subset",
+    "subset_detections",
     "write",
 ]

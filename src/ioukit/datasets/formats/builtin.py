@@ -14,7 +14,7 @@ from typing import Any
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import coco, lvis
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
+from ioukit.datasets.formats.first_bytes import OTHER_JSON, archive_in, first_bytes
 from ioukit.datasets.formats.format import Format
 
 __all__ = ["BUILTIN"]
@@ -73,11 +73,11 @@ def _row(
 
 
 def _is_coco(path: Path) -> bool:
-    """Whether a file is JSON, and has no keys of another format that is JSON, too."""
+    """Whether a file is JSON, and has no keys of another format that is JSON, too. A packed file may be an archive."""
     if not coco.recognises(path) or lvis.recognises(path):
         return False
     start = first_bytes(path)
-    return not any(keys.search(start) for keys in OTHER_JSON.values())
+    return not archive_in(start) and not any(keys.search(start) for keys in OTHER_JSON.values())
 
 
 BUILTIN = (
@@ -87,6 +87,11 @@ BUILTIN = (
         recognises=_is_coco,
         read=GroundTruth.from_coco,
         read_detections=Detections.from_coco,
+        write=_later("coco_writing", "write_coco"),
+        write_detections=_later("coco_writing", "write_coco_detections"),
+        suffix=".json",
+        detections_suffix=".json",
+        by_name=True,
     ),
     _row(
         "crowdhuman",
@@ -100,6 +105,11 @@ BUILTIN = (
         recognises=lvis.recognises,
         read=lvis.read_lvis,
         read_detections=Detections.from_coco,
+        write=_later("coco_writing", "write_lvis"),
+        write_detections=_later("coco_writing", "write_coco_detections"),
+        suffix=".json",
+        detections_suffix=".json",
+        by_name=True,
     ),
     _row(
         "voc",
@@ -107,6 +117,50 @@ BUILTIN = (
         *("read", "read_detections", "write", "write_detections"),
         suffixes=(".xml", ".txt", FOLDER),
         needs_ground_truth=True,
+    ),
+    _row(
+        "createml",
+        "Create ML's JSON: a list of images with annotations, boxes by their centres; or detections with confidence",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".json", FOLDER),
+        needs_ground_truth=True,
+        suffix=".json",
+        detections_suffix=".json",
+    ),
+    _row(
+        "cvat",
+        "CVAT's XML for images or videos: a file, or a folder with annotations.xml",
+        *("read", "write"),
+        suffixes=(".xml", FOLDER),
+        suffix=".xml",
+    ),
+    _row(
+        "labelme",
+        "LabelMe's JSON: a file with shapes, or a folder with one per image",
+        *("read", "write"),
+        suffixes=(".json", FOLDER),
+    ),
+    _row(
+        "labelme-xml",
+        "the XML of LabelMe's web tool: a file, or a folder with one per image",
+        "read",
+        suffixes=(".xml", FOLDER),
+    ),
+    _row(
+        "scalabel",
+        "Scalabel's and BDD100K's JSON: frames with labels, or a folder of such files; or detections with scores",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".json", FOLDER),
+        needs_ground_truth=True,
+        suffix=".json",
+        detections_suffix=".json",
+    ),
+    _row(
+        "via",
+        "VIA's JSON or CSV, versions 1 and 2: projects, or annotations",
+        *("read", "write"),
+        suffixes=(".json", ".csv"),
+        suffix=".json",
     ),
     _row(
         "kitti",
@@ -120,6 +174,27 @@ BUILTIN = (
         "Open Images' CSV files: boxes, or a folder with boxes, labels, classes and hierarchy; or detections",
         *("read", "read_detections"),
         suffixes=(".csv", FOLDER),
+        needs_ground_truth=True,
+    ),
+    _row(
+        "dota",
+        "DOTA's text files: labelTxt folders with four points per line, or a file of results per class",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(FOLDER,),
+        needs_ground_truth=True,
+    ),
+    _row(
+        "mot",
+        "MOTChallenge's text files: sequences with gt/gt.txt or det/det.txt",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".txt", FOLDER),
+        needs_ground_truth=True,
+    ),
+    _row(
+        "wider-face",
+        "WIDER FACE's lists of faces (wider_face_split), or results: a folder per event with a text file per image",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".txt", FOLDER),
         needs_ground_truth=True,
     ),
     _row(

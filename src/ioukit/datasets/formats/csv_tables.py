@@ -12,7 +12,7 @@ import numpy as np
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets.columns.lazy import Names
-from ioukit.datasets.formats.text_files import shown
+from ioukit.datasets.formats.text_files import shortened, shown
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.formats.problems import Problems
 
 __all__ = ["Codes", "CsvTable", "first_row"]
-
-_MOST = 200
-"""How many characters of the names of columns a message shows."""
 
 
 class Codes(NamedTuple):
@@ -107,8 +104,7 @@ class CsvTable:
                 self._numbers[name] = column
 
     def _listed(self) -> str:
-        names = ", ".join(self.names)
-        return names if len(names) <= _MOST else f"{names[: _MOST - 3]}..."
+        return shortened(", ".join(self.names))
 
     def __len__(self) -> int:
         return len(self.lines)

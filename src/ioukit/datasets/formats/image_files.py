@@ -17,7 +17,7 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["SUFFIXES", "files_below", "image_sizes", "images_below"]
+__all__ = ["SUFFIXES", "files_below", "image_sizes", "images_below", "sizes_or_unknown"]
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"))
 """The ends of the names that are taken for images, in lower case."""
@@ -104,3 +104,12 @@ def image_sizes(
         else:
             sizes[at] = one
     return sizes
+
+
+def sizes_or_unknown(
+    paths: Sequence[str | os.PathLike[str]], problems: Problems, threads: int | None = None
+) -> list[tuple[float, float]]:
+    """(width, height) of each image; NaN if it is missing or not an image, which is a problem."""
+    found = image_sizes(paths, problems, threads=threads).astype(np.float64)
+    found[found == 0] = np.nan
+    return [(width, height) for width, height in found.tolist()]

@@ -16,6 +16,7 @@ from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.text_files import files_in
 from ioukit.errors import DatasetError
 from ioukit.regions import Boxes3D
 
@@ -162,11 +163,7 @@ def read_kitti_detections(
 
 
 def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
-    folder = Path(path)
-    if not folder.is_dir():
-        folder.stat()
-        raise DatasetError(f"{path}: expected a folder of text files with {what}, found a file")
-    return sorted(folder.glob("*.txt"))
+    return files_in(path, "*.txt", f"a folder of text files with {what}")
 
 
 def _stem(label: int | str) -> str:

@@ -10,6 +10,7 @@ from ioukit._output import whole_file, whole_folder
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.builtin import BUILTIN
+from ioukit.datasets.formats.first_bytes import archive_in, first_bytes
 from ioukit.datasets.formats.format import Format
 from ioukit.errors import DatasetError
 
@@ -51,6 +52,8 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
             return known
     if not place.is_dir():
         place.open("rb").close()  # a missing file, or one that may not be read, is the more likely mistake
+    if kind := archive_in(first_bytes(place)):
+        raise DatasetError(f"{path}: expected a file or a folder of labels, found {kind}: unpack it first")
     titles = "; ".join(f"{known.name}: {known.title}" for known in FORMATS.values())
     raise DatasetError(f"{path}: not a format that can be read; there are {titles}")
 
@@ -156,5 +159,7 @@ def write(
         raise ValueError(f"the format {found.name} writes no {what}; choose from {', '.join(able)}")
     if not is_truth:
         options["ground_truth"] = ground_truth
+    if found.by_name:
+        options["name"] = os.path.basename(path)
     with whole_file(path) if suffix else whole_folder(path) as unfinished:
         return tuple(writer(data, unfinished, **options))

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 __all__ = [
+    "FARTHEST",
+    "files_in",
     "inside",
     "member",
     "numbers",
@@ -31,6 +33,8 @@ __all__ = [
     "read_text",
     "read_xml",
     "refuse",
+    "shortened",
+    "shorter",
     "shown",
     "to_number",
 ]
@@ -51,7 +55,12 @@ def shown(value: Any) -> str:
     if value is None:
         return "nothing"
     text = repr(value) if isinstance(value, str) else json.dumps(value, default=repr)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(text, 60)
+
+
+def shortened(text: str, most: int = 200) -> str:
+    """Text for a message, at most as many characters long."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def to_number(
@@ -234,3 +243,31 @@ def inside(folder: Path, named: str, where: str) -> Path:
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         refuse(where, "a path inside the folder of the data set", f"a link out of it, {shown(named)}")
     return path
+
+
+def files_in(path: str | os.PathLike[str], pattern: str, what: str) -> list[Path]:
+    """The files in a folder whose names fit a pattern such as ``*.txt``, by name; folders inside are not searched.
+
+    Args:
+        path: The folder.
+        pattern: As for :meth:`pathlib.Path.glob`.
+        what: What the folder should be, for the message, such as ``"a folder of text files with labels"``.
+
+    Raises:
+        DatasetError: If the path is a file, or a link among the files leads out of the folder.
+        OSError: If there is no such folder.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        folder.stat()
+        refuse(str(folder), what, "a file")
+    files = sorted(folder.glob(pattern))
+    for file in files:
+        if file.is_symlink():
+            inside(folder, file.name, str(file))
+    return files
+
+
+def shorter(value: float) -> str:
+    """The shortest text that is read as the same number: ``3`` and not ``3.0``."""
+    return repr(float(value)).removesuffix(".0")

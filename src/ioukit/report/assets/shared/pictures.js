@@ -1,13 +1,7 @@
-// Images with their regions: a gallery of the worst images, and a viewer for a single large one.
-
-// Detected objects, true and false positives, missed objects, ignored objects and detections.
-const KINDS = ["gt", "tp", "fp", "fn", "ignored", "ignored"];
-const SCORED = [1, 2, 5];
-const SOME_IGNORED = DATA.images.some(({ boxes = [] }) => boxes.some((kind, k) => k % 7 === 0 && kind >= 4));
-
-function imageWords(image) {
-  return `${whole(image.fp)} false, ${whole(image.fn)} missed, ${whole(image.tp)} found`;
-}
+// Images with their regions: a gallery, and a viewer for a single large image. The page defines what is drawn:
+// LOOK: {kinds: names of the kinds of boxes by their numbers, order: the kinds from below to the top, scored: numbers of
+// the kinds whose score is shown, before: texts before the labels by kind, quiet: a kind that is drawn thin and without
+// an area, switches: [[kind, text, shown], ...], words(image), more(image): further words beside a large image}.
 
 // In the data, each box is a row of numbers: kind, class, score in thousandths, x, y, width, height in
 // tenths of a pixel. Regions that are not boxes have an outline, too.
@@ -15,7 +9,7 @@ function boxesOf(image) {
   const boxes = [];
   for (let k = 0; k < image.boxes.length; k += 7) {
     const [kind, label, points, x, y, w, h] = image.boxes.slice(k, k + 7);
-    boxes.push({ kind: KINDS[kind], label: DATA.names[label], score: SCORED.includes(kind) ? points / 1000 : null,
+    boxes.push({ kind: LOOK.kinds[kind], label: DATA.names[label], score: LOOK.scored.includes(kind) ? points / 1000 : null,
       x: x / 10, y: y / 10, w: w / 10, h: h / 10, outline: image.shapes && image.shapes[k / 7] });
   }
   return boxes;
@@ -39,12 +33,12 @@ function regionParts(box, size, onPhoto) {
     return [onPhoto && shape("rect", { class: "halo", ...place }), shape("rect", { class: "box", ...place })].filter(Boolean);
   }
   const parts = [], path = (rings ? ringsPath(rings) : "") + linesPath(lines);
-  if (rings && DATA.drawing.filled && box.kind !== "gt") parts.push(shape("path", { class: "area", d: ringsPath(rings) }));
+  if (rings && DATA.drawing.filled && box.kind !== LOOK.quiet) parts.push(shape("path", { class: "area", d: ringsPath(rings) }));
   if (path && onPhoto) parts.push(shape("path", { class: "halo", d: path }));
   if (path) parts.push(shape("path", { class: "box", d: path }));
   for (let k = 0; k < points.length; k += 3) {
     parts.push(shape("circle", { class: points[k + 2] ? "point hollow" : "point", cx: points[k] / 10, cy: points[k + 1] / 10,
-      r: (size * (box.kind === "gt" ? 0.14 : 0.22)).toFixed(2) }));
+      r: (size * (box.kind === LOOK.quiet ? 0.14 : 0.22)).toFixed(2) }));
   }
   return parts;
 }
@@ -68,21 +62,20 @@ function picture(image, size) {
   const { w, h } = image;
   const looks = ["picture", image.thumb && "photo", (DATA.drawing.filled || DATA.drawing.ground) && "fine"];
   const drawing = shape("svg", { class: looks.filter(Boolean).join(" "), viewBox: `0 0 ${w} ${h}`, role: "img",
-    preserveAspectRatio: "xMidYMid meet", "aria-label": `${image.name}: ${imageWords(image)}` });
+    preserveAspectRatio: "xMidYMid meet", "aria-label": `${image.name}: ${LOOK.words(image)}` });
   if (image.thumb) drawing.append(shape("image", { href: image.thumb, width: w, height: h, preserveAspectRatio: "none" }));
   else drawing.append(shape("rect", { class: "frame", width: w, height: h }));
   if (image.grid) drawing.append(gridLines(image, size));
   const labels = shape("g", { class: "labels" });
   const taken = [];
   const boxes = boxesOf(image);
-  // Errors are drawn on top.
-  for (const kind of ["ignored", "gt", "tp", "fn", "fp"]) {
+  for (const kind of LOOK.order) {
     const group = shape("g", { class: `k-${kind}` });
     const words = shape("g", { class: `k-${kind}` });
     for (const box of boxes) {
       if (box.kind !== kind) continue;
       group.append(...regionParts(box, size, Boolean(image.thumb)));
-      if (box.outline && kind === "gt") continue; // its detection has a label
+      if (box.outline && kind === LOOK.quiet) continue; // its detection has a label
       const text = labelText(box, Math.min(32, Math.floor((image.w / size - 0.7) / 0.54)));
       const spot = labelSpot(box, text, size, image, taken);
       if (spot) {
@@ -102,7 +95,7 @@ function picture(image, size) {
 
 // The name is cut if the text is longer than this number of letters; the text is empty if only a few would fit.
 function labelText(box, most) {
-  const before = box.kind === "fn" ? "missed " : "", after = box.score === null ? "" : ` ${box.score.toFixed(2)}`;
+  const before = LOOK.before[box.kind] || "", after = box.score === null ? "" : ` ${box.score.toFixed(2)}`;
   const room = most - before.length - after.length, letters = [...box.label];
   if (room < Math.min(3, letters.length)) return "";
   return before + (letters.length > room ? `${letters.slice(0, room - 1).join("")}…` : box.label) + after;
@@ -125,16 +118,14 @@ function labelSpot(box, text, size, image, taken) {
 
 // Checkboxes that hide a kind of box in everything within `scope`.
 function overlaySwitches(holder, scope, labelsShown) {
-  const options = [["tp", "true positives (TP)"], ["fp", "false positives (FP)"], ["fn", "missed (FN)"], ["gt", "detected objects"]];
-  if (SOME_IGNORED) options.push(["ignored", "ignored"]);
-  for (const [kind, text] of options) {
+  for (const [kind, text, shown] of LOOK.switches) {
     holder.append(element("label", { class: "check" },
-      element("input", { type: "checkbox", value: kind, checked: kind !== "gt",
+      element("input", { type: "checkbox", value: kind, checked: shown,
         onchange: (event) => scope.classList.toggle(`hide-${kind}`, !event.target.checked) }),
       shape("svg", { class: `key k-${kind}`, viewBox: "0 0 26 14", "aria-hidden": "true" },
         shape("rect", { class: "box", x: 1.5, y: 1.5, width: 23, height: 11, "stroke-width": 2 })), text));
   }
-  scope.classList.add("hide-gt");
+  for (const [kind, , shown] of LOOK.switches) scope.classList.toggle(`hide-${kind}`, !shown);
   scope.classList.toggle("hide-labels", !labelsShown);
   holder.append(element("label", { class: "check" },
     element("input", { type: "checkbox", value: "labels", checked: labelsShown,
@@ -159,8 +150,7 @@ function startViewer() {
   function show() {
     const image = DATA.images[state.list[state.at]];
     byId("viewer-title").replaceChildren(named(image.name));
-    byId("viewer-words").textContent = `${imageWords(image)}${Number.isFinite(image.f1) ? `, F1 ${image.f1.toFixed(3)}` : ""}`
-      + ` (${state.at + 1} of ${state.list.length})`;
+    byId("viewer-words").textContent = `${LOOK.words(image)}${LOOK.more(image)} (${state.at + 1} of ${state.list.length})`;
     // The number of units that are 13 pixels on the screen, at the later size of the image.
     const across = stage.clientWidth || 800;
     stage.replaceChildren(picture(image, 13 / Math.min(across / image.w, (window.innerHeight * 0.7) / image.h)));
@@ -194,17 +184,18 @@ function startViewer() {
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 }
 
-function startGallery() {
+// positions: those of the images in DATA.images.
+function startGallery(positions) {
   const gallery = byId("gallery");
   if (!gallery) return;
   overlaySwitches(byId("overlays"), gallery, false);
-  gallery.classList.toggle("single", DATA.worst.length === 1);
-  gallery.append(...DATA.worst.map((position) => {
+  gallery.classList.toggle("single", positions.length === 1);
+  gallery.append(...positions.map((position) => {
     const image = DATA.images[position];
     return element("figure", { class: "card" },
-      element("button", { type: "button", "aria-label": `Show ${image.name} large: ${imageWords(image)}`,
-        onclick: () => viewer(position, DATA.worst) }, picture(image, 11 / Math.min(330 / image.w, 248 / image.h))),
+      element("button", { type: "button", "aria-label": `Show ${image.name} large: ${LOOK.words(image)}`,
+        onclick: () => viewer(position, positions) }, picture(image, 11 / Math.min(330 / image.w, 248 / image.h))),
       element("figcaption", {}, element("span", { class: "title" }, named(image.name)),
-        element("span", { class: "counts" }, imageWords(image))));
+        element("span", { class: "counts" }, LOOK.words(image))));
   }));
 }

@@ -1,6 +1,7 @@
 // The table of the classes: sorted by any column, filtered by name. data-v of a cell holds its number, or is empty.
+// chooseClass: called with the position of a class whose name is chosen; null if names cannot be chosen.
 
-function startClassTable() {
+function startClassTable(chooseClass) {
   const table = byId("class-table");
   if (!table) return;
   const body = table.tBodies[0];
@@ -49,11 +50,7 @@ function startClassTable() {
   for (const entry of rows) {
     const button = entry.row.cells[0].querySelector("button");
     if (!button) continue;
-    if (!CURVES) { button.replaceWith(named(button.textContent)); continue; }
-    button.addEventListener("click", () => {
-      choose({ row: entry.order + 1 });
-      byId("curves").scrollIntoView();
-      byId("class").focus({ preventScroll: true });
-    });
+    if (chooseClass) button.addEventListener("click", () => chooseClass(entry.order));
+    else button.replaceWith(named(button.textContent));
   }
 }

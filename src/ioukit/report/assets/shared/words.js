@@ -1,4 +1,4 @@
-// Numbers and names as the report writes them.
+// Numbers and names as the pages write them.
 
 const named = (text) => element("bdi", { class: "name" }, text);
 

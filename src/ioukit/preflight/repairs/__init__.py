@@ -1,0 +1,1 @@
+"""Changes of ground truth and detections that mend a finding."""

@@ -1,0 +1,81 @@
+"""Repairs of rows: repeated ones, missing suppression, scores that are no confidences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit.datasets import Detections
+from ioukit.preflight.repairs.repair import replaced
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ioukit.datasets import GroundTruth
+    from ioukit.preflight.repairs.repair import Data, Repair
+
+__all__ = ["first_of_each", "suppressed", "surviving", "with_other_scores", "without_duplicates"]
+
+
+def first_of_each(side: GroundTruth | Detections) -> NDArray[np.bool_]:
+    """(N,) false for rows that repeat an earlier one: image, class, box, and the score of detections."""
+    columns = [side.image_ids, side.category_ids, *(side.boxes.T + 0.0)]
+    if isinstance(side, Detections):
+        columns.append(side.scores)
+    order = np.lexsort(columns)
+    same = np.ones(max(len(order) - 1, 0), np.bool_)
+    for column in columns:
+        same &= column[order][1:] == column[order][:-1]
+    first = np.ones(len(order), np.bool_)
+    first[order[1:]] = ~same  # lexsort is stable: the first of equal rows comes first
+    return first
+
+
+def without_duplicates(data: Data, repair: Repair) -> Data:
+    """Leaves out rows that repeat an earlier one."""
+    side = data.of(repair.side)
+    return data.with_side(side.take(first_of_each(side)))
+
+
+def surviving(dt: Detections, iou_threshold: float) -> NDArray[np.bool_]:
+    """(N,) which detections NMS keeps, image by image and class by class."""
+    from ioukit.postprocess import nms  # noqa: PLC0415 - for those who ask for NMS
+    from ioukit.regions import Boxes  # noqa: PLC0415
+
+    kept = np.zeros(len(dt), np.bool_)
+    if len(dt):
+        groups = np.unique(np.stack([dt.image_ids, dt.category_ids], axis=1), axis=0, return_inverse=True)[1]
+        rows = nms(Boxes(dt.boxes, "xywh"), dt.scores, iou_threshold=iou_threshold, labels=groups.reshape(-1))
+        kept[np.asarray(rows)] = True
+    return kept
+
+
+def suppressed(data: Data, repair: Repair) -> Data:
+    """Removes detections by NMS with an IoU threshold."""
+    try:
+        threshold = float(repair.value)
+    except ValueError:
+        raise repair.wrong_value() from None
+    if not 0 < threshold < 1:
+        raise repair.wrong_value()
+    side = data.of("detections")
+    assert isinstance(side, Detections)
+    return data.with_side(side.take(surviving(side, threshold)))
+
+
+def with_other_scores(data: Data, repair: Repair) -> Data:
+    """Makes confidences of percent, logits or costs."""
+    side = data.of("detections")
+    assert isinstance(side, Detections)
+    rows = repair.rows(side.image_labels())
+    if repair.value == "percent":
+        scores = side.scores / 100
+    elif repair.value == "logits":
+        small = np.exp(-np.abs(side.scores))
+        scores = np.where(side.scores >= 0, 1 / (1 + small), small / (1 + small))
+    elif repair.value == "negated":
+        scores = -side.scores
+    else:
+        raise repair.wrong_value()
+    return data.with_side(replaced(side, scores=np.where(rows, scores, side.scores)))

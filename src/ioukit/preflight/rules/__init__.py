@@ -1,0 +1,1 @@
+"""The rules of the check, one file per family."""

@@ -1,0 +1,61 @@
+"""A rule about images of the training set."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ioukit.preflight.repairs.images import stem
+from ioukit.preflight.suspicion import Suspicion, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ioukit.datasets import GroundTruth
+    from ioukit.preflight.case import Case
+
+__all__ = ["train_images"]
+
+_BLOCK = 1 << 20
+
+
+def train_images(case: Case) -> Iterator[Suspicion]:
+    """Images that the training set has as well, by name, and by the bytes of the files where folders are given."""
+    if case.train is None:
+        return
+    gt = case.ground_truth
+    ours, theirs = _names(gt), set(_names(case.train))
+    both = [name for name in ours if name in theirs]
+    yield from _found(gt, both, "have the name of an image of the training set", "train_images_by_name")
+    folder, train_folder = case.folders
+    if folder is not None and train_folder is not None:
+        known = {digest for _, digest in _digests(train_folder)}
+        same = [name for name, digest in _digests(folder) if digest in known]
+        yield from _found(gt, same, "have the bytes of an image of the training set", "train_images_by_content")
+
+
+def _names(gt: GroundTruth) -> list[str]:
+    """The name of each image without folders and extension; its id if it has no name."""
+    return [stem(name or label) for name, label in zip(gt.images.names, gt.images.labels.tolist(), strict=True)]
+
+
+def _found(gt: GroundTruth, names: list[str], says: str, code: str) -> Iterator[Suspicion]:
+    if names:
+        yield Suspicion(
+            code, "sure" if code.endswith("content") else "likely",
+            f"{len(names):,} of {len(gt.images):,} images {says}: AP on them does not tell how good the detector is",
+            len(names), len(gt.images), "leave them out of the test set, or of the training set", examples(names),
+        )  # fmt: skip
+
+
+def _digests(folder: str) -> Iterator[tuple[str, str]]:
+    """The name and the SHA-256 of each file of a folder and the folders in it; links out of the folder are left out."""
+    root = Path(folder).resolve()
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and path.resolve().is_relative_to(root):
+            digest = hashlib.sha256()
+            with path.open("rb") as file:
+                while block := file.read(_BLOCK):
+                    digest.update(block)
+            yield path.name, digest.hexdigest()
