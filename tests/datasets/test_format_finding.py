@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 SMALL = DATA / "formats_small"
 
 FILES: dict[str, list[str]] = {
+    "voc": [
+        "formats_small/voc_xml",
+        "formats_small/voc_xml/train/train_001.xml",
+        "raccoon_voc/annotations",
+        "toy_cats/gts_vocpascal_format",
+    ],
     "coco": [
         "formats_small/coco_json/train/_annotations.coco.json",
         "coco_val2014_100/instances_val2014_100.json",
@@ -89,6 +95,7 @@ CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
             "#filename,file_size,file_attributes,region_count,region_id,region_shape_attributes,region_attributes",
         ),
     ],
+    "voc": [("VOC2007/Annotations/a.xml", "<annotation/>"), ("a/comp4_det_test_cat.txt", "b 0.5 1 2 3 4\n")],
     "yolo": [("a/a.txt", "0 0.5 0.5 0.1 0.1\n"), ("b/a.txt", "0 0.5 0.5 0.1 0.1 0.9\n"), ("data.yml", "names: [a]\n")],
 }
 """Small files by format: the path, whose folder is the path to look at if it has one, and the content."""

@@ -167,7 +167,11 @@ def test_a_bad_row_is_refused_or_left_out(folder: Path, change: tuple[str, str],
     [
         ("bbox", "ImageID,LabelName,XMin,XMax\n", "expected a CSV file with the columns ImageID, LabelName"),
         ("bbox", BOXES + "a,b\n", "bbox.csv: line 5: expected 13 fields: ImageID, .*; found 2"),
-        ("bbox", BOXES + 'a,"b\n', "bbox.csv: line 5: expected CSV in UTF-8, found something else"),
+        (
+            "bbox",
+            BOXES + 'a,"b\n',
+            "bbox.csv: line 5: expected the end of a field in quotes, found the end of the file",
+        ),
         ("bbox", BOXES.replace("Source", "XMin"), "line 1: expected columns of different names"),
         (
             "imagelabels",

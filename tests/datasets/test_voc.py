@@ -162,7 +162,7 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
         ground_truths(
             sizes=None,
             flags=("difficult", "truncated", "crowd"),
-            attributes={"pose": st.sampled_from(["Left", "Unspecified", "a<b"]), "weight": st.floats(0, 1)},
+            attributes={"pose": st.sampled_from(["Left", "a<b"]), "weight": st.floats(0, 1)},
             polygons=True,
         )
     )
@@ -173,23 +173,15 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
     back = read(folder, corners=corners)
     assert_came_back(gt, back, HOLDS, notes, tolerance=1e-9, image_key=lambda name: name.rpartition(".")[0])
     assert sorted(back.images.names) == sorted(gt.images.names)
-    assert len(read(folder, split="val").images) == len(gt.images)
+    assert len(read(folder, split="val", corners=corners).images) == len(gt.images)
     for file in (folder / "Annotations").iterdir():
         assert ET.parse(file).getroot().tag == "annotation"
     classes = [name for name in gt.categories.names if "/" not in name]
     if len(classes) == len(gt.categories):
         dt = data.draw(detections_of(gt))
-        write(dt, folder / "found", "voc", ground_truth=gt)
-        again = read_detections(folder / "found", ground_truth=gt)
+        write(dt, folder / "found", "voc", ground_truth=gt, corners=corners)
+        again = read_detections(folder / "found", ground_truth=gt, corners=corners)
         assert_detections_came_back(dt, again, gt, Holds(), tolerance=1e-9, order="class")
-        assert_detections_came_back(
-            dt,
-            read_detections(folder / "found", ground_truth=gt, corners="as_is"),
-            gt,
-            Holds(),
-            tolerance=1e-9,
-            order="class",
-        )
 
 
 def test_the_command_reads_both(tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ use std::io;
 use std::path::PathBuf;
 
 use ioukit_core::coco::ReadError;
+use ioukit_core::formats::csv::{self, Choice, Kind, NoTable};
 use ioukit_core::formats::image_size::{self, NoSize};
 use ioukit_core::formats::{Columns, Labels, Problems, number_lines, voc};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 use crate::arrays::{column, table};
 use crate::coco::read_error;
@@ -106,8 +107,13 @@ fn labels<'py>(py: Python<'py>, labels: Labels) -> PyResult<Bound<'py, PyTuple>>
 
 /// The images and objects of Pascal VOC's XML files.
 #[pyfunction]
-pub fn read_voc_annotations<'py>(py: Python<'py>, paths: Vec<PathBuf>, threads: usize) -> PyResult<Bound<'py, PyDict>> {
-    let found = read_files(py, &paths, |paths, first| voc::read(paths, first, threads))?;
+pub fn read_voc_annotations<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    narrowest: f64,
+    threads: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = read_files(py, &paths, |paths, first| voc::read(paths, first, narrowest, threads))?;
     check_readable(&paths, found.unreadable)?;
     let dict = PyDict::new(py);
     dict.set_item("names", names(py, &found.names)?)?;
@@ -122,4 +128,37 @@ pub fn read_voc_annotations<'py>(py: Python<'py>, paths: Vec<PathBuf>, threads: 
     dict.set_item("bad_files", problems(found.bad_files))?;
     dict.set_item("bad_objects", problems(found.bad_objects))?;
     Ok(dict)
+}
+
+/// Columns of a CSV file, by their positions and whether they have numbers, and the line at which each row ends.
+#[pyfunction]
+pub fn read_csv<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    fields: usize,
+    delimiter: u8,
+    header: bool,
+    chosen: Vec<(usize, bool)>,
+    threads: usize,
+) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
+    let kinds: Vec<_> =
+        chosen.iter().map(|(place, number)| (*place, if *number { Kind::Number } else { Kind::Text })).collect();
+    let read = py.detach(|| csv::read(&path, Choice { fields, delimiter, header, columns: &kinds }, threads));
+    let found = read.map_err(|error| {
+        read_error(
+            &path,
+            match error {
+                NoTable::Io(error) => ReadError::Io(error),
+                NoTable::Invalid(problem) => ReadError::Invalid(problem.to_string()),
+            },
+        )
+    })?;
+    let columns = PyList::empty(py);
+    for one in found.columns {
+        match one {
+            csv::Column::Text(text) => columns.append(labels(py, text)?)?,
+            csv::Column::Number(numbers) => columns.append(column(py, numbers)?)?,
+        }
+    }
+    Ok((columns, column(py, found.lines)?))
 }

@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use super::evaluation::{accumulate, match_detections, step_curves};
     #[pymodule_export]
-    use super::formats::{read_image_sizes, read_number_lines, read_voc_annotations};
+    use super::formats::{read_csv, read_image_sizes, read_number_lines, read_voc_annotations};
     #[pymodule_export]
     use super::fusion::{fuse_boxes, settle_pairs, soft_nms};
     #[pymodule_export]

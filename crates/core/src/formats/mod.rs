@@ -4,6 +4,7 @@
 //! columns. What is wrong with a file is a [`Problem`]: it says where, what was expected and what was found. The caller
 //! knows the paths and puts them in front.
 
+pub mod csv;
 mod files;
 pub mod image_size;
 mod labels;

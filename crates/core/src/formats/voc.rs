@@ -55,10 +55,11 @@ impl Columns for Annotations {
     }
 }
 
-/// Reads files by `threads` threads (0: all cores). The first has the position `first` among all files.
-pub fn read<P: AsRef<Path> + Sync>(paths: &[P], first: usize, threads: usize) -> Annotations {
+/// Reads files by `threads` threads (0: all cores). The first has the position `first` among all files. A box must be at
+/// least `narrowest` from `xmin` to `xmax`, and from `ymin` to `ymax`.
+pub fn read<P: AsRef<Path> + Sync>(paths: &[P], first: usize, narrowest: f64, threads: usize) -> Annotations {
     read_columns(paths, first, threads, |columns: &mut Annotations, file, bytes| match bytes {
-        Ok(bytes) => take_file(columns, file, bytes),
+        Ok(bytes) => take_file(columns, file, bytes, narrowest),
         Err(error) => {
             columns.names.push([].into());
             columns.sizes.push([f64::NAN; 2]);
@@ -105,7 +106,7 @@ const FLAGS: [&[u8]; 3] = [b"difficult", b"truncated", b"occluded"];
 const CORNERS: [&[u8]; 4] = [b"xmin", b"ymin", b"xmax", b"ymax"];
 const SIDES: [&[u8]; 2] = [b"width", b"height"];
 
-fn take_file(columns: &mut Annotations, file: usize, bytes: &[u8]) {
+fn take_file(columns: &mut Annotations, file: usize, bytes: &[u8], narrowest: f64) {
     let text = without_mark(bytes);
     let line_of = |at: usize| 1 + bytes[..at.min(bytes.len())].iter().filter(|byte| **byte == b'\n').count();
     let read = match text {
@@ -141,7 +142,7 @@ fn take_file(columns: &mut Annotations, file: usize, bytes: &[u8]) {
         let start = before + object.start;
         line += bytes[at..start].iter().filter(|byte| **byte == b'\n').count();
         at = start;
-        match settle(&object) {
+        match settle(&object, narrowest) {
             Ok((class, pose, corners, flags)) => {
                 columns.files.push(file as i64);
                 columns.lines.push(line as i64);
@@ -187,7 +188,7 @@ fn header(read: &File) -> Result<(Box<[u8]>, [f64; 2]), (usize, &'static str, &'
 type Settled<'a> = (&'a [u8], &'a [u8], [f64; 4], [u8; 3]);
 
 /// The values of an object: its class, its pose, its corners and its flags.
-fn settle(object: &Object) -> Result<Settled<'_>, (&'static str, &'static str, Found)> {
+fn settle(object: &Object, narrowest: f64) -> Result<Settled<'_>, (&'static str, &'static str, Found)> {
     const FARTHEST: f64 = 9_007_199_254_740_992.0;
     let class = match &object.name {
         Some(Ok(name)) if !name.is_empty() => &name[..],
@@ -208,7 +209,7 @@ fn settle(object: &Object) -> Result<Settled<'_>, (&'static str, &'static str, F
     }
     for (low, high, field, expected) in [(0, 2, "bndbox.xmax", "at least xmin"), (1, 3, "bndbox.ymax", "at least ymin")]
     {
-        if corners[high] < corners[low] {
+        if corners[high] < corners[low] + narrowest {
             return Err((field, expected, format!("{} and {}", corners[low], corners[high]).into()));
         }
     }
@@ -315,7 +316,7 @@ mod tests {
 
     fn read_one(text: &str) -> Annotations {
         let mut columns = Annotations::default();
-        take_file(&mut columns, 0, text.as_bytes());
+        take_file(&mut columns, 0, text.as_bytes(), 0.0);
         columns
     }
 

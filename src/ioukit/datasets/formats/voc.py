@@ -35,12 +35,16 @@ __all__ = ["read_voc", "read_voc_detections", "recognises", "write_voc", "write_
 Corners = Literal["as_is", "pixels"]
 """What ``xmin`` to ``ymax`` are: the edges of the box as they are, or its first and last pixels, counted from 1."""
 
+_NARROWEST = {"as_is": 0.0, "pixels": -1.0}
+"""How large ``xmax - xmin`` and ``ymax - ymin`` are for a box without an area."""
 _FLAGS = ("difficult", "truncated", "occluded")
 _UNKNOWN = 2
 """The value of a flag that a file does not have."""
 _RESULTS = re.compile(r"comp\d+_det_[^_]+_(?P<category>.+)\.txt")
 _ANNOTATION = re.compile(rb"<annotation[\s/>]")
 _LABELME = re.compile(rb"<(polygon|imagesize|sourceImage|sourceAnnotation)[\s/>]")
+_ONE_CLASS = re.compile(r"\s+(1|0|-1)$")
+"""What lists of images for one class have behind each image: whether it has an object of the class."""
 _FEW = 200
 """How many entries of a folder tell its format."""
 
@@ -117,7 +121,7 @@ def read_voc(
     problems = Problems.of(on_invalid)
     folder, keys = _annotations(Path(path), split)
     files = [os.path.join(folder, f"{key}.xml") for key in keys]
-    raw = _core.read_voc_annotations(files, check_threads(threads))
+    raw = _core.read_voc_annotations(files, _NARROWEST[corners], check_threads(threads))
     # The first problem in the order of files is the one that stops.
     for _, kind, count, message in sorted(
         (first[:2], kind, count, f"{files[first[0]]}: {first[2]}")
@@ -166,12 +170,13 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
         there = set(keys)
         keys = []
         for number, line in enumerate(read_lines(listing), start=1):
-            # Lists for one class have 1 or -1 behind the image.
-            if words := line.split():
-                if words[0] not in there:
-                    expected = f"the name of a file in {folder}, without .xml"
-                    raise DatasetError(f"{listing}: line {number}: expected {expected}, found {shown(words[0])}")
-                keys.append(words[0])
+            key = line.strip()
+            if key and key not in there:
+                key = _ONE_CLASS.sub("", key)
+            if key and key not in there:
+                expected = f"the name of a file in {folder}, without .xml"
+                raise DatasetError(f"{listing}: line {number}: expected {expected}, found {shown(key)}")
+            keys += [key] if key else []
         keys = sorted(set(keys))
     if not keys:
         raise DatasetError(f"{folder}: expected XML files, found none")
@@ -236,7 +241,7 @@ def read_voc_detections(
             if not line.strip():
                 continue
             try:
-                image, values = _result(line, f"{file}: line {number}")
+                image, values = _result(line, f"{file}: line {number}", _NARROWEST[corners])
                 if image not in positions:
                     positions[image] = finder.position(image, f"{file}: line {number}, image")
             except DatasetError as error:
@@ -267,7 +272,7 @@ def _results(path: Path) -> list[tuple[Path, str]]:
     return found
 
 
-def _result(line: str, where: str) -> tuple[str, list[float]]:
+def _result(line: str, where: str, narrowest: float) -> tuple[str, list[float]]:
     """The image of a line, and its score and corners."""
     fields = ("score", "xmin", "ymin", "xmax", "ymax")
     image, *words = line.strip().rsplit(None, 5)  # the name of an image may have blanks
@@ -275,7 +280,7 @@ def _result(line: str, where: str) -> tuple[str, list[float]]:
         raise DatasetError(f"{where}: expected image {' '.join(fields)}, found {shown(line.strip())}")
     values = [to_number(word, f"{where}, {field}") for word, field in zip(words, fields, strict=True)]
     for low, high in ((1, 3), (2, 4)):
-        if values[high] < values[low]:
+        if values[high] < values[low] + narrowest:
             expected = f"at least {fields[low]}"
             raise DatasetError(
                 f"{where}, {fields[high]}: expected {expected}, found {values[low]:g} and {values[high]:g}"
