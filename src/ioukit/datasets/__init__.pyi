@@ -7,15 +7,21 @@ from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.formats.coco import read_coco
 from ioukit.datasets.formats.crowdhuman import read_crowdhuman, read_crowdhuman_detections
+from ioukit.datasets.formats.dota import read_dota, read_dota_detections
 from ioukit.datasets.formats.format import Format
+from ioukit.datasets.formats.hugging_face import read_hugging_face
 from ioukit.datasets.formats.kitti import KITTI_NAMES, read_kitti, read_kitti_detections
 from ioukit.datasets.formats.lvis import read_lvis
+from ioukit.datasets.formats.mot import MOT_NAMES, read_mot, read_mot_detections
 from ioukit.datasets.formats.open_images import read_open_images, read_open_images_detections
 from ioukit.datasets.formats.registry import FORMATS, find_format, read, read_detections, register_format, write
+from ioukit.datasets.formats.tables import read_frame, read_frame_detections, read_table, read_table_detections
+from ioukit.datasets.formats.wider_face import read_wider_face, read_wider_face_detections
 
 __all__ = [
     "FORMATS",
     "KITTI_NAMES",
+    "MOT_NAMES",
     "Categories",
     "ClassHierarchy",
     "Detections",
@@ -29,11 +35,22 @@ __all__ = [
     "read_crowdhuman",
     "read_crowdhuman_detections",
     "read_detections",
+    "read_dota",
+    "read_dota_detections",
+    "read_frame",
+    "read_frame_detections",
+    "read_hugging_face",
     "read_kitti",
     "read_kitti_detections",
     "read_lvis",
+    "read_mot",
+    "read_mot_detections",
     "read_open_images",
     "read_open_images_detections",
+    "read_table",
+    "read_table_detections",
+    "read_wider_face",
+    "read_wider_face_detections",
     "register_format",
     "write",
 ]

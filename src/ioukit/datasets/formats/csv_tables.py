@@ -33,12 +33,15 @@ def first_row(path: str | os.PathLike[str]) -> list[str]:
 class CsvTable:
     """The rows of a CSV file as columns of text, and the line of each row."""
 
-    def __init__(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], names: Sequence[str] | None = None, *, delimiter: str = ","
+    ) -> None:
         """Read a file.
 
         Args:
             path: The file.
             names: The names of the columns if the file has no header; its first row if ``None``.
+            delimiter: What stands between fields.
 
         Raises:
             DatasetError: If it is no CSV file, or a row has not as many fields as there are names.
@@ -51,7 +54,7 @@ class CsvTable:
         reader = None
         try:
             with open(path, encoding="utf-8-sig", newline="") as file:
-                reader = csv.reader(file, strict=True)
+                reader = csv.reader(file, strict=True, delimiter=delimiter)
                 self.names = list(next(reader, []) if names is None else names)
                 for row in reader:
                     if len(row) != len(self.names) and row:
