@@ -22,7 +22,16 @@ from ioukit.datasets.formats.image_files import images_in, sizes_or_unknown
 from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
-from ioukit.datasets.formats.text_files import files_in, inside, read_lines, refuse, shorter, shown, to_number
+from ioukit.datasets.formats.text_files import (
+    files_in,
+    inside,
+    read_lines,
+    refuse,
+    shorter,
+    shown,
+    to_number,
+    to_numbers,
+)
 from ioukit.errors import DatasetError
 
 __all__ = ["read_dota", "read_dota_detections", "recognises", "write_dota", "write_dota_detections"]
@@ -175,7 +184,7 @@ def read_dota_detections(
                         refuse(where, " ".join(fields), shown(" ".join(line)))
                     place = finder.position(line[0], where)
                     image = objects.image(str(finder.labels[place]), where, again=True)
-                    values = _numbers(line[1:], fields[1:], where)
+                    values = to_numbers(line[1:], fields[1:], where)
                     found.append((image, _Object(where, category, values[1:], score=values[0])))
     _add(objects, found)
     return objects.detections(ground_truth)
@@ -319,13 +328,9 @@ def _lines(lines: Sequence[str], file: Path) -> Iterator[tuple[str, list[str]]]:
 def _object(where: str, words: Sequence[str]) -> _Object:
     if len(words) not in (9, 10):
         refuse(where, f"{' '.join(_POINTS)} class difficult", shown(" ".join(words)))
-    values = _numbers(words[:8], _POINTS, where)
+    values = to_numbers(words[:8], _POINTS, where)
     difficult = to_number(words[9], f"{where}, difficult", lowest=0, whole=True) if len(words) == 10 else 0
     return _Object(where, words[8], values, difficult=difficult != 0)
-
-
-def _numbers(words: Sequence[str], names: Sequence[str], where: str) -> list[float]:
-    return [to_number(word, f"{where}, {name}") for word, name in zip(words, names, strict=True)]
 
 
 def _is_number(word: str) -> bool:

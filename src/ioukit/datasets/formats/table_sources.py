@@ -46,6 +46,8 @@ class Table:
         column = self.columns[name]
         if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
             return np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(self), np.bool_)
+        if self.all_text:
+            return np.array([not value for value in column], np.bool_).reshape(len(self))
         return np.array([_is_missing(value) for value in column], np.bool_).reshape(len(self))
 
     def numbers(self, name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
@@ -53,6 +55,8 @@ class Table:
         column = self.columns[name]
         if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
             values = column.astype(np.float64)
+        elif (quick := _numbers(self.texts(name)) if self.all_text else None) is not None:
+            values = np.array(quick, np.float64).reshape(len(self))
         else:
             values = np.array([_number(value) for value in column], np.float64).reshape(len(self))
         good = np.abs(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)) <= FARTHEST
@@ -61,6 +65,8 @@ class Table:
     def texts(self, name: str) -> list[str]:
         """(N,) a column as text: whole numbers without a point, ``""`` where a row has no value."""
         column = self.columns[name]
+        if self.all_text:
+            return list(column)
         values = column.tolist() if isinstance(column, np.ndarray) else column
         return ["" if _is_missing(value) else _text(value) for value in values]
 
@@ -69,7 +75,7 @@ class Table:
         column = self.columns[name]
         if isinstance(column, np.ndarray) and column.dtype.kind in "biu":
             return column.dtype.kind != "b"
-        texts = [text for text in self.texts(name) if text]
+        texts = set(self.texts(name)) - {""}
         return bool(texts) and all(map(_is_whole, texts))
 
     def value(self, name: str, row: int) -> str:
@@ -84,6 +90,17 @@ def _is_missing(value: Any) -> bool:
     if isinstance(value, float | np.floating):
         return bool(np.isnan(value))
     return type(value).__name__ in ("NAType", "NaTType")  # of pandas
+
+
+def _numbers(texts: Sequence[str]) -> list[float] | None:
+    """The numbers of texts, NaN for an empty one; ``None`` if one of them could be anything but a plain number."""
+    joined = "".join(texts)
+    if not joined.isascii() or "_" in joined:
+        return None
+    try:
+        return [float(text) if text else np.nan for text in texts]
+    except ValueError:
+        return None
 
 
 def _number(value: Any) -> float:

@@ -16,7 +16,7 @@ from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
-from ioukit.datasets.formats.text_files import inside, read_lines, refuse, shorter, shown, to_number
+from ioukit.datasets.formats.text_files import inside, read_lines, refuse, shorter, shown, to_number, to_numbers
 from ioukit.datasets.formats.wider_face_subsets import SUBSETS, Subsets, find_subsets, read_subsets
 from ioukit.errors import DatasetError
 
@@ -334,7 +334,7 @@ def _face(where: str, words: Sequence[str], fields: Sequence[str]) -> list[float
     without = [math.nan] * len(_ATTRIBUTES) if len(words) == len(_BOX) and len(fields) > len(_BOX) + 1 else []
     if len(words) + len(without) != len(fields):
         refuse(where, " ".join(fields), shown(" ".join(words)))
-    values = [to_number(word, f"{where}, {name}") for word, name in zip(words, fields, strict=False)]
+    values = to_numbers(words, fields, where)
     if min(values[2:4]) < 0:
         refuse(where, "a width and a height of at least 0", f"{values[2]:g} and {values[3]:g}")
     return values + without
