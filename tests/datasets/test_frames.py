@@ -119,6 +119,9 @@ def test_nullable_columns_of_pandas() -> None:
     assert gt.boxes.tolist() == read(frame("pandas")).boxes.tolist()
     assert gt.categories.names == ("cat", "dog")
     assert gt.crowd.tolist() == [False, True, False]
+    given = frame("pandas")
+    given["iscrowd"] = [False, True, np.nan, None]  # as pandas reads true, false and empty fields
+    assert read(given).crowd.tolist() == [False, True, False]
 
 
 def test_lazy_frames_are_to_be_collected() -> None:

@@ -17,7 +17,7 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.class_words import class_words
 from ioukit.datasets.formats.first_bytes import first_lines
-from ioukit.datasets.formats.four_points import partly_kept, points_of_objects, rotated_of_points
+from ioukit.datasets.formats.four_points import other_areas, partly_kept, points_of_objects, rotated_of_points
 from ioukit.datasets.formats.image_files import images_in, sizes_or_unknown
 from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.losses import Holds, lost
@@ -198,14 +198,12 @@ def write_dota(gt: GroundTruth, path: Path) -> list[str]:
     """
     words, changes = class_words(gt.categories, gt.source, joint="-")
     points, kept = points_of_objects(gt)
-    rotated = gt.regions.get("RotatedBoxes")
-    areas = gt.boxes[:, 2] * gt.boxes[:, 3] if rotated is None else rotated.area
     holds = Holds(
         regions=kept,
         flags=frozenset({"difficult"}),
         image_attributes=frozenset({_SOURCE, _GSD}),
         image_sizes=False,
-        areas=np.allclose(gt.areas, areas, rtol=1e-9),
+        areas=True,
     )
     texts = [_header_text(gt, row) for row in range(len(gt.images))]
     places = {number: at for at, number in enumerate(gt.images.ids.tolist())}
@@ -216,7 +214,7 @@ def write_dota(gt: GroundTruth, path: Path) -> list[str]:
     folder.mkdir()
     for stem, lines in zip(image_stems(gt.images, gt.source), texts, strict=True):
         (folder / f"{stem}.txt").write_text("".join(lines), encoding="utf-8")
-    return [*lost(gt, holds), *partly_kept(gt, kept), *changes]
+    return [*lost(gt, holds), *other_areas(gt, kept), *partly_kept(gt, kept), *changes]
 
 
 def write_dota_detections(
@@ -254,10 +252,8 @@ def write_dota_detections(
         if set(words[number]) & set("/\\\0"):
             refuse(ground_truth.source, "names of classes that can be part of names of files", shown(words[number]))
         (path / f"Task{task}_{words[number]}.txt").write_text("".join(lines), encoding="utf-8")
-    rotated = dt.regions.get("RotatedBoxes")
-    areas = dt.areas_or_those_of_boxes() if rotated is None or task == 2 else rotated.area
-    same = bool(np.allclose(dt.areas_or_those_of_boxes(), areas, rtol=1e-9))
-    return [*lost(dt, Holds(regions=kept, areas=same and task == 1)), *partly_kept(dt, kept), *changes, *blanks]
+    holds = Holds(regions=kept, areas=True)
+    return [*lost(dt, holds), *other_areas(dt, kept), *partly_kept(dt, kept), *changes, *blanks]
 
 
 class _Object(NamedTuple):

@@ -151,7 +151,7 @@ def further_column(table: Table, name: str) -> tuple[str, npt.NDArray[Any]]:
     column = table.columns[name]
     texts = {text.lower() for text in table.texts(name) if text}
     values, fine = table.numbers(name)
-    if texts and (texts <= {"true", "false"} if table.all_text else _all_bools(column)):
+    if texts and (texts <= {"true", "false"} if table.all_text else _all_bools(table, name)):
         return "flag", np.array([str(value).lower() == "true" for value in column], np.bool_)
     if name.lower() in KNOWN_FLAGS and fine.all() and np.isin(values[~np.isnan(values)], (0, 1)).all():
         return "flag", values == 1
@@ -260,10 +260,12 @@ def _four_numbers(value: Any) -> list[float] | None:
     return four if len(four) == 4 and all(abs(one) <= 2.0**53 for one in four) else None
 
 
-def _all_bools(column: Any) -> bool:
+def _all_bools(table: Table, name: str) -> bool:
+    column = table.columns[name]
     if isinstance(column, np.ndarray):
         return bool(column.dtype.kind == "b")
-    return all(isinstance(value, bool | np.bool_) for value in column if value is not None)
+    missing = table.is_missing(name).tolist()
+    return all(none or isinstance(value, bool | np.bool_) for value, none in zip(column, missing, strict=True))
 
 
 def _images(
