@@ -15,6 +15,7 @@ from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.datasets.formats.losses import Holds
 from ioukit.regions import Masks, RotatedBoxes
+from support import strategies as _profile  # noqa: F401 - it sets no deadline for examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

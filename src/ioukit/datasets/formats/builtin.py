@@ -93,6 +93,31 @@ def _is_panoptic(path: Path) -> bool:
     return bool(_PANOPTIC.search(first_bytes(path)) or _PANOPTIC.search(last_bytes(path)))
 
 
+def _table_rows() -> tuple[Format, ...]:
+    """The three kinds of files with tables, which one module reads."""
+    kinds = (("csv", "CSV", ".csv"), ("parquet", "Parquet", ".parquet"), ("arrow", "Arrow (Feather)", ".arrow"))
+    return tuple(
+        Format(
+            name=name,
+            title=f"{title} tables with a row per object and named columns",
+            recognises=_recogniser_of_file(f"recognises_{name}"),
+            read=_later("tables", "read_table"),
+            read_detections=_later("tables", "read_table_detections"),
+            needs_ground_truth=True,
+            write=_later("tables", f"write_{name}"),
+            write_detections=_later("tables", f"write_{name}"),
+            suffix=suffix,
+            detections_suffix=suffix,
+        )
+        for name, title, suffix in kinds
+    )
+
+
+def _recogniser_of_file(name: str) -> Callable[[Path], bool]:
+    suffixes = (".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
+    return lambda path: path.suffix.lower() in suffixes and bool(_later("tables", name)(path))
+
+
 BUILTIN = (
     Format(
         name="coco",
@@ -204,6 +229,7 @@ BUILTIN = (
         suffixes=(".csv", FOLDER),
         needs_ground_truth=True,
     ),
+    *_table_rows(),
     _row(
         "dota",
         "DOTA's text files: labelTxt folders with four points per line, or a file of results per class",

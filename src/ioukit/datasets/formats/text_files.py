@@ -38,6 +38,7 @@ __all__ = [
     "shorter",
     "shown",
     "to_number",
+    "to_numbers",
 ]
 
 FARTHEST = 2.0**53
@@ -101,6 +102,21 @@ def to_number(
     if not lowest <= number <= highest or (whole and not number.is_integer()):
         refuse(where, expected, shown(value))
     return number
+
+
+def to_numbers(words: Sequence[str], names: Sequence[str], where: str) -> list[float]:
+    """The finite numbers that words spell; there may be fewer words than names.
+
+    Raises:
+        DatasetError: If a word is no such number; the message has the name of the number.
+    """
+    joined = "".join(words)
+    if joined.isascii() and "_" not in joined:
+        with contextlib.suppress(ValueError):
+            values = list(map(float, words))
+            if all(-FARTHEST <= value <= FARTHEST for value in values):
+                return values
+    return [to_number(word, f"{where}, {name}") for word, name in zip(words, names, strict=False)]
 
 
 def numbers(values: Any, names: Sequence[str], where: str, *, text: bool = True) -> list[float]:
