@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ioukit.cli._errors import bad_input, bad_value
 from ioukit.cli._output import printable
 from ioukit.cli._standard_input import STANDARD_INPUT
+from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,7 +71,7 @@ def read_data(
     truth_path, found_path = sources
     with talk.busy(f"reading {printable(str(found_path))}", long=long):
         gt = _read(truth_path, on_invalid, threads)
-        dt = _read_detections(found_path, gt, on_invalid, threads)
+        dt = _read_detections(found_path, gt, on_invalid, threads, named="images=stem" in repairs)
     if repairs:
         gt, dt = repaired(gt, dt, repairs)
     with bad_input():
@@ -109,7 +110,7 @@ def read_side(
         if ground_truth is None:
             data: GroundTruth | Detections = _read(path, on_invalid, threads)
         else:
-            data = _read_detections(path, ground_truth, on_invalid, threads)
+            data = _read_detections(path, ground_truth, on_invalid, threads, named=True)
     rows = "boxes" if ground_truth is None else "detections"
     talk.say(f"read {shown}  {len(data):,} {rows}  {time.perf_counter() - start:.2f} s")
     for note in data.notes:
@@ -124,11 +125,26 @@ def _read(path: Path, on_invalid: OnInvalid, threads: int | None) -> GroundTruth
         return datasets.read(path, _format(path), on_invalid=on_invalid, threads=threads)
 
 
-def _read_detections(path: Path, gt: GroundTruth, on_invalid: OnInvalid, threads: int | None) -> Detections:
+def _read_detections(
+    path: Path, gt: GroundTruth, on_invalid: OnInvalid, threads: int | None, *, named: bool
+) -> Detections:
+    """The detections; with ``named``, also COCO's results whose image ids are strings."""
     from ioukit import datasets  # noqa: PLC0415 - as above
 
     with bad_input():
-        return datasets.read_detections(path, _format(path), ground_truth=gt, on_invalid=on_invalid, threads=threads)
+        try:
+            return datasets.read_detections(
+                path, _format(path), ground_truth=gt, on_invalid=on_invalid, threads=threads
+            )
+        except DatasetError:
+            if not named or not path.is_file():
+                raise
+            from ioukit.preflight import read_named_images  # noqa: PLC0415 - for files that the reader refuses
+
+            found = read_named_images(path)
+            if found is None:
+                raise
+            return found
 
 
 Given = TypeVar("Given", "Detections", "Detections | None")

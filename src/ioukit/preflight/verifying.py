@@ -104,14 +104,17 @@ def explained(case: Case, summary: Mapping[str, float], causes: tuple[Repair, ..
     ]
     judged = [(suspicion, _judged(case, suspicion, summary, causes)) for suspicion in suspicions]
     found = [finding for _, finding in judged if finding is not None]
-    if len(causes) == MOST_CAUSES or not summary:
+    if len(causes) == MOST_CAUSES:
         return found
     guesses = [one for one in found if one.harmful and one.suspicion.must_improve and one.suspicion.repair is not None]
     if guesses:
-        cause = max(guesses, key=lambda one: one.gain)
+        # Without numbers, the first rule that has a guess: the rules about readings come first.
+        cause = max(guesses, key=lambda one: one.gain) if summary else guesses[0]
         assert cause.suspicion.repair is not None
         after = case.repaired(cause.suspicion.repair)
-        return [cause, *explained(after, after.summary, (*causes, cause.suspicion.repair))]
+        return [cause, *explained(after, after.summary if summary else {}, (*causes, cause.suspicion.repair))]
+    if not summary:
+        return found
     # A reading that fits, but raises no number on its own: it may with others, such as classes that are wrong, too.
     for suspicion, finding in judged:
         repair = suspicion.repair

@@ -102,6 +102,7 @@ def _sizes(case: Case, mode: str) -> list[tuple[float, float]]:
         by_centre = np.log(centre)
     low, high = (np.log([SMALLEST, LARGEST]) if mode != "factor" else np.log([1 / 16, 16])).tolist()
     agree = np.isfinite(by_side).all(axis=1) & np.isfinite(by_centre).all(axis=1)
+    by_side, by_centre = np.where(agree[:, None], by_side, 0), np.where(agree[:, None], by_centre, 0)
     if mode == "stretch":
         agree &= (np.abs(by_side - by_centre) <= SIZES_AGREE).all(axis=1)
         peaks = [_peaks(by_centre[agree, axis], low, high) for axis in (0, 1)]

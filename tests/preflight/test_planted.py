@@ -1,0 +1,79 @@
+"""Faults that are planted in correct data are found, and correct data raise no alarm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from ioukit import read_coco
+from ioukit.preflight import check
+from support.paths import DATA
+from support.planted_faults import FAULTS, plant
+from support.planted_scenes import DRAWN, drawn, real
+
+if TYPE_CHECKING:
+    from ioukit import Detections, GroundTruth
+
+MOVES = 0.01
+KINDS = list(FAULTS)
+
+
+@pytest.fixture(scope="module")
+def sets() -> dict[str, tuple[GroundTruth, Detections]]:
+    return {**real(), "crowd": drawn("crowd"), "one class": drawn("one class")}
+
+
+def test_most_faults_that_move_ap_are_found(sets: dict[str, tuple[GroundTruth, Detections]]) -> None:
+    """Every kind at two strengths; all strengths and more data sets are in benchmarks/planted_faults.py."""
+    missed, moving = [], 0
+    for name, data in sets.items():
+        right = check(*data).summary["AP"]
+        for place, (kind, fault) in enumerate(FAULTS.items()):
+            for strength in {place % 2 + 1, place % 3 + 2}:
+                wrong = plant(fault, data, fault.strengths[strength])
+                if wrong is None:
+                    continue
+                checked = check(*wrong)
+                harmful = [finding for finding in checked if finding.harmful]
+                refused = any(finding.suspicion.refused for finding in harmful)
+                if refused or abs(checked.summary["AP"] - right) >= MOVES:
+                    moving += 1
+                    if not {finding.code for finding in harmful} & set(fault.codes):
+                        missed.append((name, kind, strength))
+    assert moving > 120, "the faults are not empty"
+    assert len(missed) <= 0.05 * moving, missed
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_correct_drawn_data_raise_no_alarm(name: str, seed: int) -> None:
+    checked = check(*drawn(name, seed))
+    assert checked.ok, checked
+
+
+@pytest.mark.parametrize(
+    ("truth", "found"),
+    [
+        ("coco_val2014_100/instances_val2014_100.json", "coco_val2014_100/instances_val2014_fakebbox100_results.json"),
+        ("coco_ccby_images/gt.json", "coco_ccby_images/dt_derived.json"),
+        ("lvis_10/gt.json", "lvis_10/dt.json"),
+    ],
+)
+def test_correct_real_data_raise_no_alarm(truth: str, found: str) -> None:
+    gt, dt = read_coco(DATA / truth, DATA / found)
+    assert check(gt, dt).ok
+    assert check(gt).ok
+
+
+@pytest.mark.parametrize("kind", ["boxes-xyxy", "letterbox", "classes-shifted", "detections-twice", "nms-missing"])
+def test_the_repair_gives_the_numbers_of_correct_data(kind: str) -> None:
+    """What a finding says that AP would be is the AP of the data before the fault."""
+    data = real()["val2014"]
+    right = check(*data).summary["AP"]
+    wrong = plant(FAULTS[kind], data, FAULTS[kind].strengths[4])
+    assert wrong is not None
+    finding = next(one for one in check(*wrong) if one.code in FAULTS[kind].codes and one.after > one.before)
+    assert finding.harmful
+    np.testing.assert_allclose(finding.after, right, atol=0.02 if kind == "nms-missing" else 1e-3)
