@@ -111,8 +111,11 @@ class TestFindings:
         gt = GroundTruth.from_arrays(
             image_ids=[1, 2], category_ids=[1, 3], boxes=[[0, 0, 9, 9], [0, 0, 9, 9]], categories=names
         )
-        found = {one.suspicion.examples: one.suspicion.sure for one in check(gt) if one.code == "class_names_alike"}
-        assert found == {("traffic_light", "Traffic Light"): "likely", ("bicyle", "bicycle"): "possible"}
+        found = {one.code: (one.suspicion.examples, one.harmful) for one in check(gt) if "names" in one.code}
+        assert found == {
+            "class_names_alike": (("traffic_light", "Traffic Light"), True),
+            "class_names_similar": (("bicyle and bicycle",), False),
+        }
 
     def test_training_images(self, data: Pair, tmp_path: Any) -> None:
         gt, _ = data

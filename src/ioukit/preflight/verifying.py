@@ -85,7 +85,9 @@ class Finding:
         return "\n".join(lines)
 
 
-def explained(case: Case, summary: Mapping[str, float], causes: tuple[Repair, ...] = ()) -> list[Finding]:
+def explained(
+    case: Case, summary: Mapping[str, float], causes: tuple[Repair, ...] = (), *, combine: bool = True
+) -> list[Finding]:
     """The findings of all rules, without those that another finding explains.
 
     The guess whose repair raises the first number most is a cause. The rules are asked again about the data after its
@@ -95,6 +97,7 @@ def explained(case: Case, summary: Mapping[str, float], causes: tuple[Repair, ..
         case: The data, after the repairs of the causes.
         summary: Its numbers; empty without detections.
         causes: The repairs so far.
+        combine: Whether a reading that shows no effect of its own is tried together with others.
     """
     suspicions = [
         suspicion
@@ -112,8 +115,11 @@ def explained(case: Case, summary: Mapping[str, float], causes: tuple[Repair, ..
         cause = max(guesses, key=lambda one: one.gain) if summary else guesses[0]
         assert cause.suspicion.repair is not None
         after = case.repaired(cause.suspicion.repair)
-        return [cause, *explained(after, after.summary if summary else {}, (*causes, cause.suspicion.repair))]
-    if not summary:
+        return [
+            cause,
+            *explained(after, after.summary if summary else {}, (*causes, cause.suspicion.repair), combine=combine),
+        ]
+    if not summary or not combine:
         return found
     # A reading that fits, but raises no number on its own: it may with others, such as classes that are wrong, too.
     for suspicion, finding in judged:
@@ -133,7 +139,7 @@ def _together(
     after = _repaired(case, suspicion.repair)
     if after is None:
         return None
-    found = explained(after, after.summary, (*causes, suspicion.repair))
+    found = explained(after, after.summary, (*causes, suspicion.repair), combine=False)
     partners = [
         one.suspicion.repair for one in found if one.harmful and one.suspicion.must_improve and one.suspicion.repair
     ]
