@@ -1,7 +1,8 @@
 """Plant faults in correct data sets and count which of them `ioukit check` finds: the table of docs/check.md.
 
-python benchmarks/planted_faults.py --yolact FOLDER           # FOLDER has gt.json and dt_yolact_base.json
-python benchmarks/planted_faults.py --missed                  # the faults that move AP and are not found
+python benchmarks/planted_faults.py --json rows.json          # all kinds, strengths and data sets
+python benchmarks/planted_faults.py --missed                  # list the faults that move AP and are not found
+python benchmarks/planted_faults.py --read a.json b.json      # the table of earlier runs
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from ioukit import DatasetError, Detections, GroundTruth
 from ioukit.anchors import Letterbox
+from ioukit.diagnosis.data_sets import first_of_each
 from ioukit.preflight import REPAIRS, Repair, repaired
 from ioukit.preflight.repairs.frames import MODES, unit_scales
-from ioukit.preflight.repairs.rows import first_of_each
 from support.planted_faults import in_format
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from typing import TYPE_CHECKING, TypeVar
 
@@ -86,6 +85,8 @@ def read_data(
     for note in looks_wrong:
         talk.say(f"note {printable(note)}")
     if looks_wrong:
+        import shlex  # noqa: PLC0415 - only for the hint
+
         talk.say(f"hint ioukit check {shlex.join(map(printable, map(str, sources)))}  tells what the numbers would be")
     return gt, dt
 
