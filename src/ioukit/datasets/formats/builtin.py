@@ -33,10 +33,10 @@ def _later(module: str, name: str) -> Callable[..., Any]:
 
 
 def _recogniser(module: str, suffixes: tuple[str, ...]) -> Callable[[Path], bool]:
-    """Asks ``recognises`` of a module about the paths that may have the format."""
+    """Asks ``recognises`` of a module about the paths that may have the format. A pipe can be read only once."""
 
     def recognises(path: Path) -> bool:
-        suffix = FOLDER if path.is_dir() else path.suffix.lower()
+        suffix = FOLDER if path.is_dir() else path.suffix.lower() if path.is_file() else None
         return suffix in suffixes and bool(_later(module, "recognises")(path))
 
     return recognises

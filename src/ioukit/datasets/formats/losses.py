@@ -29,6 +29,8 @@ class Holds:
     """The attributes by name; ``None`` for any."""
     image_attributes: frozenset[str] | None = frozenset()
     """The attributes of images by name; ``None`` for any."""
+    category_attributes: frozenset[str] | None = frozenset()
+    """The attributes of classes by name; ``None`` for any."""
     image_ids: bool = False
     """Whether ids of images that are numbers come back. Else the name of an image becomes its id."""
     image_sizes: bool = True
@@ -67,6 +69,8 @@ def _of_ground_truth(gt: GroundTruth, holds: Holds) -> list[str]:
     set_flags = {name: int(gt.flags[name].sum()) for name in _others(gt.flags, holds.flags)}
     notes = [f"flag {name} of {_objects(count, gt)}" for name, count in set_flags.items() if count]
     notes += [f"attribute {name} of the images" for name in _others(gt.images.attributes, holds.image_attributes)]
+    others = _others(gt.categories.attributes, holds.category_attributes)
+    notes += [f"attribute {name} of the classes" for name in others]
     empty = int((~np.isin(gt.images.ids, gt.image_ids)).sum())
     if empty and not holds.empty_images:
         notes.append(f"{empty:,} images without objects")

@@ -73,7 +73,7 @@ class Objects:
         Raises:
             DatasetError: If the id is no text, or there was such an image before; or if two sizes differ.
         """
-        if not key or "\0" in key:
+        if not _is_name(key):
             refuse(where, "the name of an image", shown(key))
         position = self._images.get(key)
         if position is None:
@@ -112,7 +112,12 @@ class Objects:
             attributes: Numbers or text by name; NaN or ``""`` for an object that lacks one.
             regions: ``segmentations``: polygons or RLE as in COCO's files; ``keypoints``: (P, 3); ``rotated``:
                 ``[cx, cy, width, height, angle in radians]``, clockwise on the screen.
+
+        Raises:
+            DatasetError: If the name of the class is empty, or no text that a file can hold.
         """
+        if not _is_name(category):
+            refuse(self.source, "the name of a class", shown(category))
         row = len(self._rows)
         self._rows.append((image, category, box, score))
         columns: tuple[tuple[dict[str, dict[int, Any]], Mapping[str, Any] | None], ...]
@@ -220,6 +225,11 @@ class Objects:
                 boxes = np.array([given[row] for row in rows], np.float64).reshape(-1, 5)
                 made["regions"] = RotatedBoxes(boxes, unit="radians", sense="clockwise")
         return made
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text is a name: JSON can spell halves of characters, which no file of text can hold."""
+    return bool(text) and "\0" not in text and (text.isascii() or text == text.encode(errors="ignore").decode())
 
 
 class _Record:

@@ -231,6 +231,6 @@ def inside(folder: Path, named: str, where: str) -> Path:
     if not plain or "\0" in plain or plain.startswith("/") or ".." in parts or ":" in parts[0]:
         refuse(where, "a path inside the folder of the data set", shown(named))
     path = folder / plain
-    if not path.resolve().is_relative_to(folder.resolve()):
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         refuse(where, "a path inside the folder of the data set", f"a link out of it, {shown(named)}")
     return path

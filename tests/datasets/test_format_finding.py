@@ -1,0 +1,146 @@
+"""Which format a path has: every sample of every format is recognised as that, and as nothing else."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ioukit import DatasetError
+from ioukit.datasets import find_format
+from ioukit.datasets.formats.builtin import BUILTIN
+from support.paths import DATA
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SMALL = DATA / "formats_small"
+
+FILES: dict[str, list[str]] = {
+    "coco": [
+        "formats_small/coco_json/train/_annotations.coco.json",
+        "coco_val2014_100/instances_val2014_100.json",
+        "coco_val2014_100/instances_val2014_fakebbox100_results.json",
+        "toy_cats/gts_coco_format/toy_example_coco.JSON",
+    ],
+    "lvis": ["lvis_10/gt.json"],
+    "kitti": ["formats_small/kitti/label_2"],
+    "open-images": ["formats_small/open_images", "formats_small/open_images/train-annotations-bbox.csv"],
+    "padilla": [f"toy_cats/dets_classname_{kind}" for kind in ("abs_xywh", "abs_xyx2y2", "rel_xcycwh")],
+    "yolo": ["formats_small/yolo_ultralytics/data.yaml", "formats_small/yolo_ultralytics/train/labels"],
+}
+"""Paths of samples in the folder of test data, by format."""
+
+CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
+    "coco": [
+        ("a.json", '{"images": [], "annotations": [], "categories": []}'),
+        ("results.json", '[{"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1], "score": 0.5}]'),
+        ("empty.json", "[]"),
+        ("no_suffix", '{"images": []}'),
+        ("packed.json.gz", gzip.compress(b'{"images": []}')),
+    ],
+    "crowdhuman": [("a.odgt", json.dumps({"ID": "a", "gtboxes": []})), ("empty.odgt", "")],
+    "lvis": [("a.json", '{"images": [{"id": 1, "neg_category_ids": []}], "annotations": [], "categories": []}')],
+    "kitti": [("a/000001.txt", "Car 0 0 0 1 2 3 4 1 1 1 1 1 1 1\n"), ("b/000001.txt", "\n")],
+    "open-images": [("a.csv", "ImageID,LabelName,XMin,XMax,YMin,YMax\n")],
+    "yolo": [("a/a.txt", "0 0.5 0.5 0.1 0.1\n"), ("b/a.txt", "0 0.5 0.5 0.1 0.1 0.9\n"), ("data.yml", "names: [a]\n")],
+}
+"""Small files by format: the path, whose folder is the path to look at if it has one, and the content."""
+
+BUILT = {known.name: known for known in BUILTIN}
+
+
+def recognising(path: Path) -> list[str]:
+    return [name for name, known in BUILT.items() if known.recognises(path)]
+
+
+def test_every_format_has_samples() -> None:
+    assert set(BUILT) <= FILES.keys() | CONTENTS.keys()
+    assert FILES.keys() | CONTENTS.keys() <= set(BUILT)
+
+
+@pytest.mark.parametrize(("name", "path"), [(name, path) for name, paths in FILES.items() for path in paths])
+def test_a_sample_has_one_format(name: str, path: str) -> None:
+    place = DATA / path
+    assert find_format(place).name == name
+    # Any folder of text files may be YOLO's, so YOLO comes last.
+    assert [found for found in recognising(place) if found != "yolo" or place.is_file() or name == "yolo"] == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "content"), [(name, *one) for name, contents in CONTENTS.items() for one in contents]
+)
+def test_small_files_have_one_format(name: str, path: str, content: str | bytes, tmp_path: Path) -> None:
+    file = tmp_path / path
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    if name == "kitti" and not (isinstance(content, str) and content.strip()):
+        name = "yolo"  # a folder of empty text files may be either
+    assert find_format(file if file.parent == tmp_path else file.parent).name == name
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def link_to_itself(path: Path) -> None:
+    path.symlink_to(path)
+
+
+def link_to_nothing(path: Path) -> None:
+    path.symlink_to(path.parent / "nothing")
+
+
+def empty_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def empty_file(path: Path) -> None:
+    path.touch()
+
+
+def noise(path: Path) -> None:
+    path.write_bytes(bytes(range(256)) * 8)
+
+
+def closed(path: Path) -> None:
+    path.touch(mode=0)
+
+
+def missing(path: Path) -> None:
+    assert not path.exists()
+
+
+def folder_of_folders(path: Path) -> None:
+    for suffix in (".txt", ".xml", ".json", ".csv", ".jpg"):
+        (path / f"a{suffix}").mkdir(parents=True)
+
+
+ODD = (fifo, link_to_itself, link_to_nothing, empty_folder, empty_file, noise, closed, missing, folder_of_folders)
+
+
+@pytest.mark.parametrize(
+    "suffix", ["", ".txt", ".json", ".xml", ".csv", ".yaml", ".odgt", ".zip", ".parquet", ".json.gz"]
+)
+@pytest.mark.parametrize("make", ODD, ids=lambda make: make.__name__)
+def test_no_recogniser_raises(make: Callable[[Path], Any], suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"odd{suffix}"
+    make(path)
+    for known in BUILT.values():
+        assert known.recognises(path) in (True, False), known.name
+
+
+def test_an_unknown_path_is_refused(tmp_path: Path) -> None:
+    noise(tmp_path / "a.bin")
+    with pytest.raises(DatasetError, match=r"a\.bin: not a format that can be read; there are coco: .*yolo: "):
+        find_format(tmp_path / "a.bin")
+    with pytest.raises(DatasetError, match="not a format that can be read"):
+        find_format(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        find_format(tmp_path / "nothing")
+    with pytest.raises(ValueError, match="unknown format 'cocoa'; choose from coco, "):
+        find_format(tmp_path / "a.bin", "cocoa")

@@ -1,0 +1,200 @@
+"""The builder of data sets that are read record by record, and the finder of images."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioukit import DatasetError
+from ioukit.datasets import GroundTruth
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
+from ioukit.datasets.formats.text_files import refuse
+from support.data_sets import ALL_COLUMNS as ALL
+from support.data_sets import HALVES, assert_came_back, assert_detections_came_back, detections_of, ground_truths
+
+if TYPE_CHECKING:
+    from ioukit.datasets import Detections
+
+
+def rebuilt(gt: GroundTruth) -> GroundTruth:
+    """The data set, given to the builder object by object."""
+    objects = Objects("again", "error")
+    places = {}
+    for label, name, size in zip(gt.images.labels.tolist(), gt.images.names, gt.images.sizes.tolist(), strict=True):
+        places[label] = objects.image(name, "here", size=(size[0], size[1]))
+    classes = dict(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
+    for row, label in enumerate(gt.image_labels().tolist()):
+        regions: dict[str, Any] = {}
+        if gt.segmentations is not None and gt.segmentations[row] is not None:
+            regions["segmentations"] = gt.segmentations[row]
+        if "keypoints" in gt.regions:
+            regions["keypoints"] = gt.regions["keypoints"][row].tolist()
+        if "RotatedBoxes" in gt.regions:
+            regions["rotated"] = gt.regions["RotatedBoxes"].numpy()[row].tolist()
+        objects.add(
+            places[label],
+            classes[int(gt.category_ids[row])],
+            gt.boxes[row].tolist(),
+            flags={name: bool(column[row]) for name, column in gt.flags.items()},
+            attributes={name: column[row].item() for name, column in gt.attributes.items()},
+            regions=regions,
+        )
+    return objects.ground_truth({name: number for number, name in classes.items()})
+
+
+@given(
+    ground_truths(
+        flags=("crowd", "difficult"),
+        attributes={"depth": st.floats(0, 9), "note": st.sampled_from(["", "x", "ü"])},
+        polygons=True,
+        keypoints=3,
+        sizes=None,
+    )
+    | ground_truths(rotated=True, coordinates=HALVES)
+)
+def test_what_is_added_comes_back(gt: GroundTruth) -> None:
+    assert_came_back(gt, rebuilt(gt), ALL, [])
+
+
+@given(st.data())
+def test_detections_come_back(data: st.DataObject) -> None:
+    gt = data.draw(ground_truths())
+    dt: Detections = data.draw(detections_of(gt, attributes={"depth": st.floats(0, 9)}))
+    finder, objects = ImageFinder(gt), Objects("again", "error")
+    names = dict(zip(gt.images.labels.tolist(), gt.images.names, strict=True))
+    classes = dict(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
+    for row, label in enumerate(dt.image_labels().tolist()):
+        key = str(finder.labels[finder.position(names[label], "here")])
+        image = objects.image(key, "here", again=True)
+        objects.add(
+            image,
+            classes[int(dt.category_ids[row])],
+            dt.boxes[row].tolist(),
+            score=float(dt.scores[row]),
+            attributes={"depth": float(dt.attributes["depth"][row])},
+        )
+    assert_detections_came_back(dt, objects.detections(gt), gt, ALL)
+
+
+def test_classes_have_ids_in_the_order_of_their_names() -> None:
+    objects = Objects("here", "error")
+    image = objects.image("a.jpg", "line 1")
+    for name in ("dog", "cat", "dog", "Ünder"):
+        objects.add(image, name, [0, 0, 1, 1])
+    gt = objects.ground_truth()
+    assert (gt.categories.names, gt.category_ids.tolist()) == (("cat", "dog", "Ünder"), [2, 1, 2, 3])
+    with pytest.raises(DatasetError, match="here: expected one of the 1 classes, found 'cat'"):
+        objects.ground_truth({"dog": 4})
+
+
+def test_images() -> None:
+    objects = Objects("here", "error")
+    assert objects.image("b", "line 1", name="b.jpg") == 0
+    assert objects.image("a", "line 2", size=(3, 4)) == 1
+    assert objects.image("b", "line 3", size=(5, 6), again=True) == 0
+    assert objects.image("b", "line 4", size=UNKNOWN_SIZE, again=True) == 0
+    with pytest.raises(DatasetError, match="line 5: expected an image that differs from those before, found 'a'"):
+        objects.image("a", "line 5")
+    with pytest.raises(DatasetError, match="line 6: expected the size 5 x 6, as before, found 6 x 5"):
+        objects.image("b", "line 6", size=(6, 5), again=True)
+    for key in ("", "a\0b", "\ud800"):
+        with pytest.raises(DatasetError, match="line 7: expected the name of an image, found "):
+            objects.image(key, "line 7")
+    gt = objects.ground_truth()
+    assert gt.images.labels.tolist() == ["a", "b"]
+    assert gt.images.sizes.tolist() == [[3, 4], [5, 6]]
+    assert list(gt.images.names) == ["a", "b.jpg"]
+
+
+def test_values_that_objects_lack() -> None:
+    objects = Objects("here", "error")
+    image = objects.image("a", "line 1")
+    objects.add(image, "cat", [0, 0, 1, 1], flags={"crowd": True}, attributes={"depth": 2.0})
+    objects.add(image, "cat", [0, 0, 1, 1], attributes={"note": "x"}, regions={"keypoints": [[1, 2, 2]]})
+    objects.add(image, "cat", [0, 0, 1, 1], regions={"segmentations": [[0, 0, 1, 0, 1, 1]]})
+    gt = objects.ground_truth()
+    assert gt.crowd.tolist() == [True, False, False]
+    assert gt.attributes["depth"][0] == 2
+    assert np.isnan(gt.attributes["depth"][1:]).all()
+    assert gt.attributes["note"].tolist() == ["", "x", ""]
+    assert gt.regions["keypoints"].tolist() == [[[0, 0, 0]], [[1, 2, 2]], [[0, 0, 0]]]
+    assert list(gt.segmentations or []) == [None, None, [[0, 0, 1, 0, 1, 1]]]
+    objects.add(image, "cat", [0, 0, 1, 1], regions={"rotated": [1, 1, 2, 2, 0]})
+    with pytest.raises(DatasetError, match="here: object 0: expected a rotated box, as others have"):
+        objects.ground_truth()
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\0", ""])
+def test_names_of_classes_can_be_written(name: str) -> None:
+    objects = Objects("here", "error")
+    with pytest.raises(DatasetError, match="here: expected the name of a class, found "):
+        objects.add(objects.image("a", "line 1"), name, [0, 0, 1, 1])
+
+
+def test_a_bad_record_stops_or_is_left_out() -> None:
+    def read(objects: Objects) -> Any:
+        image = objects.image("a", "line 1")
+        for line in range(1, 5):
+            with objects.record("bad line"):
+                if line % 2:
+                    refuse(f"here: line {line}", "an even line", str(line))
+                objects.add(image, "cat", [0, 0, 1, line])
+        return objects.ground_truth()
+
+    with pytest.raises(DatasetError, match=r"^here: line 1: expected an even line, found 1$"):
+        read(Objects("here", "error"))
+    with pytest.raises(DatasetError, match=r"^here: line 1"):
+        read(Objects("here", "pycocotools"))
+    gt = read(Objects("here", "drop"))
+    assert (gt.boxes[:, 3].tolist(), gt.dropped) == ([2, 4], 2)
+    assert gt.notes == ("here: left out 2 x bad line: here: line 1: expected an even line, found 1",)
+    with pytest.raises(ValueError, match="unknown on_invalid 'ignore'"):
+        Objects("here", "ignore")  # type: ignore[arg-type]
+    with pytest.raises(ZeroDivisionError), Objects("here", "drop").record("bad line"):
+        _ = 1 / 0
+
+
+def test_numbers_are_checked_at_the_end() -> None:
+    objects = Objects("here", "error")
+    objects.add(objects.image("a", "line 1"), "cat", [0, 0, -1, math.inf])
+    with pytest.raises(DatasetError, match=r"here: annotations\[0\]\.bbox"):
+        objects.ground_truth()
+
+
+def finder(labels: Any, names: list[str]) -> ImageFinder:
+    return ImageFinder(
+        GroundTruth.from_arrays(image_ids=labels[:0], category_ids=[], boxes=[], images=labels, names=names)
+    )
+
+
+def test_images_are_found_by_name_id_and_stem() -> None:
+    found = finder(np.array([7, 3, 5]), ["a/x.jpg", "b/y.png", "b/z.png"])
+    # Images are in the order of their ids.
+    for name, position in (("a/x.jpg", 2), ("x", 2), ("z.txt", 1), ("3", 0), ("folder/5.txt", 1), ("a\\y.jpg", 0)):
+        with_three = {"b/y.png": 0, "b/z.png": 1, "a/x.jpg": 2}
+        assert found.position(name, "here") == {**with_three, name: position}[name], name
+    for name in ("w", "", "b"):
+        with pytest.raises(DatasetError, match=r"^here: expected an image of ground truth, found "):
+            found.position(name, "here")
+
+
+def test_a_stem_of_two_images_finds_neither() -> None:
+    found = finder(np.array(["one", "two"]), ["a/x.jpg", "b/x.jpg"])
+    assert found.position("b/x.jpg", "here") == 1
+    assert found.position("two", "here") == 1
+    with pytest.raises(DatasetError, match=r"^here: expected the name of one image of ground truth, found 'x', which"):
+        found.position("x", "here")
+
+
+@given(ground_truths())
+def test_every_image_is_found_by_its_name(gt: GroundTruth) -> None:
+    found = ImageFinder(gt)
+    for position, (label, name) in enumerate(zip(gt.images.labels.tolist(), gt.images.names, strict=True)):
+        assert found.position(name, "here") == position
+        if str(label) not in gt.images.names:
+            assert found.position(str(label), "here") == position
