@@ -17,39 +17,37 @@ if TYPE_CHECKING:
     from ioukit import Detections, GroundTruth
 
 MOVES = 0.01
-KINDS = list(FAULTS)
 
 
 @pytest.fixture(scope="module")
 def sets() -> dict[str, tuple[GroundTruth, Detections]]:
-    return {**real(), "crowd": drawn("crowd"), "one class": drawn("one class")}
+    return {"val2014": real()["val2014"], "one class": drawn("one class")}
 
 
 def test_most_faults_that_move_ap_are_found(sets: dict[str, tuple[GroundTruth, Detections]]) -> None:
-    """Every kind at two strengths; all strengths and more data sets are in benchmarks/planted_faults.py."""
+    """Every kind at one strength; all strengths and more data sets are in benchmarks/planted_faults.py."""
     missed, moving = [], 0
     for name, data in sets.items():
         right = check(*data).summary["AP"]
         for place, (kind, fault) in enumerate(FAULTS.items()):
-            for strength in {place % 2 + 1, place % 3 + 2}:
-                wrong = plant(fault, data, fault.strengths[strength])
-                if wrong is None:
-                    continue
-                checked = check(*wrong)
-                harmful = [finding for finding in checked if finding.harmful]
-                refused = any(finding.suspicion.refused for finding in harmful)
-                if refused or abs(checked.summary["AP"] - right) >= MOVES:
-                    moving += 1
-                    if not {finding.code for finding in harmful} & set(fault.codes):
-                        missed.append((name, kind, strength))
-    assert moving > 120, "the faults are not empty"
+            strength = place % 3 + 1
+            wrong = plant(fault, data, fault.strengths[strength])
+            if wrong is None:
+                continue
+            checked = check(*wrong)
+            harmful = [finding for finding in checked if finding.harmful]
+            refused = any(finding.suspicion.refused for finding in harmful)
+            if refused or abs(checked.summary["AP"] - right) >= MOVES:
+                moving += 1
+                if not {finding.code for finding in harmful} & set(fault.codes):
+                    missed.append((name, kind, strength))
+    assert moving > 45, "the faults are not empty"
     assert len(missed) <= 0.05 * moving, missed
 
 
 @pytest.mark.parametrize("name", DRAWN)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_correct_drawn_data_raise_no_alarm(name: str, seed: int) -> None:
-    checked = check(*drawn(name, seed))
+def test_correct_drawn_data_raise_no_alarm(name: str) -> None:
+    checked = check(*drawn(name, seed=1))
     assert checked.ok, checked
 
 
@@ -65,6 +63,11 @@ def test_correct_real_data_raise_no_alarm(truth: str, found: str) -> None:
     gt, dt = read_coco(DATA / truth, DATA / found)
     assert check(gt, dt).ok
     assert check(gt).ok
+
+
+def test_correct_detections_of_a_network_raise_no_alarm() -> None:
+    checked = check(*real()["yolact"])
+    assert checked.ok, checked
 
 
 @pytest.mark.parametrize("kind", ["boxes-xyxy", "letterbox", "classes-shifted", "detections-twice", "nms-missing"])

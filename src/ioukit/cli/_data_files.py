@@ -74,7 +74,11 @@ def read_data(
     if repairs:
         gt, dt = repaired(gt, dt, repairs)
     with bad_input():
-        dt = dt.known_to(gt, on_invalid=on_invalid)
+        try:
+            dt = dt.known_to(gt, on_invalid=on_invalid)
+        except DatasetError:
+            talk.say(f"hint {_check_command(sources)}  looks for the reason")
+            raise
     names = [printable(str(path)) for path in sources]
     width = max(map(len, names))
     talk.say(f"read {names[0]:{width}}  {len(gt.images):,} images  {len(gt):,} boxes")
@@ -85,10 +89,15 @@ def read_data(
     for note in looks_wrong:
         talk.say(f"note {printable(note)}")
     if looks_wrong:
-        import shlex  # noqa: PLC0415 - only for the hint
-
-        talk.say(f"hint ioukit check {shlex.join(map(printable, map(str, sources)))}  tells what the numbers would be")
+        talk.say(f"hint {_check_command(sources)}  tells what the numbers would be")
     return gt, dt
+
+
+def _check_command(sources: Sequence[Path]) -> str:
+    """The command that checks these files."""
+    import shlex  # noqa: PLC0415 - only for the hint
+
+    return f"ioukit check {shlex.join(printable(str(path)) for path in sources)}"
 
 
 def read_side(
