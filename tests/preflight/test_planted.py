@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from ioukit import read_coco
+from ioukit.datasets import read, read_detections
+from ioukit.evaluation.protocols import find_protocol
 from ioukit.preflight import check
 from support.paths import DATA
 from support.planted_faults import FAULTS, plant
@@ -56,7 +58,6 @@ def test_correct_drawn_data_raise_no_alarm(name: str) -> None:
     [
         ("coco_val2014_100/instances_val2014_100.json", "coco_val2014_100/instances_val2014_fakebbox100_results.json"),
         ("coco_ccby_images/gt.json", "coco_ccby_images/dt_derived.json"),
-        ("lvis_10/gt.json", "lvis_10/dt.json"),
     ],
 )
 def test_correct_real_data_raise_no_alarm(truth: str, found: str) -> None:
@@ -65,9 +66,16 @@ def test_correct_real_data_raise_no_alarm(truth: str, found: str) -> None:
     assert check(gt).ok
 
 
-def test_correct_detections_of_a_network_raise_no_alarm() -> None:
-    checked = check(*real()["yolact"])
-    assert checked.ok, checked
+def test_other_correct_real_data_raise_no_alarm() -> None:
+    """LVIS by its own protocol, the boxes of a network, and text files of two tools."""
+    assert check(*real()["yolact"]).ok
+    lvis = read(DATA / "lvis_10" / "gt.json"), read_detections(DATA / "lvis_10" / "dt.json")
+    assert check(*lvis).ok
+    assert check(*lvis, find_protocol("lvis")).ok
+    people = read(DATA / "people_7_images" / "groundtruths")
+    found = read_detections(DATA / "people_7_images" / "detections", ground_truth=people)
+    assert check(people, found).ok
+    assert check(people, found, find_protocol("voc2012")).ok
 
 
 @pytest.mark.parametrize("kind", ["boxes-xyxy", "letterbox", "classes-shifted", "detections-twice", "nms-missing"])
