@@ -21,6 +21,7 @@ __all__ = ["Finding", "explained"]
 
 _NAN = float("nan")
 MOST_CAUSES = 4
+WIDTH = 118
 
 
 @dataclass(frozen=True)
@@ -70,19 +71,30 @@ class Finding:
 
     def __str__(self) -> str:
         suspicion = self.suspicion
-        lines = [f"{suspicion.sure if self.harmful else 'note'}: {suspicion.code}", f"  {suspicion.message}."]
+        paragraphs = [f"{suspicion.message}."]
         if suspicion.examples:
             more = ", ..." if suspicion.count > len(suspicion.examples) else ""
-            lines.append(f"  Such as: {'; '.join(suspicion.examples)}{more}")
+            paragraphs.append(f"Such as: {'; '.join(suspicion.examples)}{more}")
         if not math.isnan(self.after):
             others = f" (with {' and '.join(self.together_with)})" if self.together_with else ""
-            lines.append(f"  {self.measure} is {self.after:.3f} instead of {self.before:.3f} if so{others}.")
+            paragraphs.append(f"{self.measure} is {self.after:.3f} instead of {self.before:.3f} if so{others}.")
         elif suspicion.refused:
-            lines.append("  `evaluate` refuses the data because of this.")
-        lines.append(f"  -> {suspicion.hint}")
+            paragraphs.append("`evaluate` refuses the data because of this.")
+        paragraphs.append(f"-> {suspicion.hint}")
         if suspicion.repair is not None and self.harmful:
-            lines.append("     " + " ".join(f"--repair '{word}'" for word in str(suspicion.repair).split(" ")))
-        return "\n".join(lines)
+            paragraphs.append("   " + " ".join(f"--repair '{word}'" for word in str(suspicion.repair).split(" ")))
+        return "\n".join(
+            [f"{suspicion.sure if self.harmful else 'note'}: {suspicion.code}", *map(_wrapped, paragraphs)]
+        )
+
+
+def _wrapped(paragraph: str) -> str:
+    """The text in lines that fit a terminal."""
+    import textwrap  # noqa: PLC0415 - only to print
+
+    return textwrap.fill(
+        paragraph, WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def explained(

@@ -294,12 +294,13 @@ def _without_detections(case: Case, gt: GroundTruth, objects: Ids) -> Iterator[S
     by_sureness: tuple[tuple[Places, Sure], ...] = ((certain, "likely"), (few, "possible"))
     for places, sure in by_sureness:
         if len(places):
-            shown = [f"{gt.categories.names[place]} ({int(objects[place]):,} objects)" for place in places.tolist()]
+            shown = [f"{gt.categories.names[place]} ({int(objects[place]):,})" for place in places.tolist()]
             lost = int(objects[places].sum())
             total = int((objects > 0).sum())
             yield Suspicion(
                 "classes_without_detections" if sure == "likely" else "rare_classes_without_detections", sure,
-                f"{len(places):,} of {total:,} classes with objects have no detection; they have {lost:,} objects",
+                f"{len(places):,} of {total:,} classes with objects have no detection; they have {lost:,} "
+                f"object{'' if lost == 1 else 's'}",
                 len(places), total, "check that the detector knows these classes, and their ids",
                 examples(shown), repair=Repair("only", "detected-classes") if sure == "likely" else None,
                 must_improve=False,
