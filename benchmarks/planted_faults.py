@@ -1,7 +1,8 @@
 """Plant faults in correct data sets and count which of them `ioukit check` finds: the table of docs/check.md.
 
-python benchmarks/planted_faults.py --yolact FOLDER           # FOLDER has gt.json and dt_yolact_base.json
-python benchmarks/planted_faults.py --missed                  # the faults that move AP and are not found
+python benchmarks/planted_faults.py --json rows.json          # all kinds, strengths and data sets
+python benchmarks/planted_faults.py --missed                  # list the faults that move AP and are not found
+python benchmarks/planted_faults.py --read a.json b.json      # the table of earlier runs
 """
 
 from __future__ import annotations
@@ -81,14 +82,17 @@ def table(rows: list[Planted]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--yolact", type=Path, help="folder with gt.json and dt_yolact_base.json")
     parser.add_argument("--kinds", help="only these kinds, separated by commas")
     parser.add_argument("--sets", help="only these data sets, separated by commas")
     parser.add_argument("--missed", action="store_true", help="list the faults that move AP and are not found")
     parser.add_argument("--json", type=Path, help="write all rows to a file")
+    parser.add_argument("--read", type=Path, nargs="+", help="print the table of the rows in these files")
     given = parser.parse_args()
+    if given.read:
+        print(table([Planted(**row) for path in given.read for row in json.loads(path.read_text(encoding="utf-8"))]))
+        return
     chosen = {kind: FAULTS[kind] for kind in (given.kinds.split(",") if given.kinds else FAULTS)}
-    sets: dict[str, Any] = {**real(given.yolact), **{name: drawn(name) for name in DRAWN}}
+    sets: dict[str, Any] = {**real(), **{name: drawn(name) for name in DRAWN}}
     if given.sets:
         sets = {name: sets[name] for name in given.sets.split(",")}
     rows: list[Planted] = []

@@ -179,27 +179,31 @@ def _suspicion(case: Case, hits: _Hits, how: str, then: NDArray[np.bool_], image
 def names(case: Case) -> Iterator[Suspicion]:
     """Two classes of one data set, or of it and the training set, whose names differ by case, spaces or one letter."""
     gt = case.ground_truth
-    pairs = _alike(gt.categories)
-    if pairs:
+    ids, listed = gt.categories.ids, gt.categories.names
+    objects = _times(gt.category_ids, ids)
+    found = None if case.data.detections is None else _times(case.detections.category_ids, ids)
+    unclear: list[str] = []
+    for places in _alike(gt.categories):
         # The class with fewer objects is taken for the other one.
-        objects = dict(
-            zip(*(column.tolist() for column in np.unique(gt.category_ids, return_counts=True)), strict=True)
-        )
-        ids, listed = gt.categories.ids.tolist(), gt.categories.names
-        for first, second, sure in pairs:
-            old, new = sorted((ids[first], ids[second]), key=lambda number: objects.get(number, 0))
-            # To make one class of two that the detector confuses raises AP in any case.
-            silent = case.data.detections is not None and not (case.detections.category_ids == old).any()
-            of_both = {ids[first]: listed[first], ids[second]: listed[second]}
-            yield Suspicion(
-                "class_names_alike", "likely" if sure else "possible",
-                f"the classes {of_both[new]!r} ({objects.get(new, 0):,} objects) and {of_both[old]!r} "
-                f"({objects.get(old, 0):,}) have almost the same name",
-                objects.get(old, 0), len(gt), "make them one class, if they are",
-                (of_both[old], of_both[new]),
-                repair=Repair("merge-classes", f"{old}>{new}") if sure or silent else None,
-                least_gain=0.001 if sure else 0.005, must_improve=not sure,
-            )  # fmt: skip
+        old, new = sorted(places[:2], key=lambda place: (objects[place], -place))
+        # To make one class of two that the detector confuses raises AP in any case.
+        if not places[2] and (found is None or found[old] or not found[new]):
+            unclear.append(f"{listed[old]} and {listed[new]}")
+            continue
+        yield Suspicion(
+            "class_names_alike", "likely" if places[2] else "possible",
+            f"the classes {listed[new]!r} ({objects[new]:,} objects) and {listed[old]!r} ({objects[old]:,}) have "
+            "almost the same name",
+            int(objects[old]), len(gt), "make them one class, if they are", (listed[old], listed[new]),
+            repair=Repair("merge-classes", f"{ids[old]}>{ids[new]}"),
+            least_gain=0.001 if places[2] else 0.005, must_improve=not places[2],
+        )  # fmt: skip
+    if unclear:
+        yield Suspicion(
+            "class_names_similar", "possible",
+            f"{len(unclear):,} pairs of classes have names that differ by one letter",
+            len(unclear), len(listed), "make them one class, if they are", examples(unclear),
+        )  # fmt: skip
     if case.train is not None:
         theirs = {_plain(name): name for name in case.train.categories.names}
         differing = [
@@ -234,7 +238,7 @@ def _alike(categories: Categories) -> list[tuple[int, int, bool]]:
     # One letter more, less, other or exchanged: names that agree after one letter is deleted.
     shortened: dict[str, int] = {}
     for plain, place in first_of.items():
-        if len(plain) < 6:
+        if len(plain) < 6 or re.search(r"\d", plain):
             continue
         forms = {plain, *(plain[:at] + plain[at + 1 :] for at in range(len(plain)))}
         others = {shortened[form] for form in forms if form in shortened}
@@ -290,12 +294,13 @@ def _without_detections(case: Case, gt: GroundTruth, objects: Ids) -> Iterator[S
     by_sureness: tuple[tuple[Places, Sure], ...] = ((certain, "likely"), (few, "possible"))
     for places, sure in by_sureness:
         if len(places):
-            shown = [f"{gt.categories.names[place]} ({int(objects[place]):,} objects)" for place in places.tolist()]
+            shown = [f"{gt.categories.names[place]} ({int(objects[place]):,})" for place in places.tolist()]
             lost = int(objects[places].sum())
             total = int((objects > 0).sum())
             yield Suspicion(
                 "classes_without_detections" if sure == "likely" else "rare_classes_without_detections", sure,
-                f"{len(places):,} of {total:,} classes with objects have no detection; they have {lost:,} objects",
+                f"{len(places):,} of {total:,} classes with objects have no detection; they have {lost:,} "
+                f"object{'' if lost == 1 else 's'}",
                 len(places), total, "check that the detector knows these classes, and their ids",
                 examples(shown), repair=Repair("only", "detected-classes") if sure == "likely" else None,
                 must_improve=False,
