@@ -99,7 +99,7 @@ CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
             "#filename,file_size,file_attributes,region_count,region_id,region_shape_attributes,region_attributes",
         ),
     ],
-    "voc": [("VOC2007/Annotations/a.xml", "<annotation/>"), ("a/comp4_det_test_cat.txt", "b 0.5 1 2 3 4\n")],
+    "voc": [("a/a.xml", "<annotation/>"), ("a/comp4_det_test_cat.txt", "b 0.5 1 2 3 4\n")],
     "yolo": [("a/a.txt", "0 0.5 0.5 0.1 0.1\n"), ("b/a.txt", "0 0.5 0.5 0.1 0.1 0.9\n"), ("data.yml", "names: [a]\n")],
 }
 """Small files by format: the path, whose folder is the path to look at if it has one, and the content."""

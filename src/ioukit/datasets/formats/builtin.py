@@ -225,9 +225,10 @@ BUILTIN = (
     _row(
         "open-images",
         "Open Images' CSV files: boxes, or a folder with boxes, labels, classes and hierarchy; or detections",
-        *("read", "read_detections"),
+        *("read", "read_detections", "write", "write_detections"),
         suffixes=(".csv", FOLDER),
         needs_ground_truth=True,
+        detections_suffix=".csv",
     ),
     *_table_rows(),
     _row(

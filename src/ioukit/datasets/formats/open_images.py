@@ -17,26 +17,28 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.hierarchy import NAMES, NEGATIVE, POSITIVE, ClassHierarchy
 from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.formats.csv_tables import CsvTable, first_row
+from ioukit.datasets.formats.open_images_writing import (
+    CORNERS,
+    FLAGS,
+    MOST_OUTSIDE,
+    write_open_images,
+    write_open_images_detections,
+)
 from ioukit.datasets.formats.problems import Problems
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["read_open_images", "read_open_images_detections", "recognises"]
+__all__ = [
+    "read_open_images",
+    "read_open_images_detections",
+    "recognises",
+    "write_open_images",
+    "write_open_images_detections",
+]
 
 _NAMED = ("ImageID", "LabelName")
-_CORNERS = ("XMin", "XMax", "YMin", "YMax")
-_FLAGS = {
-    "IsGroupOf": "group_of",
-    "IsOccluded": "occluded",
-    "IsTruncated": "truncated",
-    "IsDepiction": "depiction",
-    "IsInside": "inside",
-}
-_MOST_OUTSIDE = 0.001
-"""The fraction of an image that a box may reach out of it: pixels are larger."""
-
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 
 
@@ -108,8 +110,8 @@ def read_open_images(
     tree = files.hierarchy if hierarchy is None else hierarchy
     if not (tree is None or isinstance(tree, ClassHierarchy)):
         tree = ClassHierarchy.read(tree)
-    boxes = CsvTable(files.boxes, text=_NAMED, numbers=(*_CORNERS, *_FLAGS), threads=threads)
-    boxes.require((*_NAMED, *_CORNERS))
+    boxes = CsvTable(files.boxes, text=_NAMED, numbers=(*CORNERS, *FLAGS), threads=threads)
+    boxes.require((*_NAMED, *CORNERS))
     labelled = None
     if files.labels is not None:
         labelled = CsvTable(files.labels, text=_NAMED, numbers=("Confidence",), threads=threads)
@@ -120,7 +122,7 @@ def read_open_images(
     good = np.ones(len(boxes), np.bool_)
     corners = _corners(boxes, good, problems, inside=True)
     categories = _category_ids(boxes, known, good, problems)
-    flags = {flag: _flag(boxes, name, good, problems) for name, flag in _FLAGS.items() if name in boxes.names}
+    flags = {flag: _flag(boxes, name, good, problems) for name, flag in FLAGS.items() if name in boxes.names}
     image_rows, image_names = boxes.codes("ImageID")
     images = np.array(image_names, np.str_)[np.unique(image_rows[good])]
     attributes: dict[str, IdLists] = {}
@@ -174,8 +176,8 @@ def read_open_images_detections(
     if ground_truth is None:
         raise DatasetError(f"{path}: names of classes need their ids: read_detections(file, ground_truth=...)")
     problems = Problems.of(on_invalid)
-    table = CsvTable(path, text=_NAMED, numbers=("Score", *_CORNERS), threads=threads)
-    table.require((*_NAMED, "Score", *_CORNERS))
+    table = CsvTable(path, text=_NAMED, numbers=("Score", *CORNERS), threads=threads)
+    table.require((*_NAMED, "Score", *CORNERS))
     listed = ground_truth.categories
     names = listed.attributes.get(NAMES, np.array(listed.names, np.str_)).tolist()
     known = _Classes(dict(zip(names, listed.ids.tolist(), strict=True)), {})
@@ -203,7 +205,7 @@ def _kind(file: Path) -> str:
     """What a CSV file has, by its first row: boxes, detections, labels, classes, or something else."""
     columns = {name.strip() for name in first_row(file)}
     if {"ImageID", "LabelName"} <= columns:
-        if columns.issuperset(_CORNERS):
+        if columns.issuperset(CORNERS):
             return "detections" if "Score" in columns else "boxes"
         return "labels" if "Confidence" in columns else ""
     return "classes" if "class" in file.name.lower() and len(columns) in (2, 3) else ""
@@ -236,7 +238,7 @@ def _files_in(folder: Path, given: _Files, *, any_hierarchy: bool) -> _Files:
             )
         chosen[kind] = files[0] if files else None
     if chosen["boxes"] is None:
-        raise DatasetError(f"{folder}: expected a CSV file with the columns ImageID, LabelName, {', '.join(_CORNERS)}")
+        raise DatasetError(f"{folder}: expected a CSV file with the columns ImageID, LabelName, {', '.join(CORNERS)}")
     return _Files(**chosen)
 
 
@@ -273,12 +275,12 @@ def _corners(
     table: CsvTable, good: npt.NDArray[np.bool_], problems: Problems, *, inside: bool
 ) -> npt.NDArray[np.float64]:
     """(N, 4) boxes ``[x, y, width, height]`` in fractions of the image."""
-    low_x, high_x, low_y, high_y = (table.numbers(name, good, problems) for name in _CORNERS)
+    low_x, high_x, low_y, high_y = (table.numbers(name, good, problems) for name in CORNERS)
     if inside:
-        for name, values in zip(_CORNERS, (low_x, high_x, low_y, high_y), strict=True):
-            outside = (values < -_MOST_OUTSIDE) | (values > 1 + _MOST_OUTSIDE)
+        for name, values in zip(CORNERS, (low_x, high_x, low_y, high_y), strict=True):
+            outside = (values < -MOST_OUTSIDE) | (values > 1 + MOST_OUTSIDE)
             table.refuse(outside, name, "a fraction of the image, within [0, 1]", good, problems)
-    for (low_name, high_name), low, high in ((_CORNERS[:2], low_x, high_x), (_CORNERS[2:], low_y, high_y)):
+    for (low_name, high_name), low, high in ((CORNERS[:2], low_x, high_x), (CORNERS[2:], low_y, high_y)):
         table.refuse(high < low, high_name, f"at least {low_name}", good, problems)
     return np.stack([low_x, low_y, high_x - low_x, high_y - low_y], axis=1)
 
