@@ -34,6 +34,7 @@ FEWEST_HITS = 2
 DOMINANT = 0.6
 CLEARLY = 0.5
 FEWEST_IMAGES = 2
+FEWEST_GAINED = 3
 CERTAIN = 1e-2
 TOUCHES = 0.1
 LEAST_MISSED = 0.2
@@ -110,17 +111,32 @@ def other_ids(case: Case) -> Iterator[Suspicion]:
             best = gain, mapping_text(mapping), then
     if best is not None and best[0] > 0 and (best[0] >= BETTER or ">" in best[1]):
         yield _suspicion(case, hits, best[1], best[2], None)
-        return
-    for how in conventions(hits.wanted - hits.given):
-        then = ids_after(hits.given, how, known) == hits.wanted
-        images, where = np.unique(hits.images, return_inverse=True)
-        count = np.bincount(where)
-        gain_of = (np.bincount(where, then) - np.bincount(where, now)) / count
-        some = (gain_of > CLEARLY) & (np.bincount(where, now) == 0)
-        objects = np.isin(hits.images, images[some])
-        if some.sum() >= FEWEST_IMAGES and len(np.unique(hits.given[objects & then])) > 1:
-            yield _suspicion(case, hits, how, then, images[some])
+        if best[0] >= BETTER:
             return
+    found = _of_some_images(hits, known)
+    if found is not None:
+        yield _suspicion(case, hits, *found)
+
+
+def _of_some_images(hits: _Hits, known: Ids) -> tuple[str, NDArray[np.bool_], Places] | None:
+    """The convention that repairs most objects of some images, the objects that have their class then, the images."""
+    images, where = np.unique(hits.images, return_inverse=True)
+    now = hits.given == hits.wanted
+    right = np.bincount(where, now)
+    best: tuple[str, NDArray[np.bool_], Places] | None = None
+    most = 0
+    for how in conventions((hits.wanted - hits.given)[~now]):
+        then = ids_after(hits.given, how, known) == hits.wanted
+        gained, lost = np.bincount(where, then & ~now), np.bincount(where, now & ~then)
+        some = (lost == 0) & (gained > CLEARLY * (np.bincount(where) - right))
+        # A few ids are the same in both conventions. One wrong object is more often a mistake of the detector.
+        some &= (right == 0) | (gained >= FEWEST_GAINED)
+        objects = then & ~now & some[where]
+        # Objects of one class show a convention only if no class has this id.
+        given = np.unique(hits.given[objects])
+        if some.sum() >= FEWEST_IMAGES and objects.sum() > most and (len(given) > 1 or not np.isin(given, known).any()):
+            best, most = (how, then, images[some]), int(objects.sum())
+    return best
 
 
 def _mapping(case: Case, hits: _Hits) -> dict[int, int]:
