@@ -145,7 +145,10 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
     [
         (("convert", GT, "OUT"), "Missing option '--to'"),
         (("convert", GT, "OUT", "--to", "coc"), "unknown format 'coc'; choose from coco,"),
-        (("convert", GT, "OUT", "--to", "kitti"), "the format kitti writes no ground truth: name one with --to"),
+        (
+            ("convert", GT, "OUT", "--to", "labelme-xml"),
+            "the format labelme-xml writes no ground truth: name one with --to",
+        ),
         (("convert", GT, "OUT", "--to", "coco", "--from", "yolo"), "Error"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box"), "expected name=value"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box=vbox"), "the reader of coco has no argument 'box'"),

@@ -129,7 +129,7 @@ def test_a_sample_has_one_format(name: str, path: str) -> None:
 )
 def test_small_files_have_one_format(name: str, path: str, content: str | bytes, tmp_path: Path) -> None:
     file = tmp_path / path
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     if name == "kitti" and not (isinstance(content, str) and content.strip()):
         name = "yolo"  # a folder of empty text files may be either

@@ -78,9 +78,8 @@ def read_data(
     with bad_input():
         try:
             dt = dt.known_to(gt, on_invalid=on_invalid)
-        except DatasetError:
-            talk.say(f"hint {_check_command(sources)}  looks for the reason")
-            raise
+        except DatasetError as error:
+            raise DatasetError(f"{error}; {_check_command(sources)} looks for the reason") from None
     names = [printable(str(path)) for path in sources]
     width = max(map(len, names))
     talk.say(f"read {names[0]:{width}}  {len(gt.images):,} images  {len(gt):,} boxes")
