@@ -1,7 +1,8 @@
 """Plant faults in correct data sets and count which of them `ioukit check` finds: the table of docs/check.md.
 
-python benchmarks/planted_faults.py --yolact FOLDER           # FOLDER has gt.json and dt_yolact_base.json
-python benchmarks/planted_faults.py --missed                  # the faults that move AP and are not found
+python benchmarks/planted_faults.py --json rows.json          # all kinds, strengths and data sets
+python benchmarks/planted_faults.py --missed                  # list the faults that move AP and are not found
+python benchmarks/planted_faults.py --read a.json b.json      # the table of earlier runs
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ class Planted(NamedTuple):
     """Codes of harmful findings that do not name the fault."""
 
 
-def measure(name: str, data: tuple[GroundTruth, Detections], faults: dict[str, Fault]) -> Iterable[Planted]:
+def measure(name: str, data: tuple[GroundTruth, Detections], faults: dict[str, Fault], seed: int) -> Iterable[Planted]:
     """Plants each fault at each strength."""
     right = next(iter(Case(Data(*data)).summary.values()))
     for kind, fault in faults.items():
         for place, strength in enumerate(fault.strengths):
-            wrong = plant(fault, data, strength)
+            wrong = plant(fault, data, strength, seed)
             if wrong is None:
                 continue
             checked = check(*wrong)
@@ -81,21 +82,25 @@ def table(rows: list[Planted]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--yolact", type=Path, help="folder with gt.json and dt_yolact_base.json")
     parser.add_argument("--kinds", help="only these kinds, separated by commas")
     parser.add_argument("--sets", help="only these data sets, separated by commas")
+    parser.add_argument("--seed", type=int, default=0, help="of the drawn data sets and of the faults")
     parser.add_argument("--missed", action="store_true", help="list the faults that move AP and are not found")
     parser.add_argument("--json", type=Path, help="write all rows to a file")
+    parser.add_argument("--read", type=Path, nargs="+", help="print the table of the rows in these files")
     given = parser.parse_args()
+    if given.read:
+        print(table([Planted(**row) for path in given.read for row in json.loads(path.read_text(encoding="utf-8"))]))
+        return
     chosen = {kind: FAULTS[kind] for kind in (given.kinds.split(",") if given.kinds else FAULTS)}
-    sets: dict[str, Any] = {**real(given.yolact), **{name: drawn(name) for name in DRAWN}}
+    sets: dict[str, Any] = {**real(), **{name: drawn(name, given.seed) for name in DRAWN}}
     if given.sets:
         sets = {name: sets[name] for name in given.sets.split(",")}
     rows: list[Planted] = []
     for name, data in sets.items():
         alarms = [finding.code for finding in check(*data) if finding.harmful]
         print(f"{name}: {data[0]}, {data[1]}; false alarms: {alarms or 'none'}", file=sys.stderr, flush=True)
-        rows += measure(name, data, chosen)
+        rows += measure(name, data, chosen, given.seed)
     print(table(rows))
     if given.missed:
         for row in rows:

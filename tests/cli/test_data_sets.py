@@ -98,7 +98,10 @@ def test_merge_subset_and_remap(tmp_path: Path) -> None:
 def test_detections_follow(tmp_path: Path) -> None:
     part, found = tmp_path / "part.json", tmp_path / "found.json"
     ran("subset", GT, part, "--count", "10", "--seed", "4")
-    ran("subset", DT, found, "--ground-truth", part, "--on-invalid", "drop")
+    ran("subset", DT, found, "--ground-truth", part)
+    assert "expected the id of an image" in refused(
+        "convert", DT, tmp_path / "x", "--to", "coco", "--ground-truth", part
+    )
     gt, dt = datasets.read(part), datasets.read_detections(found)
     everything = datasets.read_detections(DT)
     assert len(dt) == len(everything.filter(images=gt.images.ids))
@@ -142,7 +145,10 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
     [
         (("convert", GT, "OUT"), "Missing option '--to'"),
         (("convert", GT, "OUT", "--to", "coc"), "unknown format 'coc'; choose from coco,"),
-        (("convert", GT, "OUT", "--to", "kitti"), "the format kitti writes no ground truth: name one with --to"),
+        (
+            ("convert", GT, "OUT", "--to", "labelme-xml"),
+            "the format labelme-xml writes no ground truth: name one with --to",
+        ),
         (("convert", GT, "OUT", "--to", "coco", "--from", "yolo"), "Error"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box"), "expected name=value"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box=vbox"), "the reader of coco has no argument 'box'"),

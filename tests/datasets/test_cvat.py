@@ -148,6 +148,21 @@ def test_tracks_of_a_video(tmp_path: Path) -> None:
     assert len(read_text(tmp_path, f"<annotations>{contradicting}{track}</annotations>").images) == 3
 
 
+def test_frames_without_a_shape_are_counted(tmp_path: Path) -> None:
+    def track(*frames: tuple[int, int]) -> str:
+        corners = 'xtl="1" ytl="1" xbr="2" ybr="2"'
+        shapes = [f'<box frame="{frame}" outside="{outside}" {corners}/>' for frame, outside in frames]
+        return f'<track id="4" label="cat">{"".join(shapes)}</track>'
+
+    whole = track((0, 0), (1, 0), (2, 1), (7, 0), (8, 1))
+    assert read_text(tmp_path, f"<annotations>{LABELS}{whole}</annotations>").notes == ()
+    keys = track((0, 0), (10, 0), (12, 1)) + whole
+    (note,) = read_text(tmp_path, f"<annotations>{LABELS}{keys}</annotations>").notes
+    assert note.endswith(": 10 x frame of a track without a shape, between two with one: nothing is interpolated")
+    every_second = track((0, 0), (2, 0), (4, 0))
+    assert read_text(tmp_path, f"<annotations>{LABELS}{every_second}</annotations>").notes == ()
+
+
 @pytest.mark.parametrize(
     ("shape", "says"),
     [

@@ -222,7 +222,9 @@ def test_detections_come_back(tmp_path_factory: pytest.TempPathFactory, data: st
     rotated = data.draw(st.booleans())
     dt = data.draw(detections_of(gt, coordinates=FREE, rotated=rotated))
     place = tmp_path_factory.mktemp("dota") / "out"
-    write(dt, place, "dota", ground_truth=gt)
+    notes = write(dt, place, "dota", ground_truth=gt)
+    differ = rotated and not np.allclose(dt.regions["RotatedBoxes"].area, dt.areas_or_those_of_boxes(), rtol=1e-6)
+    assert any(note.startswith("areas of") for note in notes) == differ
     assert len(list(place.iterdir())) == len(gt.categories)
     again = read_detections(place, "dota", ground_truth=gt)
     holds = HOLDS if rotated else Holds()

@@ -43,11 +43,13 @@ FILES: dict[str, list[str]] = {
     "labelme": ["formats_small/labelme_json", "formats_small/labelme_json/2007_000243.json"],
     "labelme-xml": ["formats_small/labelme_xml", "formats_small/labelme_xml/Annotations/subset1/img1.xml"],
     "lvis": ["lvis_10/gt.json"],
+    "csv": [*(f"formats_small/csv/ann{number}.csv" for number in ("", 2, 3)), "formats_small/vott_csv/test-export.csv"],
     "dota": [*(f"formats_small/dota{inner}" for inner in ("", "/train", "/train/labelTxt"))],
     "mot": ["formats_small/mot", "formats_small/mot/gt", "formats_small/mot/gt/gt.txt"],
     "wider-face": ["formats_small/wider_face", "formats_small/wider_face/wider_face_split/wider_face_val_bbx_gt.txt"],
     "kitti": ["formats_small/kitti/label_2"],
     "open-images": ["formats_small/open_images", "formats_small/open_images/train-annotations-bbox.csv"],
+    "roboflow-coco": ["formats_small/coco_json", "formats_small/coco_json/train"],
     "padilla": [f"toy_cats/dets_classname_{kind}" for kind in ("abs_xywh", "abs_xyx2y2", "rel_xcycwh")],
     "yolo": ["formats_small/yolo_ultralytics/data.yaml", "formats_small/yolo_ultralytics/train/labels"],
 }
@@ -60,15 +62,26 @@ CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
         ("empty.json", "[]"),
         ("no_suffix", '{"images": []}'),
         ("packed.json.gz", gzip.compress(b'{"images": []}')),
+        ("lines.jsonl", '{"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1], "score": 0.5}\n'),
+        ("packed.ndjson.gz", gzip.compress(b'{"image_id": 1}\n')),
+        ("no_lines.jsonl", ""),
     ],
     "createml": [
         ("a.json", '[{"image": "a", "annotations": []}]'),
         ("b.json", '\ufeff[ { "imagefilename": "a", "annotation": []}]'),
         ("a/_annotations.createml.json", '[{"annotations": [{"coordinates": {}}]}]'),
     ],
+    "coco-panoptic": [
+        ("a.json", '{"annotations": [{"segments_info": []}], "images": []}'),
+        ("b.json", '{"images": ["' + "x" * 90_000 + '"], "annotations": [{"segments_info" : []}]}'),
+    ],
+    "roboflow-coco": [("valid/_annotations.coco.json", "{}")],
     "crowdhuman": [("a.odgt", json.dumps({"ID": "a", "gtboxes": []})), ("empty.odgt", "")],
     "lvis": [("a.json", '{"images": [{"id": 1, "neg_category_ids": []}], "annotations": [], "categories": []}')],
     "kitti": [("a/000001.txt", "Car 0 0 0 1 2 3 4 1 1 1 1 1 1 1\n"), ("b/000001.txt", "\n")],
+    "csv": [("a.csv", '"filename","class","x1","y1","x2","y2"\n'), ("a.tsv", "image\tlabel\tx\ty\tw\th\n")],
+    "parquet": [("a.parquet", b"PAR1 and more PAR1")],
+    "arrow": [("a.arrow", b"ARROW1\0\0"), ("a.feather", b"ARROW1\0\0")],
     "dota": [("a/Task1_plane.txt", "P1 0.9 0 0 1 0 1 1 0 1\n"), ("a/P1.txt", "gsd:1\n\n0 0 1 0 1 1 0 1 plane 0\n")],
     "mot": [("det.txt", "1,-1,0,0,5,5,0.5\n"), ("a/MOT17-02.txt", "1, 1, 0, 0, 5, 5, 0.5, -1, -1, -1\n")],
     "wider-face": [("a/b.txt", "b\n1\n0 0 5 5 0.5\n"), ("a.txt", "b.jpg\n0\n0 0 0 0 0 0 0 0 0 0\nc.jpg\n0\n")],
@@ -116,7 +129,7 @@ def test_a_sample_has_one_format(name: str, path: str) -> None:
 )
 def test_small_files_have_one_format(name: str, path: str, content: str | bytes, tmp_path: Path) -> None:
     file = tmp_path / path
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     if name == "kitti" and not (isinstance(content, str) and content.strip()):
         name = "yolo"  # a folder of empty text files may be either

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import support.strategies  # noqa: F401 - examples have no deadline
 from ioukit import DatasetError, Detections, GroundTruth, evaluate
 from ioukit.datasets import find_format, read, read_detections, write
 from ioukit.evaluation.protocols import PROTOCOLS

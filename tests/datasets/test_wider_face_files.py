@@ -109,6 +109,14 @@ def test_a_list_becomes_columns(tmp_path: Path) -> None:
     }
 
 
+def test_a_line_may_have_the_box_alone(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("a.jpg\n2\n1 2 3 4\n5 6 7 8 1 0 0 1 0 0\n")
+    gt = read(tmp_path / "list.txt")
+    assert gt.boxes.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
+    assert gt.flag("invalid").tolist() == [False, True]
+    np.testing.assert_array_equal(gt.attributes["blur"], [np.nan, 1])
+
+
 def test_the_protocol_from_files(tmp_path: Path) -> None:
     gt, dt = read(with_json(tmp_path / "gt")), results(tmp_path / "dt")
     assert {name: gt.flags[name].tolist() for name in SUBSETS} == FLAGS

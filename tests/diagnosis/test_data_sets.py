@@ -263,17 +263,17 @@ def test_rows_are_spread_over_a_large_data_set(data: tuple[GroundTruth, Detectio
     many = with_boxes(detections, convert(detections.boxes, "xywh", "xyxy"))
     many = Detections.concat([many] * 40)
     assert len(many) == 29_360
-    (finding,) = diagnose_data(many, truth)
-    assert finding.code == "looks_like_xyxy"
+    finding, repeated = diagnose_data(many, truth)
+    assert (finding.code, repeated.code) == ("looks_like_xyxy", "repeated_images"), "all rows are there 40 times"
     assert "detections that were looked at (of 29,360)" in finding.message
     looked = int(finding.message.split(" of ")[1].split()[0].replace(",", ""))
     assert 4_900 < looked <= 5_000
     assert 100 < finding.count < looked
     assert max(finding.rows) > 29_000
     assert diagnose_data(many, truth) == diagnose_data(many, truth), "no chance is involved"
-    (whole,) = diagnose_data(many, truth, most_rows=None)
+    whole, _ = diagnose_data(many, truth, most_rows=None)
     assert set(whole.rows) > set(finding.rows)
-    (one,) = diagnose_data(shifted(Detections.concat([detections] * 20), 1), truth)
+    one, _ = diagnose_data(shifted(Detections.concat([detections] * 20), 1), truth)
     assert one.code == "other_category_ids"
 
 
@@ -356,3 +356,18 @@ def test_diagnose_is_the_function_of_data_sets(data: tuple[GroundTruth, Detectio
     assert diagnose(wrong, reference=truth) == diagnose_data(wrong, truth)
     assert str(diagnose(wrong, reference=truth)).startswith("734 detections: 1 finding\nwarning normalized_not_decl")
     assert str(diagnose(truth)) == "839 annotations: nothing looks wrong"
+
+
+# ---- Repeated rows.
+
+
+def test_the_padding_of_a_sampler(data: tuple[GroundTruth, Detections]) -> None:
+    """The first images again at the end of the file, as the last batch of a distributed run has them."""
+    truth, detections = data
+    again = np.isin(detections.image_ids, detections.image_ids[:20])
+    padded = Detections.concat([detections, detections[again]])
+    (finding,) = diagnose_data(padded, truth)
+    assert finding.code == "repeated_images"
+    assert set(finding.rows) <= set(range(len(detections), len(padded)))
+    other = dataclasses.replace(detections, scores=detections.scores / 2)
+    assert codes(Detections.concat([detections, other[again]]), truth) == [], "another score is another detection"

@@ -255,7 +255,7 @@ def classes_not_listed(gt: GroundTruth, dt: Detections, share: float, rng: np.ra
     return gt.filter(categories=np.setdiff1d(gt.categories.ids, lost).tolist()), dt
 
 
-CLASS_IDS = ("other_class_ids", "classes_only_in_detections")
+CLASS_IDS = ("other_class_ids",)
 OF_IMAGES = "share of the images"
 
 FAULTS: dict[str, Fault] = {

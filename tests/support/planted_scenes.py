@@ -8,16 +8,15 @@ import numpy as np
 
 from ioukit import Detections, GroundTruth, nms, read_coco
 from ioukit.regions import Boxes
-from support.paths import DATA
+from support.paths import DATA, EXAMPLES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
 __all__ = ["DRAWN", "Scene", "drawn", "real"]
 
 VAL2014 = DATA / "coco_val2014_100"
+YOLACT = EXAMPLES / "coco_val2017_100"
 
 
 class Scene(NamedTuple):
@@ -47,16 +46,14 @@ DRAWN = {
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "inlet", "jetty", "knoll", "lotus")
 
 
-def real(yolact: Path | None = None) -> dict[str, tuple[GroundTruth, Detections]]:
-    """The real sets; that of YOLACT if its folder is given."""
-    sets = {
+def real() -> dict[str, tuple[GroundTruth, Detections]]:
+    """The real sets with detections: those of COCO's API, and those of a network."""
+    return {
         "val2014": read_coco(
             VAL2014 / "instances_val2014_100.json", VAL2014 / "instances_val2014_fakebbox100_results.json"
-        )
+        ),
+        "yolact": read_coco(YOLACT / "ground_truth.json", YOLACT / "yolact.json"),
     }
-    if yolact is not None:
-        sets["yolact"] = read_coco(yolact / "gt.json", yolact / "dt_yolact_base.json")
-    return sets
 
 
 def drawn(name: str, seed: int = 0) -> tuple[GroundTruth, Detections]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from typing import TYPE_CHECKING, TypeVar
 
@@ -73,11 +72,14 @@ def read_data(
     truth_path, found_path = sources
     with talk.busy(f"reading {printable(str(found_path))}", long=long):
         gt = _read(truth_path, on_invalid, threads)
-        dt = _read_detections(found_path, gt, on_invalid, threads)
+        dt = _read_detections(found_path, gt, on_invalid, threads, named="images=stem" in repairs)
     if repairs:
         gt, dt = repaired(gt, dt, repairs)
     with bad_input():
-        dt = dt.known_to(gt, on_invalid=on_invalid)
+        try:
+            dt = dt.known_to(gt, on_invalid=on_invalid)
+        except DatasetError as error:
+            raise DatasetError(f"{error}; {_check_command(sources)} looks for the reason") from None
     names = [printable(str(path)) for path in sources]
     width = max(map(len, names))
     talk.say(f"read {names[0]:{width}}  {len(gt.images):,} images  {len(gt):,} boxes")
@@ -88,7 +90,7 @@ def read_data(
     for note in looks_wrong:
         talk.say(f"note {printable(note)}")
     if looks_wrong:
-        talk.say(f"hint ioukit check {shlex.join(map(printable, map(str, sources)))}  tells what the numbers would be")
+        talk.say(f"hint {_check_command(sources)}  tells what the numbers would be")
     return gt, dt
 
 
@@ -152,6 +154,13 @@ def _holds_detections(path: Path, name: str) -> bool:
         return False
 
 
+def _check_command(sources: Sequence[Path]) -> str:
+    """The command that checks these files."""
+    import shlex  # noqa: PLC0415 - only for the hint
+
+    return f"ioukit check {shlex.join(printable(str(path)) for path in sources)}"
+
+
 def read_side(
     path: Path,
     ground_truth: GroundTruth | None,
@@ -172,7 +181,7 @@ def read_side(
         if ground_truth is None:
             data: GroundTruth | Detections = _read(path, on_invalid, threads)
         else:
-            data = _read_detections(path, ground_truth, on_invalid, threads)
+            data = _read_detections(path, ground_truth, on_invalid, threads, named=True)
     rows = "boxes" if ground_truth is None else "detections"
     talk.say(f"read {shown}  {len(data):,} {rows}  {time.perf_counter() - start:.2f} s")
     for note in data.notes:
@@ -187,11 +196,26 @@ def _read(path: Path, on_invalid: OnInvalid, threads: int | None) -> GroundTruth
         return datasets.read(path, _format(path), on_invalid=on_invalid, threads=threads)
 
 
-def _read_detections(path: Path, gt: GroundTruth, on_invalid: OnInvalid, threads: int | None) -> Detections:
+def _read_detections(
+    path: Path, gt: GroundTruth, on_invalid: OnInvalid, threads: int | None, *, named: bool
+) -> Detections:
+    """The detections; with ``named``, also COCO's results whose image ids are strings."""
     from ioukit import datasets  # noqa: PLC0415 - as above
 
     with bad_input():
-        return datasets.read_detections(path, _format(path), ground_truth=gt, on_invalid=on_invalid, threads=threads)
+        try:
+            return datasets.read_detections(
+                path, _format(path), ground_truth=gt, on_invalid=on_invalid, threads=threads
+            )
+        except DatasetError:
+            if not named or not path.is_file():
+                raise
+            from ioukit.preflight import read_named_images  # noqa: PLC0415 - for files that the reader refuses
+
+            found = read_named_images(path)
+            if found is None:
+                raise
+            return found
 
 
 Given = TypeVar("Given", "Detections", "Detections | None")

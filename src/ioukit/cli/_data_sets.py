@@ -107,6 +107,8 @@ def convert_data(
     talk: Talk,
     change: Callable[[Sequence[Any], GroundTruth | None], GroundTruth | Detections],
     words: str = "",
+    *,
+    check_ids: bool = True,
 ) -> None:
     """Reads the inputs, changes them, writes the result and reports it.
 
@@ -116,6 +118,7 @@ def convert_data(
         change: Makes the result of the data sets that were read, and of the ground truth of detections. Its
             `ValueError` is the user's.
         words: What it does, for the bar; empty if it does nothing.
+        check_ids: Whether all detections must be of images and classes of their ground truth.
 
     Raises:
         typer.Exit: If something cannot be read or written, after a message.
@@ -140,7 +143,10 @@ def convert_data(
                 gt = datasets.read(job.truth, "coco" if job.truth == STANDARD_INPUT else None, **common)
             for path, name in zip(job.inputs, formats, strict=True):
                 step(f"reading {printable(str(path))}")
-                read.append(_read(path, name, {**common, **options}, gt, is_detections=is_detections))
+                data = _read(path, name, {**common, **options}, gt, is_detections=is_detections)
+                if gt is not None and check_ids and isinstance(data, datasets.Detections):
+                    data = data.known_to(gt, on_invalid=job.on_invalid)
+                read.append(data)
         if words:
             step(words)
         with bad_use():
@@ -203,8 +209,7 @@ def _read(
         options = {"attributes": True, **options}
     try:
         if is_detections:
-            dt = datasets.read_detections(path, name, ground_truth=gt, **options)
-            return dt if gt is None else dt.known_to(gt, on_invalid=options["on_invalid"])
+            return datasets.read_detections(path, name, ground_truth=gt, **options)
         return datasets.read(path, name, **options)
     except TypeError as error:
         words = str(error).partition("unexpected keyword argument ")[2]

@@ -76,8 +76,8 @@ def subset(
 ) -> None:
     """Write a part of a data set: of its classes, images or sizes of objects, or drawn at random.
 
-    The conditions apply in the order of the options above. Images without objects stay unless --drop-empty-images is
-    given. Ids stay as they are. The same seed draws the same images.
+    The conditions apply in the order in which they are listed below. Images without objects stay unless
+    --drop-empty-images is given. Ids stay as they are. The same seed draws the same images.
     """
     conditions = {"--classes": classes, "--images": images, "--sizes": sizes, "--count": count, "--share": share}
     given = [name for name, value in conditions.items() if value is not None]
@@ -114,7 +114,7 @@ def subset(
             seed=seed,
         )
 
-    convert_data(job, Talk(quiet=quiet), part, "choosing")
+    convert_data(job, Talk(quiet=quiet), part, "choosing", check_ids=False)
 
 
 def _listed(values: Sequence[str]) -> list[str]:

@@ -28,7 +28,17 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int64]
     Rows = NDArray[np.intp]
 
-__all__ = ["COCO_91", "LOOKED_AT", "SHARE_OF_IMAGES", "conventions", "diagnose_data", "in_words", "mapped", "other_ids"]
+__all__ = [
+    "COCO_91",
+    "LOOKED_AT",
+    "SHARE_OF_IMAGES",
+    "conventions",
+    "diagnose_data",
+    "first_of_each",
+    "in_words",
+    "mapped",
+    "other_ids",
+]
 
 # The thresholds of the rules; the docstring of `diagnose_data` explains them.
 LOOKED_AT = 5_000
@@ -42,6 +52,9 @@ CATEGORIES = 2
 IMAGES = 10
 SHARE_OF_IMAGES = 0.3
 MOST_SHIFTS = 5
+LAST_ROWS = 50
+REPEATED = 0.2
+REPEATED_ROWS = 10
 
 WORDS = {
     "xywh": "[x, y, width, height]",
@@ -73,6 +86,8 @@ def diagnose_data(
       at least two categories.
     - ``images_without_detections``: at least 10 images have objects, and at least three tenths of these images have no
       detection. There is no finding if there are no detections at all.
+    - ``repeated_images``: of the images of the last detections of the file, at least a fifth of the detections, and at
+      least 10, repeat an earlier one with its score, as the padding of a sampler leaves them.
 
     Args:
         data: Ground truth or detections.
@@ -110,6 +125,7 @@ def diagnose_data(
     places = np.searchsorted(ground_truth.images.ids, ground_truth.image_ids)
     _categories(found, data, few, image_ids[few], ground_truth, places)
     _images(found, image_ids, ground_truth, places)
+    _repeated(found, data, most_rows)
     return found.diagnosis()
 
 
@@ -303,3 +319,33 @@ def other_ids(ids: Ids, how: str, known: Ids) -> Ids:
     if how[:1] not in ("+", "-") or not how[1:].isdecimal():
         raise ValueError
     return ids + int(how)
+
+
+def first_of_each(side: GroundTruth | Detections) -> Mask:
+    """(N,) false for rows that repeat an earlier one: image, class, box, and the score of detections."""
+    columns = [side.image_ids, side.category_ids, *(side.boxes.T + 0.0)]
+    if not isinstance(side, GroundTruth):
+        columns.append(side.scores)
+    order = np.lexsort(columns)
+    same = np.ones(max(len(order) - 1, 0), np.bool_)
+    for column in columns:
+        same &= column[order][1:] == column[order][:-1]
+    first = np.ones(len(order), np.bool_)
+    first[order[1:]] = ~same  # lexsort is stable: the first of equal rows comes first
+    return first
+
+
+def _repeated(found: Collector, detections: Detections, most_rows: int | None) -> None:
+    """Adds ``repeated_images``. A sampler is padded at its end, so the images of the last rows are looked at."""
+    last = np.isin(detections.image_ids, np.unique(detections.image_ids[-LAST_ROWS:]))
+    rows = np.flatnonzero(last)[-(most_rows or len(last)) :]
+    if not len(rows):
+        return
+    again = rows[~first_of_each(detections.take(rows))]
+    if len(again) >= max(REPEATED_ROWS, REPEATED * len(rows)):
+        images = len(np.unique(detections.image_ids[again]))
+        message = (
+            f"{len(again):,} of {len(rows):,} detections of the last images repeat an earlier one, on {images:,} images"
+        )
+        hint = "leave out rows with equal image, class, box and score: each of them is a false positive"
+        found.state("repeated_images", "warning", _mask(len(detections), again), message, hint)

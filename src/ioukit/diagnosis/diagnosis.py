@@ -89,8 +89,8 @@ def diagnose(
     - `Masks` and COCO's records: ``other_size``, ``empty_mask``, ``full_mask``, ``duplicate``; for records also
       ``bad_runs``, exactly those that `Masks.from_rle` refuses.
     - `GroundTruth` and `Detections`: ``normalized_not_declared``, ``looks_like_xyxy``, ``looks_like_cxcywh``; for
-      detections with their ground truth also ``other_category_ids`` and ``images_without_detections``. In large data
-      sets, 5,000 boxes are checked.
+      detections with their ground truth also ``other_category_ids``, ``images_without_detections`` and
+      ``repeated_images``. In large data sets, 5,000 boxes are checked.
 
     Args:
         regions: A set of regions of any kind; or (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or

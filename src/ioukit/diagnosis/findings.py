@@ -57,6 +57,7 @@ Code: TypeAlias = Literal[
     # Detections and the ground truth that they are compared with.
     "other_category_ids",
     "images_without_detections",
+    "repeated_images",
 ]
 """The codes of findings; `diagnose` lists the codes of each kind of region."""
 CODES: tuple[Code, ...] = get_args(Code)

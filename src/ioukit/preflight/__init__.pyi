@@ -2,6 +2,7 @@
 
 from ioukit.preflight.case import Case
 from ioukit.preflight.checking import Checked, check
+from ioukit.preflight.named_images import read_named_images
 from ioukit.preflight.repairs.repair import REPAIRS, Data, Repair, RepairKind, register_repair, repaired
 from ioukit.preflight.rules.registry import RULES, Rule, register_rule
 from ioukit.preflight.suspicion import Suspicion
@@ -19,6 +20,7 @@ __all__ = [
     "Rule",
     "Suspicion",
     "check",
+    "read_named_images",
     "register_repair",
     "register_rule",
     "repaired",

@@ -21,6 +21,7 @@ __all__ = ["Finding", "explained"]
 
 _NAN = float("nan")
 MOST_CAUSES = 4
+WIDTH = 118
 
 
 @dataclass(frozen=True)
@@ -70,22 +71,35 @@ class Finding:
 
     def __str__(self) -> str:
         suspicion = self.suspicion
-        lines = [f"{suspicion.sure if self.harmful else 'note'}: {suspicion.code}", f"  {suspicion.message}."]
+        paragraphs = [f"{suspicion.message}."]
         if suspicion.examples:
             more = ", ..." if suspicion.count > len(suspicion.examples) else ""
-            lines.append(f"  Such as: {'; '.join(suspicion.examples)}{more}")
+            paragraphs.append(f"Such as: {'; '.join(suspicion.examples)}{more}")
         if not math.isnan(self.after):
             others = f" (with {' and '.join(self.together_with)})" if self.together_with else ""
-            lines.append(f"  {self.measure} is {self.after:.3f} instead of {self.before:.3f} if so{others}.")
+            paragraphs.append(f"{self.measure} is {self.after:.3f} instead of {self.before:.3f} if so{others}.")
         elif suspicion.refused:
-            lines.append("  `evaluate` refuses the data because of this.")
-        lines.append(f"  -> {suspicion.hint}")
+            paragraphs.append("`evaluate` refuses the data because of this.")
+        paragraphs.append(f"-> {suspicion.hint}")
         if suspicion.repair is not None and self.harmful:
-            lines.append("     " + " ".join(f"--repair '{word}'" for word in str(suspicion.repair).split(" ")))
-        return "\n".join(lines)
+            paragraphs.append("   " + " ".join(f"--repair '{word}'" for word in str(suspicion.repair).split(" ")))
+        return "\n".join(
+            [f"{suspicion.sure if self.harmful else 'note'}: {suspicion.code}", *map(_wrapped, paragraphs)]
+        )
 
 
-def explained(case: Case, summary: Mapping[str, float], causes: tuple[Repair, ...] = ()) -> list[Finding]:
+def _wrapped(paragraph: str) -> str:
+    """The text in lines that fit a terminal."""
+    import textwrap  # noqa: PLC0415 - only to print
+
+    return textwrap.fill(
+        paragraph, WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def explained(
+    case: Case, summary: Mapping[str, float], causes: tuple[Repair, ...] = (), *, combine: bool = True
+) -> list[Finding]:
     """The findings of all rules, without those that another finding explains.
 
     The guess whose repair raises the first number most is a cause. The rules are asked again about the data after its
@@ -95,6 +109,7 @@ def explained(case: Case, summary: Mapping[str, float], causes: tuple[Repair, ..
         case: The data, after the repairs of the causes.
         summary: Its numbers; empty without detections.
         causes: The repairs so far.
+        combine: Whether a reading that shows no effect of its own is tried together with others.
     """
     suspicions = [
         suspicion
@@ -104,14 +119,20 @@ def explained(case: Case, summary: Mapping[str, float], causes: tuple[Repair, ..
     ]
     judged = [(suspicion, _judged(case, suspicion, summary, causes)) for suspicion in suspicions]
     found = [finding for _, finding in judged if finding is not None]
-    if len(causes) == MOST_CAUSES or not summary:
+    if len(causes) == MOST_CAUSES:
         return found
     guesses = [one for one in found if one.harmful and one.suspicion.must_improve and one.suspicion.repair is not None]
     if guesses:
-        cause = max(guesses, key=lambda one: one.gain)
+        # Without numbers, the first rule that has a guess: the rules about readings come first.
+        cause = max(guesses, key=lambda one: one.gain) if summary else guesses[0]
         assert cause.suspicion.repair is not None
         after = case.repaired(cause.suspicion.repair)
-        return [cause, *explained(after, after.summary, (*causes, cause.suspicion.repair))]
+        return [
+            cause,
+            *explained(after, after.summary if summary else {}, (*causes, cause.suspicion.repair), combine=combine),
+        ]
+    if not summary or not combine:
+        return found
     # A reading that fits, but raises no number on its own: it may with others, such as classes that are wrong, too.
     for suspicion, finding in judged:
         repair = suspicion.repair
@@ -130,7 +151,7 @@ def _together(
     after = _repaired(case, suspicion.repair)
     if after is None:
         return None
-    found = explained(after, after.summary, (*causes, suspicion.repair))
+    found = explained(after, after.summary, (*causes, suspicion.repair), combine=False)
     partners = [
         one.suspicion.repair for one in found if one.harmful and one.suspicion.must_improve and one.suspicion.repair
     ]

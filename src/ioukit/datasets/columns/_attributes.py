@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,9 +37,7 @@ def attribute_columns(records: Sequence[Any], source: str, array: str) -> tuple[
         for path, _, _ in records.files():
             check_readable_again(path, "attributes")
     names: dict[str, dict[int, Any]] = {}
-    count = 0
-    for row, record in enumerate(records):
-        count = row + 1
+    for row, record in enumerate(_checked(records, source, array)):
         if record is None:
             continue
         if not isinstance(record, Mapping):
@@ -49,6 +47,7 @@ def attribute_columns(records: Sequence[Any], source: str, array: str) -> tuple[
         for name, value in record.items():
             if value is not None:
                 names.setdefault(str(name), {})[row] = value
+    count = len(records)
     flags, columns = {}, {}
     for name, values in names.items():
         if all(isinstance(value, bool) for value in values.values()):
@@ -56,6 +55,17 @@ def attribute_columns(records: Sequence[Any], source: str, array: str) -> tuple[
         else:
             columns[name] = _column(values, count)
     return flags, columns
+
+
+def _checked(records: Sequence[Any], source: str, array: str) -> Iterator[Any]:
+    """The values one after the other; text that is JSON, but that Python does not read, is an error of the file."""
+    rows = iter(records)
+    for row in range(len(records)):
+        try:
+            record = next(rows)
+        except (ValueError, RecursionError) as error:  # a number of more than 4,300 digits, or deep nesting
+            raise DatasetError(f"{source}: {array}[{row}].attributes: cannot be read: {error}") from None
+        yield record
 
 
 def category_columns(ids: Sequence[int], records: Sequence[Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,15 +18,18 @@ from ioukit.datasets.columns.lazy import Segmentations
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
+    from ioukit._columns import Columns
     from ioukit.datasets.columns._checks import OnInvalid
-    from ioukit.datasets.columns.ground_truth import GroundTruth
 
 __all__ = ["with_areas"]
 
 Floats = npt.NDArray[np.float64]
 
 
-def with_areas(gt: GroundTruth, on_invalid: OnInvalid, threads: int | None) -> GroundTruth:
+Data = TypeVar("Data", bound="Columns")
+
+
+def with_areas(ground_truth: Data, on_invalid: OnInvalid, threads: int | None) -> Data:
     """The ground truth with an area for each annotation that has the flag of those without, and without that flag.
 
     Only the masks of these annotations are read. A note says how many areas are those of masks and of boxes.
@@ -34,6 +37,7 @@ def with_areas(gt: GroundTruth, on_invalid: OnInvalid, threads: int | None) -> G
     Raises:
         DatasetError: If a mask cannot be read. With ``on_invalid="drop"``, its annotation is left out instead.
     """
+    gt: Any = ground_truth  # a ground truth, whose file imports this one
     rows = np.flatnonzero(gt.flags[WITHOUT_AREA])
     flags = {name: flag for name, flag in gt.flags.items() if name != WITHOUT_AREA}
     found = np.full(len(rows), np.nan)
@@ -46,7 +50,8 @@ def with_areas(gt: GroundTruth, on_invalid: OnInvalid, threads: int | None) -> G
     good[rows] = ~np.isinf(found)
     note = _note(gt.source, int(np.isfinite(found).sum()), int(np.isnan(found).sum()))
     complete = dataclasses.replace(gt, areas=areas, flags=flags, notes=(*gt.notes, *note))
-    return complete if good.all() else complete.take(good)
+    whole: Data = complete if good.all() else complete.take(good)
+    return whole
 
 
 def _note(source: str, masks: int, boxes: int) -> tuple[str, ...]:
@@ -58,7 +63,7 @@ def _note(source: str, masks: int, boxes: int) -> tuple[str, ...]:
     return (f"{source}: {total:,} annotation{' lacks' if total == 1 else 's lack'} area: {used}",)
 
 
-def _of_masks(gt: GroundTruth, rows: npt.NDArray[np.intp], on_invalid: OnInvalid, threads: int | None) -> Floats:
+def _of_masks(gt: Any, rows: npt.NDArray[np.intp], on_invalid: OnInvalid, threads: int | None) -> Floats:
     """(R,) areas of the masks of some rows; NaN for a row without a mask, infinity for one to leave out."""
     column = gt.regions[SEGMENTATIONS]
     sizes = np.ascontiguousarray(gt.images.sizes[gt.images.ids.searchsorted(gt.image_ids[rows])])

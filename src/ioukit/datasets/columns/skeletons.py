@@ -88,7 +88,7 @@ def _records(text: bytes | mmap.mmap, start: int) -> dict[int, Mapping[str, Any]
         part = text[start : start + length].decode("utf-8", "replace")
         try:
             listed, _ = json.JSONDecoder().raw_decode(part)
-        except ValueError:
+        except (ValueError, RecursionError):
             if start + length >= len(text) or length >= _LONGEST:
                 return {}
             length *= 4

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
+from ioukit.datasets.formats.folder_listing import count_of
 from ioukit.datasets.formats.found_images import found_size
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import ImageFinder, Objects
@@ -37,6 +38,8 @@ _SIDES = (("x",), ("y",), ("width", "w"), ("height", "h"))
 
 def recognises(path: Path) -> bool:
     """Whether a path is a JSON file of Create ML, or a folder with one such file."""
+    if path.is_dir() and count_of(path, ".json") != 1 and not (path / "_annotations.createml.json").is_file():
+        return False
     try:
         file = _file(path)
     except DatasetError:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,6 +14,7 @@ from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.cvat_writing import write_cvat
 from ioukit.datasets.formats.drawn_shapes import Drawn
 from ioukit.datasets.formats.first_bytes import first_bytes
+from ioukit.datasets.formats.folder_listing import count_of
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.text_files import inside, read_xml, refuse, shortened, shown, to_number
 from ioukit.errors import DatasetError
@@ -34,6 +36,8 @@ Size: TypeAlias = tuple[float, float]
 
 def recognises(path: Path) -> bool:
     """Whether a path is an XML file with the element ``<annotations>``, or a folder with one such file."""
+    if path.is_dir() and count_of(path, ".xml") != 1 and not (path / "annotations.xml").is_file():
+        return False
     try:
         file = _file(path)
     except DatasetError:
@@ -64,9 +68,10 @@ def read_cvat(
     The flag ``occluded`` is that of the shape. Attributes of the kind ``checkbox`` become flags too, those of the kind
     ``number`` become numbers, and all others text. A ``group_id`` becomes an attribute.
 
-    A video has tracks: a shape per frame. Shapes with ``outside="1"`` are absent and left out. Nothing is interpolated:
-    CVAT writes the shape of every frame. The attribute ``track_id`` and the flag ``keyframe`` say what they say there.
-    The ids of frames are ``frame_000000`` and so on. All frames are listed if the file says which there are.
+    A video has tracks: a shape per frame. Shapes with ``outside="1"`` are absent and left out. Nothing is
+    interpolated: CVAT writes the shape of every frame. A note counts the frames that lack one, as in files with key
+    frames alone. The attribute ``track_id`` and the flag ``keyframe`` say what they say there. The ids of frames are
+    ``frame_000000`` and so on. All frames are listed if the file says which there are.
 
     The id of an image is its name. Classes are those of the list of labels, with ids from 1 on in its order.
 
@@ -112,20 +117,40 @@ def _read_tracks(root: Element, reader: _Reader, file: str) -> None:
         return
     objects = reader.objects
     size = next((_original_size(found, file) for found in root.iter("original_size")), UNKNOWN_SIZE)
-    for frame in _frames(root, file):
+    listed = _frames(root, file)
+    for frame in listed:
         objects.image(_frame_name(frame), file, size=size, again=True)
+    shown_at: list[list[tuple[int, bool]]] = []
     for at, track in enumerate(tracks):
+        shown_at.append([])
         for number, shape in enumerate(track):
             where = f"{file}: track[{at}]: {shape.tag}[{number}]"
             with objects.record("bad shape"):
                 frame = int(_number(shape, "frame", where, lowest=0, whole=True))
                 image = objects.image(_frame_name(frame), where, size=size, again=True)
-                if shape.get("outside") == "1":
+                shown_at[-1].append((frame, shape.get("outside") != "1"))
+                if not shown_at[-1][-1][1]:
                     continue
                 details: dict[str, Any] = {"flags": {"keyframe": shape.get("keyframe") == "1"}}
                 if track.get("id") is not None:
                     details["attributes"] = {"track_id": _number(track, "id", f"{file}: track[{at}]", whole=True)}
                 reader.take(shape, track, image, size, where, details)
+
+    gaps = _gaps(shown_at, listed.step if listed else None)
+    objects.problems.note("frame of a track without a shape, between two with one: nothing is interpolated", gaps)
+
+
+def _gaps(tracks: Sequence[Sequence[tuple[int, bool]]], step: int | None) -> int:
+    """How many frames lack a shape although the track is shown before: other tools may write key frames alone.
+
+    Args:
+        tracks: Per track and shape: the frame, and whether the shape is shown from there on.
+        step: From a frame to the next one; the smallest step of all tracks if ``None``.
+    """
+    pairs = [pair for track in tracks for pair in itertools.pairwise(sorted(track))]
+    steps = [(second - first, shown) for (first, shown), (second, _) in pairs if second > first]
+    least = step or min((length for length, _ in steps), default=1)
+    return sum(length // least - 1 for length, shown in steps if shown and length > least)
 
 
 def _frame_name(frame: int) -> str:

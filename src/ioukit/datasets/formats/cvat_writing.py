@@ -34,6 +34,7 @@ _HOLDS = Holds(
     flags=None,
     attributes=None,
     unused_categories=True,
+    areas_of_regions=True,
 )
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -17,12 +17,21 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.class_words import class_words
 from ioukit.datasets.formats.first_bytes import first_lines
-from ioukit.datasets.formats.four_points import partly_kept, points_of_objects, rotated_of_points
+from ioukit.datasets.formats.four_points import other_areas, partly_kept, points_of_objects, rotated_of_points
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
 from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
-from ioukit.datasets.formats.text_files import files_in, inside, read_lines, refuse, shorter, shown, to_number
+from ioukit.datasets.formats.text_files import (
+    files_in,
+    inside,
+    read_lines,
+    refuse,
+    shorter,
+    shown,
+    to_number,
+    to_numbers,
+)
 from ioukit.errors import DatasetError
 
 __all__ = ["read_dota", "read_dota_detections", "recognises", "write_dota", "write_dota_detections"]
@@ -175,7 +184,7 @@ def read_dota_detections(
                         refuse(where, " ".join(fields), shown(" ".join(line)))
                     place = finder.position(line[0], where)
                     image = objects.image(str(finder.labels[place]), where, again=True)
-                    values = _numbers(line[1:], fields[1:], where)
+                    values = to_numbers(line[1:], fields[1:], where)
                     found.append((image, _Object(where, category, values[1:], score=values[0])))
     _add(objects, found)
     return objects.detections(ground_truth)
@@ -189,14 +198,12 @@ def write_dota(gt: GroundTruth, path: Path) -> list[str]:
     """
     words, changes = class_words(gt.categories, gt.source, joint="-")
     points, kept = points_of_objects(gt)
-    rotated = gt.regions.get("RotatedBoxes")
-    areas = gt.boxes[:, 2] * gt.boxes[:, 3] if rotated is None else rotated.area
     holds = Holds(
         regions=kept,
         flags=frozenset({"difficult"}),
         image_attributes=frozenset({_SOURCE, _GSD}),
         image_sizes=False,
-        areas=np.allclose(gt.areas, areas, rtol=1e-9),
+        areas=True,
     )
     texts = [_header_text(gt, row) for row in range(len(gt.images))]
     places = {number: at for at, number in enumerate(gt.images.ids.tolist())}
@@ -207,7 +214,7 @@ def write_dota(gt: GroundTruth, path: Path) -> list[str]:
     folder.mkdir()
     for stem, lines in zip(image_stems(gt.images, gt.source), texts, strict=True):
         (folder / f"{stem}.txt").write_text("".join(lines), encoding="utf-8")
-    return [*lost(gt, holds), *partly_kept(gt, kept), *changes]
+    return [*lost(gt, holds), *other_areas(gt, kept), *partly_kept(gt, kept), *changes]
 
 
 def write_dota_detections(
@@ -245,10 +252,8 @@ def write_dota_detections(
         if set(words[number]) & set("/\\\0"):
             refuse(ground_truth.source, "names of classes that can be part of names of files", shown(words[number]))
         (path / f"Task{task}_{words[number]}.txt").write_text("".join(lines), encoding="utf-8")
-    rotated = dt.regions.get("RotatedBoxes")
-    areas = dt.areas_or_those_of_boxes() if rotated is None or task == 2 else rotated.area
-    same = bool(np.allclose(dt.areas_or_those_of_boxes(), areas, rtol=1e-9))
-    return [*lost(dt, Holds(regions=kept, areas=same and task == 1)), *partly_kept(dt, kept), *changes, *blanks]
+    holds = Holds(regions=kept, areas=True)
+    return [*lost(dt, holds), *other_areas(dt, kept), *partly_kept(dt, kept), *changes, *blanks]
 
 
 class _Object(NamedTuple):
@@ -320,13 +325,9 @@ def _lines(lines: Sequence[str], file: Path) -> Iterator[tuple[str, list[str]]]:
 def _object(where: str, words: Sequence[str]) -> _Object:
     if len(words) not in (9, 10):
         refuse(where, f"{' '.join(_POINTS)} class difficult", shown(" ".join(words)))
-    values = _numbers(words[:8], _POINTS, where)
+    values = to_numbers(words[:8], _POINTS, where)
     difficult = to_number(words[9], f"{where}, difficult", lowest=0, whole=True) if len(words) == 10 else 0
     return _Object(where, words[8], values, difficult=difficult != 0)
-
-
-def _numbers(words: Sequence[str], names: Sequence[str], where: str) -> list[float]:
-    return [to_number(word, f"{where}, {name}") for word, name in zip(words, names, strict=True)]
 
 
 def _is_number(word: str) -> bool:

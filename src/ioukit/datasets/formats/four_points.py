@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.detections import Detections
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = ["partly_kept", "points_of_objects", "rotated_of_points"]
+__all__ = ["other_areas", "partly_kept", "points_of_objects", "rotated_of_points"]
 
 _ALONG = 1e-4
 """How far corners may lie from those of a rectangle, as a fraction of its diagonal, whatever the rounding is."""
@@ -81,6 +81,20 @@ def points_of_objects(data: GroundTruth | Detections) -> tuple[npt.NDArray[np.fl
         kept.add("segmentations")
         points[list(four)] = list(four.values())
     return points, frozenset(kept)
+
+
+def other_areas(data: GroundTruth | Detections, kept: frozenset[str]) -> list[str]:
+    """A note about areas that are not those of the points that are written: readers compute areas from these."""
+    if data.areas is None and not kept:
+        return []
+    points, _ = points_of_objects(data) if kept else (None, None)
+    areas = data.boxes[:, 2] * data.boxes[:, 3]
+    if points is not None:
+        rotated, _ = rotated_of_points(points)
+        areas = rotated[:, 2] * rotated[:, 3]
+    given = areas if data.areas is None else data.areas
+    differing = int((~np.isclose(given, areas, rtol=1e-6, atol=1e-9)).sum())
+    return [f"areas of {differing:,} objects that are not those of their four points"] if differing else []
 
 
 def _four_points(segmentations: Sequence[Any] | None) -> dict[int, list[float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
 __all__ = ["DRAWN", "attribute_texts", "json_text", "keypoint_counts", "keypoint_texts", "segmentation_texts"]
+
+_BREAKS = re.compile(r"[\r\n][ \t\r\n]*")
 
 DRAWN = ("Masks", "Polygons", "RotatedBoxes")
 """The sets of regions that can be spelled as segmentations, in the order in which one is chosen."""
@@ -61,10 +64,8 @@ def _texts(column: Sequence[Any]) -> list[str]:
 
 
 def _one_line(text: bytes) -> str:
-    plain = text.decode("utf-8")
-    if plain == "null":
-        return ""
-    return json_text(json.loads(plain)) if "\n" in plain or "\r" in plain else plain
+    """The text without line breaks and what follows them, which are never inside of a string of JSON."""
+    return "" if text == b"null" else _BREAKS.sub("", text.decode("utf-8"))
 
 
 def keypoint_texts(data: GroundTruth | Detections) -> list[str] | None:

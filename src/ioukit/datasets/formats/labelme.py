@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ioukit._optional import import_extra
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
+from ioukit.datasets.formats.folder_listing import first_file
 from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_labelme", "recognises", "write_labelme"]
 
-_HOLDS = Holds(regions=frozenset({"segmentations"}), flags=None, attributes=None)
+_HOLDS = Holds(regions=frozenset({"segmentations"}), flags=None, attributes=None, areas_of_regions=True)
 _KEYS = frozenset({"label", "points", "group_id", "shape_type", "flags", "mask"})
 """What a shape has that is no attribute."""
 _NO_REGION = ("point", "points", "line", "linestrip")
@@ -50,12 +51,7 @@ _VERSION = "5.5.0"
 
 def recognises(path: Path) -> bool:
     """Whether a path is a JSON file of LabelMe, or a folder whose first JSON file is one."""
-    file: Path | None = path
-    if path.is_dir():
-        try:
-            file = min(path.glob("*.json"), default=None) or min(path.glob("*/*.json"), default=None)
-        except OSError:
-            return False
+    file = first_file(path, ".json", depth=2) if path.is_dir() else path
     return file is not None and bool(OTHER_JSON["labelme"].search(first_bytes(file)))
 
 
@@ -133,10 +129,10 @@ def _read_file(file: Path, root: Path, objects: Objects) -> None:
                 refuse(f"{place}.group_id", "a mask in a group of its own", shown(group))
             details.setdefault(instance, _details(shape, place))
             parts.setdefault(instance, []).append(drawn)
-    for (label, _), several in parts.items():
+    for instance, several in parts.items():
         one = drawn_shapes.joined(several)
         regions = {} if one.segmentation is None else {"segmentations": one.segmentation}
-        objects.add(image, label, one.box, area=one.area, regions=regions, **details[label, _])
+        objects.add(image, instance[0], one.box, area=one.area, regions=regions, **details[instance])
 
 
 def _size(record: Mapping[str, Any], where: str) -> tuple[float, float]:

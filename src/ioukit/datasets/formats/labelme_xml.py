@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.first_bytes import first_bytes
+from ioukit.datasets.formats.folder_listing import first_file
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.text_files import inside, read_xml, refuse, shown, to_number
 
@@ -28,10 +29,7 @@ _LABELME = re.compile(
 
 def recognises(path: Path) -> bool:
     """Whether a path is an XML file of LabelMe, or a folder whose first XML file is one."""
-    try:
-        file = next(iter(_files(path)), None) if path.is_dir() else path
-    except OSError:
-        return False
+    file = first_file(path, ".xml", depth=3) if path.is_dir() else path
     return file is not None and bool(_LABELME.search(first_bytes(file)))
 
 

@@ -16,7 +16,7 @@ from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.mot_sequences import FrameSequence, frames_of, sequence_infos, sequences_in
 from ioukit.datasets.formats.objects import Objects
-from ioukit.datasets.formats.text_files import read_lines, refuse, shorter, shown, to_number
+from ioukit.datasets.formats.text_files import read_lines, refuse, shorter, shown, to_numbers
 from ioukit.errors import DatasetError
 
 __all__ = ["MOT_NAMES", "read_mot", "read_mot_detections", "recognises", "write_mot", "write_mot_detections"]
@@ -289,7 +289,7 @@ def _lines(file: Path) -> Iterator[tuple[str, list[str]]]:
 def _values(where: str, words: Sequence[str], *, least: int) -> list[float]:
     if not least <= len(words) <= _WITH_PLACE:
         refuse(where, f"{', '.join(_FIELDS[:least])}, and perhaps class, visibility", shown(",".join(words)))
-    return [to_number(word, f"{where}, {name}") for word, name in zip(words, _FIELDS, strict=False)]
+    return to_numbers(words[: len(_FIELDS)], _FIELDS, where)
 
 
 def _frame(value: float, where: str, frames: int) -> int:

@@ -17,6 +17,7 @@ from ioukit.datasets.formats.text_files import inside, read_lines, read_text, re
 __all__ = ["FrameSequence", "frames_of", "sequence_infos", "sequences_in"]
 
 _MOST_FRAMES = 10_000_000
+_FRAME_RATE = 30  # other tools refuse a sequence without a frame rate; a data set does not know it
 
 
 class FrameSequence(NamedTuple):
@@ -144,7 +145,8 @@ def sequence_infos(gt: GroundTruth, frames: Sequence[tuple[str, int]], names: Se
     )
     texts, same_sizes = {}, True
     for name, places in images.items():
-        lines = ["[Sequence]", *([f"seqLength={len(places)}"] if all_frames else []), *_file_names(gt, places)]
+        lines = ["[Sequence]", f"name={name or 'sequence'}", *_file_names(gt, places), f"frameRate={_FRAME_RATE}"]
+        lines += [f"seqLength={len(places)}"] if all_frames else []
         sizes = np.unique(gt.images.sizes[places], axis=0)
         known = ~np.isnan(sizes).any(axis=1)
         if len(sizes) == 1 and known.all() and (sizes[0] == np.round(sizes[0])).all() and (sizes[0] >= 1).all():
@@ -156,8 +158,11 @@ def sequence_infos(gt: GroundTruth, frames: Sequence[tuple[str, int]], names: Se
 
 
 def _file_names(gt: GroundTruth, places: Sequence[int]) -> list[str]:
-    """The folder and the suffix of the images, if all of them have the same."""
+    """The folder and the suffix of the images, or those of MOTChallenge if the images differ in them."""
     names = {PurePosixPath(gt.images.names[at]) for at in places}
-    parts = (("imDir", {"/".join(name.parts[:-1][-1:]) for name in names}), ("imExt", {name.suffix for name in names}))
-    alone = [(key, found.pop()) for key, found in parts if len(found) == 1]
-    return [f"{key}={value}" for key, value in alone if value and value.isprintable() and value == value.strip()]
+    folders, suffixes = {"/".join(name.parts[:-1][-1:]) for name in names}, {name.suffix for name in names}
+    lines = []
+    for key, found, usual in (("imDir", folders, "img1"), ("imExt", suffixes, ".jpg")):
+        value = found.pop() if len(found) == 1 else usual
+        lines.append(f"{key}={value if value and value.isprintable() and value == value.strip() else usual}")
+    return lines

@@ -324,7 +324,9 @@ class ImageFinder:
         ways: list[tuple[str, Mapping[str, int | None]]] = [(name, self._by_name), (name, self._by_label)]
         ways += [(str(plain), self._by_path), (path, self._by_path)]
         ways += [("/".join(parts[at:]), self._by_name) for at in range(1, len(parts))]
-        ways += [(stem, self._by_label), (str(plain), self._by_stem), (stem, self._by_stem)]
+        # A name without its suffix may have a dot itself, so that its end is no suffix.
+        ways += [(plain.name, self._by_label), (plain.name, self._by_stem)]
+        ways += [(stem, self._by_label), (stem, self._by_stem)]
         at = next((found[key] for key, found in ways if key in found), -1)
         if at is None:
             refuse(where, f"the name of one image of {self.source}", f"{shown(name)}, which several have")

@@ -56,9 +56,9 @@ class Problems:
         """Count what is valid, but has no column, such as ``"polyline"``. The data set gets a note about it."""
         self._unused[what] += 1
 
-    def note(self, what: str) -> None:
+    def note(self, what: str, times: int = 1) -> None:
         """Count what a user should know. The data set gets a note about it."""
-        self._said[what] += 1
+        self._said[what] += times
 
     def noted_in(self, data: Data) -> Data:
         """The data with the number of invalid records, and with a note about each kind of what was left out."""
@@ -66,6 +66,6 @@ class Problems:
             f"{data.source}: left out {count:,} x {kind}: {self.first[kind]}" for kind, count in self._left_out.items()
         ]
         notes += [f"{data.source}: left out {count:,} x {what}" for what, count in self._unused.items()]
-        notes += [f"{data.source}: {count:,} x {what}" for what, count in self._said.items()]
+        notes += [f"{data.source}: {count:,} x {what}" for what, count in self._said.items() if count]
         dropped = sum(self._left_out.values())
         return dataclasses.replace(data, dropped=data.dropped + dropped, notes=(*notes, *data.notes))

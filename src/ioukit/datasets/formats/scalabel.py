@@ -17,6 +17,7 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.drawn_shapes import Drawn
 from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
+from ioukit.datasets.formats.folder_listing import first_file
 from ioukit.datasets.formats.found_images import found_size
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
 from ioukit.datasets.formats.scalabel_writing import CORNERS, Corners, write_scalabel, write_scalabel_detections
@@ -39,10 +40,7 @@ _OTHER_SHAPES = ("box3d", "graph")
 
 def recognises(path: Path) -> bool:
     """Whether a path is a JSON file of Scalabel or BDD100K, or a folder whose first JSON file is one."""
-    try:
-        file = min(path.glob("*.json"), default=None) if path.is_dir() else path
-    except OSError:
-        return False
+    file = first_file(path, ".json") if path.is_dir() else path
     return file is not None and bool(OTHER_JSON["scalabel"].search(first_bytes(file)))
 
 

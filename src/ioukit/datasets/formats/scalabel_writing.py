@@ -34,7 +34,14 @@ Corners: TypeAlias = Literal["edges", "inclusive"]
 """Whether the second corner is the edge of the box, or its last pixel."""
 CORNERS = get_args(Corners)
 
-_HOLDS = Holds(regions=frozenset({"segmentations"}), flags=None, attributes=None, unused_categories=True, ids=True)
+_HOLDS = Holds(
+    regions=frozenset({"segmentations"}),
+    flags=None,
+    attributes=None,
+    unused_categories=True,
+    ids=True,
+    areas_of_regions=True,
+)
 
 
 def write_scalabel(gt: GroundTruth, path: Path, *, corners: Corners = "edges") -> list[str]:

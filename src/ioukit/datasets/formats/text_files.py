@@ -27,6 +27,7 @@ __all__ = [
     "member",
     "numbers",
     "parse_json",
+    "parse_json_line",
     "parse_xml",
     "read_json",
     "read_lines",
@@ -37,6 +38,7 @@ __all__ = [
     "shorter",
     "shown",
     "to_number",
+    "to_numbers",
 ]
 
 FARTHEST = 2.0**53
@@ -64,7 +66,13 @@ def shortened(text: str, most: int = 200) -> str:
 
 
 def to_number(
-    value: Any, where: str, *, lowest: float = -FARTHEST, highest: float = FARTHEST, whole: bool = False
+    value: Any,
+    where: str,
+    *,
+    lowest: float = -FARTHEST,
+    highest: float = FARTHEST,
+    whole: bool = False,
+    text: bool = True,
 ) -> float:
     """A finite number from text, or from a number of JSON.
 
@@ -74,6 +82,7 @@ def to_number(
         lowest: The smallest number that is good.
         highest: The largest one.
         whole: Whether it must not have a fraction.
+        text: Whether text that spells a number is good; JSON can tell them apart.
 
     Raises:
         DatasetError: If it is no such number.
@@ -84,7 +93,7 @@ def to_number(
     elif lowest > -FARTHEST:
         expected += f" of at least {lowest:g}"
     number = math.nan
-    if isinstance(value, str):
+    if isinstance(value, str) and text:
         with contextlib.suppress(ValueError):
             # Python reads 1_000 and digits of other scripts as numbers, which no tool writes.
             number = float(value) if value.isascii() and "_" not in value else math.nan
@@ -95,7 +104,22 @@ def to_number(
     return number
 
 
-def numbers(values: Any, names: Sequence[str], where: str) -> list[float]:
+def to_numbers(words: Sequence[str], names: Sequence[str], where: str) -> list[float]:
+    """The finite numbers that words spell; there may be fewer words than names.
+
+    Raises:
+        DatasetError: If a word is no such number; the message has the name of the number.
+    """
+    joined = "".join(words)
+    if joined.isascii() and "_" not in joined:
+        with contextlib.suppress(ValueError):
+            values = list(map(float, words))
+            if all(-FARTHEST <= value <= FARTHEST for value in values):
+                return values
+    return [to_number(word, f"{where}, {name}") for word, name in zip(words, names, strict=False)]
+
+
+def numbers(values: Any, names: Sequence[str], where: str, *, text: bool = True) -> list[float]:
     """A list of as many finite numbers as there are names.
 
     Raises:
@@ -104,7 +128,8 @@ def numbers(values: Any, names: Sequence[str], where: str) -> list[float]:
     if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(names):
         refuse(where, f"[{', '.join(names)}]", shown(values))
     return [
-        to_number(value, f"{where}[{at}] ({name})") for at, (value, name) in enumerate(zip(values, names, strict=True))
+        to_number(value, f"{where}[{at}] ({name})", text=text)
+        for at, (value, name) in enumerate(zip(values, names, strict=True))
     ]
 
 
@@ -158,10 +183,28 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 
 def parse_json(text: str, where: str) -> Any:
     """The value that JSON text spells; `where` is for messages."""
+    return _parsed(text, where, lines=True)
+
+
+def parse_json_line(content: bytes, where: str) -> Any:
+    """The value that one line of a file of JSON lines spells; `where` has the file and the line.
+
+    Raises:
+        DatasetError: If it is not UTF-8, or not JSON; the message has the column.
+    """
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        refuse(f"{where}, column {error.start + 1}", "text in UTF-8", f"the byte 0x{content[error.start]:02x}")
+    return _parsed(text, where, lines=False)
+
+
+def _parsed(text: str, where: str, *, lines: bool) -> Any:
     try:
         return json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        refuse(f"{where}: line {error.lineno}, column {error.colno}", "JSON", f"something else: {error.msg}")
+        place = f": line {error.lineno}, column {error.colno}" if lines else f", column {error.colno}"
+        refuse(f"{where}{place}", "JSON", f"something else: {error.msg}")
     except RecursionError:
         refuse(where, "JSON", "lists or objects that are nested too deeply")
     except ValueError as error:  # NaN, or a whole number of too many digits

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_via", "recognises", "write_via"]
 
-_HOLDS = Holds(regions=frozenset({"segmentations"}), flags=None, attributes=None)
+_HOLDS = Holds(regions=frozenset({"segmentations"}), flags=None, attributes=None, areas_of_regions=True)
 _CLASS = "class"
 _USUAL = (_CLASS, "label", "category", "name", "type")
 """Region attributes that are taken for the class if every region has them, the first of them first."""

@@ -16,7 +16,7 @@ from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
-from ioukit.datasets.formats.text_files import inside, read_lines, refuse, shorter, shown, to_number
+from ioukit.datasets.formats.text_files import inside, read_lines, refuse, shorter, shown, to_number, to_numbers
 from ioukit.datasets.formats.wider_face_subsets import SUBSETS, Subsets, find_subsets, read_subsets
 from ioukit.errors import DatasetError
 
@@ -73,7 +73,8 @@ def read_wider_face(
     For each image, the list has its name, such as ``0--Parade/0_Parade_marchingband_1_465.jpg``, the number of its
     faces, and a line ``x y width height blur expression illumination invalid occlusion pose`` per face, in pixels.
     Where there is no face, a line of zeros may follow. The name is the id of the image. The only class is ``face``,
-    with the id 1. ``invalid`` is a flag, the other five are attributes with the numbers of the file.
+    with the id 1. ``invalid`` is a flag, the other five are attributes with the numbers of the file, or NaN where a
+    line has the box alone.
 
     The flags ``easy``, ``medium`` and ``hard`` say which faces the protocol ``wider-face`` counts. They come from the
     files ``wider_easy_val.mat``, ``wider_medium_val.mat`` and ``wider_hard_val.mat`` of the benchmark, or from a JSON
@@ -117,7 +118,7 @@ def read_wider_face(
         for position, row in enumerate(record.rows if image is not None else ()):
             if row is None or image is None:
                 continue
-            flags = {_INVALID: row[4 + _ATTRIBUTES.index(_INVALID)] != 0}
+            flags = {_INVALID: row[4 + _ATTRIBUTES.index(_INVALID)] > 0}
             flags |= {
                 subset: position in places.get(record.name, ()) for subset, places in of_subsets.positions.items()
             }
@@ -330,12 +331,13 @@ def _count(record: Record, lines: Sequence[tuple[str, list[str]]], at: int) -> i
 
 
 def _face(where: str, words: Sequence[str], fields: Sequence[str]) -> list[float]:
-    if len(words) != len(fields):
+    without = [math.nan] * len(_ATTRIBUTES) if len(words) == len(_BOX) and len(fields) > len(_BOX) + 1 else []
+    if len(words) + len(without) != len(fields):
         refuse(where, " ".join(fields), shown(" ".join(words)))
-    values = [to_number(word, f"{where}, {name}") for word, name in zip(words, fields, strict=True)]
+    values = to_numbers(words, fields, where)
     if min(values[2:4]) < 0:
         refuse(where, "a width and a height of at least 0", f"{values[2]:g} and {values[3]:g}")
-    return values
+    return values + without
 
 
 def _is_number(word: str) -> bool:

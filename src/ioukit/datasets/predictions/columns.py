@@ -34,6 +34,7 @@ class PredictedColumns:
         self.mask_threshold = mask_threshold
         self.images: list[int | str] = []
         self.categories: list[int] = []
+        self._known: dict[tuple[float | None, str | None], int] = {}
         self._parts: dict[str, list[tuple[int, Any]]] = {}
 
     def add(self, prediction: Prediction, image: int | str, size: tuple[float, float] | None, where: str) -> None:
@@ -114,16 +115,14 @@ class PredictedColumns:
 
     def _classes(self, prediction: Prediction, rows: Rows, where: str) -> tuple[Rows, list[int]]:
         """The rows whose class is known, and the ids of their categories."""
-        kept, categories = [], []
-        labels = None if prediction.labels is None else prediction.labels.tolist()
-        for row in rows.tolist():
-            label = None if labels is None else labels[row]
-            name = None if prediction.names is None else prediction.names[row]
-            found = self._class(label, name, f"{where}: label {row}")
-            if found is not None:
-                kept.append(row)
-                categories.append(found)
-        return np.array(kept, np.intp), categories
+        labels = [None] * len(rows) if prediction.labels is None else prediction.labels[rows].tolist()
+        names = [None] * len(rows) if prediction.names is None else [prediction.names[row] for row in rows.tolist()]
+        keys = list(zip(labels, names, strict=True))
+        for row, key in zip(rows.tolist(), keys, strict=True):
+            if key not in self._known and (found := self._class(*key, f"{where}: label {row}")) is not None:
+                self._known[key] = found
+        kept = [at for at, key in enumerate(keys) if key in self._known]
+        return rows[kept], [self._known[keys[at]] for at in kept]
 
     def _class(self, label: float | None, name: str | None, where: str) -> int | None:
         try:

@@ -64,7 +64,8 @@ def from_predictions(
     Args:
         predictions: One object per image; a generator is read once. Or a mapping from the ids of images to objects.
         image_ids: The id of the image of each object, in the same order; its file name or path if ``ground_truth`` is
-            given. If ``None``, the objects must say it, as those of Ultralytics (``path``) and MMDetection do.
+            given. If ``None``, the objects must say it, as those of Ultralytics (``path``) and MMDetection do. Without
+            ``ground_truth``, the name of the file stands for a path.
         ground_truth: The data set. Images are then found by id, by the name of their file, or by that name without
             folders and suffix, and classes by name where the objects have names (Ultralytics, supervision).
         classes: The class of each label: a list, or a mapping by label or name. Its values are ids of categories, or
@@ -204,7 +205,6 @@ class _Classes:
         if classes is not None:
             self.known = classes if isinstance(classes, Mapping) else dict(enumerate(classes))
         self.categories = None if ground_truth is None else ground_truth.categories
-        self._found: dict[tuple[Any, Any], int] = {}
 
     def find(self, label: float | None, name: str | None, where: str) -> int:
         """The id of the category.
@@ -212,12 +212,6 @@ class _Classes:
         Raises:
             DatasetError: If there is none.
         """
-        key = (label, name)
-        if key not in self._found:
-            self._found[key] = self._look_up(label, name, where)
-        return self._found[key]
-
-    def _look_up(self, label: float | None, name: str | None, where: str) -> int:
         wanted: Any = name
         if self.known is not None:
             keys = [key for key in (label, name) if key is not None and key in self.known]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit import _core
 from ioukit.datasets.columns.lazy import ValuesOfFiles
 from ioukit.preflight.repairs.boxes import sizes_of_rows
 
@@ -48,9 +49,18 @@ def written_as_rle(gt: GroundTruth) -> NDArray[np.bool_] | None:
         return np.array([isinstance(value, dict) for value in spelled], np.bool_)
     found = np.zeros(len(gt), np.bool_)
     for path, rows, spans in spelled.files():
-        for row, (start, end) in zip(rows.tolist(), spans.tolist(), strict=True):
-            found[row] = end > start and spelled._read(path, start, start + 1) == b"{"
+        there = spans[:, 1] > spans[:, 0]
+        if there.any():
+            text = _bytes_of(path)
+            found[rows[there]] = text[spans[there, 0].astype(np.int64)] == ord("{")
     return found
+
+
+def _bytes_of(path: str) -> NDArray[np.uint8]:
+    """The bytes of a JSON file, unpacked; those of a file that is not packed are not read before they are needed."""
+    if path.lower().endswith(".gz"):
+        return np.frombuffer(_core.read_text(path), np.uint8)
+    return np.memmap(path, np.uint8, mode="r")
 
 
 def with_other_areas(data: Data, repair: Repair) -> Data:

@@ -7,29 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit.datasets import Detections
+from ioukit.diagnosis.data_sets import first_of_each
 from ioukit.preflight.repairs.repair import replaced
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ioukit.datasets import GroundTruth
     from ioukit.preflight.repairs.repair import Data, Repair
 
-__all__ = ["first_of_each", "suppressed", "surviving", "with_other_scores", "without_duplicates"]
-
-
-def first_of_each(side: GroundTruth | Detections) -> NDArray[np.bool_]:
-    """(N,) false for rows that repeat an earlier one: image, class, box, and the score of detections."""
-    columns = [side.image_ids, side.category_ids, *(side.boxes.T + 0.0)]
-    if isinstance(side, Detections):
-        columns.append(side.scores)
-    order = np.lexsort(columns)
-    same = np.ones(max(len(order) - 1, 0), np.bool_)
-    for column in columns:
-        same &= column[order][1:] == column[order][:-1]
-    first = np.ones(len(order), np.bool_)
-    first[order[1:]] = ~same  # lexsort is stable: the first of equal rows comes first
-    return first
+__all__ = ["suppressed", "surviving", "with_other_scores", "without_duplicates"]
 
 
 def without_duplicates(data: Data, repair: Repair) -> Data:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit.diagnosis.data_sets import first_of_each
 from ioukit.preflight.repairs.repair import Repair
-from ioukit.preflight.repairs.rows import first_of_each
 from ioukit.preflight.suspicion import Suspicion, examples
 
 if TYPE_CHECKING:

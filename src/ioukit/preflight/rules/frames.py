@@ -33,6 +33,11 @@ SMALLEST, LARGEST = 16.0, 16384.0
 UNCHANGED = 0.004
 # A free size can fit a few objects by chance.
 FEWEST_OBJECTS = 6
+# Sizes and factors that people choose, from the roundest on; the last ones are as exact as the fit.
+ROUND_SIZES = (32.0, 50.0, 1.0, 0.1)
+ROUND_FACTORS = (0.5, 0.05, 0.01, 0.0001)
+NEAR = 0.01
+AS_WELL = 0.003
 
 WORDS = {
     "factor": "an image of {0:g} times the size",
@@ -102,6 +107,7 @@ def _sizes(case: Case, mode: str) -> list[tuple[float, float]]:
         by_centre = np.log(centre)
     low, high = (np.log([SMALLEST, LARGEST]) if mode != "factor" else np.log([1 / 16, 16])).tolist()
     agree = np.isfinite(by_side).all(axis=1) & np.isfinite(by_centre).all(axis=1)
+    by_side, by_centre = np.where(agree[:, None], by_side, 0), np.where(agree[:, None], by_centre, 0)
     if mode == "stretch":
         agree &= (np.abs(by_side - by_centre) <= SIZES_AGREE).all(axis=1)
         peaks = [_peaks(by_centre[agree, axis], low, high) for axis in (0, 1)]
@@ -145,9 +151,9 @@ def _refined(case: Case, mode: str, size: tuple[float, float], boxes: FloatArray
         ratios = ratio / weight
     if mode == "stretch":
         found_sizes = [_weighted_median(ratios[:, axis], weight[:, axis]) for axis in (0, 1)]
-        return _rounded(mode, found_sizes[0]), _rounded(mode, found_sizes[1])
+        return found_sizes[0], found_sizes[1]
     both = _weighted_median(ratios.reshape(-1), weight.reshape(-1))
-    return _rounded(mode, both), _rounded(mode, both)
+    return both, both
 
 
 def _weighted_median(values: FloatArray, weights: FloatArray) -> float:
@@ -158,20 +164,29 @@ def _weighted_median(values: FloatArray, weights: FloatArray) -> float:
     return float(values[good][order][np.searchsorted(total, total[-1] / 2)])
 
 
-def _rounded(mode: str, size: float) -> float:
-    """A whole number, and a multiple of 32 or a round number where the fit is within a fraction of a percent of it."""
-    if mode == "factor":
-        near = round(size * 20) / 20
-        return near if near and abs(near - size) < 0.003 * size else float(f"{size:.4g}")
-    for step in (32, 50, 8):
-        near = round(size / step) * step
-        if near and abs(near - size) <= 0.003 * size:
-            return float(near)
-    return float(f"{size:.4g}")
+def _rounded(case: Case, frame: _Frame) -> tuple[float, float]:
+    """The size as a whole number, or as a rounder one, if the boxes match as well."""
+    pairs, images = case.fewer_pairs, frame.reading.images
+    concerned = np.ones(len(pairs.starts), np.bool_)
+    if images is not None:
+        concerned = np.isin(pairs.images[pairs.starts], images)
+    best, highest = frame.size, -1.0
+    for step in ROUND_FACTORS if frame.mode == "factor" else ROUND_SIZES:
+        size = tuple(max(round(side / step), 1) * step for side in frame.size)
+        if any(abs(near - side) > NEAR * side for near, side in zip(size, frame.size, strict=True)):
+            continue
+        wide, tall = (float(f"{side:.6g}") for side in size)
+        boxes = _boxes(case, frame.mode, (wide, tall))
+        assert boxes is not None  # the same sizes of images as before
+        mean = float(pairs.best(case.overlaps_of(boxes, pairs=pairs))[concerned].mean())
+        if mean > highest + AS_WELL:
+            best, highest = (wide, tall), mean
+    return best
 
 
 def _suspicion(case: Case, frame: _Frame) -> Suspicion:
-    mode, size, reading = frame
+    mode, _, reading = frame
+    size = _rounded(case, frame)
     images = None if reading.images is None else case.labels(reading.images)
     text = f"{size[0]:g}x{size[1]:g}" if mode == "stretch" else f"{size[0]:g}"
     repair = Repair("network", f"{mode}:{text}", images=images)

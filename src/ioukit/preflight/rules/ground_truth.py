@@ -68,7 +68,10 @@ def areas(case: Case) -> Iterator[Suspicion]:
 def crowds(case: Case) -> Iterator[Suspicion]:
     """Crowds that are not marked: masks in RLE among polygons, as COCO writes crowds; or boxes around many objects."""
     gt = case.ground_truth
-    rle = written_as_rle(gt)
+    try:
+        rle = written_as_rle(gt)
+    except OSError:
+        rle = None  # the source was a pipe
     if rle is not None:
         lost = rle & ~gt.crowd
         # All masks in RLE is another way of writing, and says nothing about crowds.

@@ -30,9 +30,10 @@ def train_images(case: Case) -> Iterator[Suspicion]:
     yield from _found(gt, both, "have the name of an image of the training set", "train_images_by_name")
     folder, train_folder = case.folders
     if folder is not None and train_folder is not None:
-        known = {digest for _, digest in _digests(train_folder)}
-        same = [name for name, digest in _digests(folder) if digest in known]
-        yield from _found(gt, same, "have the bytes of an image of the training set", "train_images_by_content")
+        yield from _found(
+            gt, _same_files(folder, train_folder), "have the bytes of an image of the training set",
+            "train_images_by_content",
+        )  # fmt: skip
 
 
 def _names(gt: GroundTruth) -> list[str]:
@@ -49,13 +50,24 @@ def _found(gt: GroundTruth, names: list[str], says: str, code: str) -> Iterator[
         )  # fmt: skip
 
 
-def _digests(folder: str) -> Iterator[tuple[str, str]]:
-    """The name and the SHA-256 of each file of a folder and the folders in it; links out of the folder are left out."""
+def _same_files(folder: str, other: str) -> list[str]:
+    """The names of the files of a folder whose bytes a file of another folder has; only files of one size are read."""
+    ours, theirs = _sizes(folder), _sizes(other)
+    of_both = set(ours.values()) & set(theirs.values()) - {0}
+    known = {_digest(path) for path, size in theirs.items() if size in of_both}
+    return [path.name for path, size in ours.items() if size in of_both and _digest(path) in known]
+
+
+def _sizes(folder: str) -> dict[Path, int]:
+    """The files of a folder and of the folders in it, with their sizes; links out of the folder are left out."""
     root = Path(folder).resolve()
-    for path in sorted(root.rglob("*")):
-        if path.is_file() and path.resolve().is_relative_to(root):
-            digest = hashlib.sha256()
-            with path.open("rb") as file:
-                while block := file.read(_BLOCK):
-                    digest.update(block)
-            yield path.name, digest.hexdigest()
+    files = (path for path in sorted(root.rglob("*")) if path.is_file() and path.resolve().is_relative_to(root))
+    return {path: path.stat().st_size for path in files}
+
+
+def _digest(path: Path) -> bytes:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.digest()

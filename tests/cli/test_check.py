@@ -1,0 +1,119 @@
+"""`ioukit check`, and the option --repair."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from support.command import run_here
+from support.paths import DATA, load, write_coco
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VAL2014 = DATA / "coco_val2014_100"
+GT, DT = VAL2014 / "instances_val2014_100.json", VAL2014 / "instances_val2014_fakebbox100_results.json"
+
+
+def corners(record: dict[str, Any]) -> dict[str, Any]:
+    x, y, width, height = record["bbox"]
+    return {**record, "bbox": [x, y, x + width, y + height]}
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> Path:
+    path = tmp_path / "corners.json"
+    path.write_text(json.dumps([corners(record) for record in load(DT)]))
+    return path
+
+
+def test_nothing_is_found() -> None:
+    for arguments in ((GT, DT), (GT,)):
+        command = run_here("check", *arguments)
+        assert command.code == 0, command.err
+        assert "nothing looks wrong" in command.out
+        assert command.err.startswith(f"read {GT}  839 boxes")
+
+
+def test_a_finding(wrong: Path) -> None:
+    command = run_here("check", GT, wrong, "--quiet")
+    assert (command.code, command.err) == (1, "")
+    assert "AP is 0.505 instead of 0.032 if so." in command.out
+    assert "--repair 'boxes=xyxy'" in command.out
+    assert len(load(wrong)) == 734, "nothing is changed"
+
+
+def test_the_repair_mends_it_in_both_commands(wrong: Path) -> None:
+    assert run_here("check", GT, wrong, "--repair", "boxes=xyxy").code == 0
+    evaluated = run_here("eval", GT, wrong, "--repair", "boxes=xyxy", "--json", "-")
+    assert evaluated.code == 0
+    assert json.loads(evaluated.out)["summary"]["AP"] == pytest.approx(0.5045806987249628, abs=1e-9)
+
+
+def test_eval_names_the_check(wrong: Path) -> None:
+    (hint,) = [line for line in run_here("eval", GT, wrong).err.splitlines() if line.startswith("hint ")]
+    assert hint == f"hint ioukit check {GT} {wrong}  tells what the numbers would be"
+    assert "hint" not in run_here("eval", GT, DT).err
+
+
+def test_json(wrong: Path, tmp_path: Path) -> None:
+    command = run_here("check", GT, wrong, "--json")
+    assert command.code == 1
+    found = json.loads(command.out)
+    assert (found["ok"], found["findings"][0]["code"]) == (False, "detections_are_xyxy")
+    written = run_here("check", GT, wrong, "--json", tmp_path / "found.json")
+    assert load(tmp_path / "found.json") == found
+    assert "detections_are_xyxy" in written.out
+
+
+def test_data_that_eval_refuses(tmp_path: Path) -> None:
+    """Unknown images and classes are findings, with exit code 1 and not 2."""
+    records = [{**record, "image_id": f"val/{record['image_id']:012d}.jpg"} for record in load(DT)]
+    paths = write_coco(tmp_path, load(GT), records)
+    assert run_here("eval", *paths).code == 2
+    command = run_here("check", *paths)
+    assert command.code == 1, command.err
+    assert "image_ids_match_by_stem" in command.out
+    assert run_here("eval", *paths, "--repair", "images=stem", "--quiet").code == 0
+
+
+def test_kinds_and_protocols() -> None:
+    assert run_here("check", GT, DT, "--protocol", "voc2012", "--quiet").code == 0
+    assert "mAP" in run_here("check", GT, DT, "--protocol", "voc2012", "--json").out
+    command = run_here("check", GT, DT, "--iou-type", "segm")
+    assert command.code == 2
+    assert "segmentation" in command.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--repair", "box=xyxy"), "unknown repair 'box'; choose from boxes"),
+        (("--repair", "boxes=xyxy@missing.txt"), "missing.txt"),
+        (("--repair", "gt:nms=0.5"), "changes detections only"),
+        (("--images", "."), "needs --train, --images and --train-images"),
+        (("--iou-type", "x"), "unknown"),
+    ],
+)
+def test_wrong_use(arguments: tuple[str, ...], says: str) -> None:
+    command = run_here("check", GT, DT, *arguments)
+    assert command.code == 2
+    assert says in command.err
+    assert "Traceback" not in command.err
+    assert command.out == ""
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "cut.json").write_text('{"images": [')
+    for arguments in ((tmp_path / "cut.json",), (GT, tmp_path / "cut.json"), (GT, tmp_path / "none.json")):
+        command = run_here("check", *arguments)
+        assert (command.code, command.out) == (2, "")
+        assert command.err.splitlines()[-1].startswith("Error: ")
+
+
+def test_training_set() -> None:
+    command = run_here("check", GT, "--train", GT, "--quiet")
+    assert command.code == 1
+    assert "100 of 100 images have the name of an image of the training set" in command.out
