@@ -82,12 +82,13 @@ YOLO = {
     ),
     "globox": timed(
         GLOBOX,
-        "data = AnnotationSet.from_yolo_v5(folder + '/labels/val', image_folder=folder + '/images/val', image_extension='.png')",
+        "options = dict(image_folder=folder + '/images/val', image_extension='.png')\n"
+        "data = AnnotationSet.from_yolo_v5(folder + '/labels/val', **options)",
         "sum(len(one.boxes) for one in data)",
     ),
     "datumaro": timed(
         DATUMARO,
-        "data = datumaro.Dataset.import_from(folder, 'yolo_ultralytics'); data.init_cache()",
+        "data = datumaro.Dataset.import_from(folder, 'yolo'); data.init_cache()",
         "sum(len(one.annotations) for one in data)",
     ),
 }
@@ -104,7 +105,7 @@ VOC = {
     ),
     "datumaro": timed(
         DATUMARO,
-        "data = datumaro.Dataset.import_from(folder, 'voc_detection'); data.init_cache()",
+        "data = datumaro.Dataset.import_from(folder, 'voc'); data.init_cache()",
         "sum(len(one.annotations) for one in data)",
     ),
 }

@@ -59,14 +59,13 @@ pub fn read_number_lines<'py>(py: Python<'py>, paths: Vec<PathBuf>, threads: usi
     Ok(dict)
 }
 
+/// (N, 2) sizes, and what was found in the place of those that are missing.
+type Sizes<'py> = (Bound<'py, PyAny>, Vec<(usize, Option<String>)>);
+
 /// (N, 2) width and height of images as they are shown, 0 for a file that has none; and for each of those its position,
 /// and what was found, or nothing if there is no such file.
 #[pyfunction]
-pub fn read_image_sizes<'py>(
-    py: Python<'py>,
-    paths: Vec<PathBuf>,
-    threads: usize,
-) -> PyResult<(Bound<'py, PyAny>, Vec<(usize, Option<String>)>)> {
+pub fn read_image_sizes<'py>(py: Python<'py>, paths: Vec<PathBuf>, threads: usize) -> PyResult<Sizes<'py>> {
     let (mut sizes, mut missing) = (Vec::with_capacity(paths.len()), Vec::new());
     for paths in paths.chunks(AT_ONCE) {
         for found in py.detach(|| image_size::read_sizes(paths, threads)) {

@@ -268,7 +268,10 @@ impl Rows<'_> {
 mod tests {
     use super::*;
 
-    fn table(text: &[u8], fields: usize, threads: usize) -> Result<(Vec<String>, Vec<f64>, Vec<i64>), String> {
+    /// The first column as text, the last one as numbers, and the lines.
+    type Read = (Vec<String>, Vec<f64>, Vec<i64>);
+
+    fn table(text: &[u8], fields: usize, threads: usize) -> Result<Read, String> {
         let columns = [(0, Kind::Text), (fields - 1, Kind::Number)];
         let choice = Choice { fields, delimiter: b',', header: true, columns: &columns };
         let Table { mut columns, lines } = parse(text, choice, threads).map_err(|problem| problem.to_string())?;

@@ -161,8 +161,11 @@ fn take_file(columns: &mut Annotations, file: usize, bytes: &[u8], narrowest: f6
 
 type Found = std::borrow::Cow<'static, str>;
 
+/// What is wrong with a file: the offset, the field, what was expected and what was found.
+type Wrong = (usize, &'static str, &'static str, Found);
+
 /// The name and the size of the image.
-fn header(read: &File) -> Result<(Box<[u8]>, [f64; 2]), (usize, &'static str, &'static str, Found)> {
+fn header(read: &File) -> Result<(Box<[u8]>, [f64; 2]), Wrong> {
     let name = match &read.name {
         None => [].into(),
         Some(Ok(name)) => name.as_slice().into(),
