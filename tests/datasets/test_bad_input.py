@@ -180,6 +180,9 @@ BAD_REFERENCE = {
 BAD = {**BAD_TEXT, **BAD_DOCUMENT, **MISSING_KEY, **BAD_VALUE, **BAD_REFERENCE}
 
 
+UNKNOWN = ("unknown image", "unknown category")
+
+
 def assert_refused(files: tuple[Path, Path], message: str, offer: str = "") -> None:
     """Both faces refuse the files, with the same single message; the command may add an offer."""
     with pytest.raises((ioukit.DatasetError, OSError), match=pattern(message)) as refused:
