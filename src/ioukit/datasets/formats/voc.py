@@ -120,7 +120,8 @@ def read_voc(
     check_choice("corners", corners, get_args(Corners))
     problems = Problems.of(on_invalid)
     folder, keys = _annotations(Path(path), split)
-    files = [os.path.join(folder, f"{key}.xml") for key in keys]
+    prefix = os.path.join(folder, "")
+    files = [f"{prefix}{key}.xml" for key in keys]
     raw = _core.read_voc_annotations(files, _NARROWEST[corners], check_threads(threads))
     # The first problem in the order of files is the one that stops.
     for _, kind, count, message in sorted(
