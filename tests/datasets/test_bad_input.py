@@ -180,6 +180,9 @@ BAD_REFERENCE = {
 BAD = {**BAD_TEXT, **BAD_DOCUMENT, **MISSING_KEY, **BAD_VALUE, **BAD_REFERENCE}
 
 
+UNKNOWN = ("unknown image", "unknown category")
+
+
 def assert_refused(files: tuple[Path, Path], message: str, offer: str = "") -> None:
     """Both faces refuse the files, with the same single message; the command may add an offer."""
     with pytest.raises((ioukit.DatasetError, OSError), match=pattern(message)) as refused:
@@ -194,7 +197,11 @@ def assert_refused(files: tuple[Path, Path], message: str, offer: str = "") -> N
 def test_bad_files_are_refused(name: str, tmp_path: Path) -> None:
     gt, dt, message = BAD[name]
     files = write_coco(tmp_path, GT if gt is None else gt, DT if dt is None else dt)
-    offer = f"; ioukit check {files[0]} {files[1]} looks for the reason" if name in BAD_REFERENCE else ""
+    offer = (
+        f"; ioukit check {files[0]} {files[1]} looks for the reason"
+        if name in ("unknown image", "unknown category")
+        else ""
+    )
     assert_refused(files, message, offer)
 
 

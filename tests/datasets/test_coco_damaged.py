@@ -103,7 +103,7 @@ def test_the_command_ends_with_2_and_one_line(tmp_path: Path) -> None:
     good = make_ground_truth(tmp_path).read_bytes()
     path = tmp_path / "gt.json"
     codes = set()
-    for kind, content in damaged(good, cuts=15, places=2):
+    for kind, content in list(damaged(good, cuts=15, places=2))[::4]:
         path.write_bytes(content)
         command = run_here("convert", path, tmp_path / "out.json", "--from", "coco", "--to", "coco", "-q")
         codes.add(command.code)

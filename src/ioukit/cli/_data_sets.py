@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
+import ioukit
 from ioukit.cli._data_files import size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import check_output, printable
@@ -211,11 +212,27 @@ def _read(
         if is_detections:
             return datasets.read_detections(path, name, ground_truth=gt, **options)
         return datasets.read(path, name, **options)
+    except ioukit.DatasetError as error:
+        if not is_detections and _holds_detections(path, name):
+            raise ioukit.DatasetError(
+                f"{path}: expected ground truth, found detections: name theirs with --ground-truth; "
+                "convert and merge take --detections, too"
+            ) from error
+        raise
     except TypeError as error:
         words = str(error).partition("unexpected keyword argument ")[2]
         if not words:
             raise
         raise typer.BadParameter(f"the reader of {name} has no argument {words}", param_hint="--option") from None
+
+
+def _holds_detections(path: Path, name: str) -> bool:
+    from ioukit import datasets  # noqa: PLC0415 - as above
+
+    try:
+        return path.is_file() and len(datasets.read_detections(path, name)) > 0
+    except (ioukit.DatasetError, OSError):
+        return False
 
 
 def _report(

@@ -133,6 +133,7 @@ def read_padilla_detections(
     check_choice("boxes", boxes, get_args(Layout))
     finder = ImageFinder(ground_truth)
     listed = ground_truth.categories.names
+    spelled = {"_".join(name.split()): name for name in listed} | {name: name for name in listed}
     objects = Objects(path, on_invalid)
     for file in _files(path, "detections"):
         with objects.record("bad file"):
@@ -142,9 +143,10 @@ def read_padilla_detections(
                 with objects.record("bad line"):
                     size = finder.sizes[place].tolist()
                     line = _line(words, where, boxes, listed if names is None else names, scored=True, size=size)
-                    if line.category not in listed:
+                    category = spelled.get(line.category)
+                    if category is None:
                         refuse(f"{where}, class", f"one of the {len(listed):,} classes", shown(line.category))
-                    objects.add(image, line.category, line.box, score=line.score)
+                    objects.add(image, category, line.box, score=line.score)
     return objects.detections(ground_truth)
 
 
