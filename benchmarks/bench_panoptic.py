@@ -101,7 +101,8 @@ import json, sys, time
 from pathlib import Path
 import numpy as np
 from PIL import Image
-from ioukit.evaluation.segmentation.segment_maps import SegmentMap, pair_areas
+from ioukit.datasets.formats.panoptic_png import SegmentMap
+from ioukit.evaluation.segmentation.segment_maps import pair_areas
 
 folder = Path(sys.argv[1])
 times = {"ioukit, runs": [], "np.unique of both ids": []}

@@ -29,7 +29,7 @@ LAYERS = (
     {"overlap"},
     {"diagnosis", "postprocess", "anchors", "assign", "losses"},
     {"evaluation"},
-    {"preflight"},
+    {"inspection", "preflight"},
     {"plots"},
     {"report", "ledger"},
     {"cli", "compat"},

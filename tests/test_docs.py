@@ -92,9 +92,9 @@ def test_the_walk_through_yolo_says_what_the_library_computes(monkeypatch: pytes
     assert (ROOT / "docs" / "iou_in_yolo.md").read_text(encoding="utf-8") == page(), f"run python {script.name}"
 
 
-def test_the_page_about_figures_has_all_of_evaluations() -> None:
-    page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
-    assert [name for name in plots.__all__ if name not in page and name not in OTHER_PAGES] == []
+def test_the_pages_about_figures_have_all_of_evaluations_and_data_sets() -> None:
+    pages = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("figures.md", "inspect.md"))
+    assert [name for name in plots.__all__ if name not in pages and name not in OTHER_PAGES] == []
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=str)

@@ -39,12 +39,19 @@ def evaluation() -> ioukit.Evaluation:
     return ioukit.evaluate(*ioukit.read_coco(folder / "ground_truth.json", folder / "yolact.json"))
 
 
+@cache
+def inspection() -> ioukit.Inspection:
+    """What the examples of figures of data sets draw."""
+    return ioukit.inspect(EXAMPLES / "coco_val2017_100" / "ground_truth.json")
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
-    given = {}
+    given: dict[str, object] = {}
     if name.startswith("ioukit.plots"):  # which imports it only when it draws
         pytest.importorskip("matplotlib", reason="the pictures need matplotlib")
         given["evaluation"] = evaluation()
+        given["inspection"] = inspection()
     assert doctest.testmod(load(name), extraglobs=given, optionflags=FLAGS).failed == 0  # type: ignore[arg-type]
 
 

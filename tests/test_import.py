@@ -38,11 +38,11 @@ HEAVY = {
 }
 
 # Packages whose names are fetched when they are asked for.
-ROOMS = ("diagnosis", "evaluation", "overlap", "postprocess", "regions")
+ROOMS = ("diagnosis", "evaluation", "inspection", "overlap", "postprocess", "regions")
 # Attributes of `ioukit`, all but `torch`, which needs an extra.
 PACKAGES = (
-    *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "losses", "overlap", "plots"),
-    *("postprocess", "preflight", "regions", "report", "typing"),
+    *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "losses"),
+    *("overlap", "plots", "postprocess", "preflight", "regions", "report", "typing"),
 )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import evaluation_figures
+import inspection_figures
 import matplotlib as mpl
 import overlap_figures
 import region_figures
@@ -39,6 +40,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "yolo_precision_recall": yolo_figures.yolo_precision_recall,
     **{f"evaluation_{name}": partial(evaluation_figures.drawn, name) for name in evaluation_figures.EVALUATIONS},
     **{f"evaluation_{name}": figure for name, figure in region_figures.REGIONS.items()},
+    **{f"inspection_{name}": partial(inspection_figures.drawn, name) for name in inspection_figures.INSPECTIONS},
     **{f"variant_{row.name}": partial(overlap_figures.variant, row.name) for row in VARIANTS},
 }
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from ioukit import evaluate
-from ioukit.report import playground_page, write_report
+from ioukit import evaluate, inspect
+from ioukit.report import playground_page, write_inspection, write_report
 
 HERE = Path(__file__).parents[1] / "figures"
 EXAMPLE = HERE.parents[1] / "examples" / "coco_val2017_100"
@@ -46,3 +46,6 @@ if __name__ == "__main__":
         photograph(playground, "playground.png", selector="#boxes", choose="#choose-diou")
         write_report(evaluate(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json"), report)
         photograph(report, "report.png", selector="#curves > .wrap")
+        held = Path(folder) / "inspection.html"
+        write_inspection(inspect(EXAMPLE / "ground_truth.json"), held)
+        photograph(held, "inspection.png", selector="#objects > .wrap")

@@ -7,6 +7,7 @@ from ioukit import datasets as datasets
 from ioukit import diagnosis as diagnosis
 from ioukit import errors as errors
 from ioukit import evaluation as evaluation
+from ioukit import inspection as inspection
 from ioukit import losses as losses
 from ioukit import overlap as overlap
 from ioukit import plots as plots
@@ -21,6 +22,7 @@ from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.diagnosis import Diagnosis, Finding, diagnose
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
+from ioukit.inspection import Inspection, inspect
 from ioukit.overlap import (
     OverlapPairs,
     boundary_iou,
@@ -104,6 +106,7 @@ __all__ = [
     "Evaluation",
     "Finding",
     "GroundTruth",
+    "Inspection",
     "Masks",
     "MatchTable",
     "OverlapPairs",
@@ -139,6 +142,7 @@ __all__ = [
     "evaluate",
     "fast_nms",
     "filter_detections",
+    "inspect",
     "is_inside_box",
     "jaccard_distance",
     "jaccard_index",

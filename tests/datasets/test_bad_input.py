@@ -89,10 +89,13 @@ BAD_TEXT = {
     "truncated behind the last record": bad_dt(DT_TEXT[:-1], "...byte...truncated"),
     "trailing garbage": bad_gt(GT_TEXT + "x", "expected the end"),
     "two documents": bad_dt(f"{DT_TEXT}\n{DT_TEXT}", "expected the end"),
-    "one result per line": bad_dt(
-        "\n".join(map(json.dumps, DT)), "expected an array...one object per line (JSON Lines"
+    "results on one line": bad_dt(" ".join(map(json.dumps, DT)), "expected an array...an object with the key"),
+    "results per line with commas": bad_dt(
+        ",\n".join(map(json.dumps, DT)), "expected an array...an object with the key"
     ),
-    "byte order mark": bad_gt(b"\xef\xbb\xbf" + GT_TEXT.encode(), "...byte order mark"),
+    "a record of ground truth per line": bad_gt("\n".join(map(json.dumps, DT)), "expected the end...JSON Lines"),
+    "two byte order marks": bad_gt(b"\xef\xbb\xbf" * 2 + GT_TEXT.encode(), "expected an object"),
+    "byte order mark alone": bad_dt(b"\xef\xbb\xbf", "expected an array"),
     "UTF-16": bad_dt(DT_TEXT.encode("utf-16"), "...UTF-16"),
     "UTF-16 without mark": bad_gt(GT_TEXT.encode("utf-16-le"), "...UTF-16"),
     "Latin-1": bad_gt(GT_TEXT.replace('"cat"', '"chaton né"').encode("latin-1"), "categories[0]...not UTF-8"),
@@ -134,7 +137,7 @@ MISSING_KEY = {
         for array, at, keys in [
             ("images", 1, ["id"]),
             ("categories", 0, ["id"]),
-            ("annotations", 1, ["id", "image_id", "category_id", "bbox", "area", "iscrowd"]),
+            ("annotations", 1, ["id", "image_id", "category_id", "bbox"]),
         ]
         for key in keys
     },
@@ -177,6 +180,9 @@ BAD_REFERENCE = {
 BAD = {**BAD_TEXT, **BAD_DOCUMENT, **MISSING_KEY, **BAD_VALUE, **BAD_REFERENCE}
 
 
+UNKNOWN = ("unknown image", "unknown category")
+
+
 def assert_refused(files: tuple[Path, Path], message: str, offer: str = "") -> None:
     """Both faces refuse the files, with the same single message; the command may add an offer."""
     with pytest.raises((ioukit.DatasetError, OSError), match=pattern(message)) as refused:
@@ -184,13 +190,19 @@ def assert_refused(files: tuple[Path, Path], message: str, offer: str = "") -> N
     command = run_here("eval", *files)
     assert (command.code, command.out) == (2, "")
     assert command.err == f"Error: {refused.value}{offer}\n"
-    assert len(command.err) < 400 + len(str(files))
+    assert len(command.err) < 400 + 2 * len(str(files))
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_files_are_refused(name: str, tmp_path: Path) -> None:
     gt, dt, message = BAD[name]
-    assert_refused(write_coco(tmp_path, GT if gt is None else gt, DT if dt is None else dt), message)
+    files = write_coco(tmp_path, GT if gt is None else gt, DT if dt is None else dt)
+    offer = (
+        f"; ioukit check {files[0]} {files[1]} looks for the reason"
+        if name in ("unknown image", "unknown category")
+        else ""
+    )
+    assert_refused(files, message, offer)
 
 
 def test_the_good_files_are_good(tmp_path: Path) -> None:

@@ -50,13 +50,13 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "lists of dictionaries": (
         lambda: evaluate([GT], [DT]),  # type: ignore[arg-type, list-item]
         TypeError,
-        "ground_truth must be GroundTruth, a path, or a mapping with images, .*, got list: GroundTruth.from_arrays",
+        "ground_truth must be GroundTruth, a path, a table, or a mapping with images, .*, got list: GroundTruth.from",
     ),
     "swapped": (lambda: evaluate(DT, GT), TypeError, "ground_truth must be .*, got list"),  # type: ignore[arg-type]
     "ground truth twice": (
         lambda: evaluate(GT, GT),  # type: ignore[arg-type]
         TypeError,
-        r"detections must be Detections, a path, a list of records or an \(N, 7\) array, got dict: Detections",
+        r"detections must be Detections, a path, a table, a list of records or an \(N, 7\) array, got dict: Detections",
     ),
     "boxes": (lambda: evaluate(GT, Boxes([[0, 0, 1, 1]])), TypeError, "got Boxes"),  # type: ignore[arg-type]
     "nothing": (lambda: evaluate(None, DT), TypeError, "got NoneType"),  # type: ignore[arg-type]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,20 +18,38 @@ from support.paths import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 SMALL = DATA / "formats_small"
 
 FILES: dict[str, list[str]] = {
+    "voc": [
+        "formats_small/voc_xml",
+        "formats_small/voc_xml/train/train_001.xml",
+        "raccoon_voc/annotations",
+        "toy_cats/gts_vocpascal_format",
+    ],
     "coco": [
         "formats_small/coco_json/train/_annotations.coco.json",
         "coco_val2014_100/instances_val2014_100.json",
         "coco_val2014_100/instances_val2014_fakebbox100_results.json",
         "toy_cats/gts_coco_format/toy_example_coco.JSON",
     ],
+    "cvat": [
+        "formats_small/cvat_images",
+        "formats_small/cvat_images/train.xml",
+        "formats_small/cvat_video",
+        "formats_small/cvat_video/annotations.xml",
+    ],
+    "labelme": ["formats_small/labelme_json", "formats_small/labelme_json/2007_000243.json"],
+    "labelme-xml": ["formats_small/labelme_xml", "formats_small/labelme_xml/Annotations/subset1/img1.xml"],
     "lvis": ["lvis_10/gt.json"],
+    "csv": [*(f"formats_small/csv/ann{number}.csv" for number in ("", 2, 3)), "formats_small/vott_csv/test-export.csv"],
+    "dota": [*(f"formats_small/dota{inner}" for inner in ("", "/train", "/train/labelTxt"))],
+    "mot": ["formats_small/mot", "formats_small/mot/gt", "formats_small/mot/gt/gt.txt"],
+    "wider-face": ["formats_small/wider_face", "formats_small/wider_face/wider_face_split/wider_face_val_bbx_gt.txt"],
     "kitti": ["formats_small/kitti/label_2"],
     "open-images": ["formats_small/open_images", "formats_small/open_images/train-annotations-bbox.csv"],
+    "roboflow-coco": ["formats_small/coco_json", "formats_small/coco_json/train"],
     "padilla": [f"toy_cats/dets_classname_{kind}" for kind in ("abs_xywh", "abs_xyx2y2", "rel_xcycwh")],
     "yolo": ["formats_small/yolo_ultralytics/data.yaml", "formats_small/yolo_ultralytics/train/labels"],
 }
@@ -42,11 +62,44 @@ CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
         ("empty.json", "[]"),
         ("no_suffix", '{"images": []}'),
         ("packed.json.gz", gzip.compress(b'{"images": []}')),
+        ("lines.jsonl", '{"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1], "score": 0.5}\n'),
+        ("packed.ndjson.gz", gzip.compress(b'{"image_id": 1}\n')),
+        ("no_lines.jsonl", ""),
     ],
+    "createml": [
+        ("a.json", '[{"image": "a", "annotations": []}]'),
+        ("b.json", '\ufeff[ { "imagefilename": "a", "annotation": []}]'),
+        ("a/_annotations.createml.json", '[{"annotations": [{"coordinates": {}}]}]'),
+    ],
+    "coco-panoptic": [
+        ("a.json", '{"annotations": [{"segments_info": []}], "images": []}'),
+        ("b.json", '{"images": ["' + "x" * 90_000 + '"], "annotations": [{"segments_info" : []}]}'),
+    ],
+    "roboflow-coco": [("valid/_annotations.coco.json", "{}")],
     "crowdhuman": [("a.odgt", json.dumps({"ID": "a", "gtboxes": []})), ("empty.odgt", "")],
     "lvis": [("a.json", '{"images": [{"id": 1, "neg_category_ids": []}], "annotations": [], "categories": []}')],
     "kitti": [("a/000001.txt", "Car 0 0 0 1 2 3 4 1 1 1 1 1 1 1\n"), ("b/000001.txt", "\n")],
+    "csv": [("a.csv", '"filename","class","x1","y1","x2","y2"\n'), ("a.tsv", "image\tlabel\tx\ty\tw\th\n")],
+    "parquet": [("a.parquet", b"PAR1 and more PAR1")],
+    "arrow": [("a.arrow", b"ARROW1\0\0"), ("a.feather", b"ARROW1\0\0")],
+    "dota": [("a/Task1_plane.txt", "P1 0.9 0 0 1 0 1 1 0 1\n"), ("a/P1.txt", "gsd:1\n\n0 0 1 0 1 1 0 1 plane 0\n")],
+    "mot": [("det.txt", "1,-1,0,0,5,5,0.5\n"), ("a/MOT17-02.txt", "1, 1, 0, 0, 5, 5, 0.5, -1, -1, -1\n")],
+    "wider-face": [("a/b.txt", "b\n1\n0 0 5 5 0.5\n"), ("a.txt", "b.jpg\n0\n0 0 0 0 0 0 0 0 0 0\nc.jpg\n0\n")],
     "open-images": [("a.csv", "ImageID,LabelName,XMin,XMax,YMin,YMax\n")],
+    "scalabel": [
+        ("a.json", '{"frames": []}'),
+        ("b.json", '[{"name": "a.jpg", "labels": null}]'),
+        ("a/a.json", '{"name": "a", "attributes": {}, "frames": [{"timestamp": 1, "objects": []}]}'),
+    ],
+    "via": [
+        ("a.json", '{"_via_settings": {}, "_via_img_metadata": {}}'),
+        ("b.json", '{"a.jpg9": {"fileref": "", "filename": "a.jpg", "regions": {}, "file_attributes": {}}}'),
+        (
+            "a.csv",
+            "#filename,file_size,file_attributes,region_count,region_id,region_shape_attributes,region_attributes",
+        ),
+    ],
+    "voc": [("a/a.xml", "<annotation/>"), ("a/comp4_det_test_cat.txt", "b 0.5 1 2 3 4\n")],
     "yolo": [("a/a.txt", "0 0.5 0.5 0.1 0.1\n"), ("b/a.txt", "0 0.5 0.5 0.1 0.1 0.9\n"), ("data.yml", "names: [a]\n")],
 }
 """Small files by format: the path, whose folder is the path to look at if it has one, and the content."""
@@ -76,7 +129,7 @@ def test_a_sample_has_one_format(name: str, path: str) -> None:
 )
 def test_small_files_have_one_format(name: str, path: str, content: str | bytes, tmp_path: Path) -> None:
     file = tmp_path / path
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     if name == "kitti" and not (isinstance(content, str) and content.strip()):
         name = "yolo"  # a folder of empty text files may be either
@@ -132,6 +185,19 @@ def test_no_recogniser_raises(make: Callable[[Path], Any], suffix: str, tmp_path
     make(path)
     for known in BUILT.values():
         assert known.recognises(path) in (True, False), known.name
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar", "gztar", "bztar", "xztar"])
+@pytest.mark.parametrize("name", [None, "labels", "labels.json.gz"])
+def test_archives_are_refused(kind: str, name: str | None, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.json").write_text('{"images": []}')
+    path = Path(shutil.make_archive(str(tmp_path / "packed"), kind, tmp_path / "in"))
+    path = path if name is None else path.rename(tmp_path / name)
+    with pytest.raises(
+        DatasetError, match=r"expected a file or a folder of labels, found an? \w+ file: unpack it first"
+    ):
+        find_format(path)
 
 
 def test_an_unknown_path_is_refused(tmp_path: Path) -> None:

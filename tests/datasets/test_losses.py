@@ -61,6 +61,19 @@ def test_each_loss_has_a_note() -> None:
     assert sorted(lost(gt, nothing)) == sorted(NOTES)
 
 
+def test_areas_may_be_those_of_regions() -> None:
+    gt = everything()
+    holds = dataclasses.replace(ALL, areas=False, areas_of_regions=True)
+    assert lost(gt, holds) == ["areas of 2 objects that are not those of the regions"]
+    fitting = dataclasses.replace(gt, areas=np.array([2.0, 4.0, 16.0]))
+    assert lost(fitting, holds) == []
+    assert lost(fitting, dataclasses.replace(holds, regions=frozenset())) == [
+        "segmentations of 1 object",
+        "keypoints of 3 objects",
+        "areas of 1 object that are not those of the regions",
+    ]
+
+
 def test_columns_without_values_are_no_loss() -> None:
     gt = GroundTruth.from_arrays(image_ids=[], category_ids=[], boxes=[], categories={1: "a"}, flags={"crowd": []})
     assert lost(gt, Holds(unused_categories=True, category_ids=True)) == []

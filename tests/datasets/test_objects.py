@@ -183,10 +183,18 @@ def test_images_are_found_by_name_id_and_stem() -> None:
             found.position(name, "here")
 
 
+def test_a_stem_may_have_dots() -> None:
+    found = finder(np.array(["one", "two", "z"]), ["a.jpg", "a.b.jpg", "a.b.c.jpg"])
+    for name, position in (("a", 0), ("a.b", 1), ("a.b.c", 2), ("x/a.b", 1), ("a.b.txt", 1), ("a.txt", 0), ("x/z", 2)):
+        assert found.position(name, "here") == position, name
+
+
 def test_a_stem_of_two_images_finds_neither() -> None:
     found = finder(np.array(["one", "two"]), ["a/x.jpg", "b/x.jpg"])
     assert found.position("b/x.jpg", "here") == 1
     assert found.position("two", "here") == 1
+    assert found.position("/data/images/b/x.jpg", "here") == 1
+    assert found.position("C:\\data\\a\\x.jpg", "here") == 0
     with pytest.raises(DatasetError, match=r"^here: expected the name of one image of ground truth, found 'x', which"):
         found.position("x", "here")
 

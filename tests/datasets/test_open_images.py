@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import ioukit
 from ioukit.datasets import (
@@ -17,6 +18,7 @@ from ioukit.datasets import (
     read_detections,
     read_open_images,
     read_open_images_detections,
+    write,
 )
 from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import OPEN_IMAGES_CHALLENGE
@@ -167,7 +169,11 @@ def test_a_bad_row_is_refused_or_left_out(folder: Path, change: tuple[str, str],
     [
         ("bbox", "ImageID,LabelName,XMin,XMax\n", "expected a CSV file with the columns ImageID, LabelName"),
         ("bbox", BOXES + "a,b\n", "bbox.csv: line 5: expected 13 fields: ImageID, .*; found 2"),
-        ("bbox", BOXES + 'a,"b\n', "bbox.csv: line 5: expected CSV in UTF-8, found something else"),
+        (
+            "bbox",
+            BOXES + 'a,"b\n',
+            "bbox.csv: line 5: expected the end of a field in quotes, found the end of the file",
+        ),
         ("bbox", BOXES.replace("Source", "XMin"), "line 1: expected columns of different names"),
         (
             "imagelabels",
@@ -264,3 +270,41 @@ def test_arrays_are_expanded_by_the_names_of_their_categories() -> None:
     assert ClassHierarchy(tree).expand_detections(dt, gt.categories).category_ids.tolist() == [2, 1]
     none = ClassHierarchy(tree).expand_detections(dt.take(np.zeros(0, int)), gt.categories)
     assert len(none) == 0
+
+
+def test_what_is_written_is_read_back(folder: Path, tmp_path: Path) -> None:
+    gt = read_open_images(next(folder.glob("*bbox.csv")), labels=next(folder.glob("*imagelabels*")))
+    assert not write(gt, tmp_path / "out", "open-images")
+    back = read(tmp_path / "out")
+    assert back.images.labels.tolist() == gt.images.labels.tolist()
+    for name in ("boxes", "category_ids", "image_ids"):
+        assert_allclose(getattr(back, name), getattr(gt, name), atol=1e-15)
+    assert {name: flag.tolist() for name, flag in back.flags.items()} == {
+        name: flag.tolist() for name, flag in gt.flags.items()
+    }
+    for name in ("positive_category_ids", "negative_category_ids"):
+        assert back.images.attributes[name].tolist() == gt.images.attributes[name].tolist()
+    dt = read_detections(folder.parent / "detections.csv", ground_truth=read(folder))
+    write(dt, tmp_path / "dt.csv", "open-images", ground_truth=read(folder))
+    again = read_detections(tmp_path / "dt.csv", ground_truth=read(folder))
+    assert_allclose(again.boxes, dt.boxes, atol=1e-15)
+    assert (again.scores.tolist(), again.image_labels().tolist()) == (dt.scores.tolist(), dt.image_labels().tolist())
+
+
+def test_pixels_become_fractions(tmp_path: Path) -> None:
+    columns: dict[str, Any] = {"image_ids": [1, 1], "category_ids": [7, 7], "boxes": [[10, 5, 20, 10], [-5, 0, 10, 50]]}
+    gt = ioukit.GroundTruth.from_arrays(
+        **columns, images=[1, 2], sizes=[[100, 50], [5, 5]], names=["a.jpg", "b.jpg"], categories={7: "cat", 9: "dog"}
+    )
+    notes = write(gt, tmp_path / "out", "open-images")
+    assert notes[0] == "1 boxes that reach out of their image: they are cut at its edges"
+    assert {"1 images without objects", "sizes of 2 images"} <= set(notes)
+    back = read(tmp_path / "out")
+    assert_allclose(back.boxes, [[0.1, 0.1, 0.2, 0.2], [0, 0, 0.05, 1]])
+    assert (back.image_labels().tolist(), back.categories.ids.tolist()) == (["a", "a"], [7, 9])
+    unknown = ioukit.GroundTruth.from_arrays(**columns)
+    with pytest.raises(
+        DatasetError, match="image 1: expected a width and a height, or boxes in fractions, found the box"
+    ):
+        write(unknown, tmp_path / "none", "open-images")
+    assert not (tmp_path / "none").exists()

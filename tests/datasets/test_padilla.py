@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import support.strategies  # noqa: F401 - examples have no deadline
 from ioukit import DatasetError, Detections, GroundTruth, evaluate
 from ioukit.datasets import find_format, read, read_detections, write
 from ioukit.evaluation.protocols import PROTOCOLS
@@ -64,7 +65,7 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
     names = ["a.jpg", "b.jpg", "é 1.png"]
     gt = GroundTruth.from_arrays(
         image_ids=images, category_ids=classes, boxes=columns[:, 2:6], images=[0, 1, 2], names=names,
-        categories={0: "person", 1: "traffic_light"},
+        categories={0: "person", 1: "traffic light"},
     )  # fmt: skip
     dt = Detections.from_arrays(image_ids=images, category_ids=classes, boxes=columns[:, 2:6], scores=columns[:, 6])
     write(gt, folder / "gt", "padilla")

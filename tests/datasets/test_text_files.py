@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import support.strategies  # noqa: F401 - examples have no deadline
 from ioukit import DatasetError
 from ioukit.datasets.formats.text_files import (
     inside,
     member,
     numbers,
     parse_json,
+    parse_json_line,
     parse_xml,
     read_json,
     read_lines,
@@ -25,7 +27,7 @@ from ioukit.datasets.formats.text_files import (
     shown,
     to_number,
 )
-from support.malformed import DEEP
+from support.malformed import DEEP, refused
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +72,8 @@ def test_limits_of_numbers(value: Any, options: Any, message: str) -> None:
 
 def test_lists_of_numbers() -> None:
     assert numbers([1, "2.5"], ["x", "y"], "here") == [1, 2.5]
+    with pytest.raises(DatasetError, match=r"^here\[1\] \(y\): expected a number, found '2\.5'$"):
+        numbers([1, "2.5"], ["x", "y"], "here", text=False)
     for value in ([1], [1, 2, 3], "12", None, 7, {"x": 1, "y": 2}):
         with pytest.raises(DatasetError, match=r"^here: expected \[x, y\], found "):
             numbers(value, ["x", "y"], "here")
@@ -142,6 +146,17 @@ def test_bad_json_is_refused(text: str, message: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(DatasetError, match=rf"a\.json: .*{message}"):
         read_json(path)
+
+
+def test_a_line_of_json_has_columns() -> None:
+    assert parse_json_line('{"é": 1}\r\n'.encode(), "a: line 3") == {"é": 1}
+    for content, message in (
+        (b'{"a": }', "a: line 3, column 7: expected JSON, found something else: Expecting value"),
+        (b'{"a": "\xff"}', "a: line 3, column 8: expected text in UTF-8, found the byte 0xff"),
+        (b"[NaN]", "a: line 3: expected JSON, found something else: NaN is no number of JSON"),
+        (b"[" * DEEP, "a: line 3: expected JSON, found lists or objects that are nested too deeply"),
+    ):
+        assert refused(parse_json_line, content, "a: line 3") == message
 
 
 def test_xml_is_read(tmp_path: Path) -> None:

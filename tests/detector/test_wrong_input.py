@@ -121,8 +121,8 @@ def test_a_list_of_images(folder: Path) -> None:
     data = read_yolo_data(folder / "data.yaml", "val", on_invalid="skip")
     assert [record.path.name for record in data.records] == ["000004.png", "000006.png"]
     assert all(len(record.labels) for record in data.records)
-    (folder / "data.yaml").write_text("train: images/train\nval: [a, b]\nnames: [a]\n")
-    with pytest.raises(DatasetError, match=r"val must be a folder or a \.txt file, got \['a', 'b'\]"):
+    (folder / "data.yaml").write_text("train: images/train\nval: [a, 5]\nnames: [a]\n")
+    with pytest.raises(DatasetError, match=r"val must be a folder or a \.txt file, or a list of them, got \['a', 5\]"):
         read_yolo_data(folder / "data.yaml", "val")
 
 
@@ -183,7 +183,7 @@ def test_help_has_examples(command: str) -> None:
         (b"", r"data\.yaml: expected train, val and names, got None"),
         (b"1: a\ntrain: b", r"data\.yaml: expected train, val and names, got \[1, 'train'\]"),
         (b"train: [", r"data\.yaml: not YAML"),
-        (b"\xff\xfe\x00", r"data\.yaml: not YAML"),
+        (b"\xff\xfe\x00", r"data\.yaml: line 1: expected text in UTF-8, found the byte 0xff"),
     ],
 )
 def test_a_file_that_is_no_data_yaml_is_named(tmp_path: Path, content: bytes, message: str) -> None:

@@ -30,7 +30,6 @@ REFUSED = {
 # Files that pycocotools refuses as well, in words that do not say where.
 RAISING = {
     "unknown_image": r"dt\.json: detections\[0\]\.image_id.*\b7\b",
-    "gt_missing_iscrowd": r"gt\.json: annotations\[0\].*iscrowd",
     "gt_missing_id": r"gt\.json: annotations\[0\].*\bid\b",
 }
 
@@ -55,9 +54,19 @@ def assert_as_recorded(evaluation: ioukit.Evaluation, expected: dict[str, Any]) 
         assert_same_bits([evaluation.summary[key] for key in STATS], expected["stats"], "stats")
 
 
+def test_a_missing_crowd_flag_is_an_error_only_where_pycocotools_raises_one(tmp_path: Path) -> None:
+    case = CASES["gt_missing_iscrowd"]
+    assert "KeyError" in case["expected"]["error"]
+    with pytest.raises(ioukit.DatasetError, match=r"gt\.json: annotations\[0\].*iscrowd"):
+        evaluate(case, tmp_path, "pycocotools")
+    complete = [{"iscrowd": 0, **annotation} for annotation in case["gt"]["annotations"]]
+    expected = run_pycocotools({**case["gt"], "annotations": complete}, case["dt"])
+    assert_same_evaluation(evaluate(case, tmp_path), expected)
+
+
 def test_every_case_is_looked_at() -> None:
     assert len(CASES) == 24
-    assert {*REFUSED, *RAISING} <= set(CASES)
+    assert {*REFUSED, *RAISING, "gt_missing_iscrowd"} <= set(CASES)
 
 
 @pytest.mark.parametrize("name", EVALUATED)

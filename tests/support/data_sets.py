@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
+import support.strategies  # noqa: F401 - examples have no deadline
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.datasets.formats.losses import Holds
 from ioukit.regions import Masks, RotatedBoxes
+from support import strategies as _profile  # noqa: F401 - it sets no deadline for examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL_COLUMNS",
     "CLASS_NAMES",
+    "FILE_STEMS",
     "FREE",
     "HALVES",
     "IMAGE_STEMS",
@@ -33,6 +36,9 @@ __all__ = [
 
 IMAGE_STEMS = ("a", "000007", "image 2", "straße-ü", "図", "a.b", "it's", 'x"y', "<&>", "a,b;c", "#1", "-rf", "0")
 """Stems of file names that a careless writer breaks."""
+
+FILE_STEMS = ("a", "000007", "image 2", "straße-ü", "図", "a.b", "it's", "a,b;c", "#1", "-rf", "0")
+"""Those that can be names of files on every system, for formats with a file per image."""
 
 CLASS_NAMES = (
     *("person", "Person", "traffic light", "Ärger", "犬", "a,b", 'say "x"', "<b>&amp;", "it's", "1", "x|y", "null"),

@@ -84,7 +84,13 @@ def _nested(content: bytes) -> Iterator[tuple[str, bytes]]:
     start = content.lstrip(b"\xef\xbb\xbf \n")
     if start.startswith(b"{"):
         yield "nested member", b'{"deep": ' + b"[" * DEEP + b"]" * DEEP + b", " + start[1:]
-        yield from (("another value", other) for other in _other_values(json.loads(start)))
+        line, rest = start, b""
+        try:
+            document = json.loads(line)
+        except ValueError:  # a document per line
+            line, _, rest = start.partition(b"\n")
+            document = json.loads(line)
+        yield from (("another value", other + b"\n" + rest) for other in _other_values(document))
     if start.startswith(b"<"):
         body = start[start.index(b"?>") + 2 :] if start.startswith(b"<?") else start
         yield "nested elements", b"<a>" * DEEP + b"</a>" * DEEP

@@ -57,8 +57,8 @@ def read_plainly(ground_truth: bytes, detections: bytes) -> Columns:
             integer(a, "image_id"),
             integer(a, "category_id"),
             box(a),
-            real(a.get("area"), lambda area: area >= 0),
-            flag(a.get("iscrowd")),
+            area_of(a),
+            flag(a.get("iscrowd", 0)),
         )
         for a in records(gt.get("annotations"))
     ]
@@ -103,6 +103,16 @@ def integer(record: dict[str, Any], key: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
         return value
     return int(real(value, lambda number: number.is_integer() and abs(number) < MAX_COORDINATE))
+
+
+def area_of(record: dict[str, Any]) -> float:
+    """`area`, or else that of the box. Records with a mask instead are refused: what is read here has no valid mask."""
+    if "area" in record:
+        return real(record["area"], lambda area: area >= 0)
+    if record.get("segmentation") not in (None, [], {}):
+        raise RefusedError("mask")
+    _, _, width, height = box(record)
+    return width * height
 
 
 def flag(value: Any) -> bool:

@@ -22,7 +22,7 @@ pub fn on_invalid(choice: &str) -> OnInvalid {
     }
 }
 
-fn read_error(path: &Path, error: ReadError) -> PyErr {
+pub fn read_error(path: &Path, error: ReadError) -> PyErr {
     match error {
         ReadError::Invalid(message) => DatasetError::new_err(format!("{}: {message}", path.display())),
         ReadError::Io(error) => match error.raw_os_error() {
@@ -75,6 +75,10 @@ fn names(py: Python<'_>, names: Names) -> PyResult<(Bound<'_, PyBytes>, Bound<'_
     Ok((PyBytes::new(py, &names.bytes), column(py, names.ends)?))
 }
 
+fn positions(py: Python<'_>, rows: Vec<usize>) -> PyResult<Bound<'_, PyAny>> {
+    column(py, rows.into_iter().map(|row| row as i64).collect())
+}
+
 fn id_lists(py: Python<'_>, lists: IdLists) -> PyResult<(Bound<'_, PyAny>, Bound<'_, PyAny>)> {
     Ok((column(py, lists.ids)?, column(py, lists.ends)?))
 }
@@ -85,10 +89,11 @@ pub fn read_coco_detections<'py>(
     py: Python<'py>,
     path: PathBuf,
     on_invalid: &str,
+    lines: bool,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let on_invalid = self::on_invalid(on_invalid);
-    let columns = read(py, &path, |source| coco::read_detections(&source, on_invalid, threads))?;
+    let columns = read(py, &path, |source| coco::read_detections(&source, on_invalid, lines, threads))?;
     let dict = PyDict::new(py);
     dict.set_item("image_ids", column(py, columns.image_ids)?)?;
     dict.set_item("category_ids", column(py, columns.category_ids)?)?;
@@ -96,8 +101,8 @@ pub fn read_coco_detections<'py>(
     dict.set_item("scores", column(py, columns.scores)?)?;
     dict.set_item("segmentations", table(py, columns.segmentations.0)?)?;
     dict.set_item("keypoints", table(py, columns.keypoints.0)?)?;
-    let without_box: Vec<i64> = columns.without_box.into_iter().map(|row| row as i64).collect();
-    dict.set_item("without_box", column(py, without_box)?)?;
+    dict.set_item("attributes", table(py, columns.attributes.0)?)?;
+    dict.set_item("without_box", positions(py, columns.without_box)?)?;
     dict.set_item("dropped", columns.dropped)?;
     Ok(dict)
 }
@@ -118,6 +123,7 @@ pub fn read_coco_ground_truth<'py>(
     images.set_item("ids", column(py, columns.images.ids)?)?;
     images.set_item("sizes", table(py, columns.images.sizes)?)?;
     images.set_item("names", names(py, columns.images.names)?)?;
+    images.set_item("attributes", table(py, columns.images.attributes.0)?)?;
     if lvis {
         images.set_item("neg_category_ids", id_lists(py, columns.images.negative)?)?;
         images.set_item("not_exhaustive_category_ids", id_lists(py, columns.images.not_exhaustive)?)?;
@@ -134,10 +140,13 @@ pub fn read_coco_ground_truth<'py>(
     annotations.set_item("category_ids", column(py, columns.annotations.category_ids)?)?;
     annotations.set_item("boxes", table(py, columns.annotations.boxes)?)?;
     annotations.set_item("areas", column(py, columns.annotations.areas)?)?;
+    annotations.set_item("without_area", positions(py, columns.annotations.without_area)?)?;
     annotations.set_item("crowd", column(py, columns.annotations.crowd)?)?;
+    annotations.set_item("without_crowd", columns.annotations.without_crowd)?;
     annotations.set_item("ignore", column(py, columns.annotations.ignore)?)?;
     annotations.set_item("segmentations", table(py, columns.annotations.segmentations.0)?)?;
     annotations.set_item("keypoints", table(py, columns.annotations.keypoints.0)?)?;
+    annotations.set_item("attributes", table(py, columns.annotations.attributes.0)?)?;
     annotations.set_item("num_keypoints", column(py, columns.annotations.num_keypoints)?)?;
     let dict = PyDict::new(py);
     dict.set_item("images", images)?;
@@ -157,7 +166,7 @@ pub fn read_text<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyB
 type Rows<'py> = Option<Bound<'py, PyAny>>;
 
 fn rows(py: Python<'_>, rows: Option<Vec<usize>>) -> PyResult<Rows<'_>> {
-    rows.map(|rows| column(py, rows.into_iter().map(|row| row as i64).collect())).transpose()
+    rows.map(|rows| positions(py, rows)).transpose()
 }
 
 /// The rows whose id is not that of an earlier row; `None` for all rows.
@@ -258,6 +267,28 @@ pub fn read_coco_masks<'py>(
     };
     let masks = read(py, &path, |source| coco::read_masks(&source, segmentations, threads))?;
     crate::regions::masks::parts(py, masks)
+}
+
+/// The areas of the masks of records of a file: NaN for a record without one; if `drop`, infinity for one that cannot be
+/// read.
+#[pyfunction]
+#[pyo3(signature = (path, records, spans, image_sizes, drop, threads))]
+pub fn read_coco_mask_areas<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    records: Ids<'py>,
+    spans: Table<'py, u64>,
+    image_sizes: Table<'py, f64>,
+    drop: bool,
+    threads: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let segmentations = Segmentations {
+        array: "annotations",
+        records: &records,
+        spans: spans.as_chunks().0,
+        image_sizes: image_sizes.as_chunks().0,
+    };
+    column(py, read(py, &path, |source| coco::read_mask_areas(&source, segmentations, drop, threads))?)
 }
 
 /// The first of `[x, y, width, height]` rows that is not a box: its position, what is expected and what was found.

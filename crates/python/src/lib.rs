@@ -5,6 +5,7 @@
 mod arrays;
 mod coco;
 mod evaluation;
+mod formats;
 mod fusion;
 mod join;
 mod losses;
@@ -21,10 +22,12 @@ mod _core {
     #[pymodule_export]
     use super::coco::{
         box_problem, known_detections, read_coco_detections, read_coco_ground_truth, read_coco_keypoints,
-        read_coco_masks, read_text, settle_annotations, unique_rows,
+        read_coco_mask_areas, read_coco_masks, read_text, settle_annotations, unique_rows,
     };
     #[pymodule_export]
     use super::evaluation::{accumulate, match_detections, step_curves};
+    #[pymodule_export]
+    use super::formats::{read_csv, read_image_sizes, read_number_lines, read_voc_annotations};
     #[pymodule_export]
     use super::fusion::{fuse_boxes, settle_pairs, soft_nms};
     #[pymodule_export]

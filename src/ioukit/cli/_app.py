@@ -10,10 +10,16 @@ from ioukit.cli._output import standard_output
 from ioukit.cli._signals import stopped_by_signals
 from ioukit.cli.check import EXAMPLES as CHECK_EXAMPLES
 from ioukit.cli.check import check_files
+from ioukit.cli.convert import EXAMPLES as CONVERT_EXAMPLES
+from ioukit.cli.convert import convert
 from ioukit.cli.doctor import doctor
 from ioukit.cli.eval import EXAMPLES, eval_files
+from ioukit.cli.inspect import EXAMPLES as INSPECT_EXAMPLES
+from ioukit.cli.inspect import inspect_data
 from ioukit.cli.make_shapes import EXAMPLES as SHAPES_EXAMPLES
 from ioukit.cli.make_shapes import make_shapes
+from ioukit.cli.merge import EXAMPLES as MERGE_EXAMPLES
+from ioukit.cli.merge import merge
 from ioukit.cli.nms import EXAMPLES as NMS_EXAMPLES
 from ioukit.cli.nms import filter_files
 from ioukit.cli.panoptic import EXAMPLES as PANOPTIC_EXAMPLES
@@ -23,6 +29,10 @@ from ioukit.cli.predict import EXAMPLES as PREDICT_EXAMPLES
 from ioukit.cli.predict import predict
 from ioukit.cli.protocols import EXAMPLES as PROTOCOLS_EXAMPLES
 from ioukit.cli.protocols import compare_rules
+from ioukit.cli.remap import EXAMPLES as REMAP_EXAMPLES
+from ioukit.cli.remap import remap
+from ioukit.cli.subset import EXAMPLES as SUBSET_EXAMPLES
+from ioukit.cli.subset import subset
 from ioukit.cli.train import EXAMPLES as TRAIN_EXAMPLES
 from ioukit.cli.train import train
 from ioukit.cli.val import EXAMPLES as VAL_EXAMPLES
@@ -45,11 +55,16 @@ app.command("eval", cls=JsonCommand, epilog=EXAMPLES)(eval_files)
 app.command("check", cls=JsonCommand, epilog=CHECK_EXAMPLES)(check_files)
 app.command("nms", cls=JsonCommand, epilog=NMS_EXAMPLES)(filter_files)
 app.command("doctor", cls=JsonCommand)(doctor)
+app.command("inspect", cls=JsonCommand, epilog=INSPECT_EXAMPLES)(inspect_data)
 app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)
 app.command("panoptic", cls=JsonCommand, epilog=PANOPTIC_EXAMPLES)(panoptic)
 app.command("playground")(playground)
 app.command("predict", cls=JsonCommand, epilog=PREDICT_EXAMPLES)(predict)
 app.command("protocols", cls=JsonCommand, epilog=PROTOCOLS_EXAMPLES)(compare_rules)
+app.command("convert", cls=JsonCommand, epilog=CONVERT_EXAMPLES)(convert)
+app.command("merge", cls=JsonCommand, epilog=MERGE_EXAMPLES)(merge)
+app.command("subset", cls=JsonCommand, epilog=SUBSET_EXAMPLES)(subset)
+app.command("remap", cls=JsonCommand, epilog=REMAP_EXAMPLES)(remap)
 app.command("train", epilog=TRAIN_EXAMPLES)(train)
 app.command("val", cls=JsonCommand, epilog=VAL_EXAMPLES)(val)
 

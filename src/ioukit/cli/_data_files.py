@@ -6,6 +6,8 @@ import os
 import time
 from typing import TYPE_CHECKING, TypeVar
 
+import typer
+
 from ioukit.cli._errors import bad_input, bad_value
 from ioukit.cli._output import printable
 from ioukit.cli._standard_input import STANDARD_INPUT
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.datasets.columns._checks import OnInvalid
 
-__all__ = ["check_readable_again", "read_data", "read_side", "repaired", "size_of"]
+__all__ = ["check_readable_again", "read_data", "read_ground_truth", "read_side", "repaired", "size_of"]
 
 
 def size_of(paths: Sequence[Path]) -> int:
@@ -76,9 +78,8 @@ def read_data(
     with bad_input():
         try:
             dt = dt.known_to(gt, on_invalid=on_invalid)
-        except DatasetError:
-            talk.say(f"hint {_check_command(sources)}  looks for the reason")
-            raise
+        except DatasetError as error:
+            raise DatasetError(f"{error}; {_check_command(sources)} looks for the reason") from None
     names = [printable(str(path)) for path in sources]
     width = max(map(len, names))
     talk.say(f"read {names[0]:{width}}  {len(gt.images):,} images  {len(gt):,} boxes")
@@ -91,6 +92,66 @@ def read_data(
     if looks_wrong:
         talk.say(f"hint {_check_command(sources)}  tells what the numbers would be")
     return gt, dt
+
+
+def read_ground_truth(
+    path: Path,
+    name: str | None,
+    split: str | None,
+    on_invalid: OnInvalid,
+    threads: int | None,
+    talk: Talk,
+    *,
+    long: bool,
+) -> tuple[GroundTruth, str]:
+    """Reads a data set alone: ground truth, and the name of its format.
+
+    Args:
+        path: What to read.
+        name: The name of its format; found by looking if ``None``.
+        split: The split to read, for formats that have splits; their default if ``None``.
+        on_invalid: What to do with invalid records.
+        threads: How many threads; all cores if ``None``.
+        talk: Where to report what was read.
+        long: Whether reading may take seconds.
+
+    Raises:
+        typer.BadParameter: If a split is named for a format without splits. It names the option.
+        typer.Exit: If the path is of no known format, or holds detections, or is invalid, after a message.
+    """
+    from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` should not load the readers
+
+    start, shown = time.perf_counter(), printable(str(path))
+    options = {} if split is None else {"split": split}
+    with bad_input(), talk.busy(f"reading {shown}", long=long):
+        found = datasets.find_format(path, name or _format(path)).name
+        try:
+            gt = datasets.read(path, found, on_invalid=on_invalid, threads=threads, **options)
+        except TypeError as error:
+            if split is None or "'split'" not in str(error):
+                raise
+            message = f"the format {found} has no splits, got {split!r}"
+            raise typer.BadParameter(message, param_hint="--split") from None
+        except DatasetError:
+            if not _holds_detections(path, found):
+                raise
+            raise DatasetError(
+                f"{path}: detections, not ground truth: ioukit eval GT {path} compares them with their ground truth"
+            ) from None
+    talk.say(
+        f"read {shown}  {found}  {len(gt.images):,} images  {len(gt):,} boxes  {time.perf_counter() - start:.2f} s"
+    )
+    return gt, found
+
+
+def _holds_detections(path: Path, name: str) -> bool:
+    """Whether a path that is no ground truth can be read as detections."""
+    from ioukit import datasets  # noqa: PLC0415 - as above
+
+    try:
+        return len(datasets.read_detections(path, name)) > 0
+    except (DatasetError, OSError, ValueError, TypeError):
+        return False
 
 
 def _check_command(sources: Sequence[Path]) -> str:

@@ -1,4 +1,4 @@
-"""`ioukit eval --report`: checks before the work, and the report after it."""
+"""`--report` and `--images`: checks before the work, and the page after it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ioukit.cli._talk import Talk
+    from ioukit.datasets import GroundTruth
     from ioukit.evaluation import Evaluation
+    from ioukit.inspection import Inspection
 
-__all__ = ["check_report", "write_report"]
+__all__ = ["check_report", "write_inspection", "write_report"]
 
 
 def check_report(report: Path | None, images: Path | None, inputs: Sequence[Path], json_file: Path | None) -> None:
@@ -53,13 +55,27 @@ def write_report(
     """Writes the report, and says how many photographs were found in the folder."""
     from ioukit.report import write_report as write  # noqa: PLC0415 - only reports need it
 
-    if images is not None and evaluation.ground_truth is not None:
-        names = evaluation.ground_truth.images.names
-        found = sum(_is_in(images, name) for name in names)
-        talk.say(f"found {found:,} of {len(names):,} images in {printable(str(images))}")
+    _say_found(evaluation.ground_truth, images, talk)
     with bad_output(), talk.busy("writing the report", long=long):
         write(evaluation, report, images, threads=threads)
     talk.say(f"wrote {printable(str(report))}")
+
+
+def write_inspection(inspection: Inspection, report: Path, images: Path | None, talk: Talk, *, long: bool) -> None:
+    """Writes the page of a data set, and says how many photographs were found in the folder."""
+    from ioukit.report import write_inspection as write  # noqa: PLC0415 - as above
+
+    _say_found(inspection.ground_truth, images, talk)
+    with bad_output(), talk.busy("writing the page", long=long):
+        write(inspection, report, images)
+    talk.say(f"wrote {printable(str(report))}")
+
+
+def _say_found(gt: GroundTruth | None, images: Path | None, talk: Talk) -> None:
+    if images is not None and gt is not None:
+        names = gt.images.names
+        found = sum(_is_in(images, name) for name in names)
+        talk.say(f"found {found:,} of {len(names):,} images in {printable(str(images))}")
 
 
 def _is_in(folder: Path, name: str) -> bool:

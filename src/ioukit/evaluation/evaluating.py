@@ -39,10 +39,10 @@ def evaluate(
     result as a match; here these boxes do not match.
 
     Args:
-        ground_truth: The objects: :class:`~ioukit.GroundTruth`, the path of a file, or the mapping that ``json.load``
-            returns for a COCO file.
+        ground_truth: The objects: :class:`~ioukit.GroundTruth`, the path of a file, a table in memory, or the mapping
+            that ``json.load`` returns for a COCO file.
         detections: The detections, on images and categories that the ground truth lists:
-            :class:`~ioukit.Detections`, the path of a file, or a list of COCO's records.
+            :class:`~ioukit.Detections`, the path of a file, a table in memory, or a list of COCO's records.
         protocol: The rules; ``COCO.replace(...)`` changes some of them. If ``None``, those of the kind of region:
             :data:`COCO_KEYPOINTS` for keypoints, else :data:`COCO`.
         iou_type: The kind of region that is compared, ``"bbox"`` or ``"segm"`` for example, see
@@ -81,8 +81,14 @@ def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: 
     if isinstance(given, Mapping):
         lists = protocol is not None and protocol.verified == "listed"
         return GroundTruth.from_coco(given, dialect="lvis" if lists else "coco")
+    from ioukit.datasets.formats.in_memory import is_in_memory  # noqa: PLC0415 - as above
+
+    if is_in_memory(given):
+        from ioukit.datasets import read  # noqa: PLC0415 - as above
+
+        return read(given, threads=threads)
     raise TypeError(
-        f"ground_truth must be GroundTruth, a path, or a mapping with images, categories and annotations, got "
+        "ground_truth must be GroundTruth, a path, a table, or a mapping with images, categories and annotations, got "
         f"{type(given).__name__}: GroundTruth.from_arrays takes arrays"
     )
 
@@ -97,7 +103,13 @@ def detections_of(given: DetectionsLike, gt: GroundTruth, threads: int | None) -
         return read_detections(given, ground_truth=gt, threads=threads)
     if isinstance(given, Sequence | np.ndarray) and not isinstance(given, bytes):
         return Detections.from_coco(given)
+    from ioukit.datasets.formats.in_memory import is_in_memory  # noqa: PLC0415 - as above
+
+    if is_in_memory(given):
+        from ioukit.datasets import read_detections  # noqa: PLC0415 - as above
+
+        return read_detections(given, ground_truth=gt, threads=threads)
     raise TypeError(
-        f"detections must be Detections, a path, a list of records or an (N, 7) array, got {type(given).__name__}: "
-        "Detections.from_arrays takes arrays"
+        "detections must be Detections, a path, a table, a list of records or an (N, 7) array, got "
+        f"{type(given).__name__}: Detections.from_arrays takes arrays"
     )

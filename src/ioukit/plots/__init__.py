@@ -1,8 +1,8 @@
-"""Figures of overlaps and of evaluations. The functions take axes and return axes.
+"""Figures of overlaps, of data sets and of evaluations. The functions take axes and return axes.
 
 They do not use pyplot, change no rcParams, and set no title on the caller's axes. Without ``ax`` they make a new
 figure, ``ax.figure``, which a notebook can show. matplotlib is imported when a figure is drawn:
-``pip install 'ioukit[plots]'``. The figures of evaluations take ``theme="dark"``.
+``pip install 'ioukit[plots]'``. The figures of data sets and evaluations take ``theme="dark"``.
 """
 
 from ioukit.plots.assignment import assignment_figure
@@ -11,9 +11,16 @@ from ioukit.plots.boxes import boxes_figure
 from ioukit.plots.boxes_on_image import draw_boxes, draw_regions
 from ioukit.plots.confusion import confusion_figure
 from ioukit.plots.curves import ap_by_iou_figure, precision_recall_figure
+from ioukit.plots.data_sets import class_counts_figure, objects_per_image_figure
 from ioukit.plots.grid import grid_figure
 from ioukit.plots.histograms import iou_histogram_figure, score_histogram_figure
 from ioukit.plots.miss_rate import miss_rate_figure
+from ioukit.plots.object_figures import (
+    neighbour_overlaps_figure,
+    object_positions_figure,
+    object_shapes_figure,
+    object_sizes_figure,
+)
 from ioukit.plots.operating import score_curves_figure
 from ioukit.plots.overlap import overlap_figure
 from ioukit.plots.survivors import survivors_figure
@@ -27,6 +34,7 @@ __all__ = [
     "assignment_figure",
     "boxes_figure",
     "class_ap_figure",
+    "class_counts_figure",
     "confusion_figure",
     "draw_boxes",
     "draw_regions",
@@ -34,6 +42,11 @@ __all__ = [
     "grid_figure",
     "iou_histogram_figure",
     "miss_rate_figure",
+    "neighbour_overlaps_figure",
+    "object_positions_figure",
+    "object_shapes_figure",
+    "object_sizes_figure",
+    "objects_per_image_figure",
     "overlap_figure",
     "precision_recall_figure",
     "score_curves_figure",

@@ -23,9 +23,9 @@ def asset(name: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def style(name: str) -> str:
-    """The style of a page: the shared style, then its own, from ``report/assets``."""
-    return asset("shared/page.css") + asset(name)
+def style(*names: str) -> str:
+    """The style of a page: the shared style, then the given files of ``report/assets`` in order."""
+    return "".join(map(asset, ("shared/page.css", *names)))
 
 
 def program(*names: str) -> str:

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import Outcome, per_image
+from ioukit.evaluation.kinds import find_kind
 from ioukit.report._names import shown
-from ioukit.report._outlines import FARTHEST, Drawer
+from ioukit.report._outlines import FARTHEST, Drawer, picture_size
 from ioukit.report._thumbnails import thumbnail
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def pictures(
     images: list[dict[str, Any]] = []
     missing: list[str] = []
     boxes = _boxes(evaluation, outcomes)
-    drawer = None if truth is None else Drawer(evaluation)
+    kind = find_kind(table.iou_type)
+    drawer = None if truth is None else Drawer(kind, truth, evaluation.detections)
     listed: Any = truth.images.positions(table.image_ids) if truth is not None else []
     room, full = _MOST_NUMBERS, False
     for image in order:
@@ -105,7 +107,7 @@ def pictures(
         }
         in_gallery = len(images) < len(gallery)
         if truth is not None and drawer is not None and (in_gallery or not full):
-            drawing = _drawing(drawer, boxes[image], truth.images.sizes[int(listed[image])])
+            drawing = drawer.drawing(boxes[image], truth.images.sizes[int(listed[image])])
             needed = len(drawing["boxes"]) + _numbers_of(drawing.get("shapes", []))
             if needed <= room or in_gallery:
                 room -= needed
@@ -117,7 +119,7 @@ def pictures(
                     else:
                         record["thumb"], photograph_size = photograph
                         if np.isnan(known).any():
-                            drawing["w"], drawing["h"] = _size(photograph_size, boxes[image])
+                            drawing["w"], drawing["h"] = picture_size(photograph_size, boxes[image])
                 record |= drawing
             elif not drawer.draws_boxes:  # outlines take time: none of the remaining images is tried
                 full = True
@@ -133,15 +135,6 @@ def pictures(
         )
     style = {} if drawer is None else drawer.style()
     return Pictures(images, {image: k for k, image in enumerate(order)}, list(range(len(gallery))), style, notes)
-
-
-def _drawing(drawer: Drawer, rows: Positions, known: npt.NDArray[np.float64]) -> dict[str, Any]:
-    """The size, the boxes and the outlines of an image, for the script of the page."""
-    boxes = rows[:, :7]
-    width, height = _size(known, boxes)
-    if drawer.draws_boxes:
-        return {"w": width, "h": height, "boxes": boxes.ravel().tolist()}
-    return drawer.drawn(drawer.outlines(rows[:, 7], rows[:, 8]), boxes, (width, height))
 
 
 def _numbers_of(shapes: list[dict[str, Any]]) -> int:
@@ -178,14 +171,3 @@ def _boxes(evaluation: Evaluation, outcomes: Outcomes) -> list[Positions]:
     together = together[np.argsort(together[:, 0], kind="stable")]
     ends = np.searchsorted(together[:, 0], np.arange(len(table.image_ids) + 1))
     return [together[start:end, 1:] for start, end in itertools.pairwise(ends.tolist())]
-
-
-def _size(size: npt.NDArray[np.float64] | tuple[int, int], boxes: Positions) -> tuple[float, float]:
-    """Width and height; if they are not known, the extent of the boxes."""
-    if not np.isnan(size).any():
-        width, height = np.clip(size, 1, FARTHEST / 10).tolist()
-        return width, height
-    if not len(boxes):
-        return 100.0, 100.0
-    right, bottom = (boxes[:, 3:5] + boxes[:, 5:7]).max(axis=0) / 10
-    return max(float(right), 1.0), max(float(bottom), 1.0)

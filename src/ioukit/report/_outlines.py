@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import Outline, Outlines
-from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.outlines.ground import grid_step, ground_frame
 from ioukit.evaluation.outlines.tracing import simplified
 
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ioukit.datasets import Detections, GroundTruth
-    from ioukit.evaluation import Evaluation
+    from ioukit.evaluation import Kind
 
-__all__ = ["Drawer"]
+__all__ = ["FARTHEST", "Drawer", "picture_size"]
 
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
@@ -38,15 +37,15 @@ class Drawer:
     """Makes the outlines of a page, image by image.
 
     Args:
-        evaluation: The evaluation with its data.
+        kind: The kind of region that is drawn.
+        truth: The ground truth.
+        detections: The detections, if there are any to draw.
     """
 
-    def __init__(self, evaluation: Evaluation) -> None:
-        assert evaluation.ground_truth is not None
-        assert evaluation.detections is not None
-        self._kind = find_kind(evaluation.matches.iou_type)
-        self._truth: GroundTruth = evaluation.ground_truth
-        self._sides: tuple[GroundTruth | Detections, ...] = (evaluation.ground_truth, evaluation.detections)
+    def __init__(self, kind: Kind, truth: GroundTruth, detections: Detections | None = None) -> None:
+        self._kind = kind
+        self._truth = truth
+        self._sides: tuple[GroundTruth | Detections, ...] = (truth,) if detections is None else (truth, detections)
         self._filled = self._ground = self._points = False
         self.left_out = 0
         """How many regions of the images so far have nothing to draw."""
@@ -65,6 +64,20 @@ class Drawer:
         """How the page draws all images, and a sentence for the reader."""
         words = _WORDS["ground"] if self._ground else _WORDS["points"] if self._points else ""
         return {"filled": self._filled, "ground": self._ground, "words": words}
+
+    def drawing(self, rows: Positions, known: Floats) -> dict[str, Any]:
+        """The size, the boxes and the outlines of an image, for the script of the page.
+
+        Args:
+            rows: (B, 9) kind, class and score of each region, the four numbers of its box in tenths of a pixel, 0 for
+                an object or 1 for a detection, and its row in the data; objects first.
+            known: (2,) width and height of the image, NaN if unknown.
+        """
+        boxes = rows[:, :7]
+        width, height = picture_size(known, boxes)
+        if self.draws_boxes:
+            return {"w": width, "h": height, "boxes": boxes.ravel().tolist()}
+        return self.drawn(self.outlines(rows[:, 7], rows[:, 8]), boxes, (width, height))
 
     def outlines(self, sides: Positions, rows: Positions) -> Outlines:
         """The outlines of the regions of one image.
@@ -113,6 +126,17 @@ class Drawer:
         coming = iter(simplified(rings, _COARSE) if outlines.filled else rings)
         shapes = [_shape(chosen[row], place, scale, coming) for row in order.tolist()]
         return {"w": size[0], "h": size[1], "boxes": numbers.ravel().tolist(), "shapes": shapes, **entries}
+
+
+def picture_size(size: Floats | tuple[int, int], boxes: Positions) -> tuple[float, float]:
+    """Width and height; if they are not known, the extent of the boxes."""
+    if not np.isnan(size).any():
+        width, height = np.clip(size, 1, FARTHEST / 10).tolist()
+        return width, height
+    if not len(boxes):
+        return 100.0, 100.0
+    right, bottom = (boxes[:, 3:5] + boxes[:, 5:7]).max(axis=0) / 10
+    return max(float(right), 1.0), max(float(bottom), 1.0)
 
 
 def _tenths(values: Floats) -> Positions:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import datetime
-import hashlib
 import math
-import platform
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit import _core
 from ioukit._output import printable
 from ioukit.evaluation import confusion_matrix, error_kinds, outcomes, score_curves
 from ioukit.report import _numbers
 from ioukit.report._curves import slider
 from ioukit.report._images import matrix_cells, pictures
 from ioukit.report._names import shown
+from ioukit.report._sources import InputFile, input_file, made_with, time_text
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Mapping
 
     from ioukit.datasets import Categories
@@ -29,19 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["InputFile", "ReportData", "input_paths", "report_data"]
 
 _NO_NEAR_PAIRS = "The evaluation holds neither its data nor near pairs, so this cannot be shown."
-
-
-@dataclass(frozen=True)
-class InputFile:
-    """A file that was evaluated."""
-
-    role: str
-    name: str
-    """The name without the folder, which readers of the report need not know."""
-    size: int
-    """Bytes."""
-    sha256: str
-    """The hash of its bytes when the report was written, in hexadecimal digits."""
 
 
 @dataclass(frozen=True)
@@ -135,14 +120,13 @@ def report_data(
         errors = _errors(near, point, threads)
 
     columns, rows = _numbers.class_table(evaluation, curves)
-    files = tuple(_input_file(role, path) for role, path in input_paths(evaluation))
+    files = tuple(input_file(role, path) for role, path in input_paths(evaluation))
     by_role = {file.role: file.name for file in files}
-    now = created or datetime.datetime.now(datetime.timezone.utc)
     score = f"with a score of at least {_numbers.score_text(point.score)}" if len(table) else "of any score"
     return ReportData(
         title=shown(title if title is not None else by_role.get("Detections", "Evaluation")),
         against=by_role.get("Ground truth", ""),
-        created=f"{now:%Y-%m-%d %H:%M}" + (f" {now:%Z}" if now.tzinfo is not None else ""),
+        created=time_text(created),
         facts=tuple(_facts(evaluation, curves)),
         lead=_numbers.lead(evaluation, best, errors),
         headline=tuple(_numbers.headline(evaluation, curves, best)),
@@ -191,9 +175,7 @@ def _made_with(point: _Point, score: str) -> tuple[tuple[str, str], ...]:
     iou = _numbers.iou_text(point.iou)
     return (
         ("Curves, matrix, images", f"IoU {iou}, area “{shown(point.area)}”; matrix and images: detections {score}"),
-        ("ioukit", _core.__version__),
-        ("Python, NumPy", f"{platform.python_version()}, {np.__version__}"),
-        ("System", f"{platform.system()} {platform.machine()}"),
+        *made_with(),
     )
 
 
@@ -271,11 +253,3 @@ def _facts(evaluation: Evaluation, curves: ScoreCurves) -> list[tuple[str, str]]
         ("detection", "detections", counts["detections"]),
     ]
     return [(one if count == 1 else many, f"{count:,}") for one, many, count in facts if count or one != "crowd"]
-
-
-def _input_file(role: str, path: Path) -> InputFile:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return InputFile(role, shown(path.name), path.stat().st_size, digest.hexdigest())

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 __all__ = ["report_page"]
 
-_SCRIPTS = ("words", "charts", "operating", "tables", "matrix", "pictures", "main")
+_SCRIPTS = (
+    *("shared/words.js", "shared/charts.js", "report/operating.js", "shared/tables.js", "report/matrix.js"),
+    *("report/outcomes.js", "shared/pictures.js", "report/main.js"),
+)
 
 
 def report_page(data: ReportData) -> str:
@@ -22,8 +25,8 @@ def report_page(data: ReportData) -> str:
     """
     return _html.page(
         _html.asset("report/report.html.j2"),
-        css=_html.style("report/report.css"),
-        js=_html.program(*(f"report/{name}.js" for name in _SCRIPTS)),
+        css=_html.style("shared/document.css", "report/report.css"),
+        js=_html.program(*_SCRIPTS),
         data=data.drawn,
         needed_by="write_report",
         report=data,

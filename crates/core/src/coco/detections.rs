@@ -1,17 +1,17 @@
-//! A COCO results file: an array of detections.
+//! A COCO results file: an array of detections, or one detection per line.
 
 use std::any::Any;
 
 use super::fields::{Slot, box_problem, four, integer, real};
 use super::mistaken;
 use super::spans::Spans;
-use super::{OnInvalid, Problem, ReadError};
+use super::{EMPTY, OnInvalid, Problem, ReadError, refuse_mark};
 use crate::json::{Cursor, Records, Source, Stream, SyntaxError};
 use crate::threads::with_threads;
 
 const ARRAY: &str = "detections";
 
-const MEMBERS: [&str; 6] = ["image_id", "category_id", "bbox", "score", "segmentation", "keypoints"];
+const MEMBERS: [&str; 7] = ["image_id", "category_id", "bbox", "score", "segmentation", "keypoints", "attributes"];
 
 /// The columns of a results file, one row a detection in the order of the file.
 #[derive(Debug, Default)]
@@ -28,6 +28,8 @@ pub struct Detections {
     pub segmentations: Spans,
     /// Where `keypoints` is.
     pub keypoints: Spans,
+    /// Where `attributes` is.
+    pub attributes: Spans,
     /// Rows without a box, if the first record of the file has a mask or keypoints instead of one.
     pub without_box: Vec<usize>,
     /// Records left out.
@@ -39,6 +41,7 @@ impl Detections {
         let (rows, other_rows) = (self.scores.len(), other.scores.len());
         self.segmentations.append(rows, &mut other.segmentations, other_rows);
         self.keypoints.append(rows, &mut other.keypoints, other_rows);
+        self.attributes.append(rows, &mut other.attributes, other_rows);
         self.without_box.extend(other.without_box.drain(..).map(|row| row + rows));
         self.image_ids.append(&mut other.image_ids);
         self.category_ids.append(&mut other.category_ids);
@@ -61,6 +64,7 @@ impl Detections {
         retain(&mut self.scores, &keep);
         retain(&mut self.segmentations.0, &keep);
         retain(&mut self.keypoints.0, &keep);
+        retain(&mut self.attributes.0, &keep);
     }
 }
 
@@ -86,7 +90,7 @@ impl Records for Piece {
     fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>> {
         let (mut image_id, mut category_id) = (Slot::Missing, Slot::Missing);
         let (mut values, mut score) = (Slot::Missing, Slot::Missing);
-        let (mut segmentation, mut keypoints) = ([0, 0], [0, 0]);
+        let (mut segmentation, mut keypoints, mut attributes) = ([0, 0], [0, 0], [0, 0]);
         let is_object = cursor.peek() == Some(b'{');
         if is_object {
             let mut more = cursor.open(b'{', b'}')?;
@@ -99,6 +103,7 @@ impl Records for Piece {
                     3 => real(cursor).map(|value| score = value),
                     4 => cursor.span().map(|value| segmentation = value),
                     5 => cursor.span().map(|value| keypoints = value),
+                    6 => cursor.span().map(|value| attributes = value),
                     _ => cursor.skip(),
                 };
                 read.map_err(|error| error.within(MEMBERS.get(member).map_or(b"", |name| name.as_bytes())))?;
@@ -141,6 +146,7 @@ impl Records for Piece {
                 }
                 columns.segmentations.push(columns.image_ids.len(), segmentation);
                 columns.keypoints.push(columns.image_ids.len(), keypoints);
+                columns.attributes.push(columns.image_ids.len(), attributes);
                 columns.image_ids.push(image_id);
                 columns.category_ids.push(category_id);
                 columns.boxes.push(values);
@@ -167,25 +173,36 @@ impl Records for Piece {
     }
 }
 
-/// Reads a results file by `threads` threads (0: all cores).
-pub fn read_detections(source: &Source, on_invalid: OnInvalid, threads: usize) -> Result<Detections, ReadError> {
-    with_threads(threads, || read(source, on_invalid))
+/// Reads a results file by `threads` threads (0: all cores). `lines` says that the file has a detection per line; a file
+/// that plainly has is read so, too.
+pub fn read_detections(
+    source: &Source,
+    on_invalid: OnInvalid,
+    lines: bool,
+    threads: usize,
+) -> Result<Detections, ReadError> {
+    refuse_mark(source, on_invalid)?;
+    with_threads(threads, || read(source, on_invalid, lines))
 }
 
-fn read(source: &Source, on_invalid: OnInvalid) -> Result<Detections, ReadError> {
+fn read(source: &Source, on_invalid: OnInvalid, lines: bool) -> Result<Detections, ReadError> {
     let mut stream = Stream::new(source)?;
     let syntax = |error| ReadError::syntax(error, ARRAY);
-    match stream.peek().map_err(syntax)? {
+    let first = stream.peek().map_err(syntax)?;
+    let lines = match first {
+        Some(b'[') => false,
+        _ if lines => true,
+        Some(b'{') if on_invalid != OnInvalid::Pycocotools && mistaken::is_lines(source) => true,
         Some(b'{') => {
             let found = mistaken::object(source);
             return Err(ReadError::Invalid(format!("expected an array of detections, found {found}")));
         }
-        Some(b'[') => {}
+        None if source.length() == 0 => return Err(ReadError::Invalid(EMPTY.into())),
         _ => return Err(ReadError::Invalid("expected an array of detections, found something else".into())),
-    }
+    };
     let new =
         || Piece { on_invalid, columns: Detections::default(), records: 0, problem: None, first_without_box: None };
-    let piece = stream.array(new).map_err(syntax)?;
+    let piece = if lines { stream.lines(new) } else { stream.array(new) }.map_err(syntax)?;
     if stream.peek().map_err(syntax)?.is_some() {
         return Err(ReadError::Invalid(
             "expected the end of the file behind the array of detections, found more".into(),

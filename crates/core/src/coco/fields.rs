@@ -29,6 +29,11 @@ impl<T> Slot<T> {
         }
     }
 
+    /// Whether the member is absent.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing)
+    }
+
     /// Whether the member is absent, or an empty array.
     pub fn is_none(&self) -> bool {
         match self {

@@ -6,7 +6,7 @@ use super::fields::{self, Slot, box_problem, flag, four, integers, text};
 use super::lists::IdLists;
 use super::mistaken;
 use super::spans::Spans;
-use super::{OnInvalid, Problem, ReadError};
+use super::{EMPTY, OnInvalid, Problem, ReadError, refuse_mark};
 use crate::json::{Cursor, Records, Source, Stream, SyntaxError};
 use crate::threads::with_threads;
 
@@ -15,7 +15,7 @@ use crate::threads::with_threads;
 pub enum Dialect {
     /// COCO's.
     Coco,
-    /// LVIS's: images list categories, categories have a frequency, annotations may be ignored and need no `iscrowd`.
+    /// LVIS's: images list categories, categories have a frequency, annotations may be ignored and have no `iscrowd`.
     Lvis,
 }
 
@@ -61,6 +61,8 @@ pub struct Images {
     pub negative: IdLists,
     /// `not_exhaustive_category_ids`, for LVIS alone.
     pub not_exhaustive: IdLists,
+    /// Where `attributes` is.
+    pub attributes: Spans,
 }
 
 /// One row a category, in the order of the file.
@@ -85,16 +87,22 @@ pub struct Annotations {
     pub category_ids: Vec<i64>,
     /// `[x, y, width, height]` as the file has it.
     pub boxes: Vec<[f64; 4]>,
-    /// `area` as the file has it.
+    /// `area` as the file has it; 0 where it does not say.
     pub areas: Vec<f64>,
-    /// `iscrowd`.
+    /// The rows without `area`.
+    pub without_area: Vec<usize>,
+    /// `iscrowd`; false where the file does not say.
     pub crowd: Vec<bool>,
+    /// How many rows have no `iscrowd`.
+    pub without_crowd: usize,
     /// `ignore`, for LVIS alone.
     pub ignore: Vec<bool>,
     /// Where `segmentation` is.
     pub segmentations: Spans,
     /// Where `keypoints` is.
     pub keypoints: Spans,
+    /// Where `attributes` is.
+    pub attributes: Spans,
     /// `num_keypoints`, -1 where a record has none; empty if no record has one.
     pub num_keypoints: Vec<i64>,
 }
@@ -165,6 +173,7 @@ impl Table for Images {
         let mut id = Slot::Missing;
         let (mut width, mut height, mut name) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut url, mut negative, mut not_exhaustive) = (Slot::Missing, Slot::Missing, Slot::Missing);
+        let mut attributes = [0, 0];
         let lvis = reading.dialect == Dialect::Lvis;
         members.each(|key, cursor| {
             match key {
@@ -175,6 +184,7 @@ impl Table for Images {
                 b"coco_url" if lvis => url = text(cursor)?,
                 b"neg_category_ids" if lvis => negative = integers(cursor)?,
                 b"not_exhaustive_category_ids" if lvis => not_exhaustive = integers(cursor)?,
+                b"attributes" => attributes = cursor.span()?,
                 _ => cursor.skip()?,
             }
             Ok(())
@@ -192,6 +202,7 @@ impl Table for Images {
                     name = url.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_vec();
                 }
             }
+            self.attributes.push(self.ids.len(), attributes);
             self.ids.push(id);
             self.sizes.push([width.ok().unwrap_or(f64::NAN), height.ok().unwrap_or(f64::NAN)]);
             self.names.push(&name);
@@ -201,6 +212,7 @@ impl Table for Images {
     }
 
     fn append(&mut self, other: &mut Self) {
+        self.attributes.append(self.ids.len(), &mut other.attributes, other.ids.len());
         self.negative.append(&mut other.negative);
         self.not_exhaustive.append(&mut other.not_exhaustive);
         self.ids.append(&mut other.ids);
@@ -258,7 +270,7 @@ impl Table for Annotations {
         let (mut id, mut image_id, mut category_id) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut values, mut area, mut crowd) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut segmentation, mut keypoints, mut num_keypoints) = ([0, 0], [0, 0], Slot::Missing);
-        let mut ignore = Slot::Missing;
+        let (mut ignore, mut attributes) = (Slot::Missing, [0, 0]);
         members.each(|key, cursor| {
             match key {
                 b"id" => id = integer(cursor)?,
@@ -271,6 +283,7 @@ impl Table for Annotations {
                 b"segmentation" => segmentation = cursor.span()?,
                 b"keypoints" => keypoints = cursor.span()?,
                 b"num_keypoints" => num_keypoints = integer(cursor)?,
+                b"attributes" => attributes = cursor.span()?,
                 _ => cursor.skip()?,
             }
             Ok(())
@@ -280,11 +293,16 @@ impl Table for Annotations {
             let image_id = image_id.get().map_err(|found| ("image_id", "an integer", found))?;
             let category_id = category_id.get().map_err(|found| ("category_id", "an integer", found))?;
             let values = values.get().map_err(|found| ("bbox", "4 numbers [x, y, width, height]", found))?;
-            let area = area.get().map_err(|found| ("area", "a number", found))?;
-            let optional = |slot: Slot<bool>| if slot.is_none() { Ok(false) } else { slot.get() };
-            let crowd = if lvis { optional(crowd) } else { crowd.get() };
+            // pycocotools looks both up when it evaluates, and raises an error if they are missing.
+            let may_lack = reading.on_invalid != OnInvalid::Pycocotools;
+            let without_area = may_lack && area.is_missing();
+            let area = if without_area { Ok(0.0) } else { area.get() };
+            let area = area.map_err(|found| ("area", "a number", found))?;
+            let without_crowd = (may_lack || lvis) && crowd.is_missing();
+            let crowd = if without_crowd { Ok(false) } else { crowd.get() };
             let crowd = crowd.map_err(|found| ("iscrowd", "0 or 1", found))?;
-            let ignore = optional(ignore).map_err(|found| ("ignore", "0 or 1", found))?;
+            let ignore = if ignore.is_missing() { Ok(false) } else { ignore.get() };
+            let ignore = ignore.map_err(|found| ("ignore", "0 or 1", found))?;
             if reading.on_invalid != OnInvalid::Pycocotools {
                 if let Some((expected, found)) = box_problem(&values) {
                     return Err(("bbox", expected, found));
@@ -296,13 +314,18 @@ impl Table for Annotations {
             let rows = self.ids.len();
             self.segmentations.push(rows, segmentation);
             self.keypoints.push(rows, keypoints);
+            self.attributes.push(rows, attributes);
             push_count(&mut self.num_keypoints, rows, num_keypoints.ok().unwrap_or(-1));
             self.ids.push(id);
             self.image_ids.push(image_id);
             self.category_ids.push(category_id);
             self.boxes.push(values);
             self.areas.push(area);
+            if without_area {
+                self.without_area.push(rows);
+            }
             self.crowd.push(crowd);
+            self.without_crowd += usize::from(without_crowd && !lvis);
             if lvis {
                 self.ignore.push(ignore);
             }
@@ -315,11 +338,14 @@ impl Table for Annotations {
         let (rows, other_rows) = (self.ids.len(), other.ids.len());
         self.segmentations.append(rows, &mut other.segmentations, other_rows);
         self.keypoints.append(rows, &mut other.keypoints, other_rows);
+        self.attributes.append(rows, &mut other.attributes, other_rows);
         if self.num_keypoints.len() + other.num_keypoints.len() > 0 {
             self.num_keypoints.resize(rows, -1);
             other.num_keypoints.resize(other_rows, -1);
             self.num_keypoints.append(&mut other.num_keypoints);
         }
+        self.without_area.extend(other.without_area.drain(..).map(|row| row + rows));
+        self.without_crowd += std::mem::take(&mut other.without_crowd);
         self.ids.append(&mut other.ids);
         self.image_ids.append(&mut other.image_ids);
         self.category_ids.append(&mut other.category_ids);
@@ -375,6 +401,7 @@ pub fn read_ground_truth(
     dialect: Dialect,
     threads: usize,
 ) -> Result<GroundTruth, ReadError> {
+    refuse_mark(source, on_invalid)?;
     with_threads(threads, || read(source, Reading { on_invalid, dialect }))
 }
 
@@ -389,6 +416,7 @@ fn read(source: &Source, reading: Reading) -> Result<GroundTruth, ReadError> {
             )));
         }
         Some(b'{') => {}
+        None if source.length() == 0 => return Err(ReadError::Invalid(EMPTY.into())),
         _ => return Err(ReadError::Invalid("expected an object with images, categories and annotations".into())),
     }
     let (mut images, mut categories, mut annotations) = (None, None, None);
@@ -405,8 +433,8 @@ fn read(source: &Source, reading: Reading) -> Result<GroundTruth, ReadError> {
     }
     if stream.peek().map_err(syntax)?.is_some() {
         return Err(ReadError::Invalid(
-            "expected the end of the file behind the object, found more (a JSON Lines file holds one object per line; \
-             COCO's files hold one object)"
+            "expected the end of the file behind the object, found more (a JSON Lines file holds one object per line: \
+             that is enough for detections, while ground truth is one object with images, categories and annotations)"
                 .into(),
         ));
     }

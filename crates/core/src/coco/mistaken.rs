@@ -10,9 +10,7 @@ pub(super) fn object(source: &Source) -> String {
     let head = source.head(HEAD).unwrap_or_default();
     let keys = first_keys(&head, b'{');
     let has = |names: &[&str]| keys.iter().any(|key| names.iter().any(|name| key == name));
-    if is_lines(&head) {
-        "one object per line (JSON Lines: put a comma between the lines and brackets around all)".into()
-    } else if keys.is_empty() {
+    if keys.is_empty() {
         "an empty object".into()
     } else if has(&["images", "categories", "annotations", "info", "licenses"]) {
         "an object with images or annotations (a data set; detections are a plain array of objects with image_id, \
@@ -47,10 +45,11 @@ fn first_keys(text: &[u8], open: u8) -> Vec<String> {
     keys
 }
 
-/// Whether one object ends and another begins without a comma.
-fn is_lines(text: &[u8]) -> bool {
-    let mut cursor = Cursor::new(text, 0, 0);
-    cursor.skip().is_ok() && cursor.peek() == Some(b'{')
+/// Whether an object ends and another one begins on a line of its own, as in JSON Lines.
+pub(super) fn is_lines(source: &Source) -> bool {
+    let head = source.head(HEAD).unwrap_or_default();
+    let mut cursor = Cursor::new(&head, 0, 0);
+    cursor.skip().is_ok() && cursor.next_line(true) == Ok(true) && cursor.peek() == Some(b'{')
 }
 
 #[cfg(test)]
@@ -62,7 +61,6 @@ mod tests {
         let memory = |text: &str| Source::Memory(text.as_bytes().to_vec());
         for (text, says) in [
             ("{}", "an empty object"),
-            ("{\"score\": 1}\n{\"score\": 2}\n", "JSON Lines"),
             ("{\"info\": {}, \"images\": [", "a data set; detections are a plain array"),
             ("{\"images\": [], \"annotations\": [{\"score\": 1}]}", "a data set; detections are a plain array"),
             ("{\"boxes\": [[1, 2]]}", "the key \"boxes\""),
@@ -71,6 +69,8 @@ mod tests {
             assert!(words.contains(says), "{text}: {words}");
             assert!(!words.contains("swapped"), "who reads both files has read the ground truth by now: {words}");
         }
+        assert!(is_lines(&memory("\u{FEFF}{\"score\": 1}\r\n{\"score\": 2}\r\n")));
+        assert!(!is_lines(&memory("{\"score\": 1} {\"score\": 2}")));
         assert!(array(&memory("[{\"image_id\": 1, \"score\": 0.5}, ")).contains("swapped"));
         assert_eq!(array(&memory("[{\"image_id\": 1}]")), "an array");
         assert_eq!(array(&memory("[]")), "an array");

@@ -1,8 +1,8 @@
 //! COCO files read straight into columns, and the checks that make a data set of them.
 //!
 //! `fields` reads one member of a record, `detections` and `ground_truth` whole files, `segmentations` and `keypoints`
-//! what such a file says of regions other than boxes, `references` compares ids across records. Messages name record and field; the caller knows the file and puts its
-//! name in front.
+//! what such a file says of regions other than boxes, `references` compares ids across records. Messages name record and
+//! field; the caller knows the file and puts its name in front.
 
 mod detections;
 mod fields;
@@ -24,7 +24,7 @@ pub use keypoints::{Keypoints, read_keypoints};
 pub use lists::IdLists;
 pub use open::{Unpack, open};
 pub use references::{IdIndex, known_rows, settle_annotations, unique_rows};
-pub use segmentations::{Segmentations, read_masks};
+pub use segmentations::{Segmentations, read_mask_areas, read_masks};
 pub use spans::Spans;
 
 pub use crate::json::Source;
@@ -94,6 +94,18 @@ impl From<Problem> for ReadError {
     fn from(problem: Problem) -> Self {
         Self::Invalid(problem.to_string())
     }
+}
+
+/// What is said of a file without a byte, unless it may have no lines.
+const EMPTY: &str = "expected JSON in UTF-8, found an empty file";
+
+/// Refuses a byte order mark where pycocotools does.
+fn refuse_mark(source: &Source, on_invalid: OnInvalid) -> Result<(), ReadError> {
+    if on_invalid == OnInvalid::Pycocotools && source.has_mark()? {
+        let message = "expected JSON in UTF-8, found a byte order mark in front, which pycocotools does not read";
+        return Err(ReadError::Invalid(message.into()));
+    }
+    Ok(())
 }
 
 impl ReadError {

@@ -8,7 +8,8 @@ use crate::json::Source;
 /// What unpacks the bytes of a gzip file. The caller brings it: whoever reads files mostly has one already.
 pub type Unpack<'a> = &'a dyn Fn(&[u8]) -> Result<Vec<u8>, ReadError>;
 
-/// Opens `path`, unpacks it if its name ends in `.gz`, and refuses what is not UTF-8 JSON at first sight.
+/// Opens `path`, unpacks it if its name ends in `.gz`, and refuses what is not JSON in UTF-8 at first sight. The text may
+/// begin with a byte order mark.
 pub fn open(path: &Path, unpack: Unpack<'_>) -> Result<Source, ReadError> {
     let source = Source::open(path)?;
     let packed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
@@ -24,8 +25,6 @@ pub fn open(path: &Path, unpack: Unpack<'_>) -> Result<Source, ReadError> {
 fn check_head(source: Source) -> Result<Source, ReadError> {
     let head = source.head(4)?;
     let found = match head.as_slice() {
-        [] => "an empty file",
-        [0xEF, 0xBB, 0xBF, ..] => "a byte order mark in front (save it as UTF-8 without BOM)",
         [0x1F, 0x8B, ..] => "gzip data (name it .json.gz, or unpack it)",
         [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, _, ..] | [_, 0, ..] => "UTF-16 or UTF-32 text (save it as UTF-8)",
         _ => return Ok(source),

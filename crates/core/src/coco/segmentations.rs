@@ -25,32 +25,80 @@ pub struct Segmentations<'a> {
     pub image_sizes: &'a [[f64; 2]],
 }
 
+impl Segmentations<'_> {
+    /// Reads the records in parts by `threads` threads: `take` gets the text of each record, and what a part is made of.
+    fn read<T: Default + Send>(
+        &self,
+        source: &Source,
+        threads: usize,
+        take: impl Fn(usize, &[u8], &mut T) -> Result<(), Lack> + Sync,
+    ) -> Result<Vec<T>, ReadError> {
+        let count = self.spans.len();
+        let part = |number: usize| {
+            let start = number * ROWS_AT_ONCE;
+            let rows = start..count.min(start + ROWS_AT_ONCE);
+            let texts = Texts::read(source, &self.spans[rows.clone()])?;
+            let mut made = T::default();
+            for (position, row) in rows.enumerate() {
+                let text = texts.get(self.spans[row], position);
+                take(row, text, &mut made).map_err(|(expected, found)| {
+                    let record = self.records[row] as usize;
+                    ReadError::from(Problem { array: self.array, record, field: FIELD, expected, found })
+                })?;
+            }
+            Ok::<_, ReadError>(made)
+        };
+        with_threads(threads, || map(0..count.div_ceil(ROWS_AT_ONCE), 0, part)).into_iter().collect()
+    }
+}
+
 /// Reads masks by `threads` threads (0: all cores), in the order of the records.
 pub fn read_masks(source: &Source, segmentations: Segmentations<'_>, threads: usize) -> Result<MaskList, ReadError> {
-    let count = segmentations.spans.len();
-    let part = |number: usize| {
-        let start = number * ROWS_AT_ONCE;
-        let rows = start..count.min(start + ROWS_AT_ONCE);
-        let texts = Texts::read(source, &segmentations.spans[rows.clone()])?;
-        let mut masks = MaskList::default();
-        let mut counts = Vec::new();
-        for (position, row) in rows.enumerate() {
-            let text = texts.get(segmentations.spans[row], position);
-            let size = mask(text, segmentations.image_sizes[row], &mut counts, &mut masks.runs).map_err(|problem| {
-                let record = segmentations.records[row] as usize;
-                let (expected, found) = problem;
-                ReadError::from(Problem { array: segmentations.array, record, field: FIELD, expected, found })
-            })?;
-            masks.close(size);
-        }
-        Ok::<_, ReadError>(masks)
+    let take = |row: usize, text: &[u8], (masks, counts): &mut (MaskList, Vec<u32>)| {
+        let size = mask(text, segmentations.image_sizes[row], counts, &mut masks.runs)?;
+        masks.close(size);
+        Ok(())
     };
-    let parts = with_threads(threads, || map(0..count.div_ceil(ROWS_AT_ONCE), 0, part));
     let mut all = MaskList::default();
-    for part in parts {
-        all.append(part?);
+    for (part, _) in segmentations.read(source, threads, take)? {
+        all.append(part);
     }
     Ok(all)
+}
+
+/// Reads the areas of masks by `threads` threads (0: all cores), in the order of the records; NaN for a record whose
+/// segmentation is empty (`[]`, `{}` or `null`) or missing, and, if `drop`, infinity for one that has no mask that can be
+/// read.
+pub fn read_mask_areas(
+    source: &Source,
+    segmentations: Segmentations<'_>,
+    drop: bool,
+    threads: usize,
+) -> Result<Vec<f64>, ReadError> {
+    let take = |row: usize, text: &[u8], (areas, counts, runs): &mut (Vec<f64>, Vec<u32>, Vec<u32>)| {
+        if is_empty(text) {
+            areas.push(f64::NAN);
+            return Ok(());
+        }
+        runs.clear();
+        match mask(text, segmentations.image_sizes[row], counts, runs) {
+            Ok(_) => areas.push(runs.iter().skip(1).step_by(2).map(|&run| f64::from(run)).sum()),
+            Err(_) if drop => areas.push(f64::INFINITY),
+            Err(lack) => return Err(lack),
+        }
+        Ok(())
+    };
+    let parts = segmentations.read(source, threads, take)?;
+    Ok(parts.into_iter().flat_map(|(areas, ..)| areas).collect())
+}
+
+/// Whether a segmentation says nothing.
+fn is_empty(text: &[u8]) -> bool {
+    match text {
+        [] | b"null" => true,
+        [b'[', inner @ .., b']'] | [b'{', inner @ .., b'}'] => inner.trim_ascii().is_empty(),
+        _ => false,
+    }
 }
 
 /// What is expected, and what was found.
@@ -221,6 +269,25 @@ mod tests {
         assert_eq!(read(r#"{"counts": "426", "other": {}, "size": [3, 4.0]}"#, unknown), Ok((size, vec![4, 2, 6])));
         assert_eq!(read("[[1, 1, 1, 3, 3, 3, 3, 1]]", [4.0, 3.0]), Ok((size, vec![4, 2, 1, 2, 3])));
         assert_eq!(read("[]", [4.0, 3.0]), Ok((size, vec![12])));
+    }
+
+    #[test]
+    fn areas_are_those_of_the_masks() {
+        let text = br#"{"size":[3,4],"counts":[4,2,6]} [[1,1,1,3,3,3,3,1]] [ ] null "no" "#;
+        let source = Source::Memory(text.to_vec());
+        let spans = [[0, 31], [32, 51], [52, 55], [56, 60], [0, 0], [61, 65]];
+        let image_sizes = [[4.0, 3.0]; 6];
+        let segmentations = Segmentations {
+            array: "annotations",
+            records: &[0, 1, 2, 3, 4, 5],
+            spans: &spans,
+            image_sizes: &image_sizes,
+        };
+        let areas = read_mask_areas(&source, segmentations, true, 1).unwrap();
+        assert_eq!((&areas[..2], areas[5]), (&[2.0, 4.0][..], f64::INFINITY));
+        assert!(areas[2..5].iter().all(|area| area.is_nan()));
+        let Err(ReadError::Invalid(message)) = read_mask_areas(&source, segmentations, false, 1) else { panic!() };
+        assert!(message.starts_with("annotations[5].segmentation"), "{message}");
     }
 
     #[test]

@@ -145,6 +145,18 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Takes the white space behind a line's value and says whether another value follows, which must be on a line of
+    /// its own; `is_last` if the text of this cursor is the end of the whole.
+    pub fn next_line(&mut self, is_last: bool) -> Result<bool> {
+        let from = self.at;
+        match self.peek() {
+            Some(_) if self.text[from..self.at].contains(&b'\n') => Ok(true),
+            Some(_) => self.expected("a line break behind the value"),
+            None if is_last => Ok(false),
+            None => self.end(),
+        }
+    }
+
     /// Takes `open` and says whether a first element follows; takes `close` as well if not.
     #[inline]
     pub fn open(&mut self, open: u8, close: u8) -> Result<bool> {

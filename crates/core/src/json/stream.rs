@@ -3,7 +3,8 @@
 //! A long array is cut at multiples of `CHUNK` bytes. Each piece is parsed from the first place that looks like the
 //! start of an element, before it is known to be one. The pieces are put together in order: a piece counts only if the
 //! one before it ended exactly where it began, so that a look-alike inside a string or a nested array costs time and
-//! never a wrong answer. Only a piece a thread is in memory at once, and its columns go on to the next piece.
+//! never a wrong answer. Only a piece a thread is in memory at once, and its columns go on to the next piece. Lines with a
+//! value each are read in the same way: what separates their values is a line break instead of a comma.
 
 use std::any::Any;
 use std::fs::File;
@@ -21,6 +22,8 @@ const CHUNK: u64 = 1 << 20;
 const SLACK: u64 = 1 << 14;
 /// Bytes before a piece in which the comma and bracket of the preceding element are looked for.
 const LOOK_BACK: u64 = 64;
+/// What some editors write in front of UTF-8.
+const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
 /// Where the text comes from.
 pub enum Source {
@@ -59,12 +62,19 @@ impl Source {
         }
     }
 
-    /// The first bytes, at most `count` of them.
+    /// The first bytes, at most `count` of them, behind a byte order mark.
     pub fn head(&self, count: u64) -> io::Result<Vec<u8>> {
         let mut window = Window::new(self);
-        window.load(0, count)?;
-        let bytes = window.bytes();
+        window.load(0, count + BYTE_ORDER_MARK.len() as u64)?;
+        let bytes = &window.bytes()[window.mark()..];
         Ok(bytes[..bytes.len().min(count as usize)].to_vec())
+    }
+
+    /// Whether the text begins with a byte order mark.
+    pub fn has_mark(&self) -> io::Result<bool> {
+        let mut window = Window::new(self);
+        window.load(0, BYTE_ORDER_MARK.len() as u64)?;
+        Ok(window.mark() > 0)
     }
 
     /// The bytes from one position to another.
@@ -119,6 +129,11 @@ impl<'s> Window<'s> {
         }
     }
 
+    /// The length of the byte order mark with which the window begins.
+    fn mark(&self) -> usize {
+        if self.bytes().starts_with(&BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
+    }
+
     fn end(&self) -> u64 {
         self.start + self.bytes().len() as u64
     }
@@ -158,6 +173,38 @@ fn read_exact_at(file: &File, mut buffer: &mut [u8], mut at: u64) -> io::Result<
     Ok(())
 }
 
+/// How records follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// Between brackets, with commas.
+    Array,
+    /// One a line, to the end of the text.
+    Lines,
+}
+
+impl Layout {
+    /// What is between the record before a brace and the brace, read backwards, if the brace may start a record.
+    fn may_follow(self, before: &[u8]) -> bool {
+        let mut last = before.iter().rev().filter(|byte| !byte.is_ascii_whitespace());
+        match self {
+            Self::Array => last.next() == Some(&b',') && last.next() == Some(&b'}'),
+            Self::Lines => {
+                let blank = before.iter().rev().take_while(|byte| byte.is_ascii_whitespace());
+                blank.into_iter().any(|&byte| byte == b'\n') && last.next() == Some(&b'}')
+            }
+        }
+    }
+
+    /// Takes what separates two records, and says whether another one follows; `is_last` if the text ends here.
+    #[inline(always)]
+    fn more(self, cursor: &mut Cursor<'_>, is_last: bool) -> Result<bool, Box<SyntaxError>> {
+        match self {
+            Self::Array => cursor.more(b']'),
+            Self::Lines => cursor.next_line(is_last),
+        }
+    }
+}
+
 /// The columns that the elements of an array are read into.
 pub trait Records: Any + Send {
     /// Takes one element. Nothing may be kept of an element that ends in an error: it may be offered again.
@@ -195,11 +242,12 @@ pub struct Stream<'s> {
 }
 
 impl<'s> Stream<'s> {
-    /// Starts at the first byte.
+    /// Starts at the first byte, behind a byte order mark.
     pub fn new(source: &'s Source) -> io::Result<Self> {
         let mut window = Window::new(source);
         window.load(0, CHUNK / 32)?;
-        Ok(Self { window, at: 0 })
+        let at = window.mark() as u64;
+        Ok(Self { window, at })
     }
 
     /// Takes what `take` takes; it is called again, from the same byte, if the window ends inside.
@@ -235,15 +283,32 @@ impl<'s> Stream<'s> {
 
     /// Takes an array into columns; `new` makes empty ones.
     pub fn array<R: Records>(&mut self, new: impl Fn() -> R + Sync) -> Result<R, StreamError> {
-        let records: Box<dyn Any> = self.records(&|| Box::new(new()))?;
-        Ok(*records.downcast().expect("what `new` makes"))
-    }
-
-    /// The same for columns of any type, compiled once for all.
-    fn records(&mut self, new: &(dyn Fn() -> Box<dyn Records> + Sync)) -> Result<Box<dyn Records>, StreamError> {
         if !self.step(|cursor| cursor.open(b'[', b']'))? {
             return Ok(new());
         }
+        self.take(new, Layout::Array)
+    }
+
+    /// Takes the values of all lines to the end of the text into columns; `new` makes empty ones. Blank lines are passed
+    /// over.
+    pub fn lines<R: Records>(&mut self, new: impl Fn() -> R + Sync) -> Result<R, StreamError> {
+        if self.peek()?.is_none() {
+            return Ok(new());
+        }
+        self.take(new, Layout::Lines)
+    }
+
+    fn take<R: Records>(&mut self, new: impl Fn() -> R + Sync, layout: Layout) -> Result<R, StreamError> {
+        let records: Box<dyn Any> = self.records(&|| Box::new(new()), layout)?;
+        Ok(*records.downcast().expect("what `new` makes"))
+    }
+
+    /// The records from here on, in columns of any type: compiled once for all.
+    fn records(
+        &mut self,
+        new: &(dyn Fn() -> Box<dyn Records> + Sync),
+        layout: Layout,
+    ) -> Result<Box<dyn Records>, StreamError> {
         let (source, first) = (self.window.source, self.at);
         let pieces = source.length().saturating_sub(first).div_ceil(CHUNK).max(1);
         let limit = |piece: usize| first + (piece as u64 + 1) * CHUNK;
@@ -251,9 +316,9 @@ impl<'s> Stream<'s> {
         let spare = Mutex::new(Vec::new());
         let produce = |window: &mut Window<'_>, piece: usize| {
             let begin = limit(piece) - CHUNK;
-            let start = if piece == 0 { Ok(Some(first)) } else { guess(window, begin, limit(piece)) };
+            let start = if piece == 0 { Ok(Some(first)) } else { guess(window, begin, limit(piece), layout) };
             let records = spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_else(new);
-            start.and_then(|start| start.map(|start| parse(window, start, limit(piece), records)).transpose())
+            start.and_then(|start| start.map(|start| parse(window, start, limit(piece), records, layout)).transpose())
         };
         let (mut records, mut elements, mut piece) = (new(), 0, 0);
         let mut at = first;
@@ -266,7 +331,7 @@ impl<'s> Stream<'s> {
                 // An element reaches over the whole piece.
                 _ if at >= limit => return Ok(None),
                 // What looked like an element was none.
-                _ => parse(&mut Window::new(source), at, limit, new())?,
+                _ => parse(&mut Window::new(source), at, limit, new(), layout)?,
             };
             elements += part.elements;
             records.append(&mut *part.records);
@@ -312,25 +377,29 @@ enum End {
     Failed(Box<SyntaxError>),
 }
 
-/// The first place from `begin` on that looks like the start of an element: a brace behind a brace and a comma.
-fn guess(window: &mut Window<'_>, begin: u64, limit: u64) -> io::Result<Option<u64>> {
+/// The first place from `begin` on that looks like the start of an element: a brace behind a brace and a comma, or behind
+/// a brace and a line break.
+fn guess(window: &mut Window<'_>, begin: u64, limit: u64, layout: Layout) -> io::Result<Option<u64>> {
     window.load(begin - LOOK_BACK.min(begin), limit + SLACK)?;
     let bytes = window.bytes();
     let from = (begin - window.start) as usize;
     let to = bytes.len().min((limit - window.start) as usize);
     for at in from..to {
-        if bytes[at] == b'{' {
-            let mut before = bytes[..at].iter().rev().filter(|byte| !byte.is_ascii_whitespace());
-            if before.next() == Some(&b',') && before.next() == Some(&b'}') {
-                return Ok(Some(window.start + at as u64));
-            }
+        if bytes[at] == b'{' && layout.may_follow(&bytes[..at]) {
+            return Ok(Some(window.start + at as u64));
         }
     }
     Ok(None)
 }
 
 /// Parses the elements that start between `start` and `limit`.
-fn parse(window: &mut Window<'_>, start: u64, limit: u64, records: Box<dyn Records>) -> io::Result<Part> {
+fn parse(
+    window: &mut Window<'_>,
+    start: u64,
+    limit: u64,
+    records: Box<dyn Records>,
+    layout: Layout,
+) -> io::Result<Part> {
     if !(window.start..window.end()).contains(&start) {
         window.load(start, limit + SLACK)?;
     }
@@ -339,9 +408,13 @@ fn parse(window: &mut Window<'_>, start: u64, limit: u64, records: Box<dyn Recor
     let mut separator = false;
     loop {
         let mut cursor = window.cursor(at);
+        let is_last = window.is_last();
         let error = loop {
             let before = cursor.offset();
-            let step = if separator { cursor.more(b']') } else { part.records.take(&mut cursor).map(|()| true) };
+            let step = match separator {
+                true => layout.more(&mut cursor, is_last),
+                false => part.records.take(&mut cursor).map(|()| true),
+            };
             match step {
                 Ok(false) => {
                     part.end = End::Closed(cursor.offset());

@@ -19,13 +19,14 @@ from ioukit.datasets.columns._records import (
     INTEGER,
     NUMBER,
     OPTIONAL_FLAG,
+    OPTIONAL_NUMBER,
     check_lists,
     columns,
     has_box,
 )
-from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS
+from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_AREA, WITHOUT_KEYPOINTS
 from ioukit.datasets.columns.images import Categories, Images
-from ioukit.datasets.columns.lazy import Keypoints, Names, Segmentations
+from ioukit.datasets.columns.lazy import Keypoints, Names, Segmentations, ValuesOfFiles
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ __all__ = ["Dialect", "Raw", "detection_columns", "ground_truth_columns"]
 Dialect = Literal["coco", "lvis"]
 """Whose members the records of an annotation file have."""
 
+_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+"""The ends of names of files with a record per line."""
 _LISTS = ("neg_category_ids", "not_exhaustive_category_ids")
 
 
@@ -50,14 +53,21 @@ class Raw(NamedTuple):
     """Whether boxes, areas and scores still have to be checked."""
     without_box: npt.NDArray[np.int64] = np.zeros(0, np.int64)
     """Rows of detections that have a mask or keypoints, and no box."""
+    notes: tuple[str, ...] = ()
+    """What a user should know about how the source was read."""
 
 
 def ground_truth_columns(
-    source: str | os.PathLike[str] | Mapping[str, Any], on_invalid: OnInvalid, threads: int | None, dialect: Dialect
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    on_invalid: OnInvalid,
+    threads: int | None,
+    dialect: Dialect,
+    *,
+    attributes: bool,
 ) -> Raw:
     """The columns of an annotation file, or of the mapping that it holds."""
     if isinstance(source, Mapping):
-        return _ground_truth_records(source, on_invalid, dialect)
+        return _ground_truth_records(source, on_invalid, dialect, attributes=attributes)
     if not isinstance(source, str | os.PathLike):
         kind = "list" if isinstance(source, list | tuple | np.ndarray) else type(source).__name__
         hint = "; are the two swapped?" if kind == "list" else ""
@@ -65,6 +75,11 @@ def ground_truth_columns(
             f"expected the path of a COCO file, or a mapping with images, categories and annotations, got {kind}{hint}"
         )
     path = existing_file(source)
+    if path.lower().endswith(_LINES):
+        raise DatasetError(
+            f"{path}: expected one object with images, categories and annotations, found a file with a record per line "
+            "by its name: records of annotations do not list images and categories"
+        )
     raw = _core.read_coco_ground_truth(path, on_invalid, dialect == "lvis", check_threads(threads))
     images, categories, annotations = raw["images"], raw["categories"], raw["annotations"]
     lists, groups, ignored = _of_lvis(raw) if dialect == "lvis" else ({}, {}, {})
@@ -76,10 +91,49 @@ def ground_truth_columns(
         "images": Images(images["ids"], images["sizes"], Names(*images["names"]), attributes=lists),
         "categories": Categories(categories["ids"], Names(*categories["names"])[:], groups),
         **{name: annotations[name] for name in ("ids", "image_ids", "category_ids", "boxes", "areas")},
-        "flags": {"crowd": annotations["crowd"], **ignored, **_counted(annotations["num_keypoints"])},
+        "flags": {
+            "crowd": annotations["crowd"],
+            **ignored,
+            **_counted(annotations["num_keypoints"]),
+            **_lacking_area(annotations["without_area"], len(annotations["ids"])),
+        },
         "regions": _in_file(path, annotations),
     }
-    return Raw(path, rows, raw["dropped"], unchecked=False)
+    if attributes:
+        of_rows, of_images = (ValuesOfFiles(path, table["attributes"]) for table in (annotations, images))
+        _add_attributes(rows, of_rows, of_images, path)
+        from ioukit.datasets.columns.skeletons import category_records  # noqa: PLC0415 - only when they are asked for
+
+        listed = rows["categories"]
+        rows["categories"] = _with_members(listed, category_records(path, listed.ids.tolist()))
+    return Raw(path, rows, raw["dropped"], unchecked=False, notes=_crowd_note(path, annotations["without_crowd"]))
+
+
+def _add_attributes(rows: dict[str, Any], of_rows: Sequence[Any], of_images: Sequence[Any], source: str) -> None:
+    """Adds the attributes of annotations and images, given as one object or ``None`` each; none if there are none."""
+    from ioukit.datasets.columns._attributes import attribute_columns  # noqa: PLC0415 - only when they are asked for
+
+    if len(of_rows):
+        flags, columns = attribute_columns(of_rows, source, "annotations")
+        rows["flags"] = {**flags, **rows["flags"]}
+        rows["attributes"] = columns
+    if len(of_images):
+        flags, columns = attribute_columns(of_images, source, "images")
+        images: Images = rows["images"]
+        attributes = {**flags, **columns, **images.attributes}
+        rows["images"] = Images(images.ids, images.sizes, images.names, attributes=attributes)
+
+
+def _lacking_area(rows: npt.NDArray[np.int64], count: int) -> dict[str, AnyArray]:
+    """The flag of annotations without an area; none if all have one."""
+    return {WITHOUT_AREA: np.isin(np.arange(count), rows)} if len(rows) else {}
+
+
+def _crowd_note(source: str, lacking: int) -> tuple[str, ...]:
+    if not lacking:
+        return ()
+    who = "annotation lacks" if lacking == 1 else "annotations lack"
+    return (f"{source}: {lacking:,} {who} iscrowd, which counts as 0",)
 
 
 def _of_lvis(raw: Mapping[str, Any]) -> tuple[dict[str, IdLists], dict[str, AnyArray], dict[str, AnyArray]]:
@@ -95,14 +149,19 @@ def detection_columns(
     source: str | os.PathLike[str] | Sequence[Mapping[str, Any]] | npt.NDArray[Any],
     on_invalid: OnInvalid,
     threads: int | None,
+    *,
+    attributes: bool,
 ) -> Raw:
     """The columns of a results file, of the list that it holds, or of an (N, 7) array."""
     if isinstance(source, str | os.PathLike):
         path = existing_file(source)
-        raw = _core.read_coco_detections(path, on_invalid, check_threads(threads))
+        lines = path.lower().endswith(_LINES)
+        raw = _core.read_coco_detections(path, on_invalid, lines, check_threads(threads))
         regions = _in_file(path, {name: raw.pop(name) for name in (SEGMENTATIONS, KEYPOINTS)})
-        dropped, without_box = raw.pop("dropped"), raw.pop("without_box")
+        dropped, without_box, spans = (raw.pop(name) for name in ("dropped", "without_box", "attributes"))
         raw["regions"] = regions
+        if attributes and len(spans):
+            raw["attributes"] = _all_columns(ValuesOfFiles(path, spans), path)
         return Raw(path, raw, dropped, unchecked=False, without_box=without_box)
     if isinstance(source, np.ndarray):
         return _detection_array(source)
@@ -115,7 +174,15 @@ def detection_columns(
             "expected the path of a COCO results file, a list of mappings or an (N, 7) array, got "
             f"{type(source).__name__}"
         )
-    return _detection_records(source, on_invalid)
+    return _detection_records(source, on_invalid, attributes=attributes)
+
+
+def _all_columns(values: Sequence[Any], source: str) -> dict[str, Any]:
+    """The attributes of detections, which have no flags."""
+    from ioukit.datasets.columns._attributes import attribute_columns  # noqa: PLC0415 - only when they are asked for
+
+    flags, columns = attribute_columns(values, source, "detections")
+    return {**flags, **columns}
 
 
 def _in_file(path: str, spans: Mapping[str, npt.NDArray[np.uint64]]) -> dict[str, Any]:
@@ -145,7 +212,7 @@ def _detection_array(array: npt.NDArray[Any]) -> Raw:
     return Raw("detections", rows, 0, unchecked=True)
 
 
-def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvalid) -> Raw:
+def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvalid, *, attributes: bool) -> Raw:
     # As in pycocotools, the first record decides whether the file holds boxes, or only masks or keypoints.
     first = source[0] if len(source) else {}
     others = ("segmentation", "keypoints")
@@ -161,6 +228,8 @@ def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvali
         "scores": np.ascontiguousarray(raw["score"], np.float64),
         "regions": _regions(records),
     }
+    if attributes:
+        rows["attributes"] = _all_columns([record.get("attributes") for record in records], "detections")
     lacking = [row for row, record in enumerate(records) if no_boxes and not has_box(record)]
     return Raw("detections", rows, len(source) - len(records), unchecked=True, without_box=np.array(lacking, np.int64))
 
@@ -175,21 +244,27 @@ def _regions(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _ground_truth_records(source: Mapping[str, Any], on_invalid: OnInvalid, dialect: Dialect) -> Raw:
+def _ground_truth_records(
+    source: Mapping[str, Any], on_invalid: OnInvalid, dialect: Dialect, *, attributes: bool
+) -> Raw:
     name = "ground truth"
     for key in ("images", "categories", "annotations"):
         if key not in source or isinstance(source[key], str | Mapping) or not hasattr(source[key], "__len__"):
             found = f"{type(source[key]).__name__}" if key in source else "no such key"
             raise DatasetError(f"{name}: {key}: expected an array, found {found}")
     records = source["annotations"]
-    images, dropped_images = _image_records(source["images"], name, on_invalid, dialect)
+    images, image_records = _image_records(source["images"], name, on_invalid, dialect)
     categories, dropped_categories = _category_records(source["categories"], name, on_invalid, dialect, records)
-    fields = {"id": INTEGER, "image_id": INTEGER, "category_id": INTEGER, "bbox": FOUR, "area": NUMBER, "iscrowd": FLAG}
+    # pycocotools looks up both when it evaluates, and raises an error if they are missing.
+    area, crowd = (NUMBER, FLAG) if on_invalid == "pycocotools" else (OPTIONAL_NUMBER, OPTIONAL_FLAG)
+    fields = {"id": INTEGER, "image_id": INTEGER, "category_id": INTEGER, "bbox": FOUR, "area": area, "iscrowd": crowd}
     if dialect == "lvis":
         fields |= {"iscrowd": OPTIONAL_FLAG, "ignore": OPTIONAL_FLAG}
     raw, kept = columns(records, fields, source=name, array="annotations", on_invalid=on_invalid)
     dropped = len(records) - len(raw["id"])
     records = records if kept is None else [records[row] for row in kept]
+    lacking_area = np.array([row for row, record in enumerate(records) if "area" not in record], np.int64)
+    lacking_crowd = 0 if dialect == "lvis" else sum("iscrowd" not in record for record in records)
     rows = {
         "images": images,
         "categories": categories,
@@ -202,10 +277,24 @@ def _ground_truth_records(source: Mapping[str, Any], on_invalid: OnInvalid, dial
             "crowd": raw["iscrowd"].astype(np.bool_),
             **({"ignore": raw["ignore"].astype(np.bool_)} if dialect == "lvis" else {}),
             **_counted(_counts(records)),
+            **_lacking_area(lacking_area, len(records)),
         },
         "regions": _regions(records),
     }
-    return Raw(name, rows, dropped + dropped_images + dropped_categories, unchecked=True)
+    if attributes:
+        of_rows, of_images = ([record.get("attributes") for record in table] for table in (records, image_records))
+        _add_attributes(rows, of_rows, of_images, name)
+        rows["categories"] = _with_members(categories, source["categories"])
+    dropped += len(source["images"]) - len(image_records) + dropped_categories
+    return Raw(name, rows, dropped, unchecked=True, notes=_crowd_note(name, lacking_crowd))
+
+
+def _with_members(categories: Categories, records: Sequence[Any]) -> Categories:
+    """The categories with the further members of their records as attributes."""
+    from ioukit.datasets.columns._attributes import category_columns  # noqa: PLC0415 - only when they are asked for
+
+    columns = {**category_columns(categories.ids.tolist(), records), **categories.attributes}
+    return Categories(categories.ids, categories.names, columns)
 
 
 def _counts(records: Sequence[Mapping[str, Any]]) -> npt.NDArray[np.int64]:
@@ -214,13 +303,12 @@ def _counts(records: Sequence[Mapping[str, Any]]) -> npt.NDArray[np.int64]:
     return np.array([value if isinstance(value, int | np.integer) else -1 for value in values], np.int64)
 
 
-def _image_records(records: Any, name: str, on_invalid: OnInvalid, dialect: Dialect) -> tuple[Images, int]:
-    total = len(records)
+def _image_records(records: Any, name: str, on_invalid: OnInvalid, dialect: Dialect) -> tuple[Images, list[Any]]:
+    """The images, and their records."""
     if dialect == "lvis":
         records = check_lists(records, _LISTS, source=name, array="images", on_invalid=on_invalid)
     raw, kept = columns(records, {"id": INTEGER}, source=name, array="images", on_invalid=on_invalid)
-    dropped = total - len(raw["id"])
-    records = records if kept is None else [records[row] for row in kept]
+    records = list(records) if kept is None else [records[row] for row in kept]
     sizes = [[_number(record.get("width")), _number(record.get("height"))] for record in records]
     names = Names.of([_file_name(record, dialect) for record in records])
     lists = {}
@@ -229,7 +317,7 @@ def _image_records(records: Any, name: str, on_invalid: OnInvalid, dialect: Dial
 
         lists = {key: IdLists.of([record[key] for record in records]) for key in _LISTS}
     ids: AnyArray = raw["id"].astype(np.int64)
-    return Images(ids, np.array(sizes, np.float64).reshape(-1, 2), names, attributes=lists), dropped
+    return Images(ids, np.array(sizes, np.float64).reshape(-1, 2), names, attributes=lists), records
 
 
 def _file_name(record: Mapping[str, Any], dialect: Dialect) -> str:

@@ -19,6 +19,7 @@ __all__ = [
     "INTEGER",
     "NUMBER",
     "OPTIONAL_FLAG",
+    "OPTIONAL_NUMBER",
     "Field",
     "check_lists",
     "columns",
@@ -105,14 +106,15 @@ FOUR = Field("4 numbers [x, y, width, height]", _is_four, "iuf", shape=(4,))
 FLAG = Field("0 or 1", _is_flag, "iufb", all_good=lambda array: bool(np.isin(array, (0, 1)).all()))
 
 
-class _OptionalFlag(Field):
-    """A flag that a record may lack, which means that it is not set."""
+class _Optional(Field):
+    """A value that a record may lack; then it is 0."""
 
     def value_in(self, record: Mapping[str, Any], name: str) -> Any:
         return record.get(name, 0)
 
 
-OPTIONAL_FLAG = _OptionalFlag(FLAG.expected, FLAG.good, FLAG.kinds, all_good=FLAG.all_good)
+OPTIONAL_FLAG = _Optional(FLAG.expected, FLAG.good, FLAG.kinds, all_good=FLAG.all_good)
+OPTIONAL_NUMBER = _Optional(NUMBER.expected, NUMBER.good, NUMBER.kinds)
 
 
 def check_lists(

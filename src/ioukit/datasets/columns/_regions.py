@@ -14,7 +14,15 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     from ioukit.regions.regions import Regions
 
-__all__ = ["KEYPOINTS", "SEGMENTATIONS", "WITHOUT_KEYPOINTS", "bounding_boxes", "region_columns", "region_sets"]
+__all__ = [
+    "KEYPOINTS",
+    "SEGMENTATIONS",
+    "WITHOUT_AREA",
+    "WITHOUT_KEYPOINTS",
+    "bounding_boxes",
+    "region_columns",
+    "region_sets",
+]
 
 SEGMENTATIONS = "segmentations"
 """The name of the column of masks as in COCO's files: polygons or RLE."""
@@ -22,6 +30,8 @@ KEYPOINTS = "keypoints"
 """The name of the column of keypoints: (N, P, 3) of x, y and visibility or score."""
 WITHOUT_KEYPOINTS = "without_keypoints"
 """The name of the flag of objects that have no labelled keypoint."""
+WITHOUT_AREA = "without_area"
+"""The name of the flag of objects whose area is still to be computed. No data set that is complete has it."""
 
 
 def region_columns(

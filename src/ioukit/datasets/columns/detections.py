@@ -101,24 +101,27 @@ class Detections(Columns):
         *,
         on_invalid: OnInvalid = "error",
         threads: int | None = None,
+        attributes: bool = False,
     ) -> Detections:
         """Read a COCO results file, or take what ``json.load`` made of one.
 
         Args:
-            source: Path of a ``.json`` or ``.json.gz`` file; a list of mappings, each with ``image_id``,
+            source: Path of a ``.json`` or ``.json.gz`` file, or of a file with a record per line (``.jsonl`` or
+                ``.ndjson``, packed with ``.gz``); a list of mappings, each with ``image_id``,
                 ``category_id``, ``bbox`` as ``[x, y, width, height]`` and ``score`` (other keys are ignored); or an
                 (N, 7) array of image id, x, y, width, height, score and category id. If the first record has a
                 ``segmentation`` and no ``bbox``, boxes and areas are those of the masks, as in pycocotools.
             on_invalid: As for :meth:`GroundTruth.from_coco`. A width or height of 0 is valid; such a box matches
                 nothing. If boxes come from masks, a record whose mask cannot be read is invalid, too.
             threads: How many threads read a file; all cores if ``None``.
+            attributes: Whether the members ``attributes`` become columns, as for :meth:`GroundTruth.from_coco`.
 
         Raises:
             DatasetError: If the data is invalid; names file, record and field, what was expected and what came.
             OSError: If the file cannot be read.
         """
         check_on_invalid(on_invalid)
-        raw = _coco.detection_columns(source, on_invalid, threads)
+        raw = _coco.detection_columns(source, on_invalid, threads, attributes=attributes)
         dt = cls(**raw.columns, source=raw.source, dropped=raw.dropped)
         if len(raw.without_box):
             dt = _with_boxes_of_regions(dt, raw.without_box, on_invalid, threads)

@@ -31,6 +31,7 @@ from ioukit.datasets.columns._listed import by_id, listed_categories, listed_ima
 from ioukit.datasets.columns._regions import (
     KEYPOINTS,
     SEGMENTATIONS,
+    WITHOUT_AREA,
     WITHOUT_KEYPOINTS,
     bounding_boxes,
     region_columns,
@@ -149,23 +150,28 @@ class GroundTruth(Columns):
         on_invalid: OnInvalid = "error",
         threads: int | None = None,
         dialect: _coco.Dialect = "coco",
+        attributes: bool = False,
     ) -> GroundTruth:
         """Read a COCO annotation file, or take what ``json.load`` made of one.
 
         Args:
             source: Path of a ``.json`` or ``.json.gz`` file, or a mapping with ``images``, ``categories`` and
-                ``annotations``. An annotation needs ``id``, ``image_id``, ``category_id``, ``bbox`` as
-                ``[x, y, width, height]``, ``area`` and ``iscrowd``; other keys are ignored.
+                ``annotations``. An annotation needs ``id``, ``image_id``, ``category_id`` and ``bbox`` as
+                ``[x, y, width, height]``. Without ``area``, its area is that of its mask, or of its box if it has no
+                ``segmentation``; ``iscrowd`` is 0 if it is missing. :attr:`notes` say how many lack them. Other keys
+                are ignored.
             on_invalid: ``"error"`` refuses a data set with an invalid record. Invalid are a repeated id, an image or
                 category that is not listed, a missing key, a value of the wrong kind, a number that is not finite, a
                 negative width, height or area, and a coordinate beyond 2**53. ``"drop"`` leaves such records out and
                 counts them; of several records with one id, the first stays. ``"pycocotools"`` gives the numbers of
-                pycocotools, its defects included, and an error where pycocotools raises one: an object with id 0 never
-                matches (it gets the flag ``void``); of several annotations with one id, the last replaces the others
-                (if images or categories are selected, another one may count); annotations of images or categories that
-                are not listed are left out.
+                pycocotools, its defects included, and an error where pycocotools raises one: ``area`` and ``iscrowd``
+                may not be missing; an object with id 0 never matches (it gets the flag ``void``); of several
+                annotations with one id, the last replaces the others (if images or categories are selected, another
+                one may count); annotations of images or categories that are not listed are left out.
             threads: How many threads read a file; all cores if ``None``.
             dialect: ``"lvis"`` reads the records as :func:`ioukit.datasets.read_lvis` does.
+            attributes: Whether the members ``attributes`` of images and annotations, as in CVAT's files, and further
+                members of categories become columns. Values that are true or false become flags.
 
         Raises:
             DatasetError: If the data is invalid; names file, record and field, what was expected and what came.
@@ -173,8 +179,9 @@ class GroundTruth(Columns):
         """
         check_on_invalid(on_invalid)
         check_choice("dialect", dialect, ("coco", "lvis"))
-        raw = _coco.ground_truth_columns(source, on_invalid, threads, dialect)
-        return _settled(cls(**raw.columns, source=raw.source, dropped=raw.dropped), on_invalid, check=raw.unchecked)
+        raw = _coco.ground_truth_columns(source, on_invalid, threads, dialect, attributes=attributes)
+        gt = cls(**raw.columns, source=raw.source, dropped=raw.dropped, notes=raw.notes)
+        return _settled(gt, on_invalid, check=raw.unchecked, threads=threads)
 
     @classmethod
     def from_arrays(
@@ -337,10 +344,10 @@ class GroundTruth(Columns):
         return dataclasses.replace(self.take(kept), images=keep_images, categories=keep_categories)
 
 
-def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool) -> GroundTruth:
+def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool, threads: int | None = None) -> GroundTruth:
     """The ground truth with checked ids, with images and categories in the order of their ids, and with notes.
 
-    Values are checked, too, if the reader has not done so.
+    Values are checked, too, if the reader has not done so. Missing areas are computed.
     """
     total, source = len(gt), gt.source
     if check:
@@ -355,6 +362,11 @@ def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool) -> GroundTr
     categories = categories.take(np.argsort(categories.ids))
     known = (images.ids, categories.ids)
     gt = _kept(gt, _core.settle_annotations(source, (gt.ids, gt.image_ids, gt.category_ids), known, on_invalid))
+    gt = dataclasses.replace(gt, images=images, categories=categories)
+    if WITHOUT_AREA in gt.flags:
+        from ioukit.datasets.columns._missing_areas import with_areas  # noqa: PLC0415 - rarely needed
+
+        gt = with_areas(gt, on_invalid, threads)
     dropped = gt.dropped
     if on_invalid == "drop":
         dropped += total - len(gt) + listed - len(images) - len(categories)
@@ -362,7 +374,7 @@ def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool) -> GroundTr
     has_zero = bool((gt.ids == 0).any())
     if on_invalid == "pycocotools" and has_zero:
         flags["void"] = gt.ids == 0
-    notes = []
+    notes = list(gt.notes)
     if dropped:
         notes.append(f"{source}: {dropped:,} invalid record{'s' if dropped > 1 else ''} left out")
     if len(gt) == 0:
@@ -372,9 +384,7 @@ def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool) -> GroundTr
             f"{source}: an annotation has the id 0, which pycocotools takes for 'no match': its numbers are too low "
             "(on_invalid='pycocotools' gives those)"
         )
-    return dataclasses.replace(
-        gt, images=images, categories=categories, flags=flags, dropped=dropped, notes=tuple(notes)
-    )
+    return dataclasses.replace(gt, flags=flags, dropped=dropped, notes=tuple(notes))
 
 
 def _kept(gt: GroundTruth, rows: npt.NDArray[Any] | None) -> GroundTruth:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -80,8 +81,13 @@ class ValuesOfFiles(Sequence[Any]):
     def concat(cls, parts: Sequence[Self]) -> Self:
         """All values of several, in order."""
         paths = list(dict.fromkeys(path for part in parts for path in part._paths))
-        which = [np.array([paths.index(path) for path in part._paths], np.uint32)[part._which] for part in parts]
+        which = [np.array([paths.index(path) for path in part._paths] or [0], np.uint32)[part._which] for part in parts]
         return cls._of(tuple(paths), np.concatenate(which), np.concatenate([part._spans for part in parts]))
+
+    @classmethod
+    def empty(cls, count: int) -> Self:
+        """So many rows without a value."""
+        return cls._of((), np.zeros(count, np.uint32), np.zeros((count, 2), np.uint64))
 
     @classmethod
     def _of(cls, paths: tuple[str, ...], which: npt.NDArray[np.uint32], spans: npt.NDArray[np.uint64]) -> Self:
@@ -101,6 +107,34 @@ class ValuesOfFiles(Sequence[Any]):
             return [(self._paths[0], np.arange(len(self)), self._spans)]
         rows = [np.flatnonzero(self._which == number) for number in range(len(self._paths))]
         return [(path, of_file, self._spans[of_file]) for path, of_file in zip(self._paths, rows, strict=True)]
+
+    def texts(self) -> list[bytes]:
+        """The JSON text of every value; empty where a record has none.
+
+        Raises:
+            OSError: If a file cannot be read.
+        """
+        import mmap  # noqa: PLC0415 - only to write what was read
+
+        texts = [b""] * len(self)
+        for path, rows, spans in self.files():
+            if path.lower().endswith(".gz"):
+                whole: bytes | mmap.mmap = _core.read_text(path)
+            elif not os.path.getsize(path):
+                continue
+            else:
+                with open(path, "rb") as file:
+                    whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            for row, (start, end) in zip(rows.tolist(), spans.tolist(), strict=True):
+                texts[row] = whole[start:end]
+            if isinstance(whole, mmap.mmap):
+                whole.close()
+        return texts
+
+    def __iter__(self) -> Iterator[Any]:
+        import json  # noqa: PLC0415 - rarely needed, and import ioukit is to be quick
+
+        return (json.loads(text) if text else None for text in self.texts())
 
     def __len__(self) -> int:
         return len(self._spans)

@@ -25,6 +25,7 @@ def decode(
     source: str,
     array: str,
     threads: int | None = None,
+    numbers: npt.NDArray[np.intp] | None = None,
 ) -> Masks:
     """The masks of a column of segmentations.
 
@@ -34,12 +35,14 @@ def decode(
         source: What messages call the data set.
         array: What messages call the records: ``annotations`` or ``detections``.
         threads: How many threads; all cores if ``None``.
+        numbers: (N,) the positions of the records in their array, for messages; 0 to N - 1 if ``None``.
 
     Raises:
         DatasetError: If a row has no mask, or one that cannot be read.
     """
+    numbers = np.arange(len(segmentations)) if numbers is None else numbers
     if not isinstance(segmentations, Segmentations):
-        return _of_records(segmentations, image_sizes, f"{source}: {array}", threads)
+        return _of_records(segmentations, image_sizes, f"{source}: {array}", threads, numbers)
     if segmentations.decoded is not None:
         return cast("Masks", segmentations.decoded)
     parts, order = [], []
@@ -49,7 +52,12 @@ def decode(
         parts.append(
             Masks._trusted(
                 *_core.read_coco_masks(
-                    path, array, rows.astype(np.int64), np.ascontiguousarray(spans), sizes, check_threads(threads)
+                    path,
+                    array,
+                    numbers[rows].astype(np.int64),
+                    np.ascontiguousarray(spans),
+                    sizes,
+                    check_threads(threads),
                 )
             )
         )
@@ -60,14 +68,20 @@ def decode(
 
 
 def _of_records(
-    segmentations: Sequence[Any], image_sizes: npt.NDArray[np.float64], where: str, threads: int | None
+    segmentations: Sequence[Any],
+    image_sizes: npt.NDArray[np.float64],
+    where: str,
+    threads: int | None,
+    numbers: npt.NDArray[np.intp],
 ) -> Masks:
     for row, value in enumerate(segmentations):
         if value is None:
-            raise DatasetError(f"{where}[{row}].segmentation: expected polygons, or an object with size and counts")
+            raise DatasetError(
+                f"{where}[{numbers[row]}].segmentation: expected polygons, or an object with size and counts"
+            )
         if isinstance(value, list | tuple) and np.isnan(image_sizes[row]).any():
             raise DatasetError(
-                f"{where}[{row}].segmentation: expected polygons of an image whose width and height are known"
+                f"{where}[{numbers[row]}].segmentation: expected polygons of an image whose width and height are known"
             )
     sizes = np.where(np.isnan(image_sizes), 0, image_sizes).astype(np.int64)
     try:
@@ -75,7 +89,7 @@ def _of_records(
     except (ValueError, TypeError, KeyError) as error:
         message = str(error.args[0])
         digits, found, rest = message.removeprefix("segmentations[").partition("]")
-        place = f"[{digits}].segmentation" if found and digits.isdigit() else ""
+        place = f"[{numbers[int(digits)]}].segmentation" if found and digits.isdigit() else ""
         raise DatasetError(f"{where}{place}{rest if place else f': {message}'}") from None
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ioukit import _core
 
-__all__ = ["SKELETON", "skeletons", "skeletons_in_file"]
+__all__ = ["SKELETON", "category_records", "skeletons", "skeletons_in_file"]
 
 SKELETON = "skeleton"
 """The attribute of categories with their skeletons, (K, E, 2): the numbers of the keypoints at both ends of each edge.
@@ -48,23 +48,28 @@ def _edges(value: Any) -> list[tuple[int, int]]:
 
 
 def skeletons_in_file(path: str, ids: Iterable[int]) -> dict[str, npt.NDArray[np.int64]]:
-    """The attribute ``skeleton`` of the categories with these ids, in this order, from a COCO file.
+    """The attribute ``skeleton`` of the categories with these ids, in this order, from a COCO file."""
+    return skeletons(category_records(path, ids))
 
-    The file is searched for the list of the categories, near its end and near its beginning first. Pipes, which can be
-    read once, have no skeletons.
+
+def category_records(path: str, ids: Iterable[int]) -> list[Mapping[str, Any]]:
+    """The records of the categories with these ids, in this order, from a COCO file.
+
+    The file is searched for the list of the categories, near its end and near its beginning first. The result is empty
+    for pipes, which can be read once.
     """
     if not os.path.isfile(path):
-        return {}
+        return []
     if path.lower().endswith(".gz"):
         return _found(_core.read_text(path), ids)
     with open(path, "rb") as file:
         if not os.path.getsize(path):
-            return {}
+            return []
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             return _found(text, ids)
 
 
-def _found(text: bytes | mmap.mmap, ids: Iterable[int]) -> dict[str, npt.NDArray[np.int64]]:
+def _found(text: bytes | mmap.mmap, ids: Iterable[int]) -> list[Mapping[str, Any]]:
     size = len(text)
     ends = [(max(size - (1 << 18), 0), size), (0, min(1 << 18, size)), (0, size)]
     wanted = list(ids)
@@ -72,8 +77,8 @@ def _found(text: bytes | mmap.mmap, ids: Iterable[int]) -> dict[str, npt.NDArray
         for place in _LIST.finditer(text, start, end):
             by_id = _records(text, place.end() - 1)
             if by_id.keys() >= set(wanted):
-                return skeletons([by_id[number] for number in wanted])
-    return {}
+                return [by_id[number] for number in wanted]
+    return []
 
 
 def _records(text: bytes | mmap.mmap, start: int) -> dict[int, Mapping[str, Any]]:
@@ -83,7 +88,7 @@ def _records(text: bytes | mmap.mmap, start: int) -> dict[int, Mapping[str, Any]
         part = text[start : start + length].decode("utf-8", "replace")
         try:
             listed, _ = json.JSONDecoder().raw_decode(part)
-        except ValueError:
+        except (ValueError, RecursionError):
             if start + length >= len(text) or length >= _LONGEST:
                 return {}
             length *= 4

@@ -14,7 +14,7 @@ from typing import Any
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import coco, lvis
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
+from ioukit.datasets.formats.first_bytes import OTHER_JSON, archive_in, first_bytes, last_bytes
 from ioukit.datasets.formats.format import Format
 
 __all__ = ["BUILTIN"]
@@ -72,12 +72,50 @@ def _row(
     return Format(name=name, title=title, recognises=recognises or _recogniser(module, suffixes), **fields)
 
 
+_PANOPTIC = OTHER_JSON["coco-panoptic"]
+
+
 def _is_coco(path: Path) -> bool:
-    """Whether a file is JSON, and has no keys of another format that is JSON, too."""
+    """Whether a file is JSON, and has no keys of another format that is JSON, too. A packed file may be an archive."""
     if not coco.recognises(path) or lvis.recognises(path):
         return False
     start = first_bytes(path)
-    return not any(keys.search(start) for keys in OTHER_JSON.values())
+    if archive_in(start) or any(keys.search(start) for keys in OTHER_JSON.values()):
+        return False
+    # Panoptic files may list their images first, so that their keys are near the end.
+    return not _PANOPTIC.search(last_bytes(path))
+
+
+def _is_panoptic(path: Path) -> bool:
+    """Whether a JSON file has segments near its start or its end."""
+    if path.suffix.lower() != ".json":
+        return False
+    return bool(_PANOPTIC.search(first_bytes(path)) or _PANOPTIC.search(last_bytes(path)))
+
+
+def _table_rows() -> tuple[Format, ...]:
+    """The three kinds of files with tables, which one module reads."""
+    kinds = (("csv", "CSV", ".csv"), ("parquet", "Parquet", ".parquet"), ("arrow", "Arrow (Feather)", ".arrow"))
+    return tuple(
+        Format(
+            name=name,
+            title=f"{title} tables with a row per object and named columns",
+            recognises=_recogniser_of_file(f"recognises_{name}"),
+            read=_later("tables", "read_table"),
+            read_detections=_later("tables", "read_table_detections"),
+            needs_ground_truth=True,
+            write=_later("tables", f"write_{name}"),
+            write_detections=_later("tables", f"write_{name}"),
+            suffix=suffix,
+            detections_suffix=suffix,
+        )
+        for name, title, suffix in kinds
+    )
+
+
+def _recogniser_of_file(name: str) -> Callable[[Path], bool]:
+    suffixes = (".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
+    return lambda path: path.suffix.lower() in suffixes and bool(_later("tables", name)(path))
 
 
 BUILTIN = (
@@ -87,12 +125,32 @@ BUILTIN = (
         recognises=_is_coco,
         read=GroundTruth.from_coco,
         read_detections=Detections.from_coco,
+        write=_later("coco_writing", "write_coco"),
+        write_detections=_later("coco_writing", "write_coco_detections"),
+        suffix=".json",
+        detections_suffix=".json",
+        by_name=True,
+    ),
+    _row(
+        "coco-panoptic",
+        "COCO's panoptic .json: segments_info per image, with a folder of PNG files",
+        "read",
+        recognises=_is_panoptic,
+    ),
+    _row(
+        "roboflow-coco",
+        "a folder as Roboflow exports COCO: _annotations.coco.json in a folder per split",
+        "read",
+        suffixes=(FOLDER,),
     ),
     _row(
         "crowdhuman",
         "CrowdHuman's .odgt: a record per line and image, with gtboxes or dtboxes",
-        *("read", "read_detections"),
+        *("read", "read_detections", "write", "write_detections"),
         recognises=lambda path: path.suffix.lower() == ".odgt" and not path.is_dir(),
+        needs_ground_truth=True,
+        suffix=".odgt",
+        detections_suffix=".odgt",
     ),
     Format(
         name="lvis",
@@ -100,19 +158,98 @@ BUILTIN = (
         recognises=lvis.recognises,
         read=lvis.read_lvis,
         read_detections=Detections.from_coco,
+        write=_later("coco_writing", "write_lvis"),
+        write_detections=_later("coco_writing", "write_coco_detections"),
+        suffix=".json",
+        detections_suffix=".json",
+        by_name=True,
+    ),
+    _row(
+        "voc",
+        "Pascal VOC's folder of XML files, or its results comp4_det_test_<class>.txt",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".xml", ".txt", FOLDER),
+        needs_ground_truth=True,
+    ),
+    _row(
+        "createml",
+        "Create ML's JSON: a list of images with annotations, boxes by their centres; or detections with confidence",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".json", FOLDER),
+        needs_ground_truth=True,
+        suffix=".json",
+        detections_suffix=".json",
+    ),
+    _row(
+        "cvat",
+        "CVAT's XML for images or videos: a file, or a folder with annotations.xml",
+        *("read", "write"),
+        suffixes=(".xml", FOLDER),
+        suffix=".xml",
+    ),
+    _row(
+        "labelme",
+        "LabelMe's JSON: a file with shapes, or a folder with one per image",
+        *("read", "write"),
+        suffixes=(".json", FOLDER),
+    ),
+    _row(
+        "labelme-xml",
+        "the XML of LabelMe's web tool: a file, or a folder with one per image",
+        "read",
+        suffixes=(".xml", FOLDER),
+    ),
+    _row(
+        "scalabel",
+        "Scalabel's and BDD100K's JSON: frames with labels, or a folder of such files; or detections with scores",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".json", FOLDER),
+        needs_ground_truth=True,
+        suffix=".json",
+        detections_suffix=".json",
+    ),
+    _row(
+        "via",
+        "VIA's JSON or CSV, versions 1 and 2: projects, or annotations",
+        *("read", "write"),
+        suffixes=(".json", ".csv"),
+        suffix=".json",
     ),
     _row(
         "kitti",
         "a folder of text files in KITTI's format: labels, or results with scores",
-        *("read", "read_detections"),
+        *("read", "read_detections", "write", "write_detections"),
         suffixes=(FOLDER,),
         needs_ground_truth=True,
     ),
     _row(
         "open-images",
         "Open Images' CSV files: boxes, or a folder with boxes, labels, classes and hierarchy; or detections",
-        *("read", "read_detections"),
+        *("read", "read_detections", "write", "write_detections"),
         suffixes=(".csv", FOLDER),
+        needs_ground_truth=True,
+        detections_suffix=".csv",
+    ),
+    *_table_rows(),
+    _row(
+        "dota",
+        "DOTA's text files: labelTxt folders with four points per line, or a file of results per class",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(FOLDER,),
+        needs_ground_truth=True,
+    ),
+    _row(
+        "mot",
+        "MOTChallenge's text files: sequences with gt/gt.txt or det/det.txt",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".txt", FOLDER),
+        needs_ground_truth=True,
+    ),
+    _row(
+        "wider-face",
+        "WIDER FACE's lists of faces (wider_face_split), or results: a folder per event with a text file per image",
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".txt", FOLDER),
         needs_ground_truth=True,
     ),
     _row(
@@ -125,8 +262,8 @@ BUILTIN = (
     _row(
         "yolo",
         "YOLO's data.yaml with folders of images and labels, or a folder of text files with detections",
-        *("read", "read_detections"),
-        suffixes=(".yaml", ".yml", FOLDER),
+        *("read", "read_detections", "write", "write_detections"),
+        suffixes=(".yaml", ".yml", ".data", FOLDER),
         needs_ground_truth=True,
     ),
 )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_coco", "recognises"]
 
+_SUFFIXES = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _GZIP = b"\x1f\x8b"
 
 
@@ -26,7 +27,7 @@ def recognises(path: Path) -> bool:
     try:
         if path.exists() and not path.is_file():
             return not path.is_dir()
-        if path.name.lower().endswith((".json", ".json.gz")):
+        if path.name.lower().endswith(_SUFFIXES):
             return True
         with path.open("rb") as file:
             start = file.read(64)

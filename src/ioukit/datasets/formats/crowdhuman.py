@@ -6,24 +6,31 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ioukit._checks import check_choice
-from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid, existing_file
+from ioukit.datasets.columns._checks import OnInvalid, existing_file
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.image_stems import image_stems
+from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder
 from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.text_files import member, numbers, parse_json_line, refuse, shown, to_number
 from ioukit.errors import DatasetError
 
-__all__ = ["read_crowdhuman", "read_crowdhuman_detections"]
+__all__ = ["read_crowdhuman", "read_crowdhuman_detections", "write_crowdhuman", "write_crowdhuman_detections"]
 
 PERSON = 1
-"""The id of the only category."""
+"""The id of the only category, unless the ground truth of detections has another one for persons."""
 
 _BOXES = ("fbox", "vbox", "hbox")
-_FARTHEST = 2.0**53
+_SIDES = ("x", "y", "width", "height")
+_HOLDS = Holds(flags=frozenset({"ignore"}), category_ids=True, unused_categories=True)
 
 
 def read_crowdhuman(
@@ -56,14 +63,14 @@ def read_crowdhuman(
         DatasetError: If the data is invalid; names file, line and field, what was expected and what came.
         OSError: If the file cannot be read.
     """
-    check_on_invalid(on_invalid)
     check_choice("box", box, _BOXES)
-    reader = _Reader(path, on_invalid)
+    problems = Problems.of(on_invalid)
+    source = existing_file(path)
     images: list[str] = []
     sizes: list[tuple[float, float]] = []
     rows: list[tuple[int, list[float], bool, float]] = []
-    for line in reader.lines("gtboxes"):
-        rows += [(len(images), *found) for found in _objects(reader, line, box)]
+    for line in _lines(source, "gtboxes", problems):
+        rows += [(len(images), *found) for found in _objects(line, box, problems)]
         images.append(line.image)
         sizes.append(line.size)
     gt = GroundTruth.from_arrays(
@@ -75,14 +82,15 @@ def read_crowdhuman(
         images=np.array(images, np.str_),
         sizes=np.array(sizes, np.float64).reshape(-1, 2),
         categories={PERSON: "person"},
-        source=reader.source,
+        source=source,
     )
-    return reader.problems.noted_in(gt)
+    return problems.noted_in(gt)
 
 
 def read_crowdhuman_detections(
     path: str | os.PathLike[str],
     *,
+    ground_truth: GroundTruth | None = None,
     box: str = "box",
     on_invalid: OnInvalid = "error",
     threads: int | None = None,  # noqa: ARG001 - as above
@@ -95,6 +103,8 @@ def read_crowdhuman_detections(
 
     Args:
         path: The file.
+        ground_truth: The data set. If it is given, an ``ID`` may also be the name of an image's file, with or without
+            its suffix, and detections get the id of its category ``person``.
         box: The key of the box: ``"box"``, or that of another box of the same detections, such as ``"hbox"``.
         on_invalid: As for :func:`read_crowdhuman`. A width or height of 0 is valid.
         threads: Not used.
@@ -103,30 +113,112 @@ def read_crowdhuman_detections(
         DatasetError: If the data is invalid; names file, line and field, what was expected and what came.
         OSError: If the file cannot be read.
     """
-    check_on_invalid(on_invalid)
-    reader = _Reader(path, on_invalid)
-    images, boxes, scores, sizes = [], [], [], []
-    for line in reader.lines("dtboxes"):
-        for place, entry in enumerate(line.boxes):
-            where = f"dtboxes[{place}]"
+    problems = Problems.of(on_invalid)
+    source = existing_file(path)
+    finder = None if ground_truth is None else ImageFinder(ground_truth)
+    images: list[int | str] = []
+    boxes, scores, sizes = [], [], []
+    for line in _lines(source, "dtboxes", problems):
+        label = _label(line, finder, problems)
+        for place, entry in enumerate(line.boxes if label is not None else []):
+            where = f"{line.where}: dtboxes[{place}]"
             try:
-                values, score = _box(line, where, entry, box), _number(line, f"{where}.score", entry.get("score"))
+                values = _box(where, entry, box)
+                score = to_number(entry.get("score"), f"{where}.score", text=False)
             except DatasetError as error:
-                reader.problems.meet("invalid detection", str(error))
+                problems.meet("invalid detection", str(error))
                 continue
-            images.append(line.image)
+            images.append(line.image if label is None else label)
             boxes.append(values)
             scores.append(score)
             sizes.append(line.size)
+    numbered = ground_truth is not None and ground_truth.images.keys is None
     dt = Detections.from_arrays(
-        image_ids=np.array(images, np.str_),
-        category_ids=np.full(len(images), PERSON),
+        image_ids=np.array(images, np.int64 if numbered else np.str_),
+        category_ids=np.full(len(images), PERSON if ground_truth is None else _person(ground_truth)),
         boxes=np.array(boxes, np.float64).reshape(-1, 4),
         scores=np.array(scores, np.float64),
         attributes={"image_size": np.array(sizes, np.float64).reshape(-1, 2)},
-        source=reader.source,
+        source=source,
     )
-    return reader.problems.noted_in(dt)
+    return problems.noted_in(dt)
+
+
+def write_crowdhuman(gt: GroundTruth, path: Path, *, person: str = "person", box: str = "fbox") -> list[str]:
+    """Write an ``.odgt`` file, as :func:`read_crowdhuman` reads it.
+
+    An ``ID`` is the name of an image without folders and suffix, or its id. Objects with the flag ``ignore`` have it in
+    ``extra``. Objects of other classes are left out.
+
+    Args:
+        gt: The ground truth.
+        path: The file.
+        person: The name of the class that is written.
+        box: The key of the boxes: ``"fbox"``, ``"vbox"`` or ``"hbox"``. Other boxes of a person are not written.
+
+    Returns:
+        What the file does not hold.
+
+    Raises:
+        ValueError: If ``box`` is unknown.
+        DatasetError: If there are objects, and none of their classes has the name.
+    """
+    check_choice("box", box, _BOXES)
+    persons = _persons(gt, person)
+    kept = gt.take(persons)
+    ignored = kept.flag("ignore").tolist()
+    entries = [
+        {"tag": "person", box: _whole(values), **({"extra": {"ignore": 1}} if ignore else {})}
+        for values, ignore in zip(kept.boxes.tolist(), ignored, strict=True)
+    ]
+    _write(path, gt, kept.image_ids, "gtboxes", entries, gt.images.sizes)
+    notes = lost(gt, _HOLDS)
+    if others := int((~persons).sum()):
+        notes.append(f"{others:,} objects of other classes than {person}")
+    return notes
+
+
+def write_crowdhuman_detections(
+    dt: Detections, path: Path, *, ground_truth: GroundTruth | None = None, person: str = "person"
+) -> list[str]:
+    """Write an ``.odgt`` file with detections, as :func:`read_crowdhuman_detections` reads it.
+
+    Every image of the ground truth gets a line. Its width and height are those of the attribute ``image_size``, or else
+    of the ground truth. Detections of other classes are left out.
+
+    Args:
+        dt: The detections.
+        path: The file.
+        ground_truth: The data set, which has the names of images and classes.
+        person: The name of the class that is written.
+
+    Returns:
+        What the file does not hold.
+
+    Raises:
+        DatasetError: If there is no ``ground_truth``, or there are detections and no class has the name.
+    """
+    if ground_truth is None:
+        raise DatasetError(f"{dt.source}: the file needs names of images and classes: write(..., ground_truth=...)")
+    images = ground_truth.images
+    persons = _persons(ground_truth, person, dt)
+    kept = dt.take(persons)
+    image_ids = kept.image_ids_in(images)
+    sizes = np.array(images.sizes)
+    attributes = frozenset[str]()
+    given = kept.attributes.get("image_size")
+    if given is not None and given.shape == (len(kept), 2) and given.dtype.kind in "iuf":
+        sizes[images.ids.searchsorted(image_ids)] = given
+        attributes = frozenset({"image_size"})
+    entries = [
+        {"box": _whole(values), "score": score, "tag": PERSON}
+        for values, score in zip(kept.boxes.tolist(), kept.scores.tolist(), strict=True)
+    ]
+    _write(path, ground_truth, image_ids, "dtboxes", entries, sizes)
+    notes = lost(dt, Holds(attributes=attributes))
+    if others := int((~persons).sum()):
+        notes.append(f"{others:,} detections of other classes than {person}")
+    return notes
 
 
 class _Line(NamedTuple):
@@ -140,106 +232,122 @@ class _Line(NamedTuple):
     boxes: list[Any]
 
 
-class _Reader:
-    """The lines of a file that are valid, and what was left out."""
-
-    def __init__(self, path: str | os.PathLike[str], on_invalid: OnInvalid) -> None:
-        self.source = existing_file(path)
-        self.problems = Problems.of(on_invalid)
-
-    def lines(self, key: str) -> Iterator[_Line]:
-        seen: dict[str, int] = {}
-        with open(self.source, "rb") as file:
-            for number, content in enumerate(file, start=1):
-                if not content.strip():
-                    continue
-                where = f"{self.source}: line {number}"
-                try:
-                    line = _line(where, content, key)
-                    if line.image in seen:
-                        _refuse(f"{where}: ID", "an image of its own", f"{line.image!r}, as in line {seen[line.image]}")
-                except DatasetError as error:
-                    self.problems.meet("invalid line", str(error))
-                    continue
-                seen[line.image] = number
-                yield line
+def _lines(source: str, key: str, problems: Problems) -> Iterator[_Line]:
+    """The valid lines of a file."""
+    seen: dict[str, int] = {}
+    with open(source, "rb") as file:
+        for number, content in enumerate(file, start=1):
+            if not content.strip():
+                continue
+            where = f"{source}: line {number}"
+            try:
+                line = _line(where, content.removeprefix(b"\xef\xbb\xbf") if number == 1 else content, key)
+                if line.image in seen:
+                    refuse(
+                        f"{where}: record.ID",
+                        "an image of its own",
+                        f"{shown(line.image)}, as in line {seen[line.image]}",
+                    )
+            except DatasetError as error:
+                problems.meet("invalid line", str(error))
+                continue
+            seen[line.image] = number
+            yield line
 
 
 def _line(where: str, content: bytes, key: str) -> _Line:
-    try:
-        record = json.loads(content, parse_constant=_constant)
-    except (ValueError, RecursionError) as error:
-        _refuse(where, "a JSON object", f"something else: {error}")
-    if not isinstance(record, dict):
-        _refuse(where, "a JSON object", _shown(record))
-    image, boxes = record.get("ID"), record.get(key)
-    if not isinstance(image, str) or not image or "\0" in image:
-        _refuse(f"{where}: ID", "text", _shown(image))
-    if not isinstance(boxes, list):
-        _refuse(f"{where}: {key}", "a list", _shown(boxes))
-    line = _Line(where, image, (math.nan, math.nan), boxes)
+    record = parse_json_line(content, where)
+    image, boxes = member(record, "ID", str, f"{where}: record"), member(record, key, list, f"{where}: record")
+    if not image or "\0" in image or image != image.encode(errors="ignore").decode():
+        refuse(f"{where}: record.ID", "the name of an image", shown(image))
     if record.get("width") is None and record.get("height") is None:
-        return line
-    width, height = (_number(line, name, record.get(name)) for name in ("width", "height"))
+        return _Line(where, image, UNKNOWN_SIZE, boxes)
+    width, height = (to_number(record.get(name), f"{where}: record.{name}", text=False) for name in ("width", "height"))
     if min(width, height) <= 0:
-        _refuse(where, "a width and a height above 0", f"{width:g} and {height:g}")
-    return line._replace(size=(width, height))
+        refuse(where, "a width and a height above 0", f"{width:g} and {height:g}")
+    return _Line(where, image, (width, height), boxes)
 
 
-def _objects(reader: _Reader, line: _Line, box: str) -> Iterator[tuple[list[float], bool, float]]:
+def _objects(line: _Line, box: str, problems: Problems) -> Iterator[tuple[list[float], bool, float]]:
     """The box of each object, whether it is ignored, and the share of it that is visible."""
     for place, entry in enumerate(line.boxes):
-        where = f"gtboxes[{place}]"
+        where = f"{line.where}: gtboxes[{place}]"
         try:
-            values = _box(line, where, entry, box)
-            tag = entry.get("tag")
-            if not isinstance(tag, str):
-                _refuse(f"{line.where}: {where}.tag", "text", _shown(tag))
-            ignored = tag != "person" or _ignore(line, where, entry, "extra")
-            ignored |= box == "hbox" and _ignore(line, where, entry, "head_attr")
-            visible = _box(line, where, entry, "vbox") if box == "fbox" and "vbox" in entry else None
+            values = _box(where, entry, box)
+            ignored = member(entry, "tag", str, where) != "person" or _ignore(where, entry, "extra")
+            ignored |= box == "hbox" and _ignore(where, entry, "head_attr")
+            visible = _box(where, entry, "vbox") if box == "fbox" and "vbox" in entry else None
         except DatasetError as error:
-            reader.problems.meet("invalid object", str(error))
+            problems.meet("invalid object", str(error))
             continue
         area = values[2] * values[3]
         yield values, ignored, math.nan if visible is None or not area else visible[2] * visible[3] / area
 
 
-def _ignore(line: _Line, where: str, entry: Mapping[str, Any], name: str) -> bool:
-    details = entry.get(name, {})
-    if not isinstance(details, dict):
-        _refuse(f"{line.where}: {where}.{name}", "an object", _shown(details))
-    return _number(line, f"{where}.{name}.ignore", details.get("ignore", 0)) != 0
+def _ignore(where: str, entry: Mapping[str, Any], name: str) -> bool:
+    details = member(entry, name, dict, where) if name in entry else {}
+    return to_number(details.get("ignore", 0), f"{where}.{name}.ignore", text=False) != 0
 
 
-def _box(line: _Line, where: str, entry: Any, box: str) -> list[float]:
+def _box(where: str, entry: Any, box: str) -> list[float]:
     if not isinstance(entry, dict):
-        _refuse(f"{line.where}: {where}", "an object", _shown(entry))
-    values = entry.get(box)
-    if not isinstance(values, list) or len(values) != 4:
-        _refuse(f"{line.where}: {where}.{box}", "[x, y, width, height]", _shown(values))
-    numbers = [_number(line, f"{where}.{box}[{at}]", value) for at, value in enumerate(values)]
-    if min(numbers[2:]) < 0:
-        _refuse(f"{line.where}: {where}.{box}", "a width and a height of at least 0", _shown(values))
-    return numbers
+        refuse(where, "an object", shown(entry))
+    values = numbers(entry.get(box), _SIDES, f"{where}.{box}", text=False)
+    if min(values[2:]) < 0:
+        refuse(f"{where}.{box}", "a width and a height of at least 0", shown(entry[box]))
+    return values
 
 
-def _number(line: _Line, where: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -_FARTHEST <= value <= _FARTHEST:
-        _refuse(f"{line.where}: {where}", "a number within 2**53", _shown(value))
-    return float(value)
+def _label(line: _Line, finder: ImageFinder | None, problems: Problems) -> int | str | None:
+    """The id of the image of a line in the ground truth, if there is one; ``None`` if the line is left out."""
+    if finder is None:
+        return line.image
+    try:
+        label: int | str = finder.labels[finder.position(line.image, f"{line.where}: record.ID")].item()
+    except DatasetError as error:
+        problems.meet("unknown image", str(error))
+        return None
+    return label
 
 
-def _constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+def _person(gt: GroundTruth) -> int:
+    """The id of the class of persons."""
+    names = [name.lower() for name in gt.categories.names]
+    return int(gt.categories.ids[names.index("person")]) if names.count("person") == 1 else PERSON
 
 
-def _shown(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    text = json.dumps(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _persons(gt: GroundTruth, person: str, dt: Detections | None = None) -> npt.NDArray[np.bool_]:
+    """(N,) which objects, or detections, are persons."""
+    data = gt if dt is None else dt
+    try:
+        number = gt.categories.ids[gt.categories.positions([person])]
+    except ValueError as error:
+        if len(data):
+            refuse(data.source, f"objects of the class {person!r}, the only one of this format", str(error))
+        number = np.zeros(0, np.int64)
+    return np.isin(data.category_ids, number)
 
 
-def _refuse(where: str, expected: str, found: str) -> NoReturn:
-    raise DatasetError(f"{where}: expected {expected}, found {found}")
+def _whole(values: list[float]) -> list[float]:
+    """Whole numbers without a point, as the official files have them."""
+    return [int(value) if value.is_integer() else value for value in values]
+
+
+def _write(
+    path: Path,
+    gt: GroundTruth,
+    image_ids: npt.NDArray[np.int64],
+    key: str,
+    entries: list[dict[str, Any]],
+    sizes: npt.NDArray[np.float64],
+) -> None:
+    boxes: dict[int, list[Any]] = {number: [] for number in gt.images.ids.tolist()}
+    for image, entry in zip(image_ids.tolist(), entries, strict=True):
+        boxes[image].append(entry)
+    names = gt.images.labels.tolist() if gt.images.keys is not None else image_stems(gt.images, gt.source)
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for name, size, found in zip(names, sizes.tolist(), boxes.values(), strict=True):
+            record: dict[str, Any] = {"ID": name}
+            if not math.isnan(size[0]):
+                record |= dict(zip(("width", "height"), _whole(size), strict=True))
+            file.write(json.dumps({**record, key: found}) + "\n")

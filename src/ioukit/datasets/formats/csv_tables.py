@@ -3,70 +3,108 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from ioukit import _core
+from ioukit._checks import check_threads
+from ioukit.datasets.columns.lazy import Names
+from ioukit.datasets.formats.text_files import shortened, shown
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
-    import os
-
     import numpy.typing as npt
 
     from ioukit.datasets.formats.problems import Problems
 
-__all__ = ["CsvTable", "first_row"]
+__all__ = ["Codes", "CsvTable", "first_row"]
 
 
-def first_row(path: str | os.PathLike[str]) -> list[str]:
+class Codes(NamedTuple):
+    """A column of text in which the same strings come again and again."""
+
+    rows: npt.NDArray[np.int64]
+    """(N,) the position of the string of each row."""
+    names: tuple[str, ...]
+    """The strings, in ascending order."""
+
+
+def first_row(path: str | os.PathLike[str], delimiter: str = ",") -> list[str]:
     """The fields of the first row of a CSV file; none if the file cannot be read as one."""
     try:
         with open(path, "rb") as file:
             line = file.readline(1 << 16)
-        return next(csv.reader([line.decode("utf-8-sig")], strict=True), [])
+        return next(csv.reader([line.decode("utf-8-sig")], strict=True, delimiter=delimiter), [])
     except (OSError, ValueError, csv.Error):
         return []
 
 
 class CsvTable:
-    """The rows of a CSV file as columns of text, and the line of each row."""
+    """The rows of a CSV file as columns, and the line of each row. Columns are read when they are asked for."""
 
-    def __init__(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        names: Sequence[str] | None = None,
+        *,
+        delimiter: str = ",",
+        text: Iterable[str] = (),
+        numbers: Iterable[str] = (),
+        threads: int | None = None,
+    ) -> None:
         """Read a file.
 
         Args:
             path: The file.
             names: The names of the columns if the file has no header; its first row if ``None``.
+            delimiter: What stands between fields.
+            text: Columns of text that will be asked for, so that the file is read once. Others are read later.
+            numbers: Columns of numbers, in the same way. The file need not have them.
+            threads: How many threads read; all cores if ``None``.
 
         Raises:
             DatasetError: If it is no CSV file, or a row has not as many fields as there are names.
             OSError: If it cannot be read.
         """
         self.path = path
-        rows: list[list[str]] = []
-        self.lines: list[int] = []
-        """The line at which each row ends."""
-        reader = None
-        try:
-            with open(path, encoding="utf-8-sig", newline="") as file:
-                reader = csv.reader(file, strict=True)
-                self.names = list(next(reader, []) if names is None else names)
-                for row in reader:
-                    if len(row) != len(self.names) and row:
-                        expected = f"expected {len(self.names)} fields: {', '.join(self.names)}"
-                        raise DatasetError(f"{path}: line {reader.line_num}: {expected}; found {len(row)}")
-                    if row:
-                        rows.append(row)
-                        self.lines.append(reader.line_num)
-        except (UnicodeDecodeError, csv.Error) as error:
-            line = 1 if reader is None else reader.line_num
-            raise DatasetError(f"{path}: line {line}: expected CSV in UTF-8, found something else: {error}") from None
+        self._delimiter = delimiter
+        self._header = names is None
+        self._threads = check_threads(threads)
+        self._text: dict[str, Codes] = {}
+        self._numbers: dict[str, npt.NDArray[np.float64]] = {}
+        self.names = first_row(path, delimiter) if names is None else list(names)
         if len(set(self.names)) < len(self.names):
-            raise DatasetError(f"{path}: line 1: expected columns of different names, found {', '.join(self.names)}")
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(self.names)
-        self._columns = dict(zip(self.names, columns, strict=True))
+            raise DatasetError(f"{path}: line 1: expected columns of different names, found {self._listed()}")
+        self.lines: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        """(N,) the line at which each row ends."""
+        self._read([name for name in text if name in self.names], [name for name in numbers if name in self.names])
+
+    def _read(self, text: Sequence[str], numbers: Sequence[str]) -> None:
+        """Read columns, in one pass over the file."""
+        chosen = [(self.names.index(name), name in numbers) for name in (*text, *numbers)]
+        path, fields = os.fspath(self.path), len(self.names)
+        if os.path.isdir(path):
+            raise DatasetError(f"{path}: expected a CSV file, found a folder")
+        if not fields and os.path.getsize(path):
+            # Say what is wrong with the text, if that is the reason that the first row has no fields.
+            _core.read_csv(path, 1, ord(self._delimiter), True, [], self._threads)
+            raise DatasetError(f"{path}: line 1: expected the names of columns, found none")
+        try:
+            columns, lines = _core.read_csv(path, fields, ord(self._delimiter), self._header, chosen, self._threads)
+        except DatasetError as error:
+            raise DatasetError(str(error).replace(" fields, found ", f" fields: {self._listed()}; found ")) from None
+        self.lines = lines
+        for name, column in zip((*text, *numbers), columns, strict=True):
+            if isinstance(column, tuple):
+                self._text[name] = Codes(column[0], Names(*column[1:])[:])
+            else:
+                self._numbers[name] = column
+
+    def _listed(self) -> str:
+        return shortened(", ".join(self.names))
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -78,32 +116,30 @@ class CsvTable:
             DatasetError: Which column is missing.
         """
         for name in names:
-            if name not in self._columns:
-                found = ", ".join(self.names) or "an empty file"
-                raise DatasetError(f"{self.path}: line 1: expected a column {name}, found {found}")
+            if name not in self.names:
+                raise DatasetError(
+                    f"{self.path}: line 1: expected a column {name}, found {self._listed() or 'an empty file'}"
+                )
+
+    def codes(self, name: str) -> Codes:
+        """A column of text, as the positions of strings."""
+        if name not in self._text:
+            self._read([name], [])
+        return self._text[name]
 
     def text(self, name: str) -> tuple[str, ...]:
         """A column as it is."""
-        return self._columns[name]
+        rows, names = self.codes(name)
+        return tuple(map(names.__getitem__, rows.tolist()))
 
     def numbers(self, name: str, good: npt.NDArray[np.bool_], problems: Problems) -> npt.NDArray[np.float64]:
         """A column of finite numbers. A row with another value is a problem; it gets 0, and is no longer good."""
-
-        def is_finite(text: str) -> bool:
-            try:
-                return abs(float(text)) < np.inf
-            except ValueError:
-                return False
-
-        texts = self._columns[name]
-        try:
-            values = np.array(list(map(float, texts)), np.float64)
-            fine = np.isfinite(values)
-        except ValueError:
-            fine = np.array([is_finite(text) for text in texts], np.bool_)
-            values = np.array([float(text) if kept else 0.0 for text, kept in zip(texts, fine, strict=True)])
-        self.refuse(~fine, name, "a number", good, problems)
-        return values
+        if name not in self._numbers:
+            self._read([], [name])
+        values = self._numbers[name]
+        wrong = np.isnan(values)
+        self.refuse(wrong, name, "a number", good, problems)
+        return np.where(wrong, 0.0, values)
 
     def refuse(
         self,
@@ -114,10 +150,12 @@ class CsvTable:
         problems: Problems,
         found: Callable[[int], str] | None = None,
     ) -> None:
-        """Meet a problem for every row that is wrong, and mark it as not good."""
-        for row in np.flatnonzero(wrong & good).tolist():
-            shown = repr(self._columns[name][row]) if found is None else found(row)
-            problems.meet(f"wrong {name}", self.message(row, name, expected, shown))
+        """Meet a problem for all rows that are wrong, and mark them as not good."""
+        rows = np.flatnonzero(wrong & good)
+        if len(rows):
+            first = int(rows[0])
+            text = self._field(first, name) if found is None else found(first)
+            problems.meet(f"wrong {name}", self.message(first, name, expected, text), len(rows))
         good &= ~wrong
 
     def message(self, row: int, name: str, expected: str, found: str) -> str:
@@ -126,4 +164,14 @@ class CsvTable:
 
     def fail(self, row: int, name: str, expected: str) -> NoReturn:
         """Refuse the file because of a field."""
-        raise DatasetError(self.message(row, name, expected, repr(self._columns[name][row])))
+        raise DatasetError(self.message(row, name, expected, self._field(row, name)))
+
+    def _field(self, row: int, name: str) -> str:
+        """A field for a message, as it is in the file: numbers are not kept as text."""
+        if name in self._text:
+            column = self._text[name]
+            return shown(column.names[int(column.rows[row])])
+        with open(self.path, encoding="utf-8-sig", newline="") as file:
+            reader: Any = csv.reader(file, strict=True, delimiter=self._delimiter)
+            fields = next((fields for fields in reader if reader.line_num == self.lines[row]), None)
+        return shown(fields[self.names.index(name)] if fields else None)

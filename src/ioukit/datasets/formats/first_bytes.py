@@ -10,11 +10,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["OTHER_JSON", "first_bytes", "last_bytes"]
+__all__ = ["OTHER_JSON", "archive_in", "first_bytes", "first_lines", "last_bytes"]
 
 _LOOK = 1 << 16
 
-OTHER_JSON: dict[str, re.Pattern[bytes]] = {}
+_ARCHIVES = (
+    (b"PK\x03\x04", "a zip file"),
+    (b"PK\x05\x06", "an empty zip file"),
+    (b"BZh", "a bzip2 file"),
+    (b"\xfd7zXZ\x00", "an xz file"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z file"),
+    (b"Rar!", "a rar file"),
+)
+
+OTHER_JSON: dict[str, re.Pattern[bytes]] = {
+    "coco-panoptic": re.compile(rb'"segments_info"\s*:'),
+    "createml": re.compile(rb'"(?:coordinates|imagefilename)"\s*:|^(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"image"\s*:'),
+    "labelme": re.compile(rb'"(?:imagePath|imageData|shape_type|shapes)"\s*:'),
+    "scalabel": re.compile(
+        rb'"(?:box2d|poly2d|videoName|frameIndex|manualShape)"\s*:|"frames"\s*:\s*\['
+        rb'|^(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"name"\s*:'
+    ),
+    "via": re.compile(rb'"(?:_via_img_metadata|_via_settings|shape_attributes|file_attributes)"\s*:'),
+}
 """Keys that only files of a format have, by the name of the format, for all JSON formats but COCO's and LVIS's. A
 pattern ends with a colon, so that it does not find a value."""
 
@@ -35,6 +53,19 @@ def first_bytes(path: Path) -> bytes:
     except (OSError, EOFError, zlib.error):
         return b""
     return start
+
+
+def archive_in(start: bytes) -> str | None:
+    """The kind of archive that begins with these bytes, or ``None``. Archives are not read."""
+    if start[257:262] == b"ustar":
+        return "a tar file"
+    return next((kind for magic, kind in _ARCHIVES if start.startswith(magic)), None)
+
+
+def first_lines(path: Path) -> list[list[str]]:
+    """The words of the first lines that have any, as far as they are UTF-8; none if the file cannot be read."""
+    lines = first_bytes(path).decode("utf-8-sig", "replace").split("\n")
+    return [words for line in lines if (words := line.split())]
 
 
 def last_bytes(path: Path) -> bytes:

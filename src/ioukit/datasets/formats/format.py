@@ -41,3 +41,5 @@ class Format:
     """The end of the name of a file that is written, such as ``.json``; empty if a folder is written."""
     detections_suffix: str = ""
     """The same for detections."""
+    by_name: bool = False
+    """Whether the writers take ``name=``, the name that the file will have: its end may say that it is packed."""

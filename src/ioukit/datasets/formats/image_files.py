@@ -2,83 +2,114 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ioukit._optional import import_extra
+import numpy as np
+
+from ioukit import _core
+from ioukit._checks import check_threads
 from ioukit.datasets.formats.problems import Problems
 from ioukit.errors import DatasetError
 
-__all__ = ["SUFFIXES", "header_size", "image_sizes", "images_in"]
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"}
-"""The ends of the names that are taken for images."""
+__all__ = ["SUFFIXES", "files_below", "image_sizes", "images_below", "sizes_or_unknown"]
 
-_ORIENTATION = 0x0112
-"""The Exif tag that says how an image is turned."""
-_LYING = (5, 6, 7, 8)
-"""Its values for an image that is turned by a quarter, so that width and height are swapped."""
+SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"))
+"""The ends of the names that are taken for images, in lower case."""
 
 
-def images_in(folder: Path) -> list[Path]:
-    """The images in a folder, by name; folders inside are not searched."""
-    return sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
+def images_below(folder: str | os.PathLike[str]) -> list[str]:
+    """The images in a folder and in the folders inside it, by name, see :func:`files_below`."""
+    return files_below(folder, SUFFIXES)[0]
 
 
-def header_size(path: Path) -> tuple[int, int]:
-    """(width, height) of an image after its Exif orientation, from the first bytes of its file.
+def files_below(folder: str | os.PathLike[str], suffixes: frozenset[str]) -> tuple[list[str], list[str]]:
+    """The files with these suffixes in a folder and in the folders inside it, and those of them that are links.
+
+    Names are sorted, relative to the folder, and have ``/`` between their parts. Hidden files and folders, whose names
+    begin with a dot, are left out.
 
     Raises:
-        DatasetError: If the file is not an image.
-        FileNotFoundError: If there is no such file.
+        DatasetError: If a folder inside is a link: it may lead out of the folder, or around in circles.
+        OSError: If a folder cannot be read.
     """
-    image = import_extra("PIL.Image", extra="yolo", needed_by="the size of an image")
-    try:
-        with image.open(path) as opened:
-            width, height = opened.size
-            # In a PNG, Pillow would decode the image to look for Exif data behind it.
-            turned = opened.format != "PNG" or "exif" in opened.info
-            lying = turned and opened.getexif().get(_ORIENTATION) in _LYING
-    except FileNotFoundError:
-        raise
-    except Exception as error:
-        raise DatasetError(f"{path} cannot be read as an image: {error}") from None
-    return (height, width) if lying else (width, height)
+    found, links, left = [], [], [""]
+    while left:
+        inside = left.pop()
+        with os.scandir(os.path.join(folder, inside)) as entries:
+            for entry in entries:
+                name = entry.name
+                if name[0] == ".":
+                    continue
+                if name[name.rfind(".") :].lower() in suffixes and not entry.is_dir(follow_symlinks=False):
+                    found.append(inside + name)
+                    if entry.is_symlink():
+                        links.append(inside + name)
+                elif entry.is_dir():
+                    if entry.is_symlink():
+                        raise DatasetError(f"{entry.path}: expected a folder, found a link to a folder")
+                    left.append(f"{inside}{name}/")
+    found.sort()
+    return found, links
 
 
 def image_sizes(
-    paths: Sequence[Path],
+    paths: Sequence[str | os.PathLike[str]],
     problems: Problems,
     *,
-    size_of: Callable[[Path], tuple[int, int]] = header_size,
+    size_of: Callable[[Path], tuple[int, int]] | None = None,
     threads: int | None = None,
-) -> list[tuple[int, int] | None]:
-    """(width, height) of each image; ``None`` if it is missing or not an image, which is a problem.
+) -> npt.NDArray[np.int64]:
+    """(N, 2) width and height of each image after its Exif orientation; 0 if there is none, which is a problem.
+
+    The headers of JPEG, PNG, WebP, BMP, GIF and TIFF files are read. An orientation in XMP data alone is not used.
 
     Args:
         paths: The images.
         problems: Takes the kinds ``missing image`` and ``corrupt image``.
-        size_of: Reads one size; it may raise as :func:`header_size` does.
-        threads: How many threads read; as many as Python's ``ThreadPoolExecutor`` takes if ``None``.
+        size_of: Reads one size in another way. It raises :class:`DatasetError` for a file that is not an image, and
+            :class:`FileNotFoundError`.
+        threads: How many threads read; all cores if ``None``.
     """
+    if size_of is None:
+        sizes, missing = _core.read_image_sizes([os.fspath(path) for path in paths], check_threads(threads))
+        for at, what in missing:
+            if what is None:
+                problems.meet("missing image", f"there is no image {paths[at]}")
+            else:
+                problems.meet("corrupt image", f"{paths[at]} cannot be read as an image: found {what}")
+        return sizes
 
-    def size(path: Path) -> tuple[int, int] | tuple[str, str]:
+    def size(path: str | os.PathLike[str]) -> tuple[int, int] | tuple[str, str]:
         try:
-            return size_of(path)
+            return size_of(Path(path))
         except FileNotFoundError:
             return "missing image", f"there is no image {path}"
         except DatasetError as error:
             return "corrupt image", str(error)
 
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - who reads COCO's files waits for no threads
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only training decodes images
 
     with ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(size, paths))
-    sizes: list[tuple[int, int] | None] = []
-    for one in found:
+    sizes = np.zeros((len(paths), 2), np.int64)
+    for at, one in enumerate(found):
         if isinstance(one[0], str):
             problems.meet(*one)
-            sizes.append(None)
         else:
-            sizes.append(one)
+            sizes[at] = one
     return sizes
+
+
+def sizes_or_unknown(
+    paths: Sequence[str | os.PathLike[str]], problems: Problems, threads: int | None = None
+) -> list[tuple[float, float]]:
+    """(width, height) of each image; NaN if it is missing or not an image, which is a problem."""
+    found = image_sizes(paths, problems, threads=threads).astype(np.float64)
+    found[found == 0] = np.nan
+    return [(width, height) for width, height in found.tolist()]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,22 +14,37 @@ import numpy.typing as npt
 from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.class_words import class_words
+from ioukit.datasets.formats.image_stems import image_stems
+from ioukit.datasets.formats.kitti_lines import (
+    DONT_CARE,
+    LABEL_FIELDS,
+    NO_BOX,
+    KittiLines,
+    boxes_in_space,
+    pixels,
+    space_of_boxes,
+)
+from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.objects import ImageFinder
 from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.text_files import files_in
 from ioukit.errors import DatasetError
-from ioukit.regions import Boxes3D
 
-__all__ = ["KITTI_NAMES", "read_kitti", "read_kitti_detections", "recognises"]
+__all__ = [
+    "KITTI_NAMES",
+    "read_kitti",
+    "read_kitti_detections",
+    "recognises",
+    "write_kitti",
+    "write_kitti_detections",
+]
 
 KITTI_NAMES = ("Car", "Van", "Truck", "Pedestrian", "Person_sitting", "Cyclist", "Tram", "Misc", "DontCare")
 """The names of KITTI's types of objects, in the order of their ids, which are 1 to 9."""
 
-_DONT_CARE = "DontCare"
-_NUMBERS = (
-    *("truncated", "occluded", "alpha", "left", "top", "right", "bottom"),
-    *("height", "width", "length", "x", "y", "z", "rotation_y", "score"),
-)
-_LABEL_FIELDS = 15
-_NO_SIZE = (-1.0, -1.0, -1.0)  # what the development kit writes where there is no box in space
+_UNKNOWN = {"truncated": 0.0, "occluded": 0.0, "alpha": -10.0}
+"""What is written for an object where a data set does not say it: it is fully visible."""
 
 
 def recognises(path: Path) -> bool:
@@ -42,7 +56,7 @@ def recognises(path: Path) -> bool:
             with file.open(encoding="utf-8") as lines:
                 words = next((line.split() for line in lines if line.strip()), None)
             if words is not None:
-                return len(words) in (_LABEL_FIELDS, _LABEL_FIELDS + 1) and _number(words[0]) is None
+                return len(words) in (LABEL_FIELDS, LABEL_FIELDS + 1) and not _is_number(words[0])
     except (OSError, UnicodeDecodeError):
         return False
     return False
@@ -79,22 +93,22 @@ def read_kitti(
     """
     problems = Problems.of(on_invalid)
     files = _files(path, "labels")
-    lines = _Lines(names, problems, detections=False)
+    lines = KittiLines(names, problems, detections=False)
     for image, file in enumerate(files):
         lines.read(file, image)
     stems = [file.stem for file in files]
-    values, dont_care = lines.array(), [names[place] == _DONT_CARE for place in lines.types]
+    values, dont_care = lines.array(), [names[place] == DONT_CARE for place in lines.types]
     gt = GroundTruth.from_arrays(
         image_ids=_labels(stems, lines.images),
         category_ids=np.array(lines.types, np.int64) + 1,
-        boxes=_pixels(values),
-        areas=_pixels(values)[:, 2:].prod(axis=1),
+        boxes=pixels(values),
+        areas=pixels(values)[:, 2:].prod(axis=1),
         images=np.array(stems, np.str_),
         names=[file.name for file in files],
         categories=dict(enumerate(names, start=1)),
         # A crowd of a category without detections changes no number of another protocol.
         flags={"dont_care": dont_care, "crowd": dont_care},
-        regions=_in_space(values, lines.sizes),
+        regions=boxes_in_space(values, lines.sizes),
         attributes={
             "truncated": values[:, 0],
             "occluded": values[:, 1].astype(np.int64),
@@ -134,162 +148,144 @@ def read_kitti_detections(
             f"{path}: names of images and types need the ground truth: read_detections(folder, ground_truth=...)"
         )
     problems = Problems.of(on_invalid)
-    labels = ground_truth.images.labels
-    known = {_stem(label): at for at, label in enumerate(labels.tolist())}
-    names = ground_truth.categories.names
-    lines = _Lines(names, problems, detections=True)
-    files = _files(path, "detections")
-    for file in files:
-        if file.stem in known:
-            lines.read(file, known[file.stem])
-        else:
-            problems.meet("unknown image", f"{file}: {ground_truth.source} lists no image {file.stem}")
+    finder, labels = ImageFinder(ground_truth), ground_truth.images.labels
+    numbered = {f"{label:06d}": at for at, label in enumerate(labels.tolist()) if isinstance(label, int)}
+    names = ["_".join(name.split()) for name in ground_truth.categories.names]
+    lines = KittiLines(names, problems, detections=True)
+    seen = set()
+    for file in _files(path, "detections"):
+        try:
+            at = numbered[file.stem] if file.stem in numbered else finder.position(file.stem, str(file))
+        except DatasetError as error:
+            problems.meet("unknown image", str(error))
+            continue
+        seen.add(at)
+        lines.read(file, at)
     values = lines.array()
     dt = Detections.from_arrays(
         image_ids=labels[np.array(lines.images, np.int64)],
         category_ids=ground_truth.categories.ids[np.array(lines.types, np.int64)],
-        boxes=_pixels(values),
+        boxes=pixels(values),
         scores=values[:, 14],
-        regions=_in_space(values, lines.sizes),
+        regions=boxes_in_space(values, lines.sizes),
         attributes={"alpha": values[:, 2]},
         source=os.fspath(path),
     )
-    missing = len(known.keys() - {file.stem for file in files})
+    missing = len(labels) - len(seen)
     if missing:
-        note = f"{path}: {missing:,} of {len(known):,} images have no file: they count as without detections"
+        note = f"{path}: {missing:,} of {len(labels):,} images have no file: they count as without detections"
         dt = dataclasses.replace(dt, notes=(*dt.notes, note))
     return problems.noted_in(dt)
 
 
+def write_kitti(gt: GroundTruth, path: Path) -> list[str]:
+    """Write a folder of KITTI's labels, as :func:`read_kitti` reads them.
+
+    The files have the names of the images, without folders and suffix, or their ids. Numbers are written with all of
+    their digits. Where the attributes ``truncated``, ``occluded`` and ``alpha`` are not known, they are 0, 0 and -10.
+    Spaces in the names of types become ``_``.
+
+    Returns:
+        What the files do not hold.
+
+    Raises:
+        DatasetError: If names of images or classes cannot be those of files and types.
+    """
+    words, notes = class_words(gt.categories, gt.source)
+    types = [words[number] for number in gt.category_ids.tolist()]
+    attributes = {name: _numbers_of(gt, name) for name in _UNKNOWN}
+    dont_care = np.array([name == DONT_CARE for name in types], np.bool_)
+    named = {name for name in ("dont_care", "crowd") if np.array_equal(gt.flag(name), dont_care)}
+    theirs = all(KITTI_NAMES[at - 1 : at] == (name,) for at, name in words.items())
+    holds = Holds(
+        regions=frozenset({"Boxes3D"}),
+        flags=frozenset({*named, "truncated", "occluded"}),
+        attributes=frozenset(name for name, column in attributes.items() if column is not None),
+        image_sizes=False,
+        category_ids=theirs,
+        unused_categories=theirs,
+    )
+    notes = [*lost(gt, holds), *notes]
+    if len(gt) and (missing := [name for name in ("truncated", "occluded") if attributes[name] is None]):
+        notes.append(f"{' and '.join(missing)} of {len(gt):,} objects are not known: they are written as 0")
+    if others := len(set(words.values()) - set(KITTI_NAMES)):
+        notes.append(f"{others:,} classes are not KITTI's: read the files with names=[...]")
+    values = np.full((len(gt), 3), list(_UNKNOWN.values()))
+    values[dont_care, :2] = -1
+    for at, column in enumerate(attributes.values()):
+        if column is not None:
+            values[:, at] = np.where(np.isnan(column), values[:, at], column)
+    _write_lines(path, gt, gt.image_ids, types, np.hstack([values, _geometry(gt)]))
+    return notes
+
+
+def write_kitti_detections(dt: Detections, path: Path, *, ground_truth: GroundTruth | None = None) -> list[str]:
+    """Write a folder of results in KITTI's format, as :func:`read_kitti_detections` reads them.
+
+    Every image of the ground truth gets a file. ``truncated`` and ``occluded`` are -1.
+
+    Returns:
+        What the files do not hold.
+
+    Raises:
+        DatasetError: If there is no ``ground_truth``, which has the names of images and classes.
+    """
+    if ground_truth is None:
+        raise DatasetError(f"{dt.source}: the files need names of images and classes: write(..., ground_truth=...)")
+    words, notes = class_words(ground_truth.categories, ground_truth.source)
+    types = [words[number] for number in dt.category_ids.tolist()]
+    alpha = _numbers_of(dt, "alpha")
+    known = frozenset() if alpha is None else frozenset({"alpha"})
+    first = np.full((len(dt), 3), [-1.0, -1.0, _UNKNOWN["alpha"]])
+    if alpha is not None:
+        first[:, 2] = np.where(np.isnan(alpha), first[:, 2], alpha)
+    values = np.hstack([first, _geometry(dt), dt.scores[:, None]])
+    _write_lines(path, ground_truth, dt.image_ids_in(ground_truth.images), types, values)
+    return [*lost(dt, Holds(regions=frozenset({"Boxes3D"}), attributes=known)), *notes]
+
+
+def _numbers_of(data: GroundTruth | Detections, name: str) -> npt.NDArray[np.float64] | None:
+    """(N,) an attribute, or a flag as 0 and 1; NaN where it is no good; ``None`` if there is none of numbers."""
+    column: Any = data.attributes.get(name)
+    if column is None and isinstance(data, GroundTruth):
+        column = data.flags.get(name)
+    if column is None or column.ndim != 1 or column.dtype.kind not in "iufb":
+        return None
+    values = column.astype(np.float64)
+    good = np.isfinite(values) & ((name != "occluded") | (values == np.trunc(values)))
+    return np.where(good, values, np.nan)
+
+
+def _geometry(data: GroundTruth | Detections) -> npt.NDArray[np.float64]:
+    """(N, 11) the corners in the image, and the box in space."""
+    boxes = data.boxes
+    space = data.regions.get("Boxes3D")
+    in_space = np.full((len(data), 7), NO_BOX) if space is None else space_of_boxes(space)
+    return np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:], in_space])
+
+
+def _write_lines(
+    path: Path, gt: GroundTruth, image_ids: npt.NDArray[np.int64], types: Sequence[str], values: npt.NDArray[np.float64]
+) -> None:
+    texts: dict[int, list[str]] = {number: [] for number in gt.images.ids.tolist()}
+    for image, name, numbers in zip(image_ids.tolist(), types, values.tolist(), strict=True):
+        words = [f"{number:.0f}" if number.is_integer() else repr(number) for number in numbers]
+        texts[image].append(f"{' '.join([name, *words])}\n")
+    for stem, lines in zip(image_stems(gt.images, gt.source), texts.values(), strict=True):
+        (path / f"{stem}.txt").write_text("".join(lines), encoding="utf-8", newline="\n")
+
+
 def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
-    folder = Path(path)
-    if not folder.is_dir():
-        folder.stat()
-        raise DatasetError(f"{path}: expected a folder of text files with {what}, found a file")
-    return sorted(folder.glob("*.txt"))
+    return files_in(path, "*.txt", f"a folder of text files with {what}")
 
 
-def _stem(label: int | str) -> str:
-    """The name of the file of an image: KITTI's numbers have six digits."""
-    return label if isinstance(label, str) else f"{label:06d}"
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _labels(stems: Sequence[str], images: Sequence[int]) -> npt.NDArray[np.str_]:
     return np.array(stems or [""], np.str_)[np.array(images, np.int64)]
-
-
-def _number(word: str) -> float | None:
-    """The finite number that a word spells."""
-    try:
-        value = float(word)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def _finite(words: Sequence[str]) -> list[float] | None:
-    """The finite numbers that words spell; ``None`` if one does not."""
-    try:
-        values = list(map(float, words))
-    except ValueError:
-        return None
-    return values if all(map(math.isfinite, values)) else None
-
-
-class _Line(NamedTuple):
-    """A valid line."""
-
-    place: int
-    """The position of the type among the names."""
-    values: list[float]
-    """Its numbers."""
-    in_space: bool
-    """Whether it has a box in space."""
-
-
-class _Lines:
-    """The valid lines of all files."""
-
-    def __init__(self, names: Sequence[str], problems: Problems, *, detections: bool) -> None:
-        self.places = {name.lower(): at for at, name in enumerate(names)}
-        self.names = tuple(names)
-        self.problems = problems
-        self.numbers = _NUMBERS if detections else _NUMBERS[:-1]
-        self.images: list[int] = []
-        self.types: list[int] = []
-        self.values: list[list[float]] = []
-        self.sizes: list[bool] = []
-
-    def read(self, path: Path, image: int) -> None:
-        """Take the lines of the file of an image."""
-        try:
-            lines = path.read_text(encoding="utf-8").split("\n")
-        except UnicodeDecodeError as error:
-            self.problems.meet("bad file", f"{path}: expected text in UTF-8, found something else: {error}")
-            return
-        for number, text in enumerate(lines, start=1):
-            words = text.split()
-            if not words:
-                continue
-            try:
-                line = self._line(words)
-            except ValueError as error:
-                self.problems.meet("bad line", f"{path}: line {number}: {error}")
-                continue
-            self.images.append(image)
-            self.types.append(line.place)
-            self.values.append(line.values)
-            self.sizes.append(line.in_space)
-
-    def array(self) -> npt.NDArray[np.float64]:
-        """(N, 14) or (N, 15) the numbers."""
-        return np.array(self.values, np.float64).reshape(-1, len(self.numbers))
-
-    def _line(self, words: Sequence[str]) -> _Line:
-        """A line; raises ValueError without the name of the file."""
-        expected = 1 + len(self.numbers)
-        if len(words) != expected:
-            hint = ""
-            if (len(words), expected) == (_LABEL_FIELDS + 1, _LABEL_FIELDS):
-                hint = ": labels have no score, results have one"
-            elif (len(words), expected) == (_LABEL_FIELDS, _LABEL_FIELDS + 1):
-                hint = ": results need a score as the last field"
-            raise ValueError(f"expected {expected} fields, found {len(words)}{hint}")
-        place = self.places.get(words[0].lower())
-        if place is None:
-            raise ValueError(f"type: expected one of {', '.join(self.names)}, found {words[0]!r}")
-        values = _finite(words[1:])
-        if values is None:
-            field, word = next(pair for pair in zip(self.numbers, words[1:], strict=True) if _number(pair[1]) is None)
-            raise ValueError(f"{field}: expected a finite number, found {word!r}")
-        for low in (3, 4):  # left and right, top and bottom
-            if values[low + 2] < values[low]:
-                first, last = self.numbers[low], self.numbers[low + 2]
-                raise ValueError(f"{last}: expected at least {first} ({values[low]:g}), found {values[low + 2]:g}")
-        if not values[1].is_integer():
-            raise ValueError(f"occluded: expected a whole number, found {values[1]:g}")
-        sizes = tuple(values[7:10])
-        without = sizes == _NO_SIZE or -1000.0 in values[10:13] or self.names[place] == _DONT_CARE
-        if not without and min(sizes) < 0:
-            field, size = next(pair for pair in zip(self.numbers[7:10], sizes, strict=True) if pair[1] < 0)
-            raise ValueError(f"{field}: expected a size of at least 0, or -1 -1 -1 for none, found {size:g}")
-        return _Line(place, values, not without)
-
-
-def _pixels(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """(N, 4) ``[x, y, width, height]``."""
-    return np.hstack([values[:, 3:5], values[:, 5:7] - values[:, 3:5]])
-
-
-def _in_space(values: npt.NDArray[np.float64], sizes: Sequence[bool]) -> Boxes3D | None:
-    """The boxes in space, of size 0 where a line has none; ``None`` if no line has one.
-
-    The axes are x to the right, y forward and z up. So rotation_y, which turns forward to the right where it is
-    positive, is the yaw, clockwise as seen from above, with the same bits.
-    """
-    if not any(sizes):
-        return None
-    height, width, length, right, down, forward, turned = values[:, 7:14].T
-    boxes = np.stack([right, forward, -down, length, width, height, turned], axis=1)
-    boxes[~np.array(sizes, np.bool_)] = 0.0
-    return Boxes3D(boxes, z="bottom", unit="radians", sense="clockwise")

@@ -12,6 +12,8 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import numpy.typing as npt
+
     from ioukit.datasets.columns.detections import Detections
 
 __all__ = ["Holds", "lost"]
@@ -45,6 +47,8 @@ class Holds:
     """Whether the ids of annotations come back."""
     areas: bool = False
     """Whether areas come back that differ from those of the boxes."""
+    areas_of_regions: bool = False
+    """Whether a reader computes areas from segmentations and rotated boxes, where the files hold them."""
 
 
 def lost(data: GroundTruth | Detections, holds: Holds) -> list[str]:
@@ -57,12 +61,28 @@ def lost(data: GroundTruth | Detections, holds: Holds) -> list[str]:
     notes += [f"attribute {name} of {_objects(len(data), data)}" for name in _others(data.attributes, holds.attributes)]
     areas = data.areas
     if areas is not None and not holds.areas:
-        differing = int((areas != data.boxes[:, 2] * data.boxes[:, 3]).sum())
+        computed = _areas_of_regions(data, holds) if holds.areas_of_regions else data.boxes[:, 2] * data.boxes[:, 3]
+        differing = int((~np.isclose(areas, computed, rtol=1e-9 if holds.areas_of_regions else 0, atol=0)).sum())
         if differing:
-            notes.append(f"areas of {_objects(differing, data)} that are not those of the boxes")
+            kind = "regions" if holds.areas_of_regions else "boxes"
+            notes.append(f"areas of {_objects(differing, data)} that are not those of the {kind}")
     if isinstance(data, GroundTruth):
         notes += _of_ground_truth(data, holds)
     return notes
+
+
+def _areas_of_regions(data: GroundTruth | Detections, holds: Holds) -> npt.NDArray[np.float64]:
+    """(N,) the areas of the segmentations or rotated boxes that the files hold, else those of the boxes."""
+    areas: npt.NDArray[np.float64] = data.boxes[:, 2] * data.boxes[:, 3]
+    if "RotatedBoxes" in holds.regions & data.regions.keys():
+        areas = data.regions["RotatedBoxes"].area
+    if "segmentations" in holds.regions and data.segmentations is not None:
+        from ioukit.datasets.formats.drawn_shapes import segmentation_area  # noqa: PLC0415 - most files have none
+
+        given = ((row, one) for row, one in enumerate(data.segmentations) if one)
+        for row, segmentation in given:
+            areas[row] = segmentation_area(segmentation)
+    return areas
 
 
 def _of_ground_truth(gt: GroundTruth, holds: Holds) -> list[str]:

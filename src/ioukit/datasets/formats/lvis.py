@@ -30,7 +30,11 @@ def recognises(path: Path) -> bool:
 
 
 def read_lvis(
-    source: str | os.PathLike[str] | Mapping[str, Any], *, on_invalid: OnInvalid = "error", threads: int | None = None
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,
+    attributes: bool = False,
 ) -> GroundTruth:
     """Read an LVIS annotation file, or the result of ``json.load`` for one.
 
@@ -43,9 +47,10 @@ def read_lvis(
             :meth:`~ioukit.GroundTruth.from_coco`, but annotations need no ``iscrowd``, and images need the two lists.
         on_invalid: What to do with invalid records, as for :meth:`~ioukit.GroundTruth.from_coco`.
         threads: How many threads read a file; all cores if ``None``.
+        attributes: As for :meth:`~ioukit.GroundTruth.from_coco`.
 
     Raises:
         DatasetError: If the data is invalid. It names file, record and field, what was expected and what was found.
         OSError: If the file cannot be read.
     """
-    return GroundTruth.from_coco(source, on_invalid=on_invalid, threads=threads, dialect="lvis")
+    return GroundTruth.from_coco(source, on_invalid=on_invalid, threads=threads, dialect="lvis", attributes=attributes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ import numpy as np
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.problems import Data, Problems
 from ioukit.datasets.formats.text_files import refuse, shown
 from ioukit.errors import DatasetError
 
@@ -37,13 +38,19 @@ class Objects:
         """Take the path and the policy of the reader."""
         self.source = os.fspath(source)
         self.problems = Problems.of(on_invalid)
+        self.notes: list[str] = []
+        """What a user should know about the data besides the problems."""
         self._images: dict[str, int] = {}
         self._sizes: list[tuple[float, float]] = []
         self._names: list[str] = []
+        self._image_attributes: dict[str, dict[int, Any]] = {}
         self._rows: list[tuple[int, str, Sequence[float], float]] = []
         self._flags: dict[str, dict[int, Any]] = {}
         self._attributes: dict[str, dict[int, Any]] = {}
         self._regions: dict[str, dict[int, Any]] = {}
+        self._areas: dict[int, float] = {}
+        self.ids: Sequence[int] | None = None
+        """The ids of all objects at the end, if the format has them; else 1, 2, ..."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -60,6 +67,7 @@ class Objects:
         name: str | None = None,
         size: tuple[float, float] = UNKNOWN_SIZE,
         again: bool = False,
+        attributes: Mapping[str, float | str] | None = None,
     ) -> int:
         """Add an image and return its position.
 
@@ -69,6 +77,7 @@ class Objects:
             name: The name of its file; the id if ``None``.
             size: Width and height in pixels; NaN if the files do not say them.
             again: Whether several records may be about one image. A size replaces an unknown one.
+            attributes: Numbers or text by name; NaN or ``""`` for an image that lacks one.
 
         Raises:
             DatasetError: If the id is no text, or there was such an image before; or if two sizes differ.
@@ -80,6 +89,8 @@ class Objects:
             self._images[key] = len(self._images)
             self._sizes.append(size)
             self._names.append(key if name is None else name)
+            for attribute, value in (attributes or {}).items():
+                self._image_attributes.setdefault(attribute, {})[len(self._images) - 1] = value
             return len(self._images) - 1
         if not again:
             refuse(where, "an image that differs from those before", shown(key))
@@ -97,6 +108,7 @@ class Objects:
         box: Sequence[float],
         *,
         score: float = math.nan,
+        area: float | None = None,
         flags: Mapping[str, bool] | None = None,
         attributes: Mapping[str, float | str] | None = None,
         regions: Mapping[str, Any] | None = None,
@@ -108,6 +120,7 @@ class Objects:
             category: The name of its class.
             box: ``[x, y, width, height]`` in pixels.
             score: Of a detection.
+            area: In square pixels; that of the box if ``None``.
             flags: True or false by name; an object without a flag has it false.
             attributes: Numbers or text by name; NaN or ``""`` for an object that lacks one.
             regions: ``segmentations``: polygons or RLE as in COCO's files; ``keypoints``: (P, 3); ``rotated``:
@@ -120,11 +133,17 @@ class Objects:
             refuse(self.source, "the name of a class", shown(category))
         row = len(self._rows)
         self._rows.append((image, category, box, score))
+        if area is not None:
+            self._areas[row] = area
         columns: tuple[tuple[dict[str, dict[int, Any]], Mapping[str, Any] | None], ...]
         columns = ((self._flags, flags), (self._attributes, attributes), (self._regions, regions))
         for kept, given in columns:
             for name, value in (given or {}).items():
                 kept.setdefault(name, {})[row] = value
+
+    def attribute(self, name: str, values: Sequence[float | str]) -> None:
+        """Give an attribute to all objects so far."""
+        self._attributes[name] = dict(enumerate(values))
 
     def ground_truth(self, categories: Mapping[str, int] | None = None) -> GroundTruth:
         """All images and objects.
@@ -142,16 +161,19 @@ class Objects:
             image_ids=images,
             category_ids=np.array([ids[name] for name in names], np.int64),
             boxes=boxes,
+            areas=self._area_column(boxes),
+            ids=self.ids,
             images=np.array(list(self._images), np.str_),
             sizes=np.array(self._sizes, np.float64).reshape(-1, 2),
             names=self._names,
             categories={number: name for name, number in ids.items()},
             flags=self._flag_columns(),
-            attributes=self._attribute_columns(),
+            attributes=_columns(self._attributes, len(self)),
+            image_attributes=_columns(self._image_attributes, len(self._images)),
             source=self.source,
             **self._region_columns(),
         )
-        return self.problems.noted_in(gt)
+        return self._noted_in(gt)
 
     def detections(self, ground_truth: GroundTruth) -> Detections:
         """All objects as detections. Their classes are those of the ground truth, by name.
@@ -167,11 +189,16 @@ class Objects:
             category_ids=np.array([ids[name] for name in names], np.int64),
             boxes=boxes,
             scores=scores,
-            attributes=self._attribute_columns(),
+            areas=self._area_column(boxes),
+            attributes=_columns(self._attributes, len(self)),
             source=self.source,
             **self._region_columns(),
         )
-        return self.problems.noted_in(dt)
+        return self._noted_in(dt)
+
+    def _noted_in(self, data: Data) -> Data:
+        notes = (*(f"{self.source}: {note}" for note in self.notes), *data.notes)
+        return self.problems.noted_in(dataclasses.replace(data, notes=notes))
 
     def _columns(self) -> tuple[np.ndarray[Any, Any], list[str], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """Names of images, names of classes, boxes and scores of all rows."""
@@ -188,20 +215,19 @@ class Objects:
             refuse(self.source, f"one of the {len(categories):,} classes", shown(min(unknown)))
         return categories
 
+    def _area_column(self, boxes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+        """The areas; ``None`` if all are those of the boxes."""
+        if not self._areas:
+            return None
+        areas: np.ndarray[Any, Any] = boxes[:, 2] * boxes[:, 3]
+        areas[list(self._areas)] = list(self._areas.values())
+        return areas
+
     def _flag_columns(self) -> dict[str, np.ndarray[Any, Any]]:
         rows = range(len(self))
         return {
             name: np.array([given.get(row, False) for row in rows], np.bool_) for name, given in self._flags.items()
         }
-
-    def _attribute_columns(self) -> dict[str, np.ndarray[Any, Any]]:
-        made = {}
-        for name, given in self._attributes.items():
-            if any(isinstance(value, str) for value in given.values()):
-                made[name] = np.array([str(given.get(row, "")) for row in range(len(self))], np.str_)
-            else:
-                made[name] = np.array([given.get(row, math.nan) for row in range(len(self))], np.float64)
-        return made
 
     def _region_columns(self) -> dict[str, Any]:
         """The arguments of ``from_arrays`` for regions."""
@@ -225,6 +251,17 @@ class Objects:
                 boxes = np.array([given[row] for row in rows], np.float64).reshape(-1, 5)
                 made["regions"] = RotatedBoxes(boxes, unit="radians", sense="clockwise")
         return made
+
+
+def _columns(attributes: Mapping[str, Mapping[int, Any]], count: int) -> dict[str, np.ndarray[Any, Any]]:
+    """Columns of text or numbers from the values that there are, by position."""
+    made = {}
+    for name, given in attributes.items():
+        if any(isinstance(value, str) for value in given.values()):
+            made[name] = np.array([str(given.get(at, "")) for at in range(count)], np.str_)
+        else:
+            made[name] = np.array([given.get(at, math.nan) for at in range(count)], np.float64)
+    return made
 
 
 def _is_name(text: str) -> bool:
@@ -259,20 +296,37 @@ class ImageFinder:
         self.sizes = images.sizes
         self._by_label = {str(label): at for at, label in enumerate(images.labels.tolist())}
         self._by_name: dict[str, int | None] = {}
+        self._by_path: dict[str, int | None] = {}
         self._by_stem: dict[str, int | None] = {}
-        for at, name in enumerate(images.names):
-            for key, found in ((name, self._by_name), (PurePosixPath(name).stem, self._by_stem)):
+        for at, (named, label) in enumerate(zip(images.names, images.labels.tolist(), strict=True)):
+            name = PurePosixPath((named or str(label)).replace("\\", "/"))
+            keys = (named, str(name.with_suffix("")) if name.stem else "", name.stem)
+            for key, found in zip(keys, (self._by_name, self._by_path, self._by_stem), strict=True):
                 if key:
                     found[key] = None if key in found else at  # a name of two images finds neither
 
+    def also_named(self, names: Sequence[str]) -> None:
+        """Take another name for each image, as the files of a format have it."""
+        for at, name in enumerate(names):
+            self._by_name.setdefault(name, at)
+
     def position(self, name: str, where: str) -> int:
-        """The position of an image in the ground truth: by its id, its file name, or the name without its suffix.
+        """The position of an image in the ground truth: by its id or its file name, also without suffix and folders.
+
+        Of a path, the last parts may be the file name.
 
         Raises:
             DatasetError: If there is no such image, or several.
         """
-        stem = PurePosixPath(name.replace("\\", "/")).stem
-        ways = ((name, self._by_name), (name, self._by_label), (stem, self._by_label), (stem, self._by_stem))
+        plain = PurePosixPath(name.replace("\\", "/"))
+        stem, parts = plain.stem, plain.parts
+        path = str(plain.with_suffix("")) if stem else ""
+        ways: list[tuple[str, Mapping[str, int | None]]] = [(name, self._by_name), (name, self._by_label)]
+        ways += [(str(plain), self._by_path), (path, self._by_path)]
+        ways += [("/".join(parts[at:]), self._by_name) for at in range(1, len(parts))]
+        # A name without its suffix may have a dot itself, so that its end is no suffix.
+        ways += [(plain.name, self._by_label), (plain.name, self._by_stem)]
+        ways += [(stem, self._by_label), (stem, self._by_stem)]
         at = next((found[key] for key, found in ways if key in found), -1)
         if at is None:
             refuse(where, f"the name of one image of {self.source}", f"{shown(name)}, which several have")

@@ -17,25 +17,28 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.hierarchy import NAMES, NEGATIVE, POSITIVE, ClassHierarchy
 from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.formats.csv_tables import CsvTable, first_row
+from ioukit.datasets.formats.open_images_writing import (
+    CORNERS,
+    FLAGS,
+    MOST_OUTSIDE,
+    write_open_images,
+    write_open_images_detections,
+)
 from ioukit.datasets.formats.problems import Problems
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["read_open_images", "read_open_images_detections", "recognises"]
+__all__ = [
+    "read_open_images",
+    "read_open_images_detections",
+    "recognises",
+    "write_open_images",
+    "write_open_images_detections",
+]
 
-_CORNERS = ("XMin", "XMax", "YMin", "YMax")
-_FLAGS = {
-    "IsGroupOf": "group_of",
-    "IsOccluded": "occluded",
-    "IsTruncated": "truncated",
-    "IsDepiction": "depiction",
-    "IsInside": "inside",
-}
-_MOST_OUTSIDE = 0.001
-"""The fraction of an image that a box may reach out of it: pixels are larger."""
-
+_NAMED = ("ImageID", "LabelName")
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 
 
@@ -71,7 +74,7 @@ def read_open_images(
     classes: str | os.PathLike[str] | None = None,
     hierarchy: ClassHierarchy | str | os.PathLike[str] | None = None,
     on_invalid: OnInvalid = "error",
-    threads: int | None = None,  # noqa: ARG001 - every reader takes it; CSV files are read by one
+    threads: int | None = None,
 ) -> GroundTruth:
     """Read the ground truth of Open Images.
 
@@ -93,7 +96,7 @@ def read_open_images(
             :meth:`ClassHierarchy.expand_ground_truth`. Leave it out if the files are expanded already.
         on_invalid: ``"error"`` refuses a row that is invalid, ``"drop"`` leaves it out and counts it. ``"pycocotools"``
             is the same as ``"error"``.
-        threads: Not used.
+        threads: How many threads read; all cores if ``None``.
 
     Raises:
         DatasetError: If a file is invalid; it names file, line and column, what was expected and what was found.
@@ -107,9 +110,11 @@ def read_open_images(
     tree = files.hierarchy if hierarchy is None else hierarchy
     if not (tree is None or isinstance(tree, ClassHierarchy)):
         tree = ClassHierarchy.read(tree)
-    boxes = CsvTable(files.boxes)
-    boxes.require(("ImageID", "LabelName", *_CORNERS))
-    labelled = None if files.labels is None else CsvTable(files.labels)
+    boxes = CsvTable(files.boxes, text=_NAMED, numbers=(*CORNERS, *FLAGS), threads=threads)
+    boxes.require((*_NAMED, *CORNERS))
+    labelled = None
+    if files.labels is not None:
+        labelled = CsvTable(files.labels, text=_NAMED, numbers=("Confidence",), threads=threads)
     if labelled is not None:
         labelled.require(("ImageID", "LabelName", "Confidence"))
     known = _classes(files.classes, boxes, labelled, tree)
@@ -117,24 +122,27 @@ def read_open_images(
     good = np.ones(len(boxes), np.bool_)
     corners = _corners(boxes, good, problems, inside=True)
     categories = _category_ids(boxes, known, good, problems)
-    flags = {flag: _flag(boxes, name, good, problems) for name, flag in _FLAGS.items() if name in boxes.names}
-    image_names = np.array(boxes.text("ImageID"), np.str_)
-    images = image_names[good]
+    flags = {flag: _flag(boxes, name, good, problems) for name, flag in FLAGS.items() if name in boxes.names}
+    image_rows, image_names = boxes.codes("ImageID")
+    images = np.array(image_names, np.str_)[np.unique(image_rows[good])]
     attributes: dict[str, IdLists] = {}
     if labelled is not None:
         images, attributes = _labelled_images(labelled, images, known, problems, notes)
+    # Sorting a million strings takes longer than reading them, so images are numbered here.
+    positions = np.searchsorted(images, np.array(image_names, np.str_))
     gt = GroundTruth.from_arrays(
-        image_ids=image_names[good],
+        image_ids=positions[image_rows[good]] + 1,
         category_ids=categories[good],
         boxes=corners[good],
         flags={name: flag[good] for name, flag in flags.items()},
-        images=np.unique(images),
+        images=np.arange(1, len(images) + 1),
         categories={number: known.titles.get(name, name) for name, number in known.ids.items()},
         image_attributes=attributes,
         category_attributes={NAMES: np.array(list(known.ids), np.str_)},
         source=os.fspath(path),
     )
-    gt = problems.noted_in(dataclasses.replace(gt, notes=(*notes, *gt.notes)))
+    gt = dataclasses.replace(gt, images=dataclasses.replace(gt.images, keys=images), notes=(*notes, *gt.notes))
+    gt = problems.noted_in(gt)
     return gt if tree is None else tree.expand_ground_truth(gt)
 
 
@@ -144,7 +152,7 @@ def read_open_images_detections(
     ground_truth: GroundTruth | None = None,
     hierarchy: ClassHierarchy | str | os.PathLike[str] | None = None,
     on_invalid: OnInvalid = "error",
-    threads: int | None = None,  # noqa: ARG001 - as above
+    threads: int | None = None,
 ) -> Detections:
     """Read detections in the CSV format of the Open Images Challenge's evaluation.
 
@@ -155,7 +163,7 @@ def read_open_images_detections(
             in the file.
         hierarchy: If given, each detection gets a copy for every class above its own, with the same score.
         on_invalid: As for :func:`read_open_images`.
-        threads: Not used.
+        threads: How many threads read; all cores if ``None``.
 
     Raises:
         DatasetError: If the file is invalid, or no ``ground_truth`` is given; it names file, line and column, what was
@@ -168,8 +176,8 @@ def read_open_images_detections(
     if ground_truth is None:
         raise DatasetError(f"{path}: names of classes need their ids: read_detections(file, ground_truth=...)")
     problems = Problems.of(on_invalid)
-    table = CsvTable(path)
-    table.require(("ImageID", "LabelName", "Score", *_CORNERS))
+    table = CsvTable(path, text=_NAMED, numbers=("Score", *CORNERS), threads=threads)
+    table.require((*_NAMED, "Score", *CORNERS))
     listed = ground_truth.categories
     names = listed.attributes.get(NAMES, np.array(listed.names, np.str_)).tolist()
     known = _Classes(dict(zip(names, listed.ids.tolist(), strict=True)), {})
@@ -177,14 +185,16 @@ def read_open_images_detections(
     corners = _corners(table, good, problems, inside=False)
     scores = table.numbers("Score", good, problems)
     categories = _category_ids(table, known, good, problems)
+    image_rows, image_names = table.codes("ImageID")
+    kept = np.unique(image_rows[good])
     dt = Detections.from_arrays(
-        image_ids=np.array(table.text("ImageID"), np.str_)[good],
+        image_ids=np.searchsorted(kept, image_rows[good]),
         category_ids=categories[good],
         boxes=corners[good],
         scores=scores[good],
         source=os.fspath(path),
     )
-    dt = problems.noted_in(dt)
+    dt = problems.noted_in(dataclasses.replace(dt, image_keys=np.array(image_names, np.str_)[kept]))
     if hierarchy is None:
         return dt
     tree = hierarchy if isinstance(hierarchy, ClassHierarchy) else ClassHierarchy.read(hierarchy)
@@ -195,7 +205,7 @@ def _kind(file: Path) -> str:
     """What a CSV file has, by its first row: boxes, detections, labels, classes, or something else."""
     columns = {name.strip() for name in first_row(file)}
     if {"ImageID", "LabelName"} <= columns:
-        if columns.issuperset(_CORNERS):
+        if columns.issuperset(CORNERS):
             return "detections" if "Score" in columns else "boxes"
         return "labels" if "Confidence" in columns else ""
     return "classes" if "class" in file.name.lower() and len(columns) in (2, 3) else ""
@@ -228,14 +238,15 @@ def _files_in(folder: Path, given: _Files, *, any_hierarchy: bool) -> _Files:
             )
         chosen[kind] = files[0] if files else None
     if chosen["boxes"] is None:
-        raise DatasetError(f"{folder}: expected a CSV file with the columns ImageID, LabelName, {', '.join(_CORNERS)}")
+        raise DatasetError(f"{folder}: expected a CSV file with the columns ImageID, LabelName, {', '.join(CORNERS)}")
     return _Files(**chosen)
 
 
 def _classes(path: AnyPath | None, boxes: CsvTable, labelled: CsvTable | None, tree: ClassHierarchy | None) -> _Classes:
     """The classes of a file; without one those of the boxes and labels, and those above and below them."""
     if path is None:
-        names = set(boxes.text("LabelName")) | (set() if labelled is None else set(labelled.text("LabelName")))
+        names = set(boxes.codes("LabelName").names)
+        names |= set() if labelled is None else set(labelled.codes("LabelName").names)
         if tree is not None:
             names |= {above for name in names for above in tree.ancestors.get(name, ())}
         return _Classes({name: number for number, name in enumerate(sorted(names), 1)}, {})
@@ -264,12 +275,12 @@ def _corners(
     table: CsvTable, good: npt.NDArray[np.bool_], problems: Problems, *, inside: bool
 ) -> npt.NDArray[np.float64]:
     """(N, 4) boxes ``[x, y, width, height]`` in fractions of the image."""
-    low_x, high_x, low_y, high_y = (table.numbers(name, good, problems) for name in _CORNERS)
+    low_x, high_x, low_y, high_y = (table.numbers(name, good, problems) for name in CORNERS)
     if inside:
-        for name, values in zip(_CORNERS, (low_x, high_x, low_y, high_y), strict=True):
-            outside = (values < -_MOST_OUTSIDE) | (values > 1 + _MOST_OUTSIDE)
+        for name, values in zip(CORNERS, (low_x, high_x, low_y, high_y), strict=True):
+            outside = (values < -MOST_OUTSIDE) | (values > 1 + MOST_OUTSIDE)
             table.refuse(outside, name, "a fraction of the image, within [0, 1]", good, problems)
-    for (low_name, high_name), low, high in ((_CORNERS[:2], low_x, high_x), (_CORNERS[2:], low_y, high_y)):
+    for (low_name, high_name), low, high in ((CORNERS[:2], low_x, high_x), (CORNERS[2:], low_y, high_y)):
         table.refuse(high < low, high_name, f"at least {low_name}", good, problems)
     return np.stack([low_x, low_y, high_x - low_x, high_y - low_y], axis=1)
 
@@ -277,10 +288,10 @@ def _corners(
 def _category_ids(
     table: CsvTable, known: _Classes, good: npt.NDArray[np.bool_], problems: Problems
 ) -> npt.NDArray[np.int64]:
-    numbers = [known.ids.get(name) for name in table.text("LabelName")]
-    unknown = np.array([number is None for number in numbers], np.bool_)
-    table.refuse(unknown, "LabelName", f"one of the {len(known.ids):,} classes", good, problems)
-    return np.array([0 if number is None else number for number in numbers], np.int64)
+    rows, names = table.codes("LabelName")
+    ids = np.array([known.ids.get(name, -1) for name in names], np.int64)[rows]
+    table.refuse(ids < 0, "LabelName", f"one of the {len(known.ids):,} classes", good, problems)
+    return ids
 
 
 def _flag(table: CsvTable, name: str, good: npt.NDArray[np.bool_], problems: Problems) -> npt.NDArray[np.bool_]:
@@ -297,18 +308,17 @@ def _labelled_images(
     confidence = table.numbers("Confidence", good, problems)
     expected = "1 for a class that is present, or 0 for one that is absent"
     table.refuse(~np.isin(confidence, (0, 1)), "Confidence", expected, good, problems)
-    names = np.array(table.text("ImageID"), np.str_)
-    images, place = np.unique(np.concatenate([images, names[good]]), return_inverse=True)
-    lists: tuple[list[set[int]], list[set[int]]] = ([set() for _ in images], [set() for _ in images])
-    others = 0
-    rows = np.flatnonzero(good).tolist()
-    for row, at in zip(rows, place[len(place) - len(rows) :].tolist(), strict=True):
-        number = known.ids.get(table.text("LabelName")[row])
-        if number is None:
-            others += 1
-        else:
-            lists[int(confidence[row] == 0)][at].add(number)
-    if others:
+    image_rows, image_names = table.codes("ImageID")
+    label_rows, label_names = table.codes("LabelName")
+    named = np.array(image_names, np.str_)
+    images = np.union1d(images, named[np.unique(image_rows[good])])
+    ids = np.array([known.ids.get(name, -1) for name in label_names], np.int64)[label_rows]
+    listed = good & (ids >= 0)
+    if others := int((good & ~listed).sum()):
         notes.append(f"{table.path}: {others:,} labels of classes that are not among the {len(known.ids):,} left out")
-    positive, negative = (IdLists.of(map(sorted, each)) for each in lists)
-    return images, {POSITIVE: positive, NEGATIVE: negative}
+    place = np.searchsorted(images, named)[image_rows]
+    lists = []
+    for chosen in (listed & (confidence != 0), listed & (confidence == 0)):
+        pairs = np.unique(np.stack([place[chosen], ids[chosen]], axis=1), axis=0)
+        lists.append(IdLists(pairs[:, 1].copy(), np.searchsorted(pairs[:, 0], np.arange(len(images)), side="right")))
+    return images, dict(zip((POSITIVE, NEGATIVE), lists, strict=True))

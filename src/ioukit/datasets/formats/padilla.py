@@ -13,10 +13,11 @@ from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.class_words import class_words
 from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
-from ioukit.datasets.formats.text_files import read_lines, refuse, shown, to_number
+from ioukit.datasets.formats.text_files import files_in, read_lines, refuse, shown, to_number
 from ioukit.errors import DatasetError
 
 __all__ = [
@@ -132,6 +133,7 @@ def read_padilla_detections(
     check_choice("boxes", boxes, get_args(Layout))
     finder = ImageFinder(ground_truth)
     listed = ground_truth.categories.names
+    spelled = {"_".join(name.split()): name for name in listed} | {name: name for name in listed}
     objects = Objects(path, on_invalid)
     for file in _files(path, "detections"):
         with objects.record("bad file"):
@@ -141,9 +143,10 @@ def read_padilla_detections(
                 with objects.record("bad line"):
                     size = finder.sizes[place].tolist()
                     line = _line(words, where, boxes, listed if names is None else names, scored=True, size=size)
-                    if line.category not in listed:
+                    category = spelled.get(line.category)
+                    if category is None:
                         refuse(f"{where}, class", f"one of the {len(listed):,} classes", shown(line.category))
-                    objects.add(image, line.category, line.box, score=line.score)
+                    objects.add(image, category, line.box, score=line.score)
     return objects.detections(ground_truth)
 
 
@@ -168,11 +171,8 @@ def _is_number(word: str) -> bool:
 
 
 def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
-    folder = Path(path)
-    if not folder.is_dir():
-        folder.stat()
-        refuse(str(folder), f"a folder of text files with {what}", "a file")
-    return sorted(file for file in folder.glob("*.txt") if file.stem != "classes")
+    files = files_in(path, "*.txt", f"a folder of text files with {what}")
+    return [file for file in files if file.stem != "classes"]
 
 
 def _lines(file: Path) -> list[tuple[str, list[str]]]:
@@ -221,12 +221,8 @@ def _line(
 
 def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, scores: Sequence[float] | None) -> list[str]:
     notes = lost(data, _HOLDS)
-    names = dict(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
-    words = {number: "_".join(name.split()) for number, name in names.items()}
-    if len(set(words.values())) < len(words) or "" in words.values():
-        refuse(gt.source, "names of classes that differ, also without spaces", shown(list(names.values())))
-    if changed := sum(words[number] != name for number, name in names.items()):
-        notes.append(f"spaces in the names of {changed:,} classes: they are written as _")
+    words, changes = class_words(gt.categories, gt.source)
+    notes += changes
     if numeric := [word for word in words.values() if _is_number(word)]:
         notes.append(f"the names of {len(numeric):,} classes are numbers, such as {numeric[0]}")
     stems = image_stems(gt.images, gt.source)

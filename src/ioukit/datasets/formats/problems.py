@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.detections import Detections
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = ["Problems"]
+__all__ = ["Data", "Problems"]
 
 Data = TypeVar("Data", bound="GroundTruth | Detections")
 
@@ -27,6 +27,8 @@ class Problems:
         self.counts: Counter[str] = Counter()
         self.first: dict[str, str] = {}
         self._left_out: Counter[str] = Counter()
+        self._unused: Counter[str] = Counter()
+        self._said: Counter[str] = Counter()
 
     @classmethod
     def of(cls, on_invalid: OnInvalid) -> Problems:
@@ -38,22 +40,32 @@ class Problems:
         check_on_invalid(on_invalid)
         return cls(stop=on_invalid != "drop")
 
-    def meet(self, kind: str, message: str) -> None:
-        """Raise :class:`DatasetError` with the message, or count the problem."""
+    def meet(self, kind: str, message: str, times: int = 1) -> None:
+        """Raise :class:`DatasetError` with the message, or count problems, of which it is the first."""
         if self.stop:
             raise DatasetError(message)
-        self.count(kind, message)
-        self._left_out[kind] += 1
+        self.count(kind, message, times)
+        self._left_out[kind] += times
 
-    def count(self, kind: str, message: str) -> None:
+    def count(self, kind: str, message: str, times: int = 1) -> None:
         """Count what is no error, and what is not left out."""
-        self.counts[kind] += 1
+        self.counts[kind] += times
         self.first.setdefault(kind, message)
 
+    def leave_out(self, what: str) -> None:
+        """Count what is valid, but has no column, such as ``"polyline"``. The data set gets a note about it."""
+        self._unused[what] += 1
+
+    def note(self, what: str, times: int = 1) -> None:
+        """Count what a user should know. The data set gets a note about it."""
+        self._said[what] += times
+
     def noted_in(self, data: Data) -> Data:
-        """The data with how many records were left out, and a note about each kind of problem."""
+        """The data with the number of invalid records, and with a note about each kind of what was left out."""
         notes = [
             f"{data.source}: left out {count:,} x {kind}: {self.first[kind]}" for kind, count in self._left_out.items()
         ]
+        notes += [f"{data.source}: left out {count:,} x {what}" for what, count in self._unused.items()]
+        notes += [f"{data.source}: {count:,} x {what}" for what, count in self._said.items() if count]
         dropped = sum(self._left_out.values())
         return dataclasses.replace(data, dropped=data.dropped + dropped, notes=(*notes, *data.notes))

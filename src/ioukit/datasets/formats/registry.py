@@ -10,6 +10,7 @@ from ioukit._output import whole_file, whole_folder
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.builtin import BUILTIN
+from ioukit.datasets.formats.first_bytes import archive_in, first_bytes
 from ioukit.datasets.formats.format import Format
 from ioukit.errors import DatasetError
 
@@ -51,24 +52,41 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
             return known
     if not place.is_dir():
         place.open("rb").close()  # a missing file, or one that may not be read, is the more likely mistake
+    if kind := archive_in(first_bytes(place)):
+        raise DatasetError(f"{path}: expected a file or a folder of labels, found {kind}: unpack it first")
     titles = "; ".join(f"{known.name}: {known.title}" for known in FORMATS.values())
     raise DatasetError(f"{path}: not a format that can be read; there are {titles}")
 
 
-def read(path: str | os.PathLike[str], format: str | None = None, **options: Any) -> GroundTruth:
-    """Read ground truth from a file or a folder.
+def read(path: str | os.PathLike[str] | Any, format: str | None = None, **options: Any) -> GroundTruth:
+    """Read ground truth from a file, a folder, or a table in memory.
 
     - ``coco``: an annotation file, see :meth:`GroundTruth.from_coco`.
+    - ``coco-panoptic``: a panoptic file, whose segments become objects. ``masks=True`` reads their masks from the PNG
+      files; ``folder`` is the folder of these, ``X`` for ``X.json`` by default; ``things_only=True`` leaves out stuff.
+    - ``roboflow-coco``: a folder with ``_annotations.coco.json`` in a folder per split; the option is ``split``.
     - ``lvis``: an annotation file of LVIS, see :func:`read_lvis`.
+    - ``createml``: a JSON file of Create ML, see :func:`read_createml`.
+    - ``cvat``: an XML file of CVAT for images or videos, see :func:`read_cvat`.
+    - ``labelme``: JSON files of LabelMe, see :func:`read_labelme`.
+    - ``labelme-xml``: XML files of LabelMe's web tool, see :func:`read_labelme_xml`.
+    - ``scalabel``: JSON files of Scalabel or BDD100K, see :func:`read_scalabel`. The option ``corners`` is
+      ``"edges"`` by default.
+    - ``via``: a JSON or CSV file of VIA, see :func:`read_via`. The option ``class_attribute`` names the class.
     - ``crowdhuman``: an ``.odgt`` file, see :func:`read_crowdhuman`. The option ``box`` is ``"fbox"`` by default.
     - ``open-images``: CSV files of Open Images, see :func:`read_open_images`.
     - ``yolo``: one split of a ``data.yaml`` with folders of images and labels. The option ``split`` is ``"val"`` by
       default. Images get the ids 0, 1, ... in the order of their names, and classes keep their numbers. The sizes of
       images come from the headers of their files. This needs ``pip install 'ioukit[yolo]'``.
     - ``kitti``: a folder of KITTI's labels, see :func:`read_kitti`.
+    - ``dota``: folders of DOTA's labels, see :func:`read_dota`.
+    - ``mot``: sequences of MOTChallenge, see :func:`read_mot`.
+    - ``wider-face``: lists of WIDER FACE, see :func:`read_wider_face`.
+    - ``csv``, ``parquet``, ``arrow``: tables with a row per object, see :func:`read_table`.
 
     Args:
-        path: What to read.
+        path: What to read. A table of pandas, Polars or PyArrow is read by :func:`read_frame`, a data set of Hugging
+            Face by :func:`read_hugging_face`.
         format: The name of a format, see :data:`FORMATS`; found by looking at the path if ``None``.
         **options: ``on_invalid``, ``threads``, and other arguments of the format's own reader.
 
@@ -76,6 +94,10 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
         DatasetError: If the data is invalid, or of no known format.
         OSError: If it cannot be read.
     """
+    if not isinstance(path, str | os.PathLike):
+        from ioukit.datasets.formats.in_memory import ground_truth_in_memory  # noqa: PLC0415 - most data is in files
+
+        return ground_truth_in_memory(path, format, **options)
     found = find_format(path, format)
     if found.read is None:
         raise DatasetError(f"{path}: the format {found.name} ({found.title}) holds no ground truth")
@@ -83,24 +105,29 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
 
 
 def read_detections(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Any,
     format: str | None = None,
     *,
     ground_truth: GroundTruth | None = None,
     **options: Any,
 ) -> Detections:
-    """Read detections from a file or a folder.
+    """Read detections from a file, a folder, or a table in memory.
 
     - ``coco``, ``lvis``: a results file, see :meth:`Detections.from_coco`.
+    - ``createml``: a JSON file, see :func:`read_createml_detections`. It needs ``ground_truth``.
+    - ``scalabel``: JSON files, see :func:`read_scalabel_detections`. They need ``ground_truth``.
     - ``crowdhuman``: an ``.odgt`` file with the detections of an image in each line, see
       :func:`read_crowdhuman_detections`.
     - ``open-images``: a CSV file, see :func:`read_open_images_detections`. It needs ``ground_truth``.
     - ``yolo``: a folder with a text file per image, named like the image, with lines ``class cx cy w h score`` in
       fractions of the image. It needs ``ground_truth``.
     - ``kitti``: a folder of results in KITTI's format, see :func:`read_kitti_detections`. It needs ``ground_truth``.
+    - ``dota``, ``mot``, ``wider-face``: results as the evaluation servers take them, see :func:`read_dota_detections`,
+      :func:`read_mot_detections` and :func:`read_wider_face_detections`. They need ``ground_truth``.
+    - ``csv``, ``parquet``, ``arrow``: tables with a row per detection, see :func:`read_table_detections`.
 
     Args:
-        path: What to read.
+        path: What to read. A table of pandas, Polars or PyArrow is read by :func:`read_frame_detections`.
         format: The name of a format; found by looking at the path if ``None``.
         ground_truth: What the detections will be compared with. Formats whose files do not say the sizes of images
             need it, such as YOLO's, and those whose files have names of classes; others do not look at it.
@@ -110,6 +137,10 @@ def read_detections(
         DatasetError: If the data is invalid, or of no known format.
         OSError: If it cannot be read.
     """
+    if not isinstance(path, str | os.PathLike):
+        from ioukit.datasets.formats.in_memory import detections_in_memory  # noqa: PLC0415 - as above
+
+        return detections_in_memory(path, format, ground_truth=ground_truth, **options)
     found = find_format(path, format)
     if found.read_detections is None:
         raise DatasetError(f"{path}: the format {found.name} ({found.title}) holds no detections")
@@ -156,5 +187,7 @@ def write(
         raise ValueError(f"the format {found.name} writes no {what}; choose from {', '.join(able)}")
     if not is_truth:
         options["ground_truth"] = ground_truth
+    if found.by_name:
+        options["name"] = os.path.basename(path)
     with whole_file(path) if suffix else whole_folder(path) as unfinished:
         return tuple(writer(data, unfinished, **options))

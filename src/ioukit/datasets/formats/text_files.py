@@ -21,18 +21,24 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 __all__ = [
+    "FARTHEST",
+    "files_in",
     "inside",
     "member",
     "numbers",
     "parse_json",
+    "parse_json_line",
     "parse_xml",
     "read_json",
     "read_lines",
     "read_text",
     "read_xml",
     "refuse",
+    "shortened",
+    "shorter",
     "shown",
     "to_number",
+    "to_numbers",
 ]
 
 FARTHEST = 2.0**53
@@ -51,11 +57,22 @@ def shown(value: Any) -> str:
     if value is None:
         return "nothing"
     text = repr(value) if isinstance(value, str) else json.dumps(value, default=repr)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(text, 60)
+
+
+def shortened(text: str, most: int = 200) -> str:
+    """Text for a message, at most as many characters long."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def to_number(
-    value: Any, where: str, *, lowest: float = -FARTHEST, highest: float = FARTHEST, whole: bool = False
+    value: Any,
+    where: str,
+    *,
+    lowest: float = -FARTHEST,
+    highest: float = FARTHEST,
+    whole: bool = False,
+    text: bool = True,
 ) -> float:
     """A finite number from text, or from a number of JSON.
 
@@ -65,6 +82,7 @@ def to_number(
         lowest: The smallest number that is good.
         highest: The largest one.
         whole: Whether it must not have a fraction.
+        text: Whether text that spells a number is good; JSON can tell them apart.
 
     Raises:
         DatasetError: If it is no such number.
@@ -75,7 +93,7 @@ def to_number(
     elif lowest > -FARTHEST:
         expected += f" of at least {lowest:g}"
     number = math.nan
-    if isinstance(value, str):
+    if isinstance(value, str) and text:
         with contextlib.suppress(ValueError):
             # Python reads 1_000 and digits of other scripts as numbers, which no tool writes.
             number = float(value) if value.isascii() and "_" not in value else math.nan
@@ -86,7 +104,22 @@ def to_number(
     return number
 
 
-def numbers(values: Any, names: Sequence[str], where: str) -> list[float]:
+def to_numbers(words: Sequence[str], names: Sequence[str], where: str) -> list[float]:
+    """The finite numbers that words spell; there may be fewer words than names.
+
+    Raises:
+        DatasetError: If a word is no such number; the message has the name of the number.
+    """
+    joined = "".join(words)
+    if joined.isascii() and "_" not in joined:
+        with contextlib.suppress(ValueError):
+            values = list(map(float, words))
+            if all(-FARTHEST <= value <= FARTHEST for value in values):
+                return values
+    return [to_number(word, f"{where}, {name}") for word, name in zip(words, names, strict=False)]
+
+
+def numbers(values: Any, names: Sequence[str], where: str, *, text: bool = True) -> list[float]:
     """A list of as many finite numbers as there are names.
 
     Raises:
@@ -95,7 +128,8 @@ def numbers(values: Any, names: Sequence[str], where: str) -> list[float]:
     if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(names):
         refuse(where, f"[{', '.join(names)}]", shown(values))
     return [
-        to_number(value, f"{where}[{at}] ({name})") for at, (value, name) in enumerate(zip(values, names, strict=True))
+        to_number(value, f"{where}[{at}] ({name})", text=text)
+        for at, (value, name) in enumerate(zip(values, names, strict=True))
     ]
 
 
@@ -149,10 +183,28 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 
 def parse_json(text: str, where: str) -> Any:
     """The value that JSON text spells; `where` is for messages."""
+    return _parsed(text, where, lines=True)
+
+
+def parse_json_line(content: bytes, where: str) -> Any:
+    """The value that one line of a file of JSON lines spells; `where` has the file and the line.
+
+    Raises:
+        DatasetError: If it is not UTF-8, or not JSON; the message has the column.
+    """
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        refuse(f"{where}, column {error.start + 1}", "text in UTF-8", f"the byte 0x{content[error.start]:02x}")
+    return _parsed(text, where, lines=False)
+
+
+def _parsed(text: str, where: str, *, lines: bool) -> Any:
     try:
         return json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        refuse(f"{where}: line {error.lineno}, column {error.colno}", "JSON", f"something else: {error.msg}")
+        place = f": line {error.lineno}, column {error.colno}" if lines else f", column {error.colno}"
+        refuse(f"{where}{place}", "JSON", f"something else: {error.msg}")
     except RecursionError:
         refuse(where, "JSON", "lists or objects that are nested too deeply")
     except ValueError as error:  # NaN, or a whole number of too many digits
@@ -234,3 +286,31 @@ def inside(folder: Path, named: str, where: str) -> Path:
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         refuse(where, "a path inside the folder of the data set", f"a link out of it, {shown(named)}")
     return path
+
+
+def files_in(path: str | os.PathLike[str], pattern: str, what: str) -> list[Path]:
+    """The files in a folder whose names fit a pattern such as ``*.txt``, by name; folders inside are not searched.
+
+    Args:
+        path: The folder.
+        pattern: As for :meth:`pathlib.Path.glob`.
+        what: What the folder should be, for the message, such as ``"a folder of text files with labels"``.
+
+    Raises:
+        DatasetError: If the path is a file, or a link among the files leads out of the folder.
+        OSError: If there is no such folder.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        folder.stat()
+        refuse(str(folder), what, "a file")
+    files = sorted(folder.glob(pattern))
+    for file in files:
+        if file.is_symlink():
+            inside(folder, file.name, str(file))
+    return files
+
+
+def shorter(value: float) -> str:
+    """The shortest text that is read as the same number: ``3`` and not ``3.0``."""
+    return repr(float(value)).removesuffix(".0")

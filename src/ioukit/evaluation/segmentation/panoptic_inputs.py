@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ioukit.datasets import Categories
+from ioukit.datasets.formats.panoptic_png import SegmentMap, read_png
 from ioukit.errors import DatasetError
-from ioukit.evaluation.segmentation.segment_maps import SegmentMap, read_png
 
 __all__ = ["PanopticData", "PanopticImage", "PanopticSet", "Segment", "open_set", "read_categories", "read_segments"]
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ioukit.datasets.formats.panoptic_png import SegmentMap
 from ioukit.errors import DatasetError
 from ioukit.evaluation.segmentation.panoptic_inputs import PanopticImage, Segment, read_segments
-from ioukit.evaluation.segmentation.segment_maps import SegmentMap, pair_areas
+from ioukit.evaluation.segmentation.segment_maps import pair_areas
 
 __all__ = ["OutcomeRow", "match_image"]
 

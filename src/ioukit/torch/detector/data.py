@@ -154,9 +154,11 @@ def read_coco_data(
             problems.meet("bad file name", f"{annotations}: image {image_id}: file_name {name!r} is not in {folder}")
         paths.append(path)
     records = []
-    for number, (path, size) in enumerate(zip(paths, image_sizes(paths, problems, size_of=_decoded_size), strict=True)):
-        if size is None:
+    sizes = image_sizes(paths, problems, size_of=_decoded_size)
+    for number, (path, (width, height)) in enumerate(zip(paths, sizes.tolist(), strict=True)):
+        if not width:
             continue
+        size = (width, height)
         rows = order[starts[number] : starts[number + 1]]
         rows = rows[~gt.crowd[rows]]
         xywh = gt.boxes[rows]

@@ -31,13 +31,23 @@ impl Records for Ids {
 }
 
 fn ids(text: &str) -> Result<Vec<i64>, StreamError> {
+    read_ids(text, |stream| stream.array(Ids::default))
+}
+
+fn ids_of_lines(text: &str) -> Result<Vec<i64>, StreamError> {
+    read_ids(text, |stream| stream.lines(Ids::default))
+}
+
+/// The ids that are read of a text in memory and in a file, behind a byte order mark as well.
+fn read_ids(text: &str, read: impl Fn(&mut Stream<'_>) -> Result<Ids, StreamError>) -> Result<Vec<i64>, StreamError> {
     let path =
         std::env::temp_dir().join(format!("ioukit-stream-{}-{:?}", std::process::id(), std::thread::current().id()));
     std::fs::write(&path, text).unwrap();
     let mut results = Vec::new();
-    for source in [Source::Memory(text.as_bytes().to_vec()), Source::open(&path).unwrap()] {
+    let marked = format!("\u{FEFF}{text}").into_bytes();
+    for source in [Source::Memory(text.as_bytes().to_vec()), Source::Memory(marked), Source::open(&path).unwrap()] {
         let mut stream = Stream::new(&source).unwrap();
-        let columns = stream.array(Ids::default);
+        let columns = read(&mut stream);
         let rest = stream.peek();
         results.push(columns.map(|columns| {
             assert_eq!(rest.unwrap(), None);
@@ -46,8 +56,12 @@ fn ids(text: &str) -> Result<Vec<i64>, StreamError> {
     }
     std::fs::remove_file(&path).unwrap();
     let file = results.pop().unwrap();
-    if let (Ok(memory), Ok(file)) = (&results[0], &file) {
-        assert_eq!(memory, file);
+    for memory in &results {
+        match (memory, &file) {
+            (Ok(memory), Ok(file)) => assert_eq!(memory, file),
+            (Err(_), Err(_)) => {}
+            (memory, file) => panic!("memory gives {memory:?}, a file {file:?}"),
+        }
     }
     file
 }
@@ -83,6 +97,8 @@ fn reads_long_arrays_whatever_stands_in_them() {
                 .collect();
             let text = format!("[{gap}{}{gap}]", elements.join(&format!("{gap},{gap}")));
             assert_eq!(ids(&text).unwrap(), (0..count as i64).collect::<Vec<_>>());
+            let lines = elements.join(&format!("\n{gap}"));
+            assert_eq!(ids_of_lines(&lines).unwrap(), (0..count as i64).collect::<Vec<_>>());
         }
     }
 }
@@ -101,5 +117,34 @@ fn counts_the_elements_before_an_error() {
     let Err(StreamError::Syntax { error, element }) = ids(&text) else { panic!("NaN was taken") };
     assert_eq!((error.at, element), (end + 6, Some(400_000)));
     let Err(StreamError::Syntax { error, .. }) = ids(&text[..text.len() - 300]) else { panic!("a cut was taken") };
+    assert!(error.ended);
+}
+
+#[test]
+fn reads_lines() {
+    assert_eq!(ids_of_lines("").unwrap(), []);
+    assert_eq!(ids_of_lines(" \n\n").unwrap(), []);
+    assert_eq!(ids_of_lines("{\"id\":1}").unwrap(), [1]);
+    assert_eq!(ids_of_lines("{\"id\":1}\r\n\n {}\r\n").unwrap(), [1, -1]);
+    let gap = "\n".repeat(2 * CHUNK as usize + 100);
+    assert_eq!(ids_of_lines(&format!("{gap}{{\"id\":1}}{gap}{{\"id\":2}}{gap}")).unwrap(), [1, 2]);
+}
+
+#[test]
+fn lines_end_at_line_breaks() {
+    let lines = "{\"id\":1}\n".repeat(400_000);
+    for (end, at, words) in [
+        ("{\"id\":1} {\"id\":2}", 9, "expected a line break behind the value, found '{'"),
+        ("{\"id\":1},\n{\"id\":2}", 8, "expected a line break behind the value, found ','"),
+    ] {
+        for (before, count) in [("", 0), (lines.as_str(), 400_000)] {
+            let Err(StreamError::Syntax { error, element }) = ids_of_lines(&format!("{before}{end}")) else {
+                panic!("{end} was taken")
+            };
+            let element = element.unwrap();
+            assert_eq!((error.at, error.what.as_ref(), element), (before.len() as u64 + at, words, count + 1));
+        }
+    }
+    let Err(StreamError::Syntax { error, .. }) = ids_of_lines("{\"id\":1}\n{\"id\"") else { panic!("a cut was taken") };
     assert!(error.ended);
 }

@@ -2,8 +2,12 @@
 
 startOperating();
 startByIou();
-startClassTable();
+startClassTable(CURVES && ((position) => {
+  choose({ row: position + 1 });
+  byId("curves").scrollIntoView();
+  byId("class").focus({ preventScroll: true });
+}));
 startViewer();
 startMatrix();
-startGallery();
+startGallery(DATA.worst);
 document.documentElement.setAttribute("data-ready", "");

@@ -1,0 +1,166 @@
+//! Text files with numbers, separated by white space: YOLO's labels.
+
+use std::io;
+use std::path::Path;
+
+use super::text::{number, quoted, without_mark};
+use super::{Columns, Problem, Problems, read_columns};
+
+/// What there is of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// There is no such file.
+    Missing = 0,
+    /// It has white space at most.
+    Blank = 1,
+    /// It has at least one line with text.
+    Text = 2,
+}
+
+/// The lines of all files whose words are finite numbers, in order. Lines with white space alone are left out.
+#[derive(Debug, Default)]
+pub struct NumberLines {
+    /// The numbers of all lines.
+    pub numbers: Vec<f64>,
+    /// Where the numbers of each line end.
+    pub ends: Vec<i64>,
+    /// The file of each line, by its position.
+    pub files: Vec<i64>,
+    /// The place of each line in its file, from 1 on.
+    pub lines: Vec<i64>,
+    /// What there is of each file: a [`State`].
+    pub states: Vec<u8>,
+    /// Lines with a word that is not a finite number, and files that are not text.
+    pub problems: Problems,
+    /// The first file that cannot be read, and why. No file is missing in this sense.
+    pub unreadable: Option<(usize, io::Error)>,
+}
+
+impl Columns for NumberLines {
+    fn append(&mut self, mut other: Self) {
+        let before = self.numbers.len() as i64;
+        self.numbers.append(&mut other.numbers);
+        self.ends.extend(other.ends.iter().map(|end| before + end));
+        self.files.append(&mut other.files);
+        self.lines.append(&mut other.lines);
+        self.states.append(&mut other.states);
+        self.problems.append(other.problems);
+        if let Some(first) = other.unreadable {
+            self.unreadable.get_or_insert(first);
+        }
+    }
+}
+
+/// Reads files by `threads` threads (0: all cores). The first has the position `first` among all files.
+pub fn read<P: AsRef<Path> + Sync>(paths: &[P], first: usize, threads: usize) -> NumberLines {
+    read_columns(paths, first, threads, |columns: &mut NumberLines, file, bytes| match bytes {
+        Ok(bytes) => take_file(columns, file, bytes),
+        Err(error) => {
+            columns.states.push(State::Missing as u8);
+            if error.kind() != io::ErrorKind::NotFound {
+                columns.unreadable.get_or_insert((file, error));
+            }
+        }
+    })
+}
+
+fn take_file(columns: &mut NumberLines, file: usize, bytes: &[u8]) {
+    let text = match without_mark(bytes) {
+        Ok(text) => text,
+        Err(found) => {
+            columns.states.push(State::Text as u8);
+            let (expected, found) = ("text in UTF-8".into(), found.into());
+            return columns.problems.meet(Problem { file, line: 0, field: "".into(), expected, found });
+        }
+    };
+    let mut state = State::Blank;
+    let (mut line, mut rest) = (0, text);
+    while !rest.is_empty() {
+        line += 1;
+        let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
+        let (words, behind) = rest.split_at(end);
+        let length = if behind.starts_with(b"\r\n") { 2 } else { behind.len().min(1) };
+        rest = &behind[length..];
+        if take_line(columns, file, line, words) {
+            state = State::Text;
+        }
+    }
+    columns.states.push(state as u8);
+}
+
+/// Takes a line of a file; whether it has words.
+fn take_line(columns: &mut NumberLines, file: usize, line: usize, text: &[u8]) -> bool {
+    let before = columns.numbers.len();
+    for (place, word) in text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).enumerate() {
+        let Some(value) = number(word) else {
+            columns.numbers.truncate(before);
+            let (field, found) = (format!("number {}", place + 1).into(), quoted(word));
+            columns.problems.meet(Problem { file, line, field, expected: "a finite number".into(), found });
+            return true;
+        };
+        columns.numbers.push(value);
+    }
+    if columns.numbers.len() == before {
+        return false;
+    }
+    columns.ends.push(columns.numbers.len() as i64);
+    columns.files.push(file as i64);
+    columns.lines.push(line as i64);
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &[u8]) -> NumberLines {
+        let mut columns = NumberLines::default();
+        take_file(&mut columns, 0, text);
+        columns
+    }
+
+    #[test]
+    fn takes_every_kind_of_line_end_and_counts_lines_as_editors_do() {
+        let found = lines(b"\xEF\xBB\xBF1 2\r\n\r\n 3\t-4e-1 \r5\n\n6");
+        assert_eq!(found.numbers, [1.0, 2.0, 3.0, -0.4, 5.0, 6.0]);
+        assert_eq!((found.ends, found.lines), (vec![2, 4, 5, 6], vec![1, 3, 4, 6]));
+        assert_eq!((found.states, found.problems.count), (vec![State::Text as u8], 0));
+        assert_eq!(lines(b" \n\r\n").states, [State::Blank as u8]);
+    }
+
+    #[test]
+    fn names_the_first_word_that_is_no_number() {
+        for (text, message) in [
+            (&b"1\n2 x 3"[..], "line 2, number 2: expected a finite number, found \"x\""),
+            (b"1e999", "line 1, number 1: expected a finite number, found \"1e999\""),
+            (b"nan", "line 1, number 1: expected a finite number, found \"nan\""),
+            (b"1 \xFF 2\n-inf", "line 1, number 2: expected a finite number, found \"\u{FFFD}\""),
+            (b"0,5", "line 1, number 1: expected a finite number, found \"0,5\""),
+            (b"\xFF\xFE1\0", "expected text in UTF-8, found UTF-16 text (save it as UTF-8)"),
+            (b"1\0 2", "expected text in UTF-8, found bytes that are not text"),
+        ] {
+            let found = lines(text);
+            assert_eq!(found.problems.first.expect("a problem").to_string(), message);
+            assert_eq!(found.states, [State::Text as u8]);
+        }
+        assert_eq!(lines(b"1\nx\n2\ny\n3").numbers, [1.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn any_bytes_end_as_numbers_or_as_a_problem() {
+        let mut state = 1u64;
+        for round in 0..20_000 {
+            let bytes: Vec<u8> = (0..round % 40)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    b"0123456789.-+eE \t\r\n\0x\xFFinfa"[(state >> 33) as usize % 26]
+                })
+                .collect();
+            let found = lines(&bytes);
+            assert_eq!(found.ends.last().map_or(0, |&end| end as usize), found.numbers.len());
+            assert!(found.numbers.iter().all(|value| value.is_finite()));
+            assert_eq!(found.states.len(), 1);
+        }
+    }
+}

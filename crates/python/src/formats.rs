@@ -1,0 +1,163 @@
+//! Label files other than COCO's, and the headers of images.
+
+use std::io;
+use std::path::PathBuf;
+
+use ioukit_core::coco::ReadError;
+use ioukit_core::formats::csv::{self, Choice, Kind, NoTable};
+use ioukit_core::formats::image_size::{self, NoSize};
+use ioukit_core::formats::{Columns, Labels, Problems, number_lines, voc};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+
+use crate::arrays::{column, table};
+use crate::coco::read_error;
+
+/// How many files are read before Python may interrupt.
+const AT_ONCE: usize = 1 << 13;
+
+/// Reads all files while other threads of Python run. `read` gets some of them, and the position of the first.
+fn read_files<C: Columns>(
+    py: Python<'_>,
+    paths: &[PathBuf],
+    read: impl Fn(&[PathBuf], usize) -> C + Sync,
+) -> PyResult<C> {
+    let mut all = C::default();
+    for (number, paths) in paths.chunks(AT_ONCE).enumerate() {
+        all.append(py.detach(|| read(paths, number * AT_ONCE)));
+        py.check_signals()?;
+    }
+    Ok(all)
+}
+
+/// The error for the first file that the system could not read.
+fn check_readable(paths: &[PathBuf], unreadable: Option<(usize, io::Error)>) -> PyResult<()> {
+    match unreadable {
+        Some((file, error)) => Err(read_error(&paths[file], ReadError::Io(error))),
+        None => Ok(()),
+    }
+}
+
+/// How many problems there are, and the first: the position of its file, its line, and the message.
+fn problems(problems: Problems) -> (usize, Option<(usize, usize, String)>) {
+    let first = problems.first.map(|problem| (problem.file, problem.line, problem.to_string()));
+    (problems.count, first)
+}
+
+/// The numbers in the lines of text files, and what there is of each file.
+#[pyfunction]
+pub fn read_number_lines<'py>(py: Python<'py>, paths: Vec<PathBuf>, threads: usize) -> PyResult<Bound<'py, PyDict>> {
+    let found = read_files(py, &paths, |paths, first| number_lines::read(paths, first, threads))?;
+    check_readable(&paths, found.unreadable)?;
+    let dict = PyDict::new(py);
+    dict.set_item("numbers", column(py, found.numbers)?)?;
+    dict.set_item("ends", column(py, found.ends)?)?;
+    dict.set_item("files", column(py, found.files)?)?;
+    dict.set_item("lines", column(py, found.lines)?)?;
+    dict.set_item("states", column(py, found.states)?)?;
+    dict.set_item("problems", problems(found.problems))?;
+    Ok(dict)
+}
+
+/// (N, 2) sizes, and what was found in the place of those that are missing.
+type Sizes<'py> = (Bound<'py, PyAny>, Vec<(usize, Option<String>)>);
+
+/// (N, 2) width and height of images as they are shown, 0 for a file that has none; and for each of those its position,
+/// and what was found, or nothing if there is no such file.
+#[pyfunction]
+pub fn read_image_sizes<'py>(py: Python<'py>, paths: Vec<PathBuf>, threads: usize) -> PyResult<Sizes<'py>> {
+    let (mut sizes, mut missing) = (Vec::with_capacity(paths.len()), Vec::new());
+    for paths in paths.chunks(AT_ONCE) {
+        for found in py.detach(|| image_size::read_sizes(paths, threads)) {
+            let what = match found {
+                Ok(size) => {
+                    sizes.push(size.map(i64::from));
+                    continue;
+                }
+                Err(NoSize::NotAnImage(what)) => Some(what.to_string()),
+                Err(NoSize::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(NoSize::Io(error)) => Some(error.to_string()),
+            };
+            missing.push((sizes.len(), what));
+            sizes.push([0, 0]);
+        }
+        py.check_signals()?;
+    }
+    Ok((table(py, sizes)?, missing))
+}
+
+/// Strings in one piece, and where each ends.
+fn names<'py>(py: Python<'py>, names: &[Box<[u8]>]) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyAny>)> {
+    let mut ends = Vec::with_capacity(names.len());
+    let mut bytes = Vec::new();
+    for name in names {
+        bytes.extend_from_slice(name);
+        ends.push(bytes.len() as u64);
+    }
+    Ok((PyBytes::new(py, &bytes), column(py, ends)?))
+}
+
+/// The number of the string of each row, and the strings in ascending order.
+fn labels<'py>(py: Python<'py>, labels: Labels) -> PyResult<Bound<'py, PyTuple>> {
+    let (codes, strings) = labels.sorted();
+    let (bytes, ends) = names(py, &strings)?;
+    (column(py, codes)?, bytes, ends).into_pyobject(py)
+}
+
+/// The images and objects of Pascal VOC's XML files.
+#[pyfunction]
+pub fn read_voc_annotations<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    narrowest: f64,
+    threads: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = read_files(py, &paths, |paths, first| voc::read(paths, first, narrowest, threads))?;
+    check_readable(&paths, found.unreadable)?;
+    let dict = PyDict::new(py);
+    dict.set_item("names", names(py, &found.names)?)?;
+    dict.set_item("sizes", table(py, found.sizes)?)?;
+    dict.set_item("good", column(py, found.good)?)?;
+    dict.set_item("files", column(py, found.files)?)?;
+    dict.set_item("lines", column(py, found.lines)?)?;
+    dict.set_item("classes", labels(py, found.classes)?)?;
+    dict.set_item("poses", labels(py, found.poses)?)?;
+    dict.set_item("corners", table(py, found.corners)?)?;
+    dict.set_item("flags", table(py, found.flags)?)?;
+    dict.set_item("bad_files", problems(found.bad_files))?;
+    dict.set_item("bad_objects", problems(found.bad_objects))?;
+    Ok(dict)
+}
+
+/// Columns of a CSV file, by their positions and whether they have numbers, and the line at which each row ends.
+#[pyfunction]
+pub fn read_csv<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    fields: usize,
+    delimiter: u8,
+    header: bool,
+    chosen: Vec<(usize, bool)>,
+    threads: usize,
+) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
+    let kinds: Vec<_> =
+        chosen.iter().map(|(place, number)| (*place, if *number { Kind::Number } else { Kind::Text })).collect();
+    let read = py.detach(|| csv::read(&path, Choice { fields, delimiter, header, columns: &kinds }, threads));
+    let found = read.map_err(|error| {
+        read_error(
+            &path,
+            match error {
+                NoTable::Io(error) => ReadError::Io(error),
+                NoTable::Invalid(problem) => ReadError::Invalid(problem.to_string()),
+            },
+        )
+    })?;
+    let columns = PyList::empty(py);
+    for one in found.columns {
+        match one {
+            csv::Column::Text(text) => columns.append(labels(py, text)?)?,
+            csv::Column::Number(numbers) => columns.append(column(py, numbers)?)?,
+        }
+    }
+    Ok((columns, column(py, found.lines)?))
+}

@@ -1,0 +1,65 @@
+"""`ioukit convert`: writes a data set, or detections, in another format."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ThreadsOption
+from ioukit.cli._data_sets import (
+    DetectionsOption,
+    ForceOption,
+    FromOption,
+    Job,
+    OptionsOption,
+    OutputPath,
+    TruthOption,
+    convert_data,
+)
+from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._talk import Talk
+
+__all__ = ["EXAMPLES", "convert"]
+
+EXAMPLES = """\b
+Examples:
+  ioukit convert instances.json labels --to padilla
+  ioukit convert labels.odgt labels.json --to coco --option box=vbox
+  ioukit convert results.json results.jsonl --to coco --detections
+"""
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="The data: any known format; - is stdin.")],
+    output: OutputPath,
+    *,
+    target_format: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format to write.")],
+    source_format: FromOption = None,
+    truth: TruthOption = None,
+    detections: DetectionsOption = False,
+    options: OptionsOption = None,
+    force: ForceOption = False,
+    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    json: Annotated[
+        JsonOutput | None, json_option("Print a summary as one JSON object; with FILE, write it there.")
+    ] = None,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Write a data set in another format, and say what the format cannot hold.
+
+    Boxes keep all the digits that the format has room for. Lines that begin with "lost" name what is not in the files.
+    """
+    job = Job.of(
+        [source],
+        output,
+        (source_format, target_format),
+        truth=truth,
+        detections=detections,
+        options=options,
+        force=force,
+        on_invalid=on_invalid.value,
+        threads=threads,
+        json=json,
+    )
+    convert_data(job, Talk(quiet=quiet), lambda read, _: read[0])

@@ -1,0 +1,100 @@
+"""`ioukit merge`: makes one data set of several."""
+
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ThreadsOption
+from ioukit.cli._data_sets import (
+    DetectionsOption,
+    ForceOption,
+    FromOption,
+    Job,
+    OptionsOption,
+    OutputPath,
+    ToOption,
+    TruthOption,
+    convert_data,
+)
+from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._talk import Talk
+
+__all__ = ["EXAMPLES", "merge"]
+
+EXAMPLES = """\b
+Examples:
+  ioukit merge cats.json dogs.json pets.json
+  ioukit merge cars.json people.json street.json --duplicates join
+  ioukit merge part1.json part2.json results.json --detections
+"""
+
+
+class Classes(str, Enum):
+    """Which classes of two data sets are the same one."""
+
+    BY_NAME = "by-name"
+    BY_ID = "by-id"
+
+
+class Duplicates(str, Enum):
+    """What happens to an image that is in several data sets."""
+
+    ERROR = "error"
+    JOIN = "join"
+    FIRST = "first"
+    KEEP = "keep"
+
+
+def merge(
+    sources: Annotated[list[Path], typer.Argument(metavar="IN...", help="The data sets: any known format.")],
+    output: OutputPath,
+    *,
+    target_format: ToOption = None,
+    source_format: FromOption = None,
+    classes: Annotated[
+        Classes, typer.Option(help="Classes that are the same: those of one name, or of one id.")
+    ] = Classes.BY_NAME,
+    duplicates: Annotated[
+        Duplicates,
+        typer.Option(help="An image in several data sets: stop, join the objects, take the first, or keep all."),
+    ] = Duplicates.ERROR,
+    truth: TruthOption = None,
+    detections: DetectionsOption = False,
+    options: OptionsOption = None,
+    force: ForceOption = False,
+    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    json: Annotated[
+        JsonOutput | None, json_option("Print a summary as one JSON object; with FILE, write it there.")
+    ] = None,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Make one data set of several: images, classes and objects.
+
+    Classes of one name become one class. Ids that two data sets have get new numbers; names of images stay. Detections
+    are put one behind the other: they must belong to one ground truth.
+    """
+    job = Job.of(
+        sources,
+        output,
+        (source_format, target_format),
+        truth=truth,
+        detections=detections,
+        options=options,
+        force=force,
+        on_invalid=on_invalid.value,
+        threads=threads,
+        json=json,
+    )
+
+    def joined(read: Sequence[Any], _: Any) -> Any:
+        from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` should not load the readers
+
+        if detections or truth:
+            return datasets.Detections.concat(read)
+        return datasets.merge(read, classes=classes.value, duplicates=duplicates.value)
+
+    convert_data(job, Talk(quiet=quiet), joined, "merging")

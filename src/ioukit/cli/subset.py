@@ -1,0 +1,130 @@
+"""`ioukit subset`: writes a part of a data set."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ThreadsOption
+from ioukit.cli._data_sets import (
+    ForceOption,
+    FromOption,
+    Job,
+    OptionsOption,
+    OutputPath,
+    ToOption,
+    convert_data,
+)
+from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._options import parse_classes
+from ioukit.cli._talk import Talk
+
+__all__ = ["EXAMPLES", "subset"]
+
+EXAMPLES = """\b
+Examples:
+  ioukit subset instances.json people.json --classes person --drop-empty-images
+  ioukit subset instances.json small.json --sizes small,4096:9216
+  ioukit subset instances.json tenth.json --share 0.1 --seed 1
+  ioukit subset results.json tenth_results.json --ground-truth tenth.json
+"""
+
+
+# The function is long because its signature is the command line, a line or more per option.
+def subset(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="The data: any known format; - is stdin.")],
+    output: OutputPath,
+    *,
+    classes: Annotated[
+        list[str] | None, typer.Option("--classes", metavar="LIST", help="The classes to keep, by name or id.")
+    ] = None,
+    images: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--images", metavar="LIST", help="The images to keep, by id or file name; @FILE has one per line."
+        ),
+    ] = None,
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option("--sizes", metavar="LIST", help="Areas to keep: small, medium, large, or low:high in pixels."),
+    ] = None,
+    drop_empty_images: Annotated[
+        bool, typer.Option("--drop-empty-images", help="Leave out images that have no objects then.")
+    ] = False,
+    count: Annotated[
+        int | None, typer.Option("--count", min=0, metavar="N", help="Draw so many of the images at random.")
+    ] = None,
+    share: Annotated[
+        float | None, typer.Option("--share", metavar="PART", help="Draw this share of the images at random.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the drawing.")] = 0,
+    target_format: ToOption = None,
+    source_format: FromOption = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option("--ground-truth", metavar="GT", help="IN is detections: keep those of its images and classes."),
+    ] = None,
+    options: OptionsOption = None,
+    force: ForceOption = False,
+    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    json: Annotated[
+        JsonOutput | None, json_option("Print a summary as one JSON object; with FILE, write it there.")
+    ] = None,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Write a part of a data set: of its classes, images or sizes of objects, or drawn at random.
+
+    The conditions apply in the order in which they are listed below. Images without objects stay unless
+    --drop-empty-images is given. Ids stay as they are. The same seed draws the same images.
+    """
+    conditions = {"--classes": classes, "--images": images, "--sizes": sizes, "--count": count, "--share": share}
+    given = [name for name, value in conditions.items() if value is not None]
+    if truth is not None and (given or drop_empty_images):
+        raise typer.BadParameter(
+            "detections are chosen by the ground truth alone", param_hint=[*given, "--drop-empty-images"][0]
+        )
+    if count is not None and share is not None:
+        raise typer.BadParameter("--count gives the number already", param_hint="--share")
+    job = Job.of(
+        [source],
+        output,
+        (source_format, target_format),
+        truth=truth,
+        options=options,
+        force=force,
+        on_invalid=on_invalid.value,
+        threads=threads,
+        json=json,
+    )
+
+    def part(read: Sequence[Any], gt: Any) -> Any:
+        from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` should not load the readers
+
+        if gt is not None:
+            return datasets.subset_detections(read[0], gt)
+        return datasets.subset(
+            read[0],
+            classes=None if classes is None else parse_classes(classes, read[0].categories.names),
+            images=None if images is None else _listed(images),
+            sizes=None if sizes is None else [item for value in sizes for item in value.split(",")],
+            drop_empty_images=drop_empty_images,
+            sample=count if share is None else share,
+            seed=seed,
+        )
+
+    convert_data(job, Talk(quiet=quiet), part, "choosing", check_ids=False)
+
+
+def _listed(values: Sequence[str]) -> list[str]:
+    """The images of the option: those between commas, and those in files."""
+    from ioukit.datasets.formats.text_files import read_lines  # noqa: PLC0415 - for files of names alone
+
+    listed: list[str] = []
+    for value in values:
+        if value.startswith("@"):
+            listed += [line.strip() for line in read_lines(value[1:]) if line.strip()]
+        else:
+            listed += [item.strip() for item in value.split(",")]
+    return listed

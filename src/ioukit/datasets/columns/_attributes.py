@@ -1,0 +1,128 @@
+"""Columns from the member ``attributes`` of COCO's records, as CVAT and ioukit write it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.datasets.columns._checks import check_readable_again
+from ioukit.datasets.columns.lazy import ValuesOfFiles
+from ioukit.errors import DatasetError
+
+__all__ = ["KEYPOINT_NAMES", "attribute_columns", "category_columns"]
+
+KEYPOINT_NAMES = "keypoint_names"
+"""The attribute of categories with the names of their keypoints, (K, P); empty text fills the rows of those with less.
+In COCO's files it is the member ``keypoints``."""
+
+_MOST_EXACT = 2**63
+_OF_CATEGORIES = ("id", "name", "keypoints", "skeleton")
+
+
+def attribute_columns(records: Sequence[Any], source: str, array: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Flags and other columns from (N,) objects or ``None``.
+
+    A name whose values are all true or false is a flag, false where a record lacks it. Numbers become integers if all
+    records have one and none has a fraction, else float64 with NaN where there is none; texts get ``""`` there. Lists
+    of numbers of one length become (N, K). Values of any other kind become JSON text.
+
+    Raises:
+        DatasetError: If a value is neither an object nor missing.
+    """
+    if isinstance(records, ValuesOfFiles):
+        for path, _, _ in records.files():
+            check_readable_again(path, "attributes")
+    names: dict[str, dict[int, Any]] = {}
+    for row, record in enumerate(_checked(records, source, array)):
+        if record is None:
+            continue
+        if not isinstance(record, Mapping):
+            found = json.dumps(record)
+            found = found if len(found) <= 60 else f"{found[:57]}..."
+            raise DatasetError(f"{source}: {array}[{row}].attributes: expected an object, found {found}")
+        for name, value in record.items():
+            if value is not None:
+                names.setdefault(str(name), {})[row] = value
+    count = len(records)
+    flags, columns = {}, {}
+    for name, values in names.items():
+        if all(isinstance(value, bool) for value in values.values()):
+            flags[name] = _filled(values, count, False, np.bool_)
+        else:
+            columns[name] = _column(values, count)
+    return flags, columns
+
+
+def _checked(records: Sequence[Any], source: str, array: str) -> Iterator[Any]:
+    """The values one after the other; text that is JSON, but that Python does not read, is an error of the file."""
+    rows = iter(records)
+    for row in range(len(records)):
+        try:
+            record = next(rows)
+        except (ValueError, RecursionError) as error:  # a number of more than 4,300 digits, or deep nesting
+            raise DatasetError(f"{source}: {array}[{row}].attributes: cannot be read: {error}") from None
+        yield record
+
+
+def category_columns(ids: Sequence[int], records: Sequence[Any]) -> dict[str, Any]:
+    """Further members of the records of categories, such as ``supercategory``, as columns in the order of the ids."""
+    by_id = {record["id"]: record for record in records if isinstance(record, Mapping) and "id" in record}
+    found = [by_id.get(number, {}) for number in ids]
+    flags, columns = attribute_columns(
+        [{key: value for key, value in record.items() if key not in _OF_CATEGORIES} for record in found],
+        "categories",
+        "categories",
+    )
+    names = [[str(name) for name in _list(record.get("keypoints"))] for record in found]
+    longest = max(map(len, names), default=0)
+    if longest:
+        columns[KEYPOINT_NAMES] = np.array([row + [""] * (longest - len(row)) for row in names], np.str_)
+    return {**flags, **columns}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _filled(values: Mapping[int, Any], count: int, blank: Any, dtype: Any) -> npt.NDArray[Any]:
+    column: npt.NDArray[Any] = np.full(count, blank, dtype)
+    column[list(values)] = np.array(list(values.values()), dtype)
+    return column
+
+
+def _column(values: Mapping[int, Any], count: int) -> npt.NDArray[Any]:
+    given = list(values.values())
+    if all(map(_is_number, given)):
+        if len(values) == count and all(isinstance(one, int) and abs(one) < _MOST_EXACT for one in given):
+            return np.array(given, np.int64)
+        return _filled(values, count, np.nan, np.float64)
+    if all(isinstance(one, str) for one in given):
+        return np.array([values.get(row, "") for row in range(count)], np.str_)
+    if (lists := _lists(given)) is not None:
+        if len(values) == count and all(isinstance(number, int) for one in given for number in one):
+            return lists.astype(np.int64)
+        column = np.full((count, lists.shape[1]), np.nan)
+        column[list(values)] = lists
+        return column
+    return np.array([_text(values[row]) if row in values else "" for row in range(count)], np.str_)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
+
+
+def _lists(given: Sequence[Any]) -> npt.NDArray[np.float64] | None:
+    """(M, K) numbers from lists of one length; ``None`` in a list is NaN. ``None`` if these are no such lists."""
+    if not all(isinstance(one, list) and one and len(one) == len(given[0]) for one in given):
+        return None
+    if not all(number is None or _is_number(number) for one in given for number in one):
+        return None
+    return np.array([[np.nan if number is None else number for number in one] for one in given], np.float64)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

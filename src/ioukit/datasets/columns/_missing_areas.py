@@ -1,0 +1,117 @@
+"""Areas of annotations whose records have none: those of their masks, or else those of their boxes."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit._checks import check_threads
+from ioukit.datasets.columns._checks import check_readable_again
+from ioukit.datasets.columns._regions import SEGMENTATIONS, WITHOUT_AREA
+from ioukit.datasets.columns.lazy import Segmentations
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    from ioukit._columns import Columns
+    from ioukit.datasets.columns._checks import OnInvalid
+
+__all__ = ["with_areas"]
+
+Floats = npt.NDArray[np.float64]
+
+
+Data = TypeVar("Data", bound="Columns")
+
+
+def with_areas(ground_truth: Data, on_invalid: OnInvalid, threads: int | None) -> Data:
+    """The ground truth with an area for each annotation that has the flag of those without, and without that flag.
+
+    Only the masks of these annotations are read. A note says how many areas are those of masks and of boxes.
+
+    Raises:
+        DatasetError: If a mask cannot be read. With ``on_invalid="drop"``, its annotation is left out instead.
+    """
+    gt: Any = ground_truth  # a ground truth, whose file imports this one
+    rows = np.flatnonzero(gt.flags[WITHOUT_AREA])
+    flags = {name: flag for name, flag in gt.flags.items() if name != WITHOUT_AREA}
+    found = np.full(len(rows), np.nan)
+    if SEGMENTATIONS in gt.regions:
+        found = _of_masks(gt, rows, on_invalid, threads)
+    areas = gt.areas.copy()
+    boxes = gt.boxes[rows, 2] * gt.boxes[rows, 3]
+    areas[rows] = np.where(np.isnan(found), boxes, found)
+    good = np.ones(len(gt), np.bool_)
+    good[rows] = ~np.isinf(found)
+    note = _note(gt.source, int(np.isfinite(found).sum()), int(np.isnan(found).sum()))
+    complete = dataclasses.replace(gt, areas=areas, flags=flags, notes=(*gt.notes, *note))
+    whole: Data = complete if good.all() else complete.take(good)
+    return whole
+
+
+def _note(source: str, masks: int, boxes: int) -> tuple[str, ...]:
+    total = masks + boxes
+    if not total:
+        return ()
+    counts = {"mask": masks, "box": boxes}
+    used = ", ".join(f"that of the {kind} is used for {count:,}" for kind, count in counts.items() if count)
+    return (f"{source}: {total:,} annotation{' lacks' if total == 1 else 's lack'} area: {used}",)
+
+
+def _of_masks(gt: Any, rows: npt.NDArray[np.intp], on_invalid: OnInvalid, threads: int | None) -> Floats:
+    """(R,) areas of the masks of some rows; NaN for a row without a mask, infinity for one to leave out."""
+    column = gt.regions[SEGMENTATIONS]
+    sizes = np.ascontiguousarray(gt.images.sizes[gt.images.ids.searchsorted(gt.image_ids[rows])])
+    drop = on_invalid == "drop"
+    if not isinstance(column, Segmentations):
+        return _of_records([column[row] for row in rows], rows, sizes, gt.source, threads, drop=drop)
+    found = np.full(len(rows), np.nan)
+    for path, places, spans in column.take(rows).files():
+        if not (spans[:, 1] > spans[:, 0]).any():
+            continue
+        check_readable_again(path, "masks")
+        numbers = rows[places].astype(np.int64)
+        found[places] = _core.read_coco_mask_areas(
+            path, numbers, np.ascontiguousarray(spans), sizes[places], drop, check_threads(threads)
+        )
+    return found
+
+
+def _of_records(
+    values: Sequence[Any],
+    rows: npt.NDArray[np.intp],
+    sizes: Floats,
+    source: str,
+    threads: int | None,
+    *,
+    drop: bool,
+) -> Floats:
+    """The same for values that are not in a file. They are read one by one only if some cannot be read."""
+    from ioukit.datasets.columns.masks import decode  # noqa: PLC0415 - files of boxes should not load regions
+
+    def areas(places: npt.NDArray[np.intp]) -> Floats:
+        chosen = [values[place] for place in places]
+        masks = decode(chosen, sizes[places], source=source, array="annotations", threads=threads, numbers=rows[places])
+        return masks.area.astype(np.float64)
+
+    found = np.full(len(values), np.nan)
+    filled = np.array([place for place, value in enumerate(values) if not _is_empty(value)], np.intp)
+    try:
+        found[filled] = areas(filled)
+    except DatasetError:
+        if not drop:
+            raise
+        for place in filled:
+            found[place] = np.inf
+            with contextlib.suppress(DatasetError):
+                found[place] = areas(np.array([place]))[0]
+    return found
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, list | tuple | dict) and not value)

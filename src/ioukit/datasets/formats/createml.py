@@ -1,0 +1,240 @@
+"""Create ML's JSON: images with labels, and boxes given by their centres; detections as Turi Create predicts them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
+from ioukit.datasets.formats.folder_listing import count_of
+from ioukit.datasets.formats.found_images import found_size
+from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.objects import ImageFinder, Objects
+from ioukit.datasets.formats.text_files import FARTHEST, inside, member, read_json, refuse, shown, to_number
+from ioukit.datasets.formats.written_rows import class_names, image_names, rows_of_images, with_ground_truth, write_json
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    from ioukit.datasets.columns._checks import OnInvalid
+    from ioukit.datasets.columns.detections import Detections
+    from ioukit.datasets.columns.ground_truth import GroundTruth
+
+__all__ = [
+    "read_createml",
+    "read_createml_detections",
+    "recognises",
+    "write_createml",
+    "write_createml_detections",
+]
+
+_HOLDS = Holds(image_sizes=False)
+_IMAGE = ("image", "imagefilename", "filename")
+_ANNOTATIONS = ("annotations", "annotation")
+_SIDES = (("x",), ("y",), ("width", "w"), ("height", "h"))
+
+
+def recognises(path: Path) -> bool:
+    """Whether a path is a JSON file of Create ML, or a folder with one such file."""
+    if path.is_dir() and count_of(path, ".json") != 1 and not (path / "_annotations.createml.json").is_file():
+        return False
+    try:
+        file = _file(path)
+    except DatasetError:
+        return False
+    return bool(OTHER_JSON["createml"].search(first_bytes(file)))
+
+
+def read_createml(
+    path: str | os.PathLike[str],
+    *,
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,  # noqa: ARG001 - every reader takes it; the file is read at once
+) -> GroundTruth:
+    """Read the JSON file of Create ML: a list of images, each with its annotations.
+
+    An image has ``image`` and ``annotations`` (or ``imagefilename`` and ``annotation``, as in Apple's documentation).
+    An annotation has a ``label`` and ``coordinates``: ``x`` and ``y`` of the centre, ``width`` and ``height``, in
+    pixels. So the corner is computed as ``x - width / 2``.
+
+    The id of an image is its name as the file says. Its size comes from its header if it lies beside the file, or in
+    a folder ``images``. Classes get ids from 1 on in the order of their names.
+
+    Args:
+        path: The file, or a folder with ``_annotations.createml.json`` or a single JSON file.
+        on_invalid: ``"error"`` refuses invalid images and annotations; ``"drop"`` leaves them out and counts them.
+            ``"pycocotools"`` is the same as ``"error"``.
+        threads: Not used.
+
+    Raises:
+        DatasetError: If the data is invalid; names file, image and annotation, what was expected and what came.
+        OSError: If the file cannot be read.
+    """
+    objects = Objects(path, on_invalid)
+    file = _file(Path(path))
+    for where, record in _images(file):
+        with objects.record("bad image"):
+            name, annotations = _image(record, where)
+            image = objects.image(name, where, size=found_size(file.parent, name))
+            for place, annotation in annotations:
+                with objects.record("bad annotation"):
+                    objects.add(image, _label(annotation, place), _box(annotation, place))
+    return objects.ground_truth()
+
+
+def read_createml_detections(
+    path: str | os.PathLike[str],
+    *,
+    ground_truth: GroundTruth | None = None,
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,  # noqa: ARG001 - as above
+) -> Detections:
+    """Read detections in the layout of :func:`read_createml`; each has a ``confidence``, as Turi Create predicts it.
+
+    Args:
+        path: The file, or a folder with one.
+        ground_truth: The data set that the detections belong to: it has the images and the classes.
+        on_invalid: As for :func:`read_createml`.
+        threads: Not used.
+
+    Raises:
+        DatasetError: If the data is invalid, or there is no ``ground_truth``.
+        OSError: If the file cannot be read.
+    """
+    if ground_truth is None:
+        raise DatasetError(
+            f"{os.fspath(path)}: names of images and classes need the ground truth: "
+            "read_detections(file, ground_truth=...)"
+        )
+    objects = Objects(path, on_invalid)
+    finder = ImageFinder(ground_truth)
+    known = set(ground_truth.categories.names)
+    for where, record in _images(_file(Path(path))):
+        with objects.record("bad image"):
+            name, annotations = _image(record, where)
+            image = objects.image(str(finder.labels[finder.position(name, where)]), where)
+            for place, annotation in annotations:
+                with objects.record("bad annotation"):
+                    label, box = _label(annotation, place), _box(annotation, place)
+                    if label not in known:
+                        refuse(f"{place}.label", f"one of the {len(known):,} classes", shown(label))
+                    score = to_number(annotation.get("confidence"), f"{place}.confidence")
+                    objects.add(image, label, box, score=score)
+    return objects.detections(ground_truth)
+
+
+def _file(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    usual = path / "_annotations.createml.json"
+    files = [usual] if usual.is_file() else sorted(path.glob("*.json"))
+    if len(files) != 1:
+        refuse(str(path), "_annotations.createml.json, or a single JSON file", f"{len(files)} JSON files")
+    if files[0].is_symlink():
+        inside(path, files[0].name, str(files[0]))
+    return files[0]
+
+
+def _images(file: Path) -> Iterator[tuple[str, Any]]:
+    document = read_json(file)
+    if not isinstance(document, list):
+        refuse(str(file), "a list of images", shown(document))
+    for at, record in enumerate(document):
+        yield f"{file}: [{at}]", record
+
+
+def _image(record: Any, where: str) -> tuple[str, list[tuple[str, Any]]]:
+    """The name of an image, and its annotations with their places."""
+    if not isinstance(record, Mapping):
+        refuse(where, "an object", shown(record))
+    name_key, list_key = (next((key for key in keys if key in record), keys[0]) for keys in (_IMAGE, _ANNOTATIONS))
+    name = member(record, name_key, str, where)
+    listed = member(record, list_key, list, where)
+    return name, [(f"{where}.{list_key}[{at}]", annotation) for at, annotation in enumerate(listed)]
+
+
+def _label(annotation: Any, where: str) -> str:
+    label: str = member(annotation, "label", str, where)
+    if not label:
+        refuse(f"{where}.label", "the name of a class", shown(label))
+    return label
+
+
+def _box(annotation: Any, where: str) -> list[float]:
+    coordinates = member(annotation, "coordinates", dict, where)
+    values = []
+    for spellings in _SIDES:
+        name = next((one for one in spellings if one in coordinates), spellings[0])
+        lowest = -FARTHEST if name in ("x", "y") else 0.0
+        values.append(to_number(coordinates.get(name), f"{where}.coordinates.{name}", lowest=lowest))
+    cx, cy, width, height = values
+    return [cx - width / 2, cy - height / 2, width, height]
+
+
+def write_createml(gt: GroundTruth, path: Path) -> list[str]:
+    """Write the JSON file of Create ML, as :func:`read_createml` reads it.
+
+    Args:
+        gt: The ground truth.
+        path: The file.
+
+    Returns:
+        What the file does not hold.
+
+    Raises:
+        DatasetError: If names of images or classes cannot be told apart.
+    """
+    return _write(gt, path, gt, None)
+
+
+def write_createml_detections(dt: Detections, path: Path, *, ground_truth: GroundTruth | None = None) -> list[str]:
+    """Write detections with their scores as ``confidence``, as :func:`read_createml_detections` reads them.
+
+    Args:
+        dt: The detections.
+        path: The file.
+        ground_truth: It has the names of images and classes.
+
+    Returns:
+        What the file does not hold.
+
+    Raises:
+        DatasetError: If there is no ``ground_truth``, or names cannot be told apart.
+    """
+    return _write(dt, path, with_ground_truth(dt, ground_truth), dt.scores.tolist())
+
+
+def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, scores: Sequence[float] | None) -> list[str]:
+    names, notes = image_names(gt.images, gt.source)
+    classes = class_names(gt.categories, gt.source)
+    boxes, categories = data.boxes.tolist(), data.category_ids.tolist()
+    images = [
+        {
+            "image": names[image],
+            "annotations": [
+                {
+                    "label": classes[categories[row]],
+                    "coordinates": _coordinates(boxes[row]),
+                    **({} if scores is None else {"confidence": scores[row]}),
+                }
+                for row in rows
+            ],
+        }
+        for image, rows in enumerate(rows_of_images(data, gt.images))
+    ]
+    write_json(path, images)
+    return [*lost(data, _HOLDS), *notes]
+
+
+def _coordinates(box: Sequence[float]) -> dict[str, float]:
+    x, y, width, height = box
+    return {"x": _centre(x, width), "y": _centre(y, height), "width": width, "height": height}
+
+
+def _centre(low: float, length: float) -> float:
+    """The centre of a side from which a reader computes the same low end again, if a number has this property."""
+    centre = low + length / 2
+    near = (centre, math.nextafter(centre, math.inf), math.nextafter(centre, -math.inf))
+    return next((one for one in near if one - length / 2 == low), centre)

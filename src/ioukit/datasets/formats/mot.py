@@ -1,0 +1,321 @@
+"""MOTChallenge's text files: one per sequence of frames, with a box of a tracked object per line."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ioukit.datasets.columns._checks import OnInvalid
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.first_bytes import first_lines
+from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.mot_sequences import FrameSequence, frames_of, sequence_infos, sequences_in
+from ioukit.datasets.formats.objects import Objects
+from ioukit.datasets.formats.text_files import read_lines, refuse, shorter, shown, to_numbers
+from ioukit.errors import DatasetError
+
+__all__ = ["MOT_NAMES", "read_mot", "read_mot_detections", "recognises", "write_mot", "write_mot_detections"]
+
+MOT_NAMES = (
+    *("pedestrian", "person on vehicle", "car", "bicycle", "motorbike", "non motorized vehicle", "static person"),
+    *("distractor", "occluder", "occluder on the ground", "occluder full", "reflection", "crowd"),
+)
+"""The names of MOTChallenge's classes, in the order of their numbers, which are 1 to 13."""
+
+_FIELDS = ("frame", "id", "bb_left", "bb_top", "bb_width", "bb_height", "conf", "class", "visibility")
+_WITH_PLACE = 10  # columns of a file whose last three are a place in the world, as in 2D MOT 2015
+
+
+def recognises(path: Path) -> bool:
+    """Whether a path is a sequence or a folder of sequences: with ``gt/gt.txt`` or ``det/det.txt``; or such files."""
+    columns = {7, 8, 9, _WITH_PLACE}
+    try:
+        file = path
+        if path.is_dir():
+            folders = (path, *sorted(child for child in path.iterdir() if child.is_dir()))
+            files = (folder / kind / f"{kind}.txt" for folder in folders for kind in ("gt", "det"))
+            found = next((file for file in files if file.is_file()), None)
+            if found is not None and not found.stat().st_size:
+                return True
+            if found is None:  # results, a file per sequence; with 8 columns, it could be VisDrone's
+                found = next((one for one in sorted(path.glob("*.txt")) if first_lines(one)), path)
+                columns = {7, 9, _WITH_PLACE}
+            file = found
+        words = next(("".join(line).split(",") for line in first_lines(file)), [])
+        return len(words) in columns and all(math.isfinite(float(word)) for word in words)
+    except (OSError, ValueError):
+        return False
+
+
+def read_mot(
+    path: str | os.PathLike[str],
+    *,
+    names: Sequence[str] | None = None,
+    first_pixel: int = 0,
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,  # noqa: ARG001 - every reader takes it; text files are read one by one
+) -> GroundTruth:
+    """Read the ground truth of a sequence in MOTChallenge's format, or that of several sequences.
+
+    A line of ``gt/gt.txt`` is ``frame, id, bb_left, bb_top, bb_width, bb_height, conf, class, visibility``. Frames are
+    numbered from 1. Objects with a ``conf`` of 0 have the flag ``ignore``: MOTChallenge does not evaluate them. The
+    attributes are ``track_id``, the number of the track, and ``visibility``, within [0, 1]. Files with 7 columns, or
+    with 10, the last three of which are a place in the world (2D MOT 2015), have no class: all objects are pedestrians.
+
+    The images are all frames of the sequence, by ``seqinfo.ini``, which also has their size and the names of the files;
+    without it, those in the file. The id of an image is the number of its frame with six digits; with several
+    sequences, the name of the sequence stands before it: ``MOT17-02-FRCNN/000001``.
+
+    MOTChallenge says that the coordinates of pixels start at 1: the left column of pixels has ``bb_left`` 1. Most tools
+    take the numbers as they are, and so does this reader. With ``first_pixel=1``, 1 is subtracted from ``bb_left`` and
+    ``bb_top``: the boxes then fit images whose pixels start at 0. Overlaps do not change if all files are read alike.
+
+    Args:
+        path: A sequence: a folder with ``gt/gt.txt``; or a folder of such folders; or the text file itself.
+        names: The names of the classes from 1 on. If ``None``, those in ``gt/labels.txt``, one per line, else
+            :data:`MOT_NAMES`.
+        first_pixel: The coordinate of the first pixel in the file, 0 or 1.
+        on_invalid: ``"error"`` refuses a file with an invalid line, ``"drop"`` leaves such lines out and counts them.
+            ``"pycocotools"`` is the same as ``"error"``.
+        threads: Not used.
+
+    Raises:
+        ValueError: If ``first_pixel`` is neither 0 nor 1.
+        DatasetError: If a line is invalid; names file, line and field, what was expected and what came.
+        OSError: If a file cannot be read.
+
+    Reference: Milan et al., MOT16: A Benchmark for Multi-Object Tracking, 2016, arXiv:1603.00831.
+    """
+    _check_first_pixel(first_pixel)
+    objects = Objects(path, on_invalid)
+    sequences = sequences_in(path, "gt")
+    classes: dict[str, int] = {}
+    for sequence in sequences:
+        listed = names or sequence.labels or MOT_NAMES
+        for number, name in enumerate(listed, start=1):
+            if classes.setdefault(name, number) != number:
+                refuse(str(sequence.file), f"the class {name} as number {classes[name]}, as before", str(number))
+        frames = {number: _image(objects, sequence, number) for number in range(1, sequence.frames + 1)}
+        for where, words in _lines(sequence.file):
+            with objects.record("bad line"):
+                values = _values(where, words, least=7)
+                frame = _frame(values[0], where, sequence.frames)
+                category = 0 if len(words) in (7, _WITH_PLACE) else _class(values[7], where, len(listed))
+                seen = values[8] if len(words) == len(_FIELDS) else math.nan
+                box = _box(values, where, first_pixel)
+                if frame not in frames:
+                    frames[frame] = _image(objects, sequence, frame)
+                objects.add(
+                    frames[frame],
+                    listed[category],
+                    box,
+                    flags={"ignore": values[6] == 0},
+                    attributes={"track_id": values[1], "visibility": seen},
+                )
+    return objects.ground_truth(classes)
+
+
+def read_mot_detections(
+    path: str | os.PathLike[str],
+    *,
+    ground_truth: GroundTruth | None = None,
+    category: str | None = None,
+    first_pixel: int = 0,
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,  # noqa: ARG001 - as above
+) -> Detections:
+    """Read detections in MOTChallenge's format: lines ``frame, id, bb_left, bb_top, bb_width, bb_height, conf``.
+
+    Lines may have further columns. Of files with 8 or 9 columns, the eighth is the number of a class of the ground
+    truth; -1 stands for none. Of files with 10, the last three are a place in the world, and are not looked at. The
+    attribute ``track_id`` is the number of the track, or -1.
+
+    Args:
+        path: A sequence: a folder with ``det/det.txt``; or a folder of such folders; or a text file, or a folder of
+            text files, each with the name of its sequence.
+        ground_truth: The data set: it has the frames and the classes.
+        category: The class of detections without a class. If ``None``, ``pedestrian``, or the only class of the ground
+            truth.
+        first_pixel: As for :func:`read_mot`.
+        on_invalid: As for :func:`read_mot`.
+        threads: Not used.
+
+    Raises:
+        ValueError: If ``first_pixel`` is neither 0 nor 1.
+        DatasetError: If a line is invalid, or there is no ``ground_truth``; names file, line and field, what was
+            expected and what came.
+        OSError: If a file cannot be read.
+    """
+    _check_first_pixel(first_pixel)
+    if ground_truth is None:
+        raise DatasetError(
+            f"{os.fspath(path)}: frames and classes need the ground truth: read_detections(path, ground_truth=...)"
+        )
+    names, ids = ground_truth.categories.names, ground_truth.categories.ids.tolist()
+    usual = category or (names[0] if len(names) == 1 else MOT_NAMES[0])
+    if category is not None and category not in names:
+        raise DatasetError(f"{os.fspath(path)}: the ground truth has no class {category!r}")
+    by_number = dict(zip(ids, names, strict=True))
+    frames, _ = frames_of(ground_truth)
+    labels = dict(zip(frames, map(str, ground_truth.images.labels.tolist()), strict=True))
+    only = frames[0][0] if len({name for name, _ in frames}) == 1 else None
+    objects = Objects(path, on_invalid)
+    for sequence in sequences_in(path, "det"):
+        for where, words in _lines(sequence.file):
+            with objects.record("bad line"):
+                values = _values(where, words, least=7)
+                name = usual
+                if len(words) in (8, 9) and values[7] != -1:
+                    if values[7] not in by_number:
+                        refuse(f"{where}, class", f"one of the {len(names):,} classes", shown(words[7]))
+                    name = by_number[int(values[7])]
+                elif usual not in names:
+                    refuse(where, "the class of the detections: category=...", "no class, and no class pedestrian")
+                frame = _frame(values[0], where, 0)
+                label = labels.get((sequence.name if only is None else only, frame))
+                if label is None:
+                    refuse(f"{where}, frame", f"a frame of {ground_truth.source}", f"{sequence.name} {frame}".strip())
+                box = _box(values, where, first_pixel)
+                image = objects.image(label, where, again=True)
+                objects.add(image, name, box, score=values[6], attributes={"track_id": values[1]})
+    return objects.detections(ground_truth)
+
+
+def write_mot(gt: GroundTruth, path: Path, *, first_pixel: int = 0) -> list[str]:
+    """Write a sequence as :func:`read_mot` reads it: ``gt/gt.txt``, ``gt/labels.txt`` and ``seqinfo.ini``.
+
+    If all names of images have a folder, as ``MOT17-02/img1/000001.jpg`` has, each first folder is a sequence. If the
+    names of the files are numbers, these are the frames; else the frames are numbered in the order of the images.
+    Objects without a ``track_id`` get -1.
+
+    Raises:
+        ValueError: If ``first_pixel`` is neither 0 nor 1.
+        DatasetError: If the names of classes have line breaks.
+    """
+    _check_first_pixel(first_pixel)
+    frames, notes = frames_of(gt)
+    bad = next((name for name in gt.categories.names if "\n" in name or name != name.strip() or not name), None)
+    if bad is not None:
+        refuse(gt.source, "names of classes without line breaks and outer spaces", shown(bad))
+    tracks = gt.attributes.get("track_id", np.full(len(gt), -1.0)).astype(np.float64)
+    seen = gt.attributes.get("visibility", np.full(len(gt), math.nan)).astype(np.float64)
+    numbers = {number: at for at, number in enumerate(gt.categories.ids.tolist(), start=1)}
+    boxes = gt.boxes + np.array([first_pixel, first_pixel, 0, 0])
+    texts: dict[str, list[tuple[int, str]]] = {name: [] for name, _ in frames} or {"": []}
+    places = gt.images.ids.searchsorted(gt.image_ids).tolist()
+    rows = (
+        places,
+        gt.category_ids.tolist(),
+        boxes.tolist(),
+        tracks.tolist(),
+        seen.tolist(),
+        gt.flag("ignore").tolist(),
+    )
+    for place, category, box, track, share, ignored in zip(*rows, strict=True):
+        name, frame = frames[place]
+        fields = [str(frame), *map(shorter, (-1 if math.isnan(track) else track, *box)), str(int(not ignored))]
+        fields += [str(numbers[category]), *([] if math.isnan(share) else [shorter(share)])]
+        texts[name].append((frame, ",".join(fields) + "\n"))
+    infos = sequence_infos(gt, frames, list(texts))
+    for name, lines in texts.items():
+        folder = path / name / "gt"
+        folder.mkdir(parents=True)
+        ordered = "".join(line for _, line in sorted(lines, key=lambda pair: pair[0]))
+        (folder / "gt.txt").write_text(ordered, encoding="utf-8")
+        (folder / "labels.txt").write_text("".join(f"{one}\n" for one in gt.categories.names), encoding="utf-8")
+        (path / name / "seqinfo.ini").write_text(infos.texts[name], encoding="utf-8")
+    holds = Holds(
+        flags=frozenset({"ignore"}),
+        attributes=frozenset({"track_id", "visibility"}),
+        image_sizes=infos.same_sizes,
+        empty_images=infos.all_frames,
+        category_ids=gt.categories.ids.tolist() == list(range(1, len(gt.categories) + 1)),
+        unused_categories=True,
+    )
+    return [*lost(gt, holds), *notes]
+
+
+def write_mot_detections(
+    dt: Detections, path: Path, *, ground_truth: GroundTruth | None = None, first_pixel: int = 0
+) -> list[str]:
+    """Write ``det/det.txt`` for each sequence, as :func:`read_mot_detections` reads it.
+
+    With several classes, lines have the id of the class as the eighth column.
+
+    Raises:
+        ValueError: If ``first_pixel`` is neither 0 nor 1.
+        DatasetError: If there is no ``ground_truth``, or an id of a class is -1.
+    """
+    _check_first_pixel(first_pixel)
+    if ground_truth is None:
+        raise DatasetError(f"{dt.source}: the files need the numbers of the frames: write(..., ground_truth=...)")
+    frames, notes = frames_of(ground_truth)
+    tracks = dt.attributes.get("track_id", np.full(len(dt), -1.0)).astype(np.float64)
+    boxes = dt.boxes + np.array([first_pixel, first_pixel, 0, 0])
+    places = ground_truth.images.ids.searchsorted(dt.image_ids_in(ground_truth.images)).tolist()
+    several = len(ground_truth.categories) > 1
+    if several and -1 in ground_truth.categories.ids:
+        refuse(ground_truth.source, "ids of classes other than -1", "-1")
+    texts: dict[str, list[tuple[int, str]]] = {name: [] for name, _ in frames} or {"": []}
+    rows = (places, dt.category_ids.tolist(), boxes.tolist(), tracks.tolist(), dt.scores.tolist())
+    for place, category, box, track, score in zip(*rows, strict=True):
+        name, frame = frames[place]
+        fields = [str(frame), *map(shorter, (-1 if math.isnan(track) else track, *box, score))]
+        texts[name].append((frame, ",".join([*fields, str(category)] if several else fields) + "\n"))
+    for name, lines in texts.items():
+        (path / name / "det").mkdir(parents=True)
+        ordered = "".join(line for _, line in sorted(lines, key=lambda pair: pair[0]))
+        (path / name / "det" / "det.txt").write_text(ordered, encoding="utf-8")
+    return [*lost(dt, Holds(attributes=frozenset({"track_id"}))), *notes]
+
+
+def _check_first_pixel(first_pixel: int) -> None:
+    if first_pixel not in (0, 1):
+        raise ValueError(f"first_pixel must be 0 or 1, got {first_pixel!r}")
+
+
+def _lines(file: Path) -> Iterator[tuple[str, list[str]]]:
+    """The lines that are not empty, as fields, each with its place."""
+    for number, line in enumerate(read_lines(file), start=1):
+        if line.strip():
+            yield f"{file}: line {number}", [field.strip() for field in line.split(",")]
+
+
+def _values(where: str, words: Sequence[str], *, least: int) -> list[float]:
+    if not least <= len(words) <= _WITH_PLACE:
+        refuse(where, f"{', '.join(_FIELDS[:least])}, and perhaps class, visibility", shown(",".join(words)))
+    return to_numbers(words[: len(_FIELDS)], _FIELDS, where)
+
+
+def _frame(value: float, where: str, frames: int) -> int:
+    if not value.is_integer() or value < 1 or (frames and value > frames):
+        refuse(f"{where}, frame", f"a number from 1 to {frames}" if frames else "a number from 1 on", shorter(value))
+    return int(value)
+
+
+def _class(value: float, where: str, count: int) -> int:
+    """The position of a class."""
+    if not value.is_integer() or not 1 <= value <= count:
+        refuse(f"{where}, class", f"a number from 1 to {count}", shorter(value))
+    return int(value) - 1
+
+
+def _box(values: Sequence[float], where: str, first_pixel: int) -> list[float]:
+    left, top, width, height = values[2:6]
+    if min(width, height) < 0:
+        refuse(where, "bb_width and bb_height of at least 0", f"{width:g} and {height:g}")
+    return [left - first_pixel, top - first_pixel, width, height]
+
+
+def _key(sequence: str, frame: int) -> str:
+    return f"{sequence}/{frame:06d}" if sequence else f"{frame:06d}"
+
+
+def _image(objects: Objects, sequence: FrameSequence, frame: int) -> int:
+    name = sequence.pattern.replace("{}", f"{frame:06d}")
+    return objects.image(_key(sequence.name, frame), str(sequence.file), name=name, size=sequence.size)

@@ -1,0 +1,353 @@
+"""Scalabel's JSON, in which BDD100K comes, and the older layouts of BDD100K."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ioukit._checks import check_choice
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats import drawn_shapes
+from ioukit.datasets.formats.drawn_shapes import Drawn
+from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
+from ioukit.datasets.formats.folder_listing import first_file
+from ioukit.datasets.formats.found_images import found_size
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
+from ioukit.datasets.formats.scalabel_writing import CORNERS, Corners, write_scalabel, write_scalabel_detections
+from ioukit.datasets.formats.text_files import files_in, member, numbers, read_json, refuse, shortened, shown, to_number
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    from ioukit.datasets.columns._checks import OnInvalid
+
+__all__ = [
+    "read_scalabel",
+    "read_scalabel_detections",
+    "recognises",
+    "write_scalabel",
+    "write_scalabel_detections",
+]
+
+_OTHER_SHAPES = ("box3d", "graph")
+
+
+def recognises(path: Path) -> bool:
+    """Whether a path is a JSON file of Scalabel or BDD100K, or a folder whose first JSON file is one."""
+    file = first_file(path, ".json") if path.is_dir() else path
+    return file is not None and bool(OTHER_JSON["scalabel"].search(first_bytes(file)))
+
+
+def read_scalabel(
+    path: str | os.PathLike[str],
+    *,
+    corners: Corners = "edges",
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,  # noqa: ARG001 - every reader takes it; files are read at once
+) -> GroundTruth:
+    """Read a JSON file of Scalabel or BDD100K, or a folder of such files.
+
+    A file is an object with ``frames`` and perhaps ``config``; or a list of frames, as BDD100K's labels; or, in the
+    oldest layout of BDD100K, one image with ``frames`` that hold ``objects``. A label has a ``category`` and shapes:
+
+    - ``box2d``: the corners ``x1``, ``y1``, ``x2``, ``y2`` in pixels.
+    - ``poly2d``: closed paths become polygons. Bezier curves become 16 straight lines each. Paths that are not closed,
+      such as lanes, are left out and counted in a note.
+    - ``rle``: COCO's compressed RLE.
+
+    The box is ``box2d``, else the smallest one around the other shapes. Labels with only ``box3d`` or ``graph``, or
+    without a category, are left out and counted in a note. Attributes that are true or false become flags, other
+    numbers and texts become attributes. As in Scalabel's own evaluation, a label is a crowd if its attribute ``crowd``
+    or ``ignored`` is true.
+
+    The id of an image is the ``name`` of its frame; if frames of several videos share names, it is
+    ``videoName/name``. The size comes from the frame, ``config``, or the header of the image if it lies beside the
+    file. Classes are those of ``config`` without subclasses, with ids from 1 on; else the names of the labels in
+    alphabetical order. The ids of labels are kept if they are numbers above 0 that differ; otherwise they become the
+    attribute ``label_id``, as those of tracks.
+
+    Args:
+        path: The file or the folder.
+        corners: What ``x2`` and ``y2`` are. ``"edges"``: the right and the lower edge of the box, so that the width is
+            ``x2 - x1``. ``"inclusive"``: the last pixel, so that the width is ``x2 - x1 + 1``, as Scalabel's own
+            evaluation computes.
+        on_invalid: ``"error"`` refuses invalid frames and labels; ``"drop"`` leaves them out and counts them.
+            ``"pycocotools"`` is the same as ``"error"``.
+        threads: Not used.
+
+    Raises:
+        ValueError: If ``corners`` is unknown.
+        DatasetError: If the data is invalid; names file, frame and label, what was expected and what came.
+        OSError: If a file cannot be read.
+    """
+    check_choice("corners", corners, CORNERS)
+    objects = Objects(path, on_invalid)
+    source = _Source(path, objects)
+    known = None if source.classes is None else frozenset(source.classes)
+    ids: list[Any] = []
+    for frame in source.frames:
+        with objects.record("bad frame"):
+            image = objects.image(source.key(frame), frame.where, name=frame.name, size=source.size(frame))
+            for where, label in frame.labels:
+                with objects.record("bad label"):
+                    if _add(objects, image, label, where, corners, scored=False, known=known):
+                        ids.append(label.get("id"))
+    return _with_ids(objects, ids).ground_truth(source.classes)
+
+
+def read_scalabel_detections(
+    path: str | os.PathLike[str],
+    *,
+    ground_truth: GroundTruth | None = None,
+    corners: Corners = "edges",
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,  # noqa: ARG001 - as above
+) -> Detections:
+    """Read detections in the layout of :func:`read_scalabel`; each label has a ``score``.
+
+    Args:
+        path: The file or the folder.
+        ground_truth: The data set that the detections belong to: it has the images and the classes.
+        corners: As for :func:`read_scalabel`.
+        on_invalid: As for :func:`read_scalabel`.
+        threads: Not used.
+
+    Raises:
+        ValueError: If ``corners`` is unknown.
+        DatasetError: If the data is invalid, or there is no ``ground_truth``.
+        OSError: If a file cannot be read.
+    """
+    check_choice("corners", corners, CORNERS)
+    if ground_truth is None:
+        raise DatasetError(
+            f"{os.fspath(path)}: names of images and classes need the ground truth: "
+            "read_detections(file, ground_truth=...)"
+        )
+    objects = Objects(path, on_invalid)
+    finder = ImageFinder(ground_truth)
+    known = frozenset(ground_truth.categories.names)
+    for frame in _Source(path, objects).frames:
+        with objects.record("bad frame"):
+            try:
+                at = finder.position(posixpath.join(frame.video, frame.name), frame.where)
+            except DatasetError:
+                at = finder.position(frame.name, frame.where)
+            image = objects.image(str(finder.labels[at]), frame.where)
+            for where, label in frame.labels:
+                with objects.record("bad label"):
+                    _add(objects, image, label, where, corners, scored=True, known=known)
+    return objects.detections(ground_truth)
+
+
+class _Frame(NamedTuple):
+    where: str
+    record: Mapping[str, Any]
+    name: str
+    video: str
+    labels: list[tuple[str, Any]]
+
+
+class _Source:
+    """All frames of a file or a folder, and what the files say about all of them."""
+
+    def __init__(self, path: str | os.PathLike[str], objects: Objects) -> None:
+        self.folder = Path(path) if Path(path).is_dir() else Path(path).parent
+        files = files_in(path, "*.json", "a folder of JSON files") if Path(path).is_dir() else [Path(path)]
+        self.frames: list[_Frame] = []
+        self.classes: dict[str, int] | None = None
+        self.size_of_all = UNKNOWN_SIZE
+        for file in files:
+            with objects.record("bad file"):
+                self._read(file, objects)
+        names = Counter(frame.name for frame in self.frames)
+        self._repeated = {name for name, count in names.items() if count > 1}
+
+    def _read(self, file: Path, objects: Objects) -> None:
+        document = read_json(file)
+        where = str(file)
+        listed = document
+        if isinstance(document, Mapping):
+            listed = member(document, "frames", list, where)
+            if document.get("config") is not None:
+                self._configure(member(document, "config", dict, where), f"{where}: config")
+        if not isinstance(listed, list):
+            refuse(where, "an object with frames, or a list of frames", shown(document))
+        is_oldest = isinstance(document, Mapping) and any(
+            isinstance(one, Mapping) and "objects" in one for one in listed
+        )
+        for at, record in enumerate(listed):
+            place = f"{where}: frames[{at}]"
+            with objects.record("bad frame"):
+                key = "objects" if is_oldest else "labels"
+                name = member(document if is_oldest else record, "name", str, where if is_oldest else place)
+                labels = [] if record.get(key) is None else member(record, key, list, place)
+                video = record.get("videoName")
+                if video is not None and not isinstance(video, str):
+                    refuse(f"{place}.videoName", "text", shown(video))
+                places = [(f"{place}.{key}[{number}]", label) for number, label in enumerate(labels)]
+                self.frames.append(_Frame(place, record, name, video or "", places))
+
+    def _configure(self, config: Mapping[str, Any], where: str) -> None:
+        if config.get("imageSize") is not None:
+            self.size_of_all = _size(config["imageSize"], f"{where}.imageSize")
+        if config.get("categories") is not None:
+            self.classes = self.classes or {}
+            for name in _leaves(member(config, "categories", list, where), f"{where}.categories"):
+                self.classes.setdefault(name, len(self.classes) + 1)
+
+    def key(self, frame: _Frame) -> str:
+        """The id of the image of a frame."""
+        return posixpath.join(frame.video, frame.name) if frame.name in self._repeated else frame.name
+
+    def size(self, frame: _Frame) -> tuple[float, float]:
+        """The size of the image of a frame; NaN if unknown."""
+        if frame.record.get("size") is not None:
+            return _size(frame.record["size"], f"{frame.where}.size")
+        return found_size(self.folder, frame.name) if self.size_of_all == UNKNOWN_SIZE else self.size_of_all
+
+
+def _size(record: Any, where: str) -> tuple[float, float]:
+    if not isinstance(record, Mapping):
+        refuse(where, "an object", shown(record))
+    width, height = (to_number(record.get(name), f"{where}.{name}", lowest=0) for name in ("width", "height"))
+    return width, height
+
+
+def _leaves(categories: Sequence[Any], where: str) -> Iterator[str]:
+    """The names of classes without subclasses, in order."""
+    for at, category in enumerate(categories):
+        name = member(category, "name", str, f"{where}[{at}]")
+        if category.get("subcategories") is None:
+            yield name
+        else:
+            inner = member(category, "subcategories", list, f"{where}[{at}]")
+            yield from _leaves(inner, f"{where}[{at}].subcategories")
+
+
+def _add(
+    objects: Objects,
+    image: int,
+    label: Any,
+    where: str,
+    corners: Corners,
+    *,
+    scored: bool,
+    known: frozenset[str] | None,
+) -> bool:
+    """Add a label; false if it is no region."""
+    if not isinstance(label, Mapping):
+        refuse(where, "an object", shown(label))
+    category = label.get("category")
+    if not category:
+        objects.problems.leave_out("label without a category")
+        return False
+    member(label, "category", str, where)
+    if known is not None and category not in known:
+        refuse(f"{where}.category", f"one of the {len(known):,} classes", shown(category))
+    drawn = _drawn(label, category, where, corners, objects)
+    if drawn is None:
+        return False
+    flags, attributes = _details(label, where, objects)
+    objects.add(
+        image,
+        category,
+        drawn.box,
+        score=to_number(label.get("score"), f"{where}.score") if scored else np.nan,
+        area=drawn.area,
+        flags=flags,
+        attributes=attributes,
+        regions={} if drawn.segmentation is None else {"segmentations": drawn.segmentation},
+    )
+    return True
+
+
+def _drawn(label: Mapping[str, Any], category: str, where: str, corners: Corners, objects: Objects) -> Drawn | None:
+    """The shapes of a label as columns have them; ``None`` if there is no region."""
+    shape: Drawn | None = None
+    if label.get("rle") is not None:
+        shape = drawn_shapes.mask_of_rle(label["rle"], f"{where}.rle")
+    elif label.get("poly2d") is not None:
+        shape = _polygons(label["poly2d"], category, f"{where}.poly2d", objects)
+    if label.get("box2d") is not None:
+        values = [label["box2d"].get(name) for name in ("x1", "y1", "x2", "y2")] if _is_object(label["box2d"]) else None
+        x1, y1, x2, y2 = numbers(values, ("x1", "y1", "x2", "y2"), f"{where}.box2d")
+        more = corners == "inclusive"
+        width, height = x2 - x1 + more, y2 - y1 + more
+        if min(width, height) < 0:
+            refuse(f"{where}.box2d", "x2 and y2 of at least x1 and y1", f"{x1:g}, {y1:g}, {x2:g}, {y2:g}")
+        box = [x1, y1, width, height]
+        return Drawn(box) if shape is None else shape._replace(box=box)
+    if shape is None and label.get("poly2d") is None:
+        other = next((name for name in _OTHER_SHAPES if label.get(name) is not None), None)
+        if other is None:
+            refuse(where, "box2d, poly2d or rle", "none of them")
+        objects.problems.leave_out(f"label with only {other}")
+    return shape
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _polygons(paths: Any, category: str, where: str, objects: Objects) -> Drawn | None:
+    if not isinstance(paths, list):
+        refuse(where, "a list", shown(paths))
+    if paths and isinstance(paths[0], list):  # the oldest layout: one path of [x, y, type]
+        for at, point in enumerate(paths):
+            if not isinstance(point, list) or len(point) != 3 or not isinstance(point[2], str):
+                refuse(f"{where}[{at}]", "[x, y, type]", shown(point))
+        types = "".join(point[2] for point in paths)
+        paths = [
+            {"vertices": [point[:2] for point in paths], "types": types, "closed": not category.startswith("lane")}
+        ]
+    parts = []
+    for at, path in enumerate(paths):
+        place = f"{where}[{at}]"
+        vertices = member(path, "vertices", list, place)
+        if not path.get("closed"):
+            objects.problems.leave_out("poly2d that is not closed")
+            continue
+        points = [numbers(point, ("x", "y"), f"{place}.vertices[{number}]") for number, point in enumerate(vertices)]
+        types = path.get("types") or "L" * len(points)
+        if not isinstance(types, str) or len(types) != len(points) or set(types) - set("LC"):
+            refuse(f"{place}.types", f"{len(points)} letters L and C, one per vertex", shown(types))
+        straight = drawn_shapes.straightened(points, types, f"{place}.types")
+        parts.append(drawn_shapes.polygon(straight, f"{place}.vertices"))
+    return drawn_shapes.joined(parts) if parts else None
+
+
+def _details(label: Mapping[str, Any], where: str, objects: Objects) -> tuple[dict[str, bool], dict[str, float | str]]:
+    given = label.get("attributes") or {}
+    if not isinstance(given, Mapping):
+        refuse(f"{where}.attributes", "an object", shown(given))
+    flags: dict[str, bool] = {}
+    attributes: dict[str, float | str] = {}
+    for name, value in given.items():
+        if isinstance(value, bool):
+            flags[name] = value
+        elif isinstance(value, int | float):
+            attributes[name] = to_number(value, f"{where}.attributes.{shortened(name)}")
+        elif isinstance(value, str):
+            attributes[name] = value
+        elif value is not None:
+            objects.problems.leave_out("attribute that is a list or an object")
+    if flags.get("ignored"):
+        flags["crowd"] = True
+    return flags, attributes
+
+
+def _with_ids(objects: Objects, ids: Sequence[Any]) -> Objects:
+    """The objects with the ids of the labels, or with these as an attribute."""
+    texts = ["" if one is None else str(one) for one in ids]
+    whole = all(text.isascii() and text.isdecimal() and text[:1] != "0" and len(text) < 19 for text in texts)
+    if whole and len(set(texts)) == len(texts):
+        objects.ids = [int(text) for text in texts]
+    elif any(texts):
+        objects.attribute("label_id", texts)
+    return objects

@@ -1,0 +1,370 @@
+"""Objects and detections from the rows of a table."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.objects import ImageFinder
+from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.table_columns import BoxLayout, ChosenColumns, choose_columns
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ioukit.datasets.columns._checks import OnInvalid
+    from ioukit.datasets.formats.table_sources import Table
+
+__all__ = ["KNOWN_FLAGS", "Reading", "detections_of_rows", "further_column", "ground_truth_of_rows"]
+
+KNOWN_FLAGS: Mapping[str, str] = {
+    **{name: name for name in ("crowd", "difficult", "truncated", "occluded", "group_of", "ignore")},
+    "iscrowd": "crowd",
+    "is_crowd": "crowd",
+    "is_group_of": "group_of",
+}
+"""Columns that are flags also if they have the numbers 0 and 1, by the name of the column."""
+
+
+class Reading(NamedTuple):
+    """How a table is read."""
+
+    columns: Mapping[str, str | Sequence[str]] | None = None
+    boxes: BoxLayout | None = None
+    normalized: bool = False
+    on_invalid: OnInvalid = "error"
+
+
+class _Rows:
+    """A table with its chosen columns, and which rows are good so far."""
+
+    def __init__(self, table: Table, reading: Reading) -> None:
+        self.table = table
+        self.problems = Problems.of(reading.on_invalid)
+        self.chosen: ChosenColumns = choose_columns(
+            table.names, table.source, columns=reading.columns, boxes=reading.boxes
+        )
+        self.normalized = reading.normalized
+        self.good = np.ones(len(table), np.bool_)
+
+    def refuse(self, wrong: npt.NDArray[np.bool_], name: str, expected: str) -> None:
+        """Meet a problem for every row that is wrong, and mark it as not good."""
+        for row in np.flatnonzero(wrong & self.good).tolist():
+            message = f"{self.table.where(row)}, {name}: expected {expected}, found {self.table.value(name, row)}"
+            self.problems.meet(f"wrong {name}", message)
+        self.good &= ~wrong
+
+    def numbers(self, name: str, *, needed: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.float64]:
+        """A column of numbers; rows that need one and have none are refused, others get NaN."""
+        values, fine = self.table.numbers(name)
+        wrong = ~fine if needed is None else ~fine | (needed & np.isnan(values))
+        self.refuse(wrong, name, "a number within 2**53")
+        return np.where(wrong, np.nan, values)
+
+    def boxes(self, sizes: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """(N, 4) ``[x, y, width, height]`` in pixels, and (N,) whether a row has a box."""
+        columns = self.chosen.box
+        empty = np.all([self.table.is_missing(name) for name in columns], axis=0)
+        if len(columns) == 1:
+            values = self._listed(columns[0], empty)
+        else:
+            values = np.stack([self.numbers(name, needed=~empty) for name in columns], axis=1)
+        first, second = values[:, :2], values[:, 2:]
+        size = second - first if self.chosen.layout == "xyxy" else second
+        for axis, name in enumerate(columns[-2:] if len(columns) > 1 else columns * 2):
+            with np.errstate(invalid="ignore"):
+                wrong = size[:, axis] < 0
+            least = (
+                f"at least {columns[axis]}"
+                if self.chosen.layout == "xyxy" and len(columns) > 1
+                else "a size of at least 0"
+            )
+            self.refuse(wrong, name, least)
+        low = first - size / 2 if self.chosen.layout == "cxcywh" else first
+        if self.normalized:
+            self.refuse(
+                ~empty & np.isnan(sizes).any(axis=1), columns[0], "a box in fractions of an image of known size"
+            )
+            low, size = low * sizes, size * sizes
+        return np.hstack([low, size]), ~empty & self.good
+
+    def _listed(self, name: str, empty: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+        """(N, 4) a column with four numbers per row: lists, or text such as ``[0, 1, 1, 2]``."""
+        values = np.full((len(self.table), 4), math.nan)
+        wrong = np.zeros(len(self.table), np.bool_)
+        for row in np.flatnonzero(~empty).tolist():
+            four = _four_numbers(self.table.columns[name][row])
+            if four is None:
+                wrong[row] = True
+            else:
+                values[row] = four
+        self.refuse(wrong, name, "four numbers")
+        return values
+
+    def sizes(self) -> npt.NDArray[np.float64]:
+        """(N, 2) width and height of the image of each row; NaN where it is not known."""
+        sizes = np.full((len(self.table), 2), math.nan)
+        for axis, role in enumerate(("image_width", "image_height")):
+            if role in self.chosen.roles:
+                name = self.chosen.roles[role]
+                sizes[:, axis] = self.numbers(name)
+                with np.errstate(invalid="ignore"):
+                    self.refuse(sizes[:, axis] <= 0, name, "a size above 0")
+        sizes[np.isnan(sizes).any(axis=1)] = math.nan
+        return sizes
+
+    def keys(self) -> tuple[str, list[Any]]:
+        """The column of the ids of images, and (N,) the ids: integers if all are whole numbers in ``image_id``."""
+        roles = self.chosen.roles
+        role = next(role for role in ("image_id", "image", "file_name") if role in roles)
+        name = roles[role]
+        texts = self.table.texts(name)
+        self.refuse(np.array([not text or "\0" in text for text in texts], np.bool_), name, "the name of an image")
+        return name, [int(text) if text else 0 for text in texts] if role == "image_id" and self.table.is_whole(
+            name
+        ) else texts
+
+    def further(self, kept: npt.NDArray[np.bool_]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Flags and attributes by name: the columns without a role."""
+        flags, attributes = {}, {}
+        for name in self.chosen.others:
+            kind, column = further_column(self.table, name)
+            if kind == "flag":
+                flags[KNOWN_FLAGS.get(name.lower(), name)] = column[kept]
+            else:
+                attributes[name] = column[kept]
+        return flags, attributes
+
+
+def further_column(table: Table, name: str) -> tuple[str, npt.NDArray[Any]]:
+    """(N,) a column without a role: ``"flag"`` and booleans, ``"number"`` and numbers, or ``"text"`` and text.
+
+    Rows without a value have false, NaN or ``""``.
+    """
+    column = table.columns[name]
+    texts = {text.lower() for text in table.texts(name) if text}
+    values, fine = table.numbers(name)
+    if texts and (texts <= {"true", "false"} if table.all_text else _all_bools(table, name)):
+        return "flag", np.array([str(value).lower() == "true" for value in column], np.bool_)
+    if name.lower() in KNOWN_FLAGS and fine.all() and np.isin(values[~np.isnan(values)], (0, 1)).all():
+        return "flag", values == 1
+    typed_text = not table.all_text and any(isinstance(value, str) for value in column)
+    if fine.all() and not typed_text and not np.isnan(values).all():
+        return "number", column if isinstance(column, np.ndarray) and column.dtype.kind in "iuf" else values
+    return "text", np.array(table.texts(name), np.str_)
+
+
+def ground_truth_of_rows(table: Table, reading: Reading, *, categories: Mapping[str, int] | None = None) -> GroundTruth:
+    """The objects of a table: one per row with a box. A row without a box lists an image.
+
+    Args:
+        table: The rows.
+        reading: How they are read.
+        categories: The ids of the classes by name, if they are known; classes without objects are listed, too.
+    """
+    rows = _Rows(table, reading)
+    key, keys = rows.keys()
+    with_key = rows.good.copy()
+    sizes = rows.sizes()
+    boxes, present = rows.boxes(sizes)
+    ids, names = _classes(rows, present, categories)
+    areas = boxes[:, 2] * boxes[:, 3]
+    if "area" in rows.chosen.roles:
+        given = rows.numbers(rows.chosen.roles["area"])
+        with np.errstate(invalid="ignore"):
+            rows.refuse(given < 0, rows.chosen.roles["area"], "an area of at least 0")
+        areas = np.where(np.isnan(given), areas, given)
+    listed, image_sizes, image_names = _images(rows, key, keys, sizes, with_key)
+    kept = present & rows.good
+    flags, attributes = rows.further(kept)
+    further: dict[str, Any] = {}
+    if "score" in rows.chosen.roles:
+        attributes["score"] = rows.numbers(rows.chosen.roles["score"])[kept]
+    if "id" in rows.chosen.roles:
+        name = rows.chosen.roles["id"]
+        if table.is_whole(name) and not table.is_missing(name)[kept].any():
+            texts = table.texts(name)
+            further["ids"] = np.array([int(texts[row]) for row in np.flatnonzero(kept)], np.int64)
+        else:
+            attributes[name] = np.array(table.texts(name), np.str_)[kept]
+    kind = np.str_ if not keys or isinstance(keys[0], str) else np.int64
+    gt = GroundTruth.from_arrays(
+        image_ids=np.array([keys[row] for row in np.flatnonzero(kept)], kind),
+        category_ids=ids[kept],
+        boxes=boxes[kept],
+        areas=areas[kept],
+        images=np.array(listed, kind),
+        sizes=image_sizes,
+        names=image_names,
+        categories=names,
+        flags=flags,
+        attributes=attributes,
+        source=table.source,
+        **further,
+    )
+    return rows.problems.noted_in(gt)
+
+
+def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth | None) -> Detections:
+    """The detections of a table, one per row with a box.
+
+    Raises:
+        DatasetError: If there is no column of scores, or names of images or classes need the ground truth and there is
+            none.
+    """
+    rows = _Rows(table, reading)
+    roles = rows.chosen.roles
+    if "score" not in roles:
+        raise DatasetError(f"{table.source}: expected a column of scores, such as score or confidence, found none")
+    key, keys = rows.keys()
+    sizes = rows.sizes()
+    if ground_truth is not None:
+        keys = _known_images(rows, key, keys, sizes, ground_truth)
+    boxes, present = rows.boxes(sizes)
+    scores = rows.numbers(roles["score"], needed=present)
+    known = None
+    if ground_truth is not None:
+        listed = ground_truth.categories
+        known = dict(zip(listed.names, listed.ids.tolist(), strict=True))
+    ids = _detected_classes(rows, present, known)
+    kept = present & rows.good
+    flags, attributes = rows.further(kept)
+    kind = np.str_ if not keys or isinstance(keys[0], str) else np.int64
+    dt = Detections.from_arrays(
+        image_ids=np.array([keys[row] for row in np.flatnonzero(kept)], kind),
+        category_ids=ids[kept],
+        boxes=boxes[kept],
+        scores=scores[kept],
+        areas=rows.numbers(roles["area"])[kept] if "area" in roles else None,
+        attributes={**flags, **attributes},
+        source=table.source,
+    )
+    return rows.problems.noted_in(dt)
+
+
+def _four_numbers(value: Any) -> list[float] | None:
+    if isinstance(value, str):
+        words = re.split(r"[\s,;]+", value.strip().strip("[](){}").strip())
+        value = words if all(word.isascii() and "_" not in word for word in words) else ()
+    try:
+        four = [float(one) for one in value]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return four if len(four) == 4 and all(abs(one) <= 2.0**53 for one in four) else None
+
+
+def _all_bools(table: Table, name: str) -> bool:
+    column = table.columns[name]
+    if isinstance(column, np.ndarray):
+        return bool(column.dtype.kind == "b")
+    missing = table.is_missing(name).tolist()
+    return all(none or isinstance(value, bool | np.bool_) for value, none in zip(column, missing, strict=True))
+
+
+def _images(
+    rows: _Rows, key: str, keys: Sequence[Any], sizes: npt.NDArray[np.float64], with_key: npt.NDArray[np.bool_]
+) -> tuple[list[Any], npt.NDArray[np.float64], list[str]]:
+    """The ids, sizes and names of the images, in the order in which they appear."""
+    roles = rows.chosen.roles
+    name_column = next((roles[role] for role in ("file_name", "image") if role in roles and roles[role] != key), None)
+    texts = None if name_column is None else rows.table.texts(name_column)
+    first: dict[Any, int] = {}
+    found: list[list[float]] = []
+    names: list[str] = []
+    differing = np.zeros(len(rows.table), np.bool_)
+    of_rows = sizes.tolist()
+    for row in np.flatnonzero(with_key).tolist():
+        at = first.setdefault(keys[row], len(first))
+        if at == len(found):
+            found.append(of_rows[row])
+            names.append(
+                str(keys[row]) if texts is None and isinstance(keys[row], str) else texts[row] if texts else ""
+            )
+        elif of_rows[row] != found[at] and not math.isnan(of_rows[row][0]):
+            differing[row] = not math.isnan(found[at][0])
+            found[at] = of_rows[row]
+    if differing.any():
+        rows.refuse(differing, roles["image_width"], "the size that the image has in other rows")
+    return list(first), np.array(found, np.float64).reshape(-1, 2), names
+
+
+def _classes(
+    rows: _Rows, present: npt.NDArray[np.bool_], known: Mapping[str, int] | None
+) -> tuple[npt.NDArray[np.int64], dict[int, str]]:
+    """(N,) the ids of the classes, and their names."""
+    roles, table = rows.chosen.roles, rows.table
+    name = roles.get("category_id") or roles["category"]
+    texts = table.texts(name)
+    if "category_id" not in roles and (known is not None or not table.is_whole(name)):
+        rows.refuse(present & np.array([not text for text in texts], np.bool_), name, "the name of a class")
+        kept = {text for text, good in zip(texts, present & rows.good, strict=True) if good}
+        ids = known or {text: number for number, text in enumerate(sorted(kept), start=1)}
+        rows.refuse(present & np.array([text not in ids for text in texts], np.bool_), name, "the name of a class")
+        return np.array([ids.get(text, 0) for text in texts], np.int64), {number: text for text, number in ids.items()}
+    numbers = _whole_numbers(rows, name, present)
+    names: dict[int, str] = {}
+    titles = table.texts(roles["category"]) if "category_id" in roles and "category" in roles else None
+    other = np.zeros(len(table), np.bool_)
+    for row in np.flatnonzero(present & rows.good).tolist():
+        title = titles[row] if titles is not None and titles[row] else str(numbers[row])
+        other[row] = names.setdefault(int(numbers[row]), title) != title
+    if other.any():
+        rows.refuse(other, roles["category"], "the name that the class has in other rows")
+    return numbers, names
+
+
+def _detected_classes(
+    rows: _Rows, present: npt.NDArray[np.bool_], known: Mapping[str, int] | None
+) -> npt.NDArray[np.int64]:
+    roles, table = rows.chosen.roles, rows.table
+    name = roles.get("category_id") or roles["category"]
+    texts = table.texts(name)
+    by_number = table.is_whole(name) and not (known and "category_id" not in roles and set(texts) & known.keys())
+    if "category_id" in roles or by_number:
+        numbers = _whole_numbers(rows, name, present)
+        if known is not None:
+            unknown = present & ~np.isin(numbers, list(known.values()))
+            rows.refuse(unknown, name, f"the id of one of the {len(known):,} classes")
+        return numbers
+    if known is None:
+        raise DatasetError(f"{table.source}: names of classes need their ids: read_detections(..., ground_truth=...)")
+    unknown = present & np.array([text not in known for text in texts], np.bool_)
+    rows.refuse(unknown, name, f"one of the {len(known):,} classes of the ground truth")
+    return np.array([known.get(text, 0) for text in texts], np.int64)
+
+
+def _whole_numbers(rows: _Rows, name: str, present: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    values, fine = rows.table.numbers(name)
+    with np.errstate(invalid="ignore"):
+        wrong = present & (~fine | np.isnan(values) | (values != np.trunc(values)))
+    rows.refuse(wrong, name, "a whole number")
+    return np.where(fine & ~np.isnan(values), np.nan_to_num(values), 0).astype(np.int64)
+
+
+def _known_images(
+    rows: _Rows, key: str, keys: Sequence[Any], sizes: npt.NDArray[np.float64], ground_truth: GroundTruth
+) -> list[Any]:
+    """The ids of images as the ground truth has them; sizes that the table does not have are filled in."""
+    finder = ImageFinder(ground_truth)
+    labels = ground_truth.images.labels.tolist()
+    places: dict[Any, int] = {}
+    for row in np.flatnonzero(rows.good).tolist():
+        if keys[row] not in places:
+            try:
+                places[keys[row]] = finder.position(str(keys[row]), f"{rows.table.where(row)}, {key}")
+            except DatasetError:
+                if rows.problems.stop:
+                    raise
+                places[keys[row]] = -1
+    found = np.array([places.get(one, -1) for one in keys], np.intp)
+    rows.refuse(found < 0, key, f"an image of {ground_truth.source}")
+    lacking = np.isnan(sizes[:, 0]) & (found >= 0)
+    sizes[lacking] = ground_truth.images.sizes[found[lacking]]
+    return [labels[at] if at >= 0 else labels[0] if labels else "" for at in found.tolist()]

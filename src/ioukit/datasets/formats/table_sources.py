@@ -1,0 +1,242 @@
+"""Tables as columns: from CSV, Parquet and Arrow files, and from data frames in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._optional import import_extra
+from ioukit.datasets.formats.csv_tables import CsvTable
+from ioukit.datasets.formats.text_files import FARTHEST, refuse, shown
+
+__all__ = ["Table", "arrow_table", "csv_table", "frame_table", "is_frame"]
+
+
+_PLAIN_TYPES = {"float", "double", "bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
+
+
+class Table:
+    """Columns by name, and the place of each row for messages."""
+
+    def __init__(
+        self,
+        source: str,
+        columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]],
+        where: Callable[[int], str],
+        *,
+        all_text: bool = False,
+    ) -> None:
+        """Take columns of one length, and whether all of them are text because the file has no types."""
+        self.all_text = all_text
+        self.source = source
+        self.columns = columns
+        self.where = where
+        self.names = list(columns)
+        self.length = len(next(iter(columns.values()), ()))
+
+    def __len__(self) -> int:
+        return self.length
+
+    def is_missing(self, name: str) -> npt.NDArray[np.bool_]:
+        """(N,) whether a row has no value in a column: it is null, NaN or empty text."""
+        column = self.columns[name]
+        if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+            return np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(self), np.bool_)
+        if self.all_text:
+            return np.array([not value for value in column], np.bool_).reshape(len(self))
+        return np.array([_is_missing(value) for value in column], np.bool_).reshape(len(self))
+
+    def numbers(self, name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """(N,) a column of numbers, NaN where a row has none; and (N,) whether the value is a number or missing."""
+        column = self.columns[name]
+        if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+            values = column.astype(np.float64)
+        elif (quick := _numbers(self.texts(name)) if self.all_text else None) is not None:
+            values = np.array(quick, np.float64).reshape(len(self))
+        else:
+            values = np.array([_number(value) for value in column], np.float64).reshape(len(self))
+        good = np.abs(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)) <= FARTHEST
+        return values, good & (~np.isnan(values) | self.is_missing(name))
+
+    def texts(self, name: str) -> list[str]:
+        """(N,) a column as text: whole numbers without a point, ``""`` where a row has no value."""
+        column = self.columns[name]
+        if self.all_text:
+            return list(column)
+        values = column.tolist() if isinstance(column, np.ndarray) else column
+        return ["" if _is_missing(value) else _text(value) for value in values]
+
+    def is_whole(self, name: str) -> bool:
+        """Whether all values that there are are whole numbers, spelled as such."""
+        column = self.columns[name]
+        if isinstance(column, np.ndarray) and column.dtype.kind in "biu":
+            return column.dtype.kind != "b"
+        texts = set(self.texts(name)) - {""}
+        return bool(texts) and all(map(_is_whole, texts))
+
+    def value(self, name: str, row: int) -> str:
+        """A value for a message."""
+        value = self.columns[name][row]
+        return shown(value.item() if isinstance(value, np.generic) else value)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or isinstance(value, str):
+        return not value
+    if isinstance(value, float | np.floating):
+        return bool(np.isnan(value))
+    return type(value).__name__ in ("NAType", "NaTType")  # of pandas
+
+
+def _numbers(texts: Sequence[str]) -> list[float] | None:
+    """The numbers of texts, NaN for an empty one; ``None`` if one of them could be anything but a plain number."""
+    joined = "".join(texts)
+    if not joined.isascii() or "_" in joined:
+        return None
+    try:
+        return [float(text) if text else np.nan for text in texts]
+    except ValueError:
+        return None
+
+
+def _number(value: Any) -> float:
+    """The number of a value, NaN if it is none, and infinite beyond what a float can hold."""
+    if isinstance(value, str):
+        # Python reads 1_000 and digits of other scripts as numbers, which no tool writes.
+        if not value.isascii() or "_" in value:
+            return np.nan
+    elif isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        return np.nan
+    try:
+        return float(value)
+    except ValueError:
+        return np.nan
+    except OverflowError:
+        return np.inf
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else str(value)
+
+
+def _is_whole(text: str) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdecimal() and len(digits) < 19 and (digits == "0" or digits[0] != "0")
+
+
+def csv_table(path: str | os.PathLike[str], header: Sequence[str] | None) -> Table:
+    """A CSV file; a file named ``.tsv`` has tabs in the place of commas."""
+    name = os.fspath(path)
+    if os.path.isdir(path):
+        refuse(name, "a file", "a folder")
+    table = CsvTable(path, header, delimiter="\t" if name.lower().endswith(".tsv") else ",")
+    return Table(
+        name,
+        {one: table.text(one) for one in table.names},
+        lambda row: f"{name}: line {table.lines[row]}",
+        all_text=True,
+    )
+
+
+def arrow_table(path: str | os.PathLike[str]) -> Table:
+    """A Parquet file, or a file of Arrow's: Feather, or a stream of record batches.
+
+    Raises:
+        DatasetError: If it is no such file.
+        ModuleNotFoundError: If PyArrow is not installed.
+    """
+    name = os.fspath(path)
+    if os.path.isdir(path):
+        refuse(name, "a file", "a folder")
+    arrow = import_extra("pyarrow", extra="tables", needed_by="reading Parquet and Arrow files")
+    with open(path, "rb") as file:
+        start = file.read(6)
+        file.seek(0)
+        try:
+            if start[:4] == b"PAR1":
+                table = import_extra("pyarrow.parquet", extra="tables", needed_by="Parquet").read_table(file)
+            elif start == b"ARROW1":
+                table = arrow.ipc.open_file(file).read_all()
+            else:
+                table = arrow.ipc.open_stream(file).read_all()
+            table.validate(full=True)
+            columns = _arrow_columns(table)
+        except (arrow.ArrowException, OSError, ValueError, NotImplementedError) as error:
+            first = (str(error).splitlines() or ["an empty file"])[0]
+            refuse(name, "a Parquet or Arrow file", f"something else: {first[:200]}")
+    return Table(name, columns, lambda row: f"{name}: row {row}")
+
+
+class _ArrowTable(Protocol):
+    @property
+    def column_names(self) -> list[str]: ...
+    def column(self, name: int) -> Any: ...
+
+
+def _arrow_columns(table: _ArrowTable) -> dict[str, Any]:
+    names = [str(name) for name in table.column_names]
+    if len(set(names)) < len(names):
+        raise ValueError(f"columns of the same name: {', '.join(names)}")
+    return {name: _arrow_values(table.column(at)) for at, name in enumerate(names)}
+
+
+def _arrow_values(column: Any) -> Any:
+    if not column.null_count and str(column.type) in _PLAIN_TYPES:
+        return column.to_numpy()
+    return column.to_pylist()
+
+
+def is_frame(given: object) -> bool:
+    """Whether an object is a table in memory, by what it can do: pandas, Polars, PyArrow, or Arrow's interface."""
+    kind = type(given)  # a lazy frame would compute its columns to answer
+    return (
+        hasattr(kind, "__arrow_c_stream__")
+        or all(hasattr(kind, name) for name in ("columns", "shape", "__getitem__"))
+        or _is_lazy(kind)
+    )
+
+
+def _is_lazy(kind: type) -> bool:
+    return hasattr(kind, "collect_schema") and hasattr(kind, "collect")
+
+
+def frame_table(frame: Any) -> Table:
+    """A data frame of pandas or Polars, a table of PyArrow, or what hands out an Arrow stream, without importing these.
+
+    Raises:
+        TypeError: If it is no table.
+        DatasetError: If two columns have the same name.
+    """
+    kind = f"{type(frame).__module__.partition('.')[0]} table"
+    if _is_lazy(type(frame)):
+        raise TypeError("expected a frame in memory, got a lazy one: pass frame.collect()")
+    if hasattr(frame, "column_names") and hasattr(frame, "column"):
+        names = [str(name) for name in frame.column_names]
+        values = [_arrow_values(frame.column(at)) for at in range(len(names))]
+    elif hasattr(frame, "columns") and hasattr(frame, "shape"):
+        given = list(frame.columns)
+        names = [str(name) for name in given]
+        if len(set(names)) == len(names):
+            values = [_series_values(frame[name]) for name in given]
+    elif hasattr(frame, "__arrow_c_stream__"):
+        arrow = import_extra("pyarrow", extra="tables", needed_by=f"reading a {type(frame).__name__}")
+        return frame_table(arrow.table(frame))
+    else:
+        raise TypeError(f"expected a table of pandas, Polars or PyArrow, got {type(frame).__name__}")
+    if len(set(names)) < len(names):
+        refuse(kind, "columns of different names", ", ".join(names))
+    columns = dict(zip(names, values, strict=True))
+    return Table(kind, columns, lambda row: f"{kind}: row {row}")
+
+
+def _series_values(series: Any) -> Any:
+    values = series.to_numpy()
+    return (
+        values if values.dtype.kind in "biuf" else series.to_list() if hasattr(series, "to_list") else values.tolist()
+    )

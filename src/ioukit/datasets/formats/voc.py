@@ -1,0 +1,399 @@
+"""Pascal VOC: an XML file for each image, and a text file of detections for each class."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from ioukit import _core
+from ioukit._checks import check_choice, check_threads
+from ioukit.datasets.columns._checks import OnInvalid
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.lazy import Names
+from ioukit.datasets.formats.file_names import image_file_names
+from ioukit.datasets.formats.first_bytes import first_bytes
+from ioukit.datasets.formats.image_files import files_below
+from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.objects import ImageFinder
+from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.text_files import inside, read_lines, shown, to_number
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["read_voc", "read_voc_detections", "recognises", "write_voc", "write_voc_detections"]
+
+Corners = Literal["as_is", "pixels"]
+"""What ``xmin`` to ``ymax`` are: the edges of the box as they are, or its first and last pixels, counted from 1."""
+
+_NARROWEST = {"as_is": 0.0, "pixels": -1.0}
+"""How large ``xmax - xmin`` and ``ymax - ymin`` are for a box without an area."""
+_FLAGS = ("difficult", "truncated", "occluded")
+_UNKNOWN = 2
+"""The value of a flag that a file does not have."""
+_RESULTS = re.compile(r"comp\d+_det_[^_]+_(?P<category>.+)\.txt")
+_ANNOTATION = re.compile(rb"<annotation[\s/>]")
+_LABELME = re.compile(rb"<(polygon|imagesize|sourceImage|sourceAnnotation)[\s/>]")
+_ONE_CLASS = re.compile(r"\s+(1|0|-1)$")
+"""What lists of images for one class have behind each image: whether it has an object of the class."""
+_FEW = 200
+"""How many entries of a folder tell its format."""
+
+
+def recognises(path: Path) -> bool:
+    """Whether a path is an annotation, a folder with some, or a folder of detections."""
+    if not path.is_dir():
+        return bool(_RESULTS.fullmatch(path.name)) or _is_annotation(path)
+    try:
+        for folder in (path, path / "Annotations", *_years(path), *sorted(path.iterdir())[:_FEW]):
+            names = _some_names(folder) if folder.is_dir() else []
+            if folder == path and any(map(_RESULTS.fullmatch, names)):
+                return True
+            if annotation := next((name for name in names if name.endswith(".xml")), None):
+                return _is_annotation(folder / annotation)
+    except OSError:
+        pass
+    return False
+
+
+def _some_names(folder: Path) -> list[str]:
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in itertools.islice(entries, _FEW)]
+
+
+def _is_annotation(path: Path) -> bool:
+    """Whether a file begins like one of VOC. LabelMe's have the same outermost element, and other ones inside."""
+    start = first_bytes(path) if path.suffix.lower() == ".xml" else b""
+    return bool(_ANNOTATION.search(start)) and not _LABELME.search(start)
+
+
+def _years(path: Path) -> list[Path]:
+    """The folders of annotations in a ``VOCdevkit``."""
+    return sorted(path.glob("VOC*/Annotations"))
+
+
+def read_voc(
+    path: str | os.PathLike[str],
+    *,
+    split: str | None = None,
+    corners: Corners = "as_is",
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,
+) -> GroundTruth:
+    """Read the XML files of Pascal VOC, which LabelImg, CVAT and others write, too.
+
+    The ids of images are the names of the XML files without ``.xml``, after their folders if there are folders inside.
+    Names and sizes of images are those in the files; a size of 0 is unknown. Classes get the ids 1, 2, ... in
+    alphabetical order. The flags are ``difficult``, ``truncated`` and ``occluded``; an object without a flag has it
+    false. The attribute ``pose`` is there if a file has one. The parts of objects, such as heads and hands, and the
+    segmentations in PNG files are not read.
+
+    Args:
+        path: A folder with XML files; a folder with ``Annotations`` in it, such as ``VOC2007``; a ``VOCdevkit`` with
+            one such folder; or one XML file.
+        split: The list of images to read, ``ImageSets/Main/<split>.txt``; all images if ``None``.
+        corners: ``"as_is"``: ``xmin`` to ``ymax`` are the edges of the box, as most tools write and read them. The
+            protocols ``voc2007`` and ``voc2012`` expect that, too: they add 1 where they compare boxes. ``"pixels"``:
+            they are the first and the last pixel of the box, and the first pixel of an image is 1, as in the VOC
+            challenge. The box begins at ``xmin - 1`` and is ``xmax - xmin + 1`` wide.
+        on_invalid: ``"error"`` refuses a file or an object that is invalid, ``"drop"`` leaves it out and counts it.
+            ``"pycocotools"`` is the same as ``"error"``.
+        threads: How many threads read; all cores if ``None``.
+
+    Raises:
+        ValueError: If ``corners`` is unknown.
+        DatasetError: If a file is invalid; names file, line and element, what was expected and what was found. Document
+            types and entities are refused.
+        OSError: If a file cannot be read.
+
+    Reference: Everingham, Winn, "The PASCAL Visual Object Classes Challenge 2012 Development Kit", section 11.
+    """
+    check_choice("corners", corners, get_args(Corners))
+    problems = Problems.of(on_invalid)
+    folder, keys = _annotations(Path(path), split)
+    files = [os.path.join(folder, f"{key}.xml") for key in keys]
+    raw = _core.read_voc_annotations(files, _NARROWEST[corners], check_threads(threads))
+    # The first problem in the order of files is the one that stops.
+    for _, kind, count, message in sorted(
+        (first[:2], kind, count, f"{files[first[0]]}: {first[2]}")
+        for kind, (count, first) in (("bad file", raw["bad_files"]), ("bad object", raw["bad_objects"]))
+        if count
+    ):
+        problems.meet(kind, message, count)
+    names, labels = Names(*raw["names"])[:], np.array(keys, np.str_)
+    good = np.flatnonzero(raw["good"])
+    class_codes, *class_names = raw["classes"]
+    gt = GroundTruth.from_arrays(
+        image_ids=labels[raw["files"]],
+        category_ids=class_codes + 1,
+        boxes=_boxes(raw["corners"], corners),
+        images=labels[good],
+        sizes=raw["sizes"][good],
+        names=[names[at] or keys[at] for at in good.tolist()],
+        categories=dict(enumerate(Names(*class_names)[:], start=1)),
+        flags={
+            name: raw["flags"][:, at] == 1 for at, name in enumerate(_FLAGS) if (raw["flags"][:, at] < _UNKNOWN).any()
+        },
+        attributes=_poses(*raw["poses"]),
+        source=os.fspath(path),
+    )
+    return problems.noted_in(gt)
+
+
+def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
+    """The folder of the XML files, and the names of the files in it, sorted and without ``.xml``."""
+    if not path.is_dir():
+        path.stat()
+        return os.fspath(path.parent), [path.stem]
+    folder = path / "Annotations"
+    if not folder.is_dir():
+        years = _years(path)
+        if len(years) > 1:
+            found = " and ".join(year.parent.name for year in years)
+            raise DatasetError(f"{path}: expected one folder with Annotations, found {found}: name one of them")
+        folder = years[0] if years else path
+    found_files, links = files_below(folder, frozenset((".xml",)))
+    for name in links:
+        inside(folder, name, os.fspath(folder))
+    keys = sorted(name[:-4] for name in found_files if name.endswith(".xml"))
+    if split is not None:
+        listing = inside(folder.parent / "ImageSets" / "Main", f"{split}.txt", os.fspath(path))
+        there = set(keys)
+        keys = []
+        for number, line in enumerate(read_lines(listing), start=1):
+            key = line.strip()
+            if key and key not in there:
+                key = _ONE_CLASS.sub("", key)
+            if key and key not in there:
+                expected = f"the name of a file in {folder}, without .xml"
+                raise DatasetError(f"{listing}: line {number}: expected {expected}, found {shown(key)}")
+            keys += [key] if key else []
+        keys = sorted(set(keys))
+    if not keys:
+        raise DatasetError(f"{folder}: expected XML files, found none")
+    return os.fspath(folder), keys
+
+
+def _boxes(corners: npt.NDArray[np.float64], convention: Corners) -> npt.NDArray[np.float64]:
+    """(N, 4) ``[x, y, width, height]``."""
+    sides = corners[:, 2:] - corners[:, :2]
+    return np.hstack([corners[:, :2] - 1, sides + 1] if convention == "pixels" else [corners[:, :2], sides])
+
+
+def _corners(boxes: npt.NDArray[np.float64], convention: Corners) -> list[list[float]]:
+    first = boxes[:, :2] + (1 if convention == "pixels" else 0)
+    return np.hstack([first, boxes[:, :2] + boxes[:, 2:]]).tolist()  # type: ignore[no-any-return]
+
+
+def _poses(codes: npt.NDArray[np.int64], text: bytes, ends: npt.NDArray[np.uint64]) -> dict[str, npt.NDArray[np.str_]]:
+    poses = np.array(Names(text, ends)[:] or [""], np.str_)
+    said = set(poses.tolist()) - {"", "Unspecified"}
+    return {"pose": poses[codes]} if said else {}
+
+
+def read_voc_detections(
+    path: str | os.PathLike[str],
+    *,
+    ground_truth: GroundTruth | None = None,
+    corners: Corners = "as_is",
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,  # noqa: ARG001 - every reader takes it; text files are read one by one
+) -> Detections:
+    """Read VOC's results: a file ``comp4_det_test_<class>.txt`` for each class.
+
+    A line is ``image score xmin ymin xmax ymax``, in pixels.
+
+    Args:
+        path: The folder of the files, or one file.
+        ground_truth: The data set of the images and classes. An image is found by its id or by the name of its file,
+            with or without suffix.
+        corners: As for :func:`read_voc`.
+        on_invalid: As for :func:`read_voc`, for lines.
+        threads: Not used.
+
+    Raises:
+        ValueError: If ``corners`` is unknown.
+        DatasetError: If a line is invalid, or no ``ground_truth`` is given; names file, line and field, what was
+            expected and what was found.
+        OSError: If a file cannot be read.
+    """
+    check_choice("corners", corners, get_args(Corners))
+    problems = Problems.of(on_invalid)
+    if ground_truth is None:
+        raise DatasetError(f"{path}: names of classes need their ids: read_detections(folder, ground_truth=...)")
+    known = dict(zip(ground_truth.categories.names, ground_truth.categories.ids.tolist(), strict=True))
+    finder = ImageFinder(ground_truth)
+    positions: dict[str, int] = {}
+    rows: list[tuple[int, int, list[float]]] = []
+    for file, name in _results(Path(path)):
+        if name not in known:
+            raise DatasetError(f"{file}: expected one of the {len(known):,} classes, found {shown(name)}")
+        for number, line in enumerate(read_lines(file), start=1):
+            if not line.strip():
+                continue
+            try:
+                image, values = _result(line, f"{file}: line {number}", _NARROWEST[corners])
+                if image not in positions:
+                    positions[image] = finder.position(image, f"{file}: line {number}, image")
+            except DatasetError as error:
+                problems.meet("bad line", str(error))
+                continue
+            rows.append((positions[image], known[name], values))
+    numbers = np.array([values for *_, values in rows], np.float64).reshape(-1, 5)
+    dt = Detections.from_arrays(
+        image_ids=finder.labels[np.array([position for position, *_ in rows], np.int64)],
+        category_ids=np.array([category for _, category, _ in rows], np.int64),
+        boxes=_boxes(numbers[:, 1:], corners),
+        scores=numbers[:, 0],
+        source=os.fspath(path),
+    )
+    return problems.noted_in(dt)
+
+
+def _results(path: Path) -> list[tuple[Path, str]]:
+    """The files of results, and the class of each."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    found = [(file, match["category"]) for file in files if (match := _RESULTS.fullmatch(file.name))]
+    if not found:
+        path.stat()
+        raise DatasetError(f"{path}: expected files named comp4_det_test_<class>.txt, found none")
+    if path.is_dir():
+        for file, _ in found:
+            inside(path, file.name, os.fspath(path))
+    return found
+
+
+def _result(line: str, where: str, narrowest: float) -> tuple[str, list[float]]:
+    """The image of a line, and its score and corners."""
+    fields = ("score", "xmin", "ymin", "xmax", "ymax")
+    image, *words = line.strip().rsplit(None, 5)  # the name of an image may have blanks
+    if len(words) != 5:
+        raise DatasetError(f"{where}: expected image {' '.join(fields)}, found {shown(line.strip())}")
+    values = [to_number(word, f"{where}, {field}") for word, field in zip(words, fields, strict=True)]
+    for low, high in ((1, 3), (2, 4)):
+        if values[high] < values[low] + narrowest:
+            expected = f"at least {fields[low]}"
+            raise DatasetError(
+                f"{where}, {fields[high]}: expected {expected}, found {values[low]:g} and {values[high]:g}"
+            )
+    return image, values
+
+
+def write_voc(
+    ground_truth: GroundTruth, path: Path, *, split: str = "val", corners: Corners = "as_is"
+) -> Sequence[str]:
+    """Write ``Annotations/``, with an XML file for each image, and the list of them, ``ImageSets/Main/<split>.txt``.
+
+    Args:
+        ground_truth: What to write.
+        path: An empty folder.
+        split: The name of the list.
+        corners: As for :func:`read_voc`.
+
+    Returns:
+        A note for each kind of loss.
+
+    Raises:
+        ValueError: If ``corners`` is unknown.
+        DatasetError: If an image has a name that cannot be that of a file in the folder, or a name cannot be in XML.
+    """
+    check_choice("corners", corners, get_args(Corners))
+    gt = ground_truth
+    names = image_file_names(gt)
+    classes = [_element(name, f"{gt.source}: class") for name in gt.categories.names]
+    values = [list(map(_plain, row)) for row in _corners(gt.boxes, corners)]
+    flags = {name: gt.flags[name].tolist() for name in _FLAGS if name in gt.flags}
+    poses = gt.attributes["pose"].tolist() if "pose" in gt.attributes else None
+    objects: dict[int, list[str]] = {}
+    of_class = np.searchsorted(gt.categories.ids, gt.category_ids).tolist()
+    for row, at in enumerate(np.searchsorted(gt.images.ids, gt.image_ids).tolist()):
+        parts = [f"\t<object>\n\t\t<name>{classes[of_class[row]]}</name>\n"]
+        if poses is not None:
+            parts.append(f"\t\t<pose>{_element(str(poses[row]), f'{gt.source}: pose')}</pose>\n")
+        parts += [f"\t\t<{name}>{int(flag[row])}</{name}>\n" for name, flag in flags.items()]
+        parts.append("\t\t<bndbox>\n")
+        parts += [
+            f"\t\t\t<{field}>{value}</{field}>\n"
+            for field, value in zip(("xmin", "ymin", "xmax", "ymax"), values[row], strict=True)
+        ]
+        parts.append("\t\t</bndbox>\n\t</object>\n")
+        objects.setdefault(at, []).append("".join(parts))
+    folder = path / "Annotations"
+    stems = [os.path.splitext(name)[0] for name in names]
+    for inner in {os.path.dirname(name) for name in names} | {""}:
+        (folder / inner).mkdir(parents=True, exist_ok=True)
+    for at, (name, size) in enumerate(zip(names, gt.images.sizes.tolist(), strict=True)):
+        text = f"<annotation>\n\t<filename>{escape(name)}</filename>\n"
+        if not any(map(np.isnan, size)):
+            text += (
+                f"\t<size>\n\t\t<width>{_plain(size[0])}</width>\n\t\t<height>{_plain(size[1])}</height>\n\t</size>\n"
+            )
+        (folder / f"{stems[at]}.xml").write_bytes((text + "".join(objects.get(at, ())) + "</annotation>\n").encode())
+    listing = inside(path, f"ImageSets/Main/{split}.txt", "split")
+    listing.parent.mkdir(parents=True)
+    listing.write_bytes("".join(f"{stem}\n" for stem in sorted(stems)).encode())
+    holds = Holds(flags=frozenset(_FLAGS), attributes=frozenset(["pose"]))
+    return lost(gt, holds)
+
+
+def write_voc_detections(
+    detections: Detections, path: Path, *, ground_truth: GroundTruth | None = None, corners: Corners = "as_is"
+) -> Sequence[str]:
+    """Write a file ``comp4_det_test_<class>.txt`` for each class.
+
+    Args:
+        detections: What to write.
+        path: An empty folder.
+        ground_truth: The data set of the images and classes, with their names.
+        corners: As for :func:`read_voc`.
+
+    Returns:
+        A note for each kind of loss.
+
+    Raises:
+        ValueError: If ``corners`` is unknown.
+        DatasetError: If there is no ground truth, if it lacks an image or a class, or if the name of a class cannot be
+            part of the name of a file.
+    """
+    check_choice("corners", corners, get_args(Corners))
+    if ground_truth is None:
+        raise DatasetError("detections have no names of classes: write(detections, ..., ground_truth=...)")
+    dt, listed = detections.known_to(ground_truth), ground_truth.images
+    stems = [os.path.splitext(name)[0] for name in image_file_names(ground_truth)]
+    files = []
+    for name in ground_truth.categories.names:
+        if not name.isprintable() or not name.strip() or "/" in name or "\\" in name or name in files:
+            raise DatasetError(
+                f"{ground_truth.source}: class {shown(name)}: expected a name that can be that of one file"
+            )
+        files.append(name)
+    lines: list[list[str]] = [[] for _ in files]
+    of_class = np.searchsorted(ground_truth.categories.ids, dt.category_ids).tolist()
+    positions = np.searchsorted(listed.ids, dt.image_ids_in(listed)).tolist()
+    for at, category, score, box in zip(
+        positions, of_class, dt.scores.tolist(), _corners(dt.boxes, corners), strict=True
+    ):
+        lines[category].append(f"{stems[at]} {score!r} {' '.join(map(_plain, box))}\n")
+    for name, of_file in zip(files, lines, strict=True):
+        (path / f"comp4_det_test_{name}.txt").write_bytes("".join(of_file).encode())
+    return lost(dt, Holds())
+
+
+def _element(text: str, where: str) -> str:
+    """Text for an element of XML."""
+    if not all(character.isprintable() for character in text) or text != text.strip() or not text:
+        raise DatasetError(f"{where}: expected text that XML can hold, found {shown(text)}")
+    return escape(text)
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if number == int(number) else repr(number)

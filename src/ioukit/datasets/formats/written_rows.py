@@ -1,0 +1,193 @@
+"""What writers of all formats need of a data set: the rows of each image, and names that can be told apart."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.text_files import FARTHEST, refuse, shown
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from ioukit.datasets.columns.images import Categories, Images
+
+__all__ = [
+    "attribute_values",
+    "class_names",
+    "drawn_segmentations",
+    "far_end",
+    "image_names",
+    "plain",
+    "rows_of_images",
+    "with_ground_truth",
+    "write_json",
+]
+
+
+def rows_of_images(data: GroundTruth | Detections, images: Images) -> list[list[int]]:
+    """(I,) the rows of each image, in order."""
+    ids = data.image_ids if isinstance(data, GroundTruth) else data.image_ids_in(images)
+    rows: list[list[int]] = [[] for _ in range(len(images))]
+    for row, at in enumerate(np.searchsorted(images.ids, ids).tolist()):
+        rows[at].append(row)
+    return rows
+
+
+def image_names(images: Images, source: str) -> tuple[list[str], list[str]]:
+    """(I,) the file name of each image, or its id if it has no name; and a note about other ids, which are lost.
+
+    Raises:
+        DatasetError: If two images have the same name.
+    """
+    names = [name or str(label) for name, label in zip(images.names, images.labels.tolist(), strict=True)]
+    if len(set(names)) < len(names):
+        refuse(source, "names of images that differ", f"{shown(Counter(names).most_common(1)[0][0])} twice")
+    lost = 0 if images.keys is None else sum(a != b for a, b in zip(names, images.keys.tolist(), strict=True))
+    return names, [f"ids of {lost:,} images that are not their names: their names remain"] if lost else []
+
+
+def class_names(categories: Categories, source: str) -> dict[int, str]:
+    """The names of the classes by id.
+
+    Raises:
+        DatasetError: If two classes have the same name, or one has none.
+    """
+    if len(set(categories.names)) < len(categories):
+        refuse(source, "names of classes that differ", f"{shown(Counter(categories.names).most_common(1)[0][0])} twice")
+    if "" in categories.names:
+        refuse(source, "classes with names", "an empty name")
+    return dict(zip(categories.ids.tolist(), categories.names, strict=True))
+
+
+def with_ground_truth(dt: Detections, ground_truth: GroundTruth | None) -> GroundTruth:
+    """The ground truth that a writer of detections was given.
+
+    Raises:
+        DatasetError: If it was given none.
+    """
+    if ground_truth is None:
+        raise DatasetError(f"{dt.source}: the files need names of images and classes: write(..., ground_truth=...)")
+    return ground_truth
+
+
+def far_end(low: float, length: float) -> float:
+    """The end of a side, for formats with two corners: ``far_end(low, length) - low`` is the length if it can be.
+
+    The sum may be rounded; one of its neighbours then gives the same length again, unless the corner is so far away
+    that no number does.
+    """
+    end = low + length
+    near = (end, math.nextafter(end, math.inf), math.nextafter(end, -math.inf))
+    return next((one for one in near if one - low == length), end)
+
+
+def attribute_values(
+    data: GroundTruth | Detections, reserved: Collection[str] = ()
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """(N,) the attributes of each row by name: bools, numbers and text; and notes about what is left out.
+
+    Numbers that are not finite or beyond 2**53 are left out. NaN needs no note: it means that there is no value.
+
+    Args:
+        data: The rows.
+        reserved: Names that mean something else in the format.
+    """
+    rows: list[dict[str, Any]] = [{} for _ in range(len(data))]
+    notes = []
+    for name, column in data.attributes.items():
+        if column.ndim != 1 or column.dtype.kind not in "biufU":
+            notes.append(f"attribute {name}: it is not one number or text per object")
+            continue
+        if name in reserved:
+            notes.append(f"attribute {name}: the name means something else in the files")
+            continue
+        if column.dtype.kind == "b":
+            notes.append(f"attribute {name}: it becomes a flag")
+        kept = np.ones(len(column), np.bool_)
+        if column.dtype.kind in "iuf":
+            kept = np.abs(column.astype(np.float64)) <= FARTHEST
+            if lost := int((~kept & (column == column)).sum()):  # noqa: PLR0124 - NaN differs from itself
+                notes.append(f"attribute {name} of {lost:,} objects: numbers beyond 2**53")
+        for row in np.flatnonzero(kept).tolist():
+            rows[row][name] = column[row].item()
+    return rows, notes
+
+
+def plain(number: float) -> int | float:
+    """A number as JSON should spell it: 640 and not 640.0."""
+    return int(number) if float(number).is_integer() else float(number)
+
+
+def write_json(path: Path, value: Any, *, indent: int | None = None) -> None:
+    """Write a JSON file in UTF-8. Text that is no Unicode, such as half of a surrogate pair, is written as escapes."""
+    for ascii_only in (False, True):
+        text = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, indent=indent)
+        with contextlib.suppress(UnicodeEncodeError):
+            path.write_bytes(text.encode())
+            return
+
+
+def drawn_segmentations(
+    data: GroundTruth | Detections, images: Images, *, parts: bool, masks: bool, own_box: bool = False
+) -> tuple[list[Any], list[str]]:
+    """The segmentation of each row as a format can hold it, or ``None``; and notes about what changes.
+
+    Args:
+        data: The rows.
+        images: The images of the rows, with sizes.
+        parts: Whether an object may have several polygons.
+        masks: Whether an object may have RLE. If it may, and not several polygons, these become RLE.
+        own_box: Whether a box can differ from the one around the segmentation.
+    """
+    column = data.segmentations
+    if column is None:
+        return [None] * len(data), []
+    made: list[Any] = []
+    lost: Counter[str] = Counter()
+    moved = 0
+    boxes = data.boxes.tolist()
+    at = np.searchsorted(images.ids, data.image_ids if isinstance(data, GroundTruth) else data.image_ids_in(images))
+    for row, segmentation in enumerate(column):
+        one = segmentation or None
+        is_rle = one is not None and not isinstance(one, Sequence)
+        if one is not None and not is_rle and len(one) > 1 and not parts:
+            size = images.sizes[at[row]].tolist()
+            one, is_rle = (_as_rle(one, size), True) if masks and not math.isnan(size[0]) else (None, False)
+            lost["segmentations of {} in several parts" + (": they become masks of pixels" if is_rle else "")] += 1
+        elif is_rle and not masks:
+            lost["masks of pixels of {}: their boxes remain"] += 1
+            one = None
+        made.append(one)
+        moved += one is not None and not own_box and _is_elsewhere(boxes[row], one)
+    if moved:
+        lost["boxes of {}: those around their segmentations remain"] = moved
+    return made, [text.format(f"{count:,} object{'' if count == 1 else 's'}") for text, count in lost.items()]
+
+
+def _as_rle(polygons: Any, size: Sequence[float]) -> Mapping[str, Any]:
+    from ioukit.regions.masks import Masks  # noqa: PLC0415 - few files have masks
+
+    return Masks.from_polygons([polygons], height=int(size[1]), width=int(size[0])).to_rle()[0]
+
+
+def _is_elsewhere(box: Sequence[float], segmentation: Any) -> bool:
+    """Whether a box differs from the one around the segmentation by more than rounding."""
+    if isinstance(segmentation, Sequence):
+        xs, ys = ([value for path in segmentation for value in path[start::2]] for start in (0, 1))
+        around = [min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)]
+    else:
+        from ioukit.regions.masks import Masks  # noqa: PLC0415 - as above
+
+        around = Masks.from_rle([segmentation]).to_boxes().convert("xywh").numpy()[0].tolist()
+    return any(abs(one - other) > 1e-6 for one, other in zip(box, around, strict=True))

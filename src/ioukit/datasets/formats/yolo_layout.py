@@ -1,0 +1,357 @@
+"""Where the files of a YOLO data set lie: ``data.yaml``, Darknet's ``obj.data``, or a folder of text files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit._optional import import_extra
+from ioukit.datasets.formats.csv_tables import CsvTable
+from ioukit.datasets.formats.image_files import files_below, images_below
+from ioukit.datasets.formats.text_files import inside, read_lines, read_text, shown
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ioukit.datasets.formats.problems import Problems
+
+__all__ = ["SIZES", "Layout", "find_layout", "label_folder", "text_files"]
+
+SIZES = "sizes.csv"
+"""The name of a table of the sizes of images, for data sets without images: name, width, height."""
+NAMES = ("data.yaml", "dataset.yaml", "classes.txt", "obj.names")
+"""The names of files that name the classes, in the order in which they are looked for."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The images of one split, and what the data set says about all of them."""
+
+    names: tuple[str, ...] | None
+    """The names of the classes; ``None`` if no file names them."""
+    images: list[str]
+    """The names of the images, relative to their folder."""
+    files: list[str]
+    """The file of each image; of its name alone there may be a file or not, if ``sizes`` are known."""
+    labels: list[str]
+    """The text file of each image, which may be missing."""
+    sizes: npt.NDArray[np.float64] | None = None
+    """(N, 2) width and height of the images, if a table has them; else the images have them."""
+    keypoints: tuple[int, int] | None = None
+    """How many keypoints an object has, and of how many numbers each, as in ``kpt_shape``."""
+    notes: tuple[str, ...] = ()
+    """What a user should know."""
+
+
+def find_layout(path: Path, split: str, problems: Problems) -> Layout:
+    """The images and text files of a split.
+
+    Args:
+        path: A ``data.yaml``, an ``obj.data``, a folder with one of them, or a folder of text files.
+        split: The split, such as ``"val"``. A folder of text files has none.
+        problems: Takes the kind ``missing image``: a text file without an image.
+
+    Raises:
+        DatasetError: If files are missing, or invalid.
+        OSError: If a file cannot be read.
+    """
+    if not path.is_dir():
+        return _of_darknet(path, split) if path.suffix.lower() == ".data" else _of_yaml(path, split, problems)
+    for name in NAMES[:2]:
+        if (path / name).is_file():
+            return _of_yaml(path / name, split, problems)
+    if settings := sorted(path.glob("*.data")):
+        return _of_darknet(settings[0], split)
+    return _of_texts(path, split, problems)
+
+
+def text_files(folder: str | os.PathLike[str]) -> list[str]:
+    """The text files in a folder and in the folders inside it, relative to it, by name.
+
+    Lists of classes, such as ``classes.txt``, are left out.
+
+    Raises:
+        DatasetError: If a file is a link that leads out of the folder.
+        OSError: If a folder cannot be read.
+    """
+    found, links = files_below(folder, frozenset((".txt",)))
+    for name in links:
+        inside(Path(folder), name, os.fspath(folder))
+    return [name for name in found if not name.endswith("classes.txt") or os.path.basename(name) not in NAMES]
+
+
+def _stem(name: str) -> str:
+    """A path without the suffix of its file."""
+    at = name.rfind(".")
+    return name[:at] if at > name.rfind("/") + 1 else name
+
+
+def label_folder(images: str) -> str:
+    """The folder of the text files of the images in a folder: the last ``images`` in its path becomes ``labels``."""
+    parts = list(Path(images).parts)
+    if "images" not in parts:
+        return images
+    parts[len(parts) - 1 - parts[::-1].index("images")] = "labels"
+    return os.fspath(Path(*parts))
+
+
+def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
+    settings = _settings(path)
+    if not isinstance(settings, dict) or split not in settings or "names" not in settings:
+        found = list(settings) if isinstance(settings, dict) else settings
+        others = "" if split in ("train", "val") else f" and {split!r}"
+        raise DatasetError(f"{path}: expected train, val and names{others}, got {found!r}")
+    names = _names(path, settings["names"])
+    places = settings[split] if isinstance(settings[split], list) else [settings[split]]
+    if not places or not all(isinstance(place, str) for place in places):
+        raise DatasetError(
+            f"{path}: {split} must be a folder or a .txt file, or a list of them, got {settings[split]!r}"
+        )
+    root = settings.get("path") or ""
+    if not isinstance(root, str):
+        raise DatasetError(f"{path}: path must be a folder, got {root!r}")
+    images: dict[str, str] = {}
+    scanned: list[str] = []
+    for named in places:
+        place = _split_path(path.parent / root, named)
+        if place.suffix == ".txt" and place.is_file():
+            found_here = _by_name(_listed(place, (place.parent, path.parent / root, path.parent)))
+        elif len(places) == 1 and (os.path.isfile(table := os.path.join(label_folder(os.fspath(place)), SIZES))):
+            texts = Path(table).parent
+            keypoints = _keypoint_shape(path, settings.get("kpt_shape"))
+            return _of_sizes(texts, Path(table), text_files(texts), problems, names, keypoints)
+        elif place.is_dir():
+            prefix = os.path.join(place, "")
+            found_here = {name: prefix + name for name in images_below(place)}
+            scanned += _labels_without_image(os.fspath(place), found_here, problems)
+        else:
+            raise DatasetError(f"{path}: {split}: there is no folder {place}")
+        if not found_here:
+            raise DatasetError(f"{path}: {split}: there is no image in {place}")
+        if twice := images.keys() & found_here.keys():
+            raise DatasetError(f"{path}: {split}: expected images of different names, found {min(twice)} twice")
+        images |= found_here
+    keypoints = _keypoint_shape(path, settings.get("kpt_shape"))
+    return _layout(images, scanned, names=names, keypoints=keypoints)
+
+
+def _settings(path: Path) -> Any:
+    yaml = import_extra("yaml", extra="yolo", needed_by="data.yaml")
+    try:
+        return yaml.safe_load(read_text(path))
+    except (yaml.YAMLError, RecursionError) as error:
+        raise DatasetError(f"{path}: not YAML: {error}") from None
+
+
+def _split_path(root: Path, named: str) -> Path:
+    """Where a split lies. ``../train/images`` may mean ``train/images``, as in data sets that Roboflow writes."""
+    place = root / named
+    inner = root / named.removeprefix("../")
+    return inner if not place.exists() and inner.exists() else place
+
+
+def _names(path: Path, names: object) -> tuple[str, ...]:
+    if isinstance(names, dict) and sorted(names) == list(range(len(names))):
+        names = [names[number] for number in range(len(names))]
+    if not isinstance(names, list) or not names:
+        raise DatasetError(f"{path}: names must be a list, or a mapping from 0 on, got {names!r}")
+    return tuple(map(str, names))
+
+
+def _keypoint_shape(path: Path, shape: object) -> tuple[int, int] | None:
+    if shape is None:
+        return None
+    if isinstance(shape, list) and len(shape) == 2 and shape[1] in (2, 3) and shape[0] in range(1, 10_000):
+        return int(shape[0]), int(shape[1])
+    raise DatasetError(f"{path}: kpt_shape must be [points, 2 or 3], got {shape!r}")
+
+
+def _listed(listing: Path, roots: Sequence[Path]) -> list[str]:
+    """The files that a list names, one in each line: relative to one of the folders, and inside of one of them."""
+    folders = [os.path.abspath(root) for root in roots]
+    found: dict[str, None] = {}
+    for number, line in enumerate(read_lines(listing), start=1):
+        if not (named := line.strip().replace("\\", "/")):
+            continue
+        places = [os.path.normpath(os.path.join(folder, named)) for folder in folders]
+        # Darknet's lists are relative to the folder where the program runs, which is above that of the list.
+        if "/" in named[1:] and named[0] != "/" and ".." not in named.split("/"):
+            places += [os.path.normpath(os.path.join(folder, named.partition("/")[2])) for folder in folders]
+        good = [place for place in places if any(place.startswith(folder + os.sep) for folder in folders)]
+        if "\0" in named or not good:
+            found_text = shown(line.strip())
+            raise DatasetError(f"{listing}: line {number}: expected a path inside {folders[0]}, found {found_text}")
+        found[next((place for place in good if os.path.lexists(place)), good[0])] = None
+    return sorted(found)
+
+
+def _by_name(files: list[str]) -> dict[str, str]:
+    """Files by their names; by their paths below the folder that they share if a name occurs twice."""
+    named = {os.path.basename(file): file for file in files}
+    if len(named) == len(files):
+        return named
+    common = os.path.commonpath([os.path.dirname(file) for file in files])
+    return {os.path.relpath(file, common).replace(os.sep, "/"): file for file in files}
+
+
+def _labels_without_image(folder: str, images: Iterable[str], problems: Problems) -> list[str]:
+    """Meet text files without an image. Returns the folder of the text files, if there is one of its own."""
+    labels = label_folder(folder)
+    if labels == folder or not os.path.isdir(labels):  # among images, a text file may be anything
+        return []
+    there = set(map(_stem, images))
+    for stem in sorted({_stem(text) for text in text_files(labels)} - there):
+        path = os.path.join(labels, f"{stem}.txt")
+        problems.meet("missing image", f"{path} has labels, but there is no image {stem} in {folder}")
+    return [labels]
+
+
+def _layout(images: Mapping[str, str], scanned: Sequence[str], **fields: Any) -> Layout:
+    """The layout of images by name, with the text file of each image; `scanned` folders have no links out of them."""
+    folders: dict[str, str] = {}
+    labels = []
+    for file in images.values():
+        at = max(file.rfind("/"), file.rfind(os.sep)) + 1
+        folder = file[:at]
+        if folder not in folders:
+            beside = label_folder(folder)
+            beside = beside if os.path.isdir(beside) else folder
+            if not beside.startswith(tuple(scanned)):
+                _check_links(beside)
+            folders[folder] = os.path.join(beside, "")
+        labels.append(f"{folders[folder]}{_stem(file[at:])}.txt")
+    return Layout(images=list(images), files=list(images.values()), labels=labels, **fields)
+
+
+def _check_links(folder: str) -> None:
+    """Refuse text files that are links out of their folder."""
+    if os.path.isdir(folder):
+        with os.scandir(folder) as entries:
+            links = [entry.name for entry in entries if entry.name.endswith(".txt") and entry.is_symlink()]
+        for name in links:
+            inside(Path(folder), name, folder)
+
+
+def _of_darknet(path: Path, split: str) -> Layout:
+    settings = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        key, equals, value = line.partition("=")
+        if not equals and key.strip():
+            raise DatasetError(f"{path}: line {number}: expected key = value, found {shown(line.strip())}")
+        settings[key.strip()] = value.strip()
+    wanted = ("valid", "val", "test") if split == "val" else (split,)
+    listing = next((settings[key] for key in wanted if settings.get(key)), None)
+    notes: tuple[str, ...] = ()
+    if listing is None and split == "val" and settings.get("train"):
+        listing = settings["train"]
+        notes = (f"{path}: there are no images for validation; those for training are read",)
+    if listing is None or not settings.get("names"):
+        found = ", ".join(filter(None, settings)) or "an empty file"
+        raise DatasetError(f"{path}: expected the keys {wanted[0]} and names, found {found}")
+    roots = (path.parent,)
+    names_file, list_file = _beside(path, settings["names"], roots), _beside(path, listing, roots)
+    names = tuple(line.strip() for line in read_lines(names_file) if line.strip())
+    if not names:
+        raise DatasetError(f"{names_file}: expected a name of a class in each line, found none")
+    files = _listed(list_file, roots)
+    if not files:
+        raise DatasetError(f"{list_file}: expected the path of an image in each line, found none")
+    return _layout(_by_name(files), [], names=names, notes=notes)
+
+
+def _beside(path: Path, named: str, roots: Sequence[Path]) -> Path:
+    """A file that a file of settings names, relative to its folder or to the one above."""
+    folder = path.parent
+    for root in roots:
+        for inner in (named, named.partition("/")[2]):
+            if inner and (root / inner).is_file():
+                return inside(root, inner, os.fspath(path))
+    raise DatasetError(f"{path}: expected a file {shown(named)} in {folder}, found none")
+
+
+def _of_texts(folder: Path, split: str, problems: Problems) -> Layout:
+    """A folder of text files: the images are beside them, in the folder ``images`` beside, or only in a table."""
+    if (folder / "labels").is_dir():
+        folder = folder / "labels"
+    if (folder / split).is_dir():
+        folder = folder / split
+    texts = text_files(folder)
+    if not texts:
+        raise DatasetError(f"{folder}: expected text files with labels, found none")
+    parts = list(folder.absolute().parts)
+    places = [folder, folder.parent / "images"]
+    if "labels" in parts:
+        parts[len(parts) - 1 - parts[::-1].index("labels")] = "images"
+        places.insert(0, Path(*parts))
+    names, keypoints = _nearby_names(folder)
+    for place in places:
+        if place.is_dir() and (images := images_below(place)):
+            for stem in sorted(set(map(_stem, texts)) - set(map(_stem, images))):
+                path = folder / f"{stem}.txt"
+                problems.meet("missing image", f"{path} has labels, but there is no image {stem} in {place}")
+            labels = [os.path.join(folder, f"{_stem(name)}.txt") for name in images]
+            files = [os.path.join(place, name) for name in images]
+            return Layout(names, images, files, labels, keypoints=keypoints)
+    for place in (folder, *folder.absolute().parents[:2]):
+        if (place / SIZES).is_file():
+            return _of_sizes(folder, place / SIZES, texts, problems, names, keypoints)
+    looked = ", ".join(map(str, places))
+    raise DatasetError(
+        f"{folder}: boxes in fractions need the sizes of their images: expected images in one of {looked}, or a table "
+        f"{SIZES} with name, width and height; found neither"
+    )
+
+
+def _of_sizes(
+    folder: Path,
+    table: Path,
+    texts: list[str],
+    problems: Problems,
+    names: tuple[str, ...] | None,
+    keypoints: tuple[int, int] | None,
+) -> Layout:
+    """The images that a table of sizes lists."""
+    sizes = CsvTable(table)
+    sizes.require(("name", "width", "height"))
+    good = np.ones(len(sizes), np.bool_)
+    columns = [sizes.numbers(name, good, problems) for name in ("width", "height")]
+    for name, column in zip(("width", "height"), columns, strict=True):
+        sizes.refuse((column <= 0) | (column > 2**31), name, "a number of pixels", good, problems)
+    rows: dict[str, int] = {}
+    stems: set[str] = set()
+    for row, name in enumerate(sizes.text("name")):
+        stem = _stem(name)
+        if stem in stems or not stem or os.path.isabs(name) or ".." in name.split("/"):
+            sizes.fail(row, "name", "the name of an image that differs from those before")
+        if good[row]:
+            rows[name] = row
+        stems.add(stem)
+    for text in texts:
+        if (stem := _stem(text)) not in stems:
+            problems.meet("missing image", f"{folder / text} has labels, but {table} lists no image {stem}")
+    images = sorted(rows)
+    labels = [os.path.join(folder, f"{_stem(name)}.txt") for name in images]
+    array = np.stack(columns, axis=1)[[rows[name] for name in images]]
+    return Layout(names, images, list(images), labels, array, keypoints)
+
+
+def _nearby_names(folder: Path) -> tuple[tuple[str, ...] | None, tuple[int, int] | None]:
+    """The names of the classes, and the shape of keypoints, from a file in the folder or in the two above."""
+    for place in (folder, *folder.absolute().parents[:2]):
+        for name in NAMES:
+            path = place / name
+            if not path.is_file():
+                continue
+            if path.suffix == ".yaml":
+                settings = _settings(path)
+                if isinstance(settings, dict) and "names" in settings:
+                    return _names(path, settings["names"]), _keypoint_shape(path, settings.get("kpt_shape"))
+            elif names := tuple(line.strip() for line in read_lines(path) if line.strip()):
+                return names, None
+    return None, None

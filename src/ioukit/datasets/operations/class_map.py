@@ -1,0 +1,85 @@
+"""Files that say which classes get which names."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ioukit._optional import import_extra
+from ioukit.datasets.formats.text_files import read_lines, read_text, refuse, shown
+
+__all__ = ["read_class_map"]
+
+_HEADER = ("old", "new")
+
+
+def read_class_map(path: str | os.PathLike[str]) -> dict[str, str | None]:
+    """The mapping for :func:`remap` from a file: new names by old names, ``None`` where the new name is empty.
+
+    - ``.csv``: two columns, old and new name; a first line ``old,new`` is a header.
+    - ``.yaml``, ``.yml``: a mapping; ``null`` is an empty name. This needs ``pip install 'ioukit[yolo]'``.
+    - other names: a line ``old: new`` per class. Empty lines and lines that begin with ``#`` are passed over.
+
+    Args:
+        path: The file, in UTF-8.
+
+    Raises:
+        DatasetError: If a line is invalid, or a class comes twice; names file and line, what was expected and what
+            came.
+        OSError: If the file cannot be read.
+    """
+    suffix = Path(path).suffix.lower()
+    pairs = {".csv": _of_table, ".yaml": _of_yaml, ".yml": _of_yaml}.get(suffix, _of_lines)
+    mapping: dict[str, str | None] = {}
+    for where, old, new in pairs(path):
+        if not old:
+            refuse(where, "the name of a class", "nothing")
+        if old in mapping:
+            refuse(where, "a class that differs from those before", shown(old))
+        mapping[old] = new or None
+    if not mapping:
+        refuse(os.fspath(path), "old and new names of classes", "none")
+    return mapping
+
+
+def _of_lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, str]]:
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        where = f"{os.fspath(path)}: line {number}"
+        if line.count(":") != 1:
+            refuse(where, "old: new (names with a colon can be in a .csv file)", shown(line))
+        old, _, new = line.partition(":")
+        yield where, old.strip(), new.strip()
+
+
+def _of_table(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, str]]:
+    rows = csv.reader(read_text(path).splitlines(keepends=True), strict=True)
+    try:
+        for cells in rows:
+            where = f"{os.fspath(path)}: line {rows.line_num}"
+            if not cells or (rows.line_num == 1 and tuple(cell.strip().lower() for cell in cells) == _HEADER):
+                continue
+            if len(cells) != len(_HEADER):
+                refuse(where, "two cells, the old name and the new one", f"{len(cells)}")
+            yield where, cells[0].strip(), cells[1].strip()
+    except csv.Error as error:
+        refuse(f"{os.fspath(path)}: line {rows.line_num}", "CSV", f"something else: {error}")
+
+
+def _of_yaml(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, str]]:
+    yaml = import_extra("yaml", extra="yolo", needed_by="a .yaml file of classes")
+    where = os.fspath(path)
+    try:
+        found = yaml.compose(read_text(path), Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError) as error:
+        refuse(where, "YAML", f"something else: {error}".splitlines()[0])
+    if not isinstance(found, yaml.MappingNode):
+        refuse(where, "a mapping of old to new names", "something else")
+    for old, new in found.value:
+        line = f"{where}: line {old.start_mark.line + 1}"
+        if not isinstance(old, yaml.ScalarNode) or not isinstance(new, yaml.ScalarNode):
+            refuse(line, "old: new", "a list or a mapping")
+        yield line, old.value, "" if new.tag == "tag:yaml.org,2002:null" else new.value

@@ -1,0 +1,167 @@
+"""The columns of detections, filled prediction by prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.datasets.predictions.prediction import Prediction, array_of
+from ioukit.errors import DatasetError
+from ioukit.regions.masks import Masks
+from ioukit.regions.rotated import RotatedBoxes
+
+__all__ = ["PredictedColumns"]
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+Bools = npt.NDArray[np.bool_]
+
+
+class PredictedColumns:
+    """The valid detections so far."""
+
+    def __init__(self, classes: Any, problems: Problems, source: str, mask_threshold: float) -> None:
+        """Take what finds classes: ``classes.find(label, name, where)``."""
+        self.find_class: Callable[[float | None, str | None, str], int] = classes.find
+        self.problems = problems
+        self.source = source
+        self.mask_threshold = mask_threshold
+        self.images: list[int | str] = []
+        self.categories: list[int] = []
+        self._known: dict[tuple[float | None, str | None], int] = {}
+        self._parts: dict[str, list[tuple[int, Any]]] = {}
+
+    def add(self, prediction: Prediction, image: int | str, size: tuple[float, float] | None, where: str) -> None:
+        """Add the valid detections of an image; the size is that of the image if boxes are fractions."""
+        scores = prediction.scores
+        corners = _corners(prediction, size)
+        good = self._good(corners, scores, where)
+        kept, categories = self._classes(prediction, good, where)
+        self.images += [image] * len(kept)
+        self.categories += categories
+        given: dict[str, Any] = {
+            "boxes": np.concatenate([corners[:, :2], corners[:, 2:] - corners[:, :2]], axis=1),
+            "scores": scores,
+            "rotated": prediction.rotated,
+            "keypoints": prediction.keypoints,
+            "masks": None if prediction.masks is None else self._masks(prediction.masks, len(scores), where),
+            **{f"attribute {name}": column for name, column in prediction.attributes.items()},
+        }
+        for name, column in given.items():
+            if column is None:
+                continue
+            if len(column) != len(scores):
+                refuse(f"{where}: {name}", f"{len(scores):,} rows, one per box", f"{len(column):,}")
+            rows = [column[row] for row in kept] if isinstance(column, list) else column[kept]
+            self._parts.setdefault(name, []).append((len(self.images) - len(kept), rows))
+
+    def detections(self, *, areas: str) -> Detections:
+        """All detections.
+
+        Raises:
+            DatasetError: If some of them have masks, keypoints or rotated boxes, and others have none.
+        """
+        columns = {name: self._joined(name, parts) for name, parts in self._parts.items()}
+        numbers = all(isinstance(image, int) for image in self.images)
+        masks, rotated = columns.get("masks"), columns.get("rotated")
+        if areas == "masks" and masks is None and self.images:
+            raise DatasetError(f"{self.source}: expected masks, as areas='masks' was given, found none")
+        attributes = {name.removeprefix("attribute "): column for name, column in columns.items() if " " in name}
+        return Detections.from_arrays(
+            image_ids=np.array(self.images, np.int64) if numbers else self.images,
+            category_ids=np.array(self.categories, np.int64),
+            boxes=columns.get("boxes", np.zeros((0, 4))),
+            scores=columns.get("scores", np.zeros(0)),
+            areas=Masks.from_rle(masks).area if areas == "masks" and masks else None,
+            segmentations=masks,
+            keypoints=columns.get("keypoints"),
+            regions=None if rotated is None else RotatedBoxes(rotated, unit="radians", sense="clockwise"),
+            attributes=attributes,
+            source=self.source,
+        )
+
+    def _joined(self, name: str, parts: Sequence[tuple[int, Any]]) -> Any:
+        count = len(self.images)
+        if sum(len(rows) for _, rows in parts) < count and not name.startswith("attribute "):
+            raise DatasetError(f"{self.source}: expected {name} of all detections or of none, found those of some")
+        if name == "masks":
+            return [one for _, rows in parts for one in rows]
+        shapes = {rows.shape[1:] for _, rows in parts if len(rows)}
+        if len(shapes) > 1:
+            sizes = " and ".join(str(shape) for shape in sorted(shapes))
+            raise DatasetError(f"{self.source}: expected {name} of one shape, found {sizes}")
+        column = np.full((count, *(shapes.pop() if shapes else parts[0][1].shape[1:])), np.nan)
+        for start, rows in parts:
+            if len(rows):
+                column[start : start + len(rows)] = rows
+        return column
+
+    def _good(self, corners: Floats, scores: Floats, where: str) -> Rows:
+        """The rows with a valid box and score."""
+        finite: Bools = np.all(np.isfinite(corners), axis=1)
+        valid: Bools = finite & np.all(corners[:, :2] <= corners[:, 2:], axis=1)
+        for row in np.flatnonzero(~valid).tolist():
+            expected = "x1 <= x2 and y1 <= y2" if finite[row] else "finite numbers"
+            self.problems.meet("invalid box", f"{where}: box {row}: expected {expected}, found {corners[row].tolist()}")
+        for row in np.flatnonzero(valid & ~np.isfinite(scores)).tolist():
+            self.problems.meet("invalid score", f"{where}: score {row}: expected a finite number, found {scores[row]}")
+        return np.flatnonzero(valid & np.isfinite(scores))
+
+    def _classes(self, prediction: Prediction, rows: Rows, where: str) -> tuple[Rows, list[int]]:
+        """The rows whose class is known, and the ids of their categories."""
+        labels = [None] * len(rows) if prediction.labels is None else prediction.labels[rows].tolist()
+        names = [None] * len(rows) if prediction.names is None else [prediction.names[row] for row in rows.tolist()]
+        keys = list(zip(labels, names, strict=True))
+        for row, key in zip(rows.tolist(), keys, strict=True):
+            if key not in self._known and (found := self._class(*key, f"{where}: label {row}")) is not None:
+                self._known[key] = found
+        kept = [at for at, key in enumerate(keys) if key in self._known]
+        return rows[kept], [self._known[keys[at]] for at in kept]
+
+    def _class(self, label: float | None, name: str | None, where: str) -> int | None:
+        try:
+            return self.find_class(label, name, where)
+        except DatasetError as error:
+            self.problems.meet("unknown class", str(error))
+            return None
+
+    def _masks(self, masks: Any, count: int, where: str) -> list[dict[str, Any]]:
+        """(N,) records of RLE."""
+        place = f"{where}: masks"
+        if isinstance(masks, Sequence) and all(isinstance(one, Mapping) for one in masks):
+            try:
+                return Masks.from_rle(masks).to_rle()
+            except (ValueError, TypeError, KeyError) as error:
+                refuse(place, "records of RLE", str(error))
+        pixels = array_of(masks, place)
+        if pixels.ndim == 4 and pixels.shape[1] == 1:
+            pixels = pixels[:, 0]
+        if pixels.size == 0 and not count:
+            return []
+        if pixels.ndim != 3 or pixels.dtype.kind not in "biuf":
+            refuse(place, "pixels of shape (N, H, W)", f"shape {pixels.shape} of dtype {pixels.dtype}")
+        if pixels.dtype.kind == "f" and np.isnan(pixels).any():
+            refuse(place, "probabilities", shown("NaN"))
+        inside = pixels > self.mask_threshold if pixels.dtype.kind == "f" else pixels != 0
+        return Masks.from_arrays(inside).to_rle()
+
+
+def _corners(prediction: Prediction, size: tuple[float, float] | None) -> Floats:
+    """(N, 4) ``x1, y1, x2, y2`` in pixels."""
+    if prediction.boxes is not None:
+        corners = prediction.boxes
+    else:
+        assert prediction.rotated is not None
+        finite: Bools = np.all(np.isfinite(prediction.rotated), axis=1) & np.all(
+            prediction.rotated[:, 2:4] >= 0, axis=1
+        )
+        corners = np.full((len(finite), 4), np.nan)
+        around = RotatedBoxes(prediction.rotated[finite], unit="radians", sense="clockwise").to_boxes()
+        corners[finite] = around.convert("xyxy").numpy()
+    return corners if size is None else corners * np.tile(size, 2)

@@ -1,0 +1,170 @@
+"""Examples of a data set: images with its largest, smallest and most crowded objects, and one of each class."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.evaluation.kinds import find_kind
+from ioukit.report._names import shown
+from ioukit.report._outlines import FARTHEST, Drawer, picture_size
+from ioukit.report._thumbnails import Thumbnail, thumbnail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ioukit.inspection import Inspection
+
+__all__ = ["Example", "drawn_examples", "examples"]
+
+_MOST_OBJECTS = 2000
+"""The largest number of regions on one image of the page."""
+
+_NOT_SINGLE = ("crowd", "difficult", "group_of", "ignore", "truncated", "occluded")
+"""Flags whose objects are drawn as unusual ones."""
+
+# Which kind draws a column of regions.
+_KINDS = {
+    "RotatedBoxes": "rotated",
+    "Polygons": "polygon",
+    "segmentations": "segm",
+    "Masks": "segm",
+    "keypoints": "keypoints",
+}
+
+# The kinds of boxes on the page.
+_OBJECT, _MARKED, _UNUSUAL = range(3)
+
+
+@dataclass(frozen=True)
+class Example:
+    """An image of the page, and why it is shown."""
+
+    image: int
+    """Its position in the list of images."""
+    words: str
+    marked: tuple[int, ...] = ()
+    """The rows of the objects that it is shown for."""
+
+
+def examples(inspection: Inspection, most: int) -> list[Example]:
+    """The extremes of the data set, then a typical object of each class, the most frequent classes first.
+
+    Args:
+        inspection: The measured data set.
+        most: The largest number of examples.
+    """
+    return list(itertools.islice(_examples(inspection), most))
+
+
+def _examples(inspection: Inspection) -> Iterator[Example]:
+    gt, sides = inspection.ground_truth, inspection.sides
+    names = [
+        shown(name, f"class {number}") for number, name in zip(gt.categories.ids, gt.categories.names, strict=True)
+    ]
+    if not len(inspection):
+        return
+
+    def of(words: str, *rows: int) -> Example:
+        return Example(int(inspection.images[rows[0]]), f"{words}: {names[inspection.classes[rows[0]]]}", rows)
+
+    yield of("largest object", int(np.argmax(sides)))
+    filled = np.flatnonzero(sides > 0)
+    if len(filled):
+        yield of("smallest object", int(filled[np.argmin(sides[filled])]))
+    ratios = inspection.aspect_ratios
+    if not np.isnan(ratios).all():
+        yield of("tallest shape", int(np.nanargmin(ratios)))
+        yield of("widest shape", int(np.nanargmax(ratios)))
+    crowded = int(np.argmax(inspection.objects_per_image))
+    yield Example(crowded, f"most objects: {inspection.objects_per_image[crowded]:,}")
+    overlaps = inspection.overlaps_of_class
+    if np.nanmax(overlaps, initial=0.0) > 0:
+        row = int(np.nanargmax(overlaps))
+        yield of(f"nearest neighbour of its class, IoU {overlaps[row]:.2f}", row)
+    order = np.lexsort([sides, inspection.classes])
+    starts = np.cumsum(inspection.objects_per_class) - inspection.objects_per_class
+    for label in np.argsort(-inspection.objects_per_class, kind="stable").tolist():
+        count = int(inspection.objects_per_class[label])
+        if not count:
+            return
+        row = int(order[starts[label] + (count - 1) // 2])
+        words = f"{names[label]}: the only object" if count == 1 else f"{names[label]}: of median size among {count:,}"
+        yield Example(int(inspection.images[row]), words, (row,))
+
+
+def drawn_examples(
+    inspection: Inspection, chosen: list[Example], folder: Path | None
+) -> tuple[list[dict[str, Any]], dict[str, Any], list[str]]:
+    """The images for the script of the page, how it draws them, and notes for the reader.
+
+    Args:
+        inspection: The measured data set.
+        chosen: The examples.
+        folder: The folder of the photographs; no photographs if ``None``.
+    """
+    gt = inspection.ground_truth
+    drawer = Drawer(find_kind(_kind_of(inspection)), gt)
+    boxes = (gt.boxes * 10).clip(-FARTHEST, FARTHEST).round().astype(np.int64)
+    unusual = np.logical_or.reduce([np.zeros(len(gt), np.bool_), *(gt.flag(name) for name in _NOT_SINGLE)])
+    order = np.argsort(inspection.images, kind="stable")
+    ends = np.cumsum(inspection.objects_per_image)
+    thumbnails: dict[int, Thumbnail | str] = {}
+    images: list[dict[str, Any]] = []
+    missing: dict[int, str] = {}
+    for example in chosen:
+        image = example.image
+        rows = order[ends[image] - inspection.objects_per_image[image] : ends[image]]
+        marked = np.isin(rows, example.marked)
+        rows, marked = _fewer(rows, marked)
+        kinds = np.where(marked, _MARKED, np.where(unusual[rows], _UNUSUAL, _OBJECT))
+        zeros = np.zeros(len(rows), np.int64)
+        table = np.column_stack([kinds, inspection.classes[rows], zeros, boxes[rows], zeros, rows])
+        known, raw = gt.images.sizes[image], gt.images.names[image]
+        drawing = drawer.drawing(table, known)
+        name = shown(raw, f"image {gt.images.labels[image]}")
+        words = f"{len(rows):,} of " if len(rows) < inspection.objects_per_image[image] else ""
+        record = {"name": name, "words": example.words, "objects": f"{words}{inspection.objects_per_image[image]:,}"}
+        if folder is not None:
+            if image not in thumbnails:
+                thumbnails[image] = thumbnail(folder, raw, (float(known[0]), float(known[1])))
+            photograph = thumbnails[image]
+            if isinstance(photograph, str):
+                missing[image] = f"{name} ({photograph})"
+            else:
+                record["thumb"], size = photograph
+                if np.isnan(known).any():
+                    drawing["w"], drawing["h"] = picture_size(size, table)
+        images.append(record | drawing)
+    return images, drawer.style(), list(_notes(missing, len({example.image for example in chosen}), drawer.left_out))
+
+
+def _fewer(
+    rows: npt.NDArray[np.intp], marked: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """At most :data:`_MOST_OBJECTS` of the rows, with those that are marked."""
+    if len(rows) <= _MOST_OBJECTS:
+        return rows, marked
+    kept = np.sort(np.argsort(~marked, kind="stable")[:_MOST_OBJECTS])
+    return rows[kept], marked[kept]
+
+
+def _kind_of(inspection: Inspection) -> str:
+    """The kind of region that is drawn: one that all objects have, or upright boxes."""
+    complete = [values.column for values in inspection.regions if values.present.all()]
+    return next((kind for column, kind in _KINDS.items() if column in complete), "bbox")
+
+
+def _notes(missing: dict[int, str], count: int, left_out: int) -> Iterator[str]:
+    if missing:
+        more = ", ..." if len(missing) > 3 else ""
+        first = ", ".join(itertools.islice(missing.values(), 3))
+        yield f"{len(missing):,} of {count:,} photographs are missing: {first}{more}"
+    if left_out:
+        words = "region cannot be drawn and is" if left_out == 1 else "regions cannot be drawn and are"
+        yield f"{left_out:,} {words} left out."

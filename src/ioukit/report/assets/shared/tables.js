@@ -1,0 +1,56 @@
+// The table of the classes: sorted by any column, filtered by name. data-v of a cell holds its number, or is empty.
+// chooseClass: called with the position of a class whose name is chosen; null if names cannot be chosen.
+
+function startClassTable(chooseClass) {
+  const table = byId("class-table");
+  if (!table) return;
+  const body = table.tBodies[0];
+  const rows = [...body.rows].map((row, order) => ({
+    row, order, name: row.cells[0].textContent.trim(),
+    values: [...row.cells].map((cell) => (cell.dataset.v ? Number(cell.dataset.v) : NaN)),
+  }));
+  const heads = [...table.tHead.rows[0].cells];
+  const said = byId("class-said");
+  const collator = new Intl.Collator("en", { numeric: true });
+
+  heads.forEach((head, column) => {
+    head.querySelector("button").addEventListener("click", () => {
+      const was = head.getAttribute("aria-sort");
+      // Names are first sorted from A to Z, numbers from the highest down.
+      const way = was === "none" ? (column === 0 ? "ascending" : "descending") : was === "ascending" ? "descending" : "ascending";
+      for (const other of heads) other.setAttribute("aria-sort", other === head ? way : "none");
+      const sign = way === "ascending" ? 1 : -1;
+      const sorted = [...rows].sort((a, b) => {
+        if (column === 0) return sign * collator.compare(a.name, b.name) || a.order - b.order;
+        const one = a.values[column], two = b.values[column];
+        // Undefined numbers are last in both directions.
+        if (Number.isNaN(one) || Number.isNaN(two)) return Number.isNaN(one) - Number.isNaN(two) || a.order - b.order;
+        return sign * (one - two) || a.order - b.order;
+      });
+      body.append(...sorted.map((entry) => entry.row));
+      say();
+    });
+  });
+
+  const filter = byId("class-filter");
+  filter.addEventListener("input", say);
+  function say() {
+    const wanted = filter.value.trim().toLowerCase();
+    let shown = 0;
+    for (const entry of rows) {
+      const hit = entry.name.toLowerCase().includes(wanted);
+      entry.row.hidden = !hit;
+      shown += hit;
+    }
+    const head = heads.find((other) => other.getAttribute("aria-sort") !== "none");
+    said.textContent = `${wanted ? `${whole(shown)} of ` : ""}${plural(rows.length, "class", "classes")}`
+      + (head ? `, by ${head.textContent.trim()}` : "");
+  }
+  say();
+  for (const entry of rows) {
+    const button = entry.row.cells[0].querySelector("button");
+    if (!button) continue;
+    if (chooseClass) button.addEventListener("click", () => chooseClass(entry.order));
+    else button.replaceWith(named(button.textContent));
+  }
+}

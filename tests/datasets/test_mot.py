@@ -1,0 +1,227 @@
+"""MOTChallenge's sequences: frames, classes and tracks, and what comes back of what is written."""
+
+from __future__ import annotations
+
+import math
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioukit import DatasetError, evaluate
+from ioukit.datasets import GroundTruth, find_format, read, read_detections, write
+from ioukit.datasets.formats.losses import Holds
+from ioukit.datasets.formats.mot import MOT_NAMES
+from support.data_sets import (
+    CLASS_NAMES,
+    FREE,
+    assert_came_back,
+    assert_detections_came_back,
+    detections_of,
+    ground_truths,
+)
+from support.malformed import assert_links_out_are_refused, read_damaged
+from support.paths import DATA
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FRAMES = [f"{number:06d}" for number in range(1, 8)]
+INFO = "[Sequence]\nname=A\nimDir=img1\nframeRate=30\nseqLength=3\nimWidth=1920\nimHeight=1080\nimExt=.jpg\n"
+LABELS = "1,7,912,484,97,109,0,7,1\n1,8,10.5,20,30,40,1,1,0.86014\n3,8,11,20,30,40,1,1,0.5\n"
+FOUND = "1,-1,912.5,482,97,110,0.9\n3,-1,11,20,30,40,0.8\n"
+
+
+def stem(name: str) -> str:
+    return PurePosixPath(name).stem
+
+
+def sequence(place: Path) -> Path:
+    (place / "gt").mkdir(parents=True)
+    (place / "gt" / "gt.txt").write_text(LABELS)
+    (place / "seqinfo.ini").write_text(INFO)
+    return place
+
+
+def test_the_sample() -> None:
+    place = DATA / "formats_small" / "mot"
+    gt = read(place)
+    assert find_format(place).name == find_format(place / "gt" / "gt.txt").name == "mot"
+    assert gt.boxes.tolist() == [[0, 4, 4, 8]]
+    assert gt.image_labels().tolist() == ["000001"]
+    assert gt.categories.names == tuple(f"label_{number}" for number in range(10))
+    assert gt.category_ids.tolist() == [3]
+    assert gt.categories.names[2] == "label_2"
+    assert gt.attributes["track_id"].tolist() == [-1]
+    assert read(place / "gt" / "gt.txt", names=gt.categories.names).category_ids.tolist() == [3]
+
+
+def test_a_sequence_becomes_columns(tmp_path: Path) -> None:
+    gt = read(sequence(tmp_path))
+    assert gt.images.labels.tolist() == ["000001", "000002", "000003"], "a frame without objects is an image"
+    assert gt.images.names[1] == "img1/000002.jpg"
+    assert gt.images.sizes.tolist() == [[1920, 1080]] * 3
+    assert gt.categories.names == MOT_NAMES
+    assert gt.category_ids.tolist() == [7, 1, 1]
+    assert gt.flag("ignore").tolist() == [True, False, False]
+    assert gt.attributes["track_id"].tolist() == [7, 8, 8]
+    assert gt.attributes["visibility"].tolist() == [1, 0.86014, 0.5]
+    assert gt.boxes[1].tolist() == [10.5, 20, 30, 40]
+
+
+def test_pixels_start_at_0_or_1(tmp_path: Path) -> None:
+    place = sequence(tmp_path / "one")
+    from_0, from_1 = read(place), read(place, first_pixel=1)
+    assert (from_0.boxes - from_1.boxes).tolist() == [[1, 1, 0, 0]] * 3
+    write(from_1, tmp_path / "two", "mot", first_pixel=1)
+    assert read(tmp_path / "two").boxes.tolist() == from_0.boxes.tolist()
+    with pytest.raises(ValueError, match="first_pixel must be 0 or 1, got 2"):
+        read(place, first_pixel=2)
+
+
+def test_files_of_2015_have_no_class(tmp_path: Path) -> None:
+    (tmp_path / "gt.txt").write_text("1,1,10,20,30,40,1,-3.5,2,0\n2,1,10,20,30,40,1,-1,-1,-1\n")
+    gt = read(tmp_path / "gt.txt")
+    assert set(gt.category_ids.tolist()) == {1}
+    assert gt.images.labels.tolist() == ["000001", "000002"]
+    assert np.isnan(gt.attributes["visibility"]).all()
+
+
+def test_several_sequences_and_their_results(tmp_path: Path) -> None:
+    for name in ("MOT17-02", "MOT17-04"):
+        sequence(tmp_path / "train" / name)
+        (tmp_path / "train" / name / "det").mkdir()
+        (tmp_path / "train" / name / "det" / "det.txt").write_text(FOUND)
+    (tmp_path / "found").mkdir()
+    (tmp_path / "found" / "MOT17-04.txt").write_text(
+        FOUND.replace("0.9", "0.9,-1,-1,-1").replace("0.8", "0.8,-1,-1,-1")
+    )
+    gt = read(tmp_path / "train")
+    assert find_format(tmp_path / "train").name == find_format(tmp_path / "found").name == "mot"
+    assert gt.images.labels.tolist() == [f"MOT17-0{at}/00000{frame}" for at in (2, 4) for frame in (1, 2, 3)]
+    dt = read_detections(tmp_path / "train", ground_truth=gt)
+    assert dt.image_labels().tolist() == [f"MOT17-0{at}/00000{frame}" for at in (2, 4) for frame in (1, 3)]
+    assert set(dt.category_ids.tolist()) == {1}
+    results = read_detections(tmp_path / "found", ground_truth=gt)
+    assert results.image_labels().tolist() == ["MOT17-04/000001", "MOT17-04/000003"]
+    assert results.scores.tolist() == [0.9, 0.8]
+    assert evaluate(gt, dt).summary["AP50"] > 0
+
+
+def test_one_sequence_takes_results_of_any_name(tmp_path: Path) -> None:
+    gt = read(sequence(tmp_path / "A"))
+    (tmp_path / "MOT17-09.txt").write_text(FOUND)
+    dt = read_detections(tmp_path / "MOT17-09.txt", ground_truth=gt)
+    assert dt.image_labels().tolist() == ["000001", "000003"]
+    cars = read_detections(tmp_path / "MOT17-09.txt", ground_truth=gt, category="car")
+    assert set(cars.category_ids.tolist()) == {3}
+    with pytest.raises(DatasetError, match="the ground truth has no class 'cars'"):
+        read_detections(tmp_path / "MOT17-09.txt", ground_truth=gt, category="cars")
+    with pytest.raises(DatasetError, match="need the ground truth"):
+        read_detections(tmp_path / "MOT17-09.txt")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("1,1,0,0,5", "line 1: expected frame, id, .*found '1,1,0,0,5'"),
+        ("0,1,0,0,5,5,1,1,1", "line 1, frame: expected a number from 1 on, found 0"),
+        ("1.5,1,0,0,5,5,1,1,1", "line 1, frame: expected a number from 1 on, found 1.5"),
+        ("1,1,0,0,-5,5,1,1,1", "line 1: expected bb_width and bb_height of at least 0, found -5 and 5"),
+        ("1,1,0,0,5,5,1,14,1", "line 1, class: expected a number from 1 to 13, found 14"),
+        ("1,1,0,x,5,5,1,1,1", "line 1, bb_top: expected a number, found 'x'"),
+    ],
+)
+def test_bad_lines_are_refused(tmp_path: Path, line: str, expected: str) -> None:
+    (tmp_path / "gt.txt").write_text(line)
+    with pytest.raises(DatasetError, match=expected):
+        read(tmp_path / "gt.txt", "mot")
+    assert read(tmp_path / "gt.txt", "mot", on_invalid="drop").dropped == 1
+
+
+def test_bad_information_about_a_sequence_is_refused(tmp_path: Path) -> None:
+    place = sequence(tmp_path)
+    for text, expected in (
+        ("seqLength=3\n", r"expected a section \[Sequence\]"),
+        (INFO.replace("=3", "=three"), "seqLength: expected a whole number"),
+        (INFO.replace("=3", "=999999999999"), "seqLength: expected at most 10,000,000 frames"),
+        (INFO.replace("=3", "=2"), "line 3, frame: expected a number from 1 to 2, found 3"),
+        (INFO.replace("imHeight=1080\n", ""), "imHeight: expected .*found nothing"),
+    ):
+        (place / "seqinfo.ini").write_text(text)
+        with pytest.raises(DatasetError, match=expected):
+            read(place)
+    (place / "seqinfo.ini").unlink()
+    (place / "gt" / "labels.txt").write_text("a\nb\na\n")
+    with pytest.raises(DatasetError, match="expected the class a as number 1, as before, found 3"):
+        read(place)
+
+
+SEEN = {"track_id": st.integers(1, 99).map(float), "visibility": st.floats(0, 1, allow_subnormal=False)}
+
+
+@given(st.data())
+def test_sequences_come_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    several = data.draw(st.booleans())
+    stems = [f"{name}/{frame}" for name in ("A", "B b") for frame in FRAMES[:4]] if several else FRAMES
+    gt = data.draw(
+        ground_truths(stems=stems, sizes=None, flags=("ignore", "crowd"), attributes={**SEEN, "colour": st.just("red")})
+    )
+    place = tmp_path_factory.mktemp("mot") / "out"
+    notes = write(gt, place, "mot")
+    again = read(place, "mot")
+    holds = Holds(
+        flags=frozenset({"ignore"}),
+        attributes=frozenset(SEEN),
+        image_sizes=not any(note.startswith("sizes of") for note in notes),
+        empty_images=not any(note.endswith("images without objects") for note in notes),
+        unused_categories=True,
+    )
+    assert_came_back(gt, again, holds, notes, image_key=lambda name: name.removesuffix(".jpg"))
+    dt = data.draw(detections_of(gt, coordinates=FREE, attributes={"track_id": SEEN["track_id"]}))
+    write(dt, place.with_name("found"), "mot", ground_truth=gt)
+    found = read_detections(place.with_name("found"), "mot", ground_truth=gt)
+    assert_detections_came_back(dt, found, gt, Holds(attributes=frozenset({"track_id"})))
+
+
+@given(ground_truths(classes=CLASS_NAMES))
+def test_other_names_become_numbers_of_frames(tmp_path_factory: pytest.TempPathFactory, gt: GroundTruth) -> None:
+    place = tmp_path_factory.mktemp("mot") / "out"
+    notes = write(gt, place, "mot")
+    again = read(place, "mot")
+    assert len(again) == len(gt)
+    if len(gt.images) and not all(stem(name) in FRAMES for name in gt.images.names):
+        assert any(note.startswith("names of") for note in notes)
+    classes = dict(zip(again.categories.ids.tolist(), again.categories.names, strict=True))
+    before = dict(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
+    assert sorted(classes[number] for number in again.category_ids.tolist()) == sorted(
+        before[number] for number in gt.category_ids.tolist()
+    )
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    gt = GroundTruth.from_arrays(image_ids=["a"], category_ids=[1], boxes=[[0, 0, 1, 1]], categories={1: "a\nb"})
+    with pytest.raises(DatasetError, match="names of classes without line breaks"):
+        write(gt, tmp_path / "out", "mot")
+    assert not (tmp_path / "out").exists()
+    assert math.isnan(gt.images.sizes[0, 0])
+
+
+def test_damaged_files(tmp_path: Path) -> None:
+    for name in ("gt/gt.txt", "seqinfo.ini"):
+        place = tmp_path / name.partition("/")[0].removesuffix(".ini")
+        place.mkdir()
+        outcomes = read_damaged(sequence, name, lambda path, **options: read(path, "mot", **options), place)
+        assert sum(outcomes.refused.values()) > 10
+        assert outcomes.read["Windows lines"] == 2
+        assert outcomes.read["byte-order mark"] == 2
+
+
+def test_links_out_are_refused(tmp_path: Path) -> None:
+    for at, name in enumerate(("gt/gt.txt", "seqinfo.ini")):
+        place = tmp_path / str(at)
+        place.mkdir()
+        assert_links_out_are_refused(sequence, name, lambda path: read(path, "mot"), place)
