@@ -73,9 +73,10 @@ def table(rows: list[Planted]) -> str:
         span = f"{min(sizes):.3f} to {max(sizes):.3f}" if sizes else "refused"
         lines.append(f"| {fault.title} | {fault.strength} | {' | '.join(cells)} | {span} |")
     moving = [row for row in rows if row.moved >= MOVES]
-    found = sum(row.found for row in moving)
+    found, evaluated = sum(row.found for row in moving), [row for row in moving if row.moved < 1]
     lines.append(
-        f"\n{found} of {len(moving)} faults that move AP by at least {MOVES} are found ({found / len(moving):.1%})."
+        f"\n{found:,} of {len(moving):,} are found ({found / len(moving):.1%}); without the data that `evaluate` "
+        f"refuses, {sum(row.found for row in evaluated):,} of {len(evaluated):,}."
     )
     return "\n".join(lines)
 

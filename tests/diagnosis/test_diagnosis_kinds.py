@@ -232,6 +232,7 @@ REPORTS: dict[str, Diagnosis] = {
     "masks": diagnose(NUMBERS["records"], image_size=(4, 3)),
     "category ids": diagnose(detections(range(10, 40), shift=1), reference=truth()),
     "images": diagnose(detections(range(20, 40)), reference=truth()),
+    "padding": diagnose(Detections.concat([detections(range(40)), detections(range(20))]), reference=truth()),
 }
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ioukit.preflight.repairs.repair import Repair
 
 __all__ = ["SURENESS", "Sure", "Suspicion", "examples"]
@@ -47,7 +50,6 @@ class Suspicion:
     """Whether `ioukit.evaluate` refuses the data because of this."""
 
 
-def examples(values: object) -> tuple[str, ...]:
-    """The first few values as strings; an ellipsis stands for the others."""
-    listed = [str(value) for value in values]  # type: ignore[attr-defined]
-    return tuple(listed[:_SHOWN])
+def examples(values: Iterable[object]) -> tuple[str, ...]:
+    """The first few values as strings."""
+    return tuple(str(value) for value in itertools.islice(values, _SHOWN))
