@@ -226,7 +226,7 @@ def make_open_images(folder: Path, count: int) -> int:
         for _ in range(count):
             if not left:
                 image, left = f"{draw.getrandbits(64):016x}", 1 + int(draw.expovariate(1 / 7.5))
-                (folder / "images" / f"{image}.jpg").write_bytes(PNG)
+                (folder / "images" / image).write_bytes(PNG)
             left -= 1
             x, y = (sorted((draw.random(), draw.random())) for _ in range(2))
             file.write(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -64,8 +63,8 @@ def test_a_file_of_no_known_format_is_told_which_are_read(tmp_path: Path) -> Non
     for files in ([tmp_path / "labels.csv", DT], [GT, tmp_path / "labels.csv"], [tmp_path, DT]):
         command = run_here("eval", *files)
         assert (command.code, command.out) == (2, "")
-        assert re.search(r"not a format that can be read; there are coco: COCO's \.json or \.json\.gz", command.err)
-        assert all(known.title in command.err for known in FORMATS.values())
+        assert "not a format that can be read" in command.err
+        assert f"the formats are {', '.join(FORMATS)}" in command.err
 
 
 def test_a_format_from_outside_is_read(tmp_path: Path) -> None:
@@ -93,7 +92,8 @@ def test_a_format_from_outside_is_read(tmp_path: Path) -> None:
         (tmp_path / "gt.numbers").write_text("1 1 0 0 10 10\n2 1 5 5 20 10\n")
         (tmp_path / "dt.numbers").write_text("1 1 0 0 10 10 0.9\n2 1 5 5 20 10 0.8\n")
         assert summary(tmp_path / "gt.numbers", tmp_path / "dt.numbers")["AP"] == 1
-        assert title in run_here("eval", tmp_path / "gt.txt", tmp_path).err + run_here("eval", tmp_path, DT).err
+        refused = run_here("eval", tmp_path, DT).err
+        assert "but it holds dt.numbers (numbers) and gt.numbers (numbers); the formats are" in refused
         (tmp_path / "dt.numbers").write_text("3 1 0 0 10 10 0.9\n")
         command = run_here("eval", tmp_path / "gt.numbers", tmp_path / "dt.numbers")
         assert "expected the id of an image of the ground truth, found 3" in command.err

@@ -226,7 +226,9 @@ def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
     # The command finds the format first, and a data set may be a folder.
     command = run_here("eval", tmp_path / "folder.json", dt)
     assert (command.code, command.out) == (2, "")
-    assert command.err.startswith(f"Error: {tmp_path / 'folder.json'}: not a format that can be read; there are coco: ")
+    assert command.err.startswith(
+        f"Error: {tmp_path / 'folder.json'}: not a format that can be read: it is empty; the formats are coco, "
+    )
 
 
 @pytest.mark.parametrize(

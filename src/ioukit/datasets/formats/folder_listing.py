@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["count_of", "first_file"]
+__all__ = ["count_of", "counts_in", "first_file", "first_words"]
 
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a change of a folder would have another time: file systems count in steps."""
@@ -44,6 +44,36 @@ def first_file(folder: Path, suffix: str, *, depth: int = 1) -> Path | None:
             inner += [place / name for name in listed.folders]
         level = inner
     return None
+
+
+def counts_in(folder: Path) -> dict[str, int]:
+    """How many files have names with each end, such as ``.json``."""
+    return dict(_listing(folder).counts)
+
+
+def first_words(folder: Path) -> list[str]:
+    """The words of the first line with any, in the text files of a folder by name. Lists of classes are left out.
+
+    There are none if a file before it is not text.
+    """
+    try:
+        changed = folder.stat().st_mtime_ns
+        read = _first_words if time.time_ns() - changed > _SETTLED else _first_words.__wrapped__
+        return list(read(os.fspath(folder), changed))
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+@functools.lru_cache(maxsize=32)
+def _first_words(folder: str, changed: int) -> tuple[str, ...]:  # noqa: ARG001 - as below
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(".txt") or name == "classes.txt":
+            continue
+        with open(os.path.join(folder, name), encoding="utf-8-sig") as lines:
+            words = next((line.split() for line in lines if line.strip()), None)
+        if words is not None:
+            return tuple(words)
+    return ()
 
 
 def _listing(folder: Path) -> _Listing:

@@ -15,6 +15,7 @@ from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.class_words import class_words
+from ioukit.datasets.formats.folder_listing import first_words
 from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.kitti_lines import (
     DONT_CARE,
@@ -48,18 +49,9 @@ _UNKNOWN = {"truncated": 0.0, "occluded": 0.0, "alpha": -10.0}
 
 
 def recognises(path: Path) -> bool:
-    """Whether the path is a folder with text files, the first line of which is one of KITTI's."""
-    try:
-        if not path.is_dir():
-            return False
-        for file in sorted(path.glob("*.txt")):
-            with file.open(encoding="utf-8") as lines:
-                words = next((line.split() for line in lines if line.strip()), None)
-            if words is not None:
-                return len(words) in (LABEL_FIELDS, LABEL_FIELDS + 1) and not _is_number(words[0])
-    except (OSError, UnicodeDecodeError):
-        return False
-    return False
+    """Whether the path is a folder with text files, the first line of which is one of KITTI's; or one around it."""
+    words = first_words(_label_folder(path))
+    return len(words) in (LABEL_FIELDS, LABEL_FIELDS + 1) and not _is_number(words[0])
 
 
 def read_kitti(
@@ -81,7 +73,7 @@ def read_kitti(
     and ``crowd``, so that other protocols do not look for them.
 
     Args:
-        path: The folder.
+        path: The folder, or one with ``label_2`` or ``training/label_2`` in it.
         names: The types, in the order of their ids, from 1 on. Upper and lower case are the same.
         on_invalid: ``"error"`` refuses a folder with an invalid line, ``"drop"`` leaves such lines out and counts them.
             ``"pycocotools"`` is the same as ``"error"``.
@@ -275,8 +267,14 @@ def _write_lines(
         (path / f"{stem}.txt").write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
+def _label_folder(path: Path) -> Path:
+    """The folder with the text files: KITTI's is ``training/label_2``, beside the images in ``image_2``."""
+    inner = (path / "label_2", path / "training" / "label_2")
+    return next((folder for folder in inner if folder.is_dir() and not folder.is_symlink()), path)
+
+
 def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
-    return files_in(path, "*.txt", f"a folder of text files with {what}")
+    return files_in(_label_folder(Path(path)), "*.txt", f"a folder of text files with {what}")
 
 
 def _is_number(word: str) -> bool:

@@ -14,6 +14,7 @@ from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.class_words import class_words
+from ioukit.datasets.formats.folder_listing import first_words
 from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
@@ -45,17 +46,12 @@ def recognises(path: Path) -> bool:
 
     If the class is a number, one of the four numbers must be beyond 1. Otherwise it is YOLO's.
     """
+    words = first_words(path)
     try:
-        for file in sorted(path.glob("*.txt")):
-            with file.open(encoding="utf-8-sig") as lines:
-                words = next((line.split() for line in lines if line.strip()), None)
-            if words is None or file.stem == "classes":
-                continue
-            numbers = [float(word) for word in words[1:]]
-            return len(words) in (5, 6) and (not _is_number(words[0]) or max(map(abs, numbers[-4:])) > 1)
-    except (OSError, ValueError):
+        numbers = [float(word) for word in words[1:]]
+    except ValueError:
         return False
-    return False
+    return len(words) in (5, 6) and (not _is_number(words[0]) or max(map(abs, numbers[-4:])) > 1)
 
 
 def read_padilla(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,15 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.builtin import BUILTIN
 from ioukit.datasets.formats.first_bytes import archive_in, first_bytes
+from ioukit.datasets.formats.folder_listing import counts_in
 from ioukit.datasets.formats.format import Format
 from ioukit.errors import DatasetError
 
 __all__ = ["FORMATS", "find_format", "read", "read_detections", "register_format", "write"]
 
+
+_MOST_FILES = 50
+"""How many files of a folder are looked at for the message that it has no format."""
 
 FORMATS: dict[str, Format] = {known.name: known for known in BUILTIN}
 """The formats by name, in the order in which a path is compared with them."""
@@ -54,8 +59,25 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
         place.open("rb").close()  # a missing file, or one that may not be read, is the more likely mistake
     if kind := archive_in(first_bytes(place)):
         raise DatasetError(f"{path}: expected a file or a folder of labels, found {kind}: unpack it first")
-    titles = "; ".join(f"{known.name}: {known.title}" for known in FORMATS.values())
-    raise DatasetError(f"{path}: not a format that can be read; there are {titles}")
+    raise DatasetError(f"{path}: not a format that can be read{_held(place)}; the formats are {', '.join(FORMATS)}")
+
+
+def _held(place: Path) -> str:
+    """Words about what lies in a folder: files that can be read alone, or the kinds of files."""
+    if not place.is_dir():
+        return ""
+    alone = []
+    for file in islice((file for file in sorted(place.iterdir()) if file.is_file()), _MOST_FILES):
+        known = next((known.name for known in FORMATS.values() if known.recognises(file)), None)
+        # Any JSON file may be COCO's, so its keys are looked for.
+        if known is not None and (known != "coco" or b'"image' in first_bytes(file)):
+            alone.append(f"{file.name} ({known})")
+    if alone:
+        return f", but it holds {' and '.join(alone[:3])}"
+    counts = counts_in(place)
+    most = sorted(counts, key=lambda suffix: -counts[suffix])[:3]
+    kinds = ", ".join(f"{counts[suffix]:,} {suffix or 'other'} files" for suffix in most)
+    return f": it holds {kinds}" if kinds else ": it is empty"
 
 
 def read(path: str | os.PathLike[str] | Any, format: str | None = None, **options: Any) -> GroundTruth:

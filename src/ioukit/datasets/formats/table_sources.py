@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._optional import import_extra
-from ioukit.datasets.formats.csv_tables import CsvTable
+from ioukit.datasets.formats.csv_tables import CsvTable, first_row
 from ioukit.datasets.formats.text_files import FARTHEST, refuse, shown
 
 __all__ = ["Table", "arrow_table", "csv_table", "frame_table", "is_frame"]
@@ -135,7 +135,9 @@ def csv_table(path: str | os.PathLike[str], header: Sequence[str] | None) -> Tab
     name = os.fspath(path)
     if os.path.isdir(path):
         refuse(name, "a file", "a folder")
-    table = CsvTable(path, header, delimiter="\t" if name.lower().endswith(".tsv") else ",")
+    delimiter = "\t" if name.lower().endswith(".tsv") else ","
+    listed = first_row(path, delimiter) if header is None else header
+    table = CsvTable(path, header, delimiter=delimiter, text=listed)
     return Table(
         name,
         {one: table.text(one) for one in table.names},

@@ -57,9 +57,7 @@ def recognises_csv(path: Path) -> bool:
     """Whether a path is a CSV file whose first row names columns of images, classes and boxes."""
     if path.suffix.lower() not in _TEXT_SUFFIXES or not path.is_file():
         return False
-    names = first_row(path)
-    if path.suffix.lower() == ".tsv":
-        names = [part for name in names for part in name.split("\t")]
+    names = first_row(path, "\t" if path.suffix.lower() == ".tsv" else ",")
     names = [name.strip() for name in names]
     return has_boxes(names) and not {"ImageID", "LabelName"} <= set(names)  # those are Open Images'
 

@@ -83,7 +83,8 @@ def read_via(
     their names. Other attributes become flags if they are true or false, else numbers or text.
 
     The id of an image is its file name. Its size comes from the file attributes ``width`` and ``height``, which
-    :func:`write_via` writes, or from the header of the image if it lies beside the file, or in a folder ``images``.
+    `ioukit.datasets.write` writes, or from the header of the image if it lies beside the file, or in a folder
+    ``images``.
 
     Args:
         path: The file.

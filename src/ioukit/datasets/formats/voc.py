@@ -35,8 +35,8 @@ __all__ = ["read_voc", "read_voc_detections", "recognises", "write_voc", "write_
 Corners = Literal["as_is", "pixels"]
 """What ``xmin`` to ``ymax`` are: the edges of the box as they are, or its first and last pixels, counted from 1."""
 
-_NARROWEST = {"as_is": 0.0, "pixels": -1.0}
-"""How large ``xmax - xmin`` and ``ymax - ymin`` are for a box without an area."""
+_NARROWEST = {"as_is": 0.0, "pixels": -1 - 1e-9}
+"""How large ``xmax - xmin`` and ``ymax - ymin`` are for a box without an area; 1 is not added without rounding."""
 _FLAGS = ("difficult", "truncated", "occluded")
 _UNKNOWN = 2
 """The value of a flag that a file does not have."""
@@ -120,7 +120,8 @@ def read_voc(
     check_choice("corners", corners, get_args(Corners))
     problems = Problems.of(on_invalid)
     folder, keys = _annotations(Path(path), split)
-    files = [os.path.join(folder, f"{key}.xml") for key in keys]
+    prefix = os.path.join(folder, "")
+    files = [f"{prefix}{key}.xml" for key in keys]
     raw = _core.read_voc_annotations(files, _NARROWEST[corners], check_threads(threads))
     # The first problem in the order of files is the one that stops.
     for _, kind, count, message in sorted(
@@ -186,7 +187,9 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
 def _boxes(corners: npt.NDArray[np.float64], convention: Corners) -> npt.NDArray[np.float64]:
     """(N, 4) ``[x, y, width, height]``."""
     sides = corners[:, 2:] - corners[:, :2]
-    return np.hstack([corners[:, :2] - 1, sides + 1] if convention == "pixels" else [corners[:, :2], sides])
+    if convention == "pixels":
+        return np.hstack([corners[:, :2] - 1, np.maximum(sides + 1, 0)])
+    return np.hstack([corners[:, :2], sides])
 
 
 def _corners(boxes: npt.NDArray[np.float64], convention: Corners) -> list[list[float]]:

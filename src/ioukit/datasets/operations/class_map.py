@@ -16,7 +16,9 @@ _HEADER = ("old", "new")
 
 
 def read_class_map(path: str | os.PathLike[str]) -> dict[str, str | None]:
-    """The mapping for :func:`remap` from a file: new names by old names, ``None`` where the new name is empty.
+    """The mapping for :func:`ioukit.datasets.remap` from a file: new names by old names.
+
+    A class without a new name gets ``None``.
 
     - ``.csv``: two columns, old and new name; a first line ``old,new`` is a header.
     - ``.yaml``, ``.yml``: a mapping; ``null`` is an empty name. This needs ``pip install 'ioukit[yolo]'``.
