@@ -61,9 +61,9 @@ CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
         ("results.json", '[{"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1], "score": 0.5}]'),
         ("empty.json", "[]"),
         ("no_suffix", '{"images": []}'),
-        ("packed.json.gz", gzip.compress(b'{"images": []}')),
+        ("packed.json.gz", gzip.compress(b'{"images": []}', mtime=0)),
         ("lines.jsonl", '{"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1], "score": 0.5}\n'),
-        ("packed.ndjson.gz", gzip.compress(b'{"image_id": 1}\n')),
+        ("packed.ndjson.gz", gzip.compress(b'{"image_id": 1}\n', mtime=0)),
         ("no_lines.jsonl", ""),
     ],
     "createml": [
