@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -161,6 +162,17 @@ def test_a_table_with_one_column_of_boxes(tmp_path: Path) -> None:
     checked = run_here("check", gt, dt, *words, "--json")
     assert checked.code in (0, 1)
     assert "dt.csv  csv  1 detections" in checked.err
+
+
+def test_the_hint_reads_the_files_in_the_same_way() -> None:
+    words = ["--dt-format", "padilla", "--dt-option", NAMES]
+    said = evaluated(CATS / "gts_vocpascal_format", CATS / "dets_classid_abs_xyx2y2", *words)[1]
+    (hint,) = [line for line in said.splitlines() if line.startswith("hint ")]
+    command, _, rest = hint.removeprefix("hint ioukit ").partition("  ")
+    assert rest == "tells what the numbers would be"
+    assert shlex.split(command)[3:] == words
+    checked = run_here(*shlex.split(command))
+    assert (checked.code, "xyxy" in checked.out) == (1, True)
 
 
 def test_check_reads_another_split_for_training() -> None:

@@ -127,7 +127,7 @@ def read_data(
         try:
             dt = dt.known_to(gt, on_invalid=on_invalid)
         except DatasetError as error:
-            raise DatasetError(f"{error}; {_check_command(paths)} looks for the reason") from None
+            raise DatasetError(f"{error}; {_check_command(sources)} looks for the reason") from None
     names = [printable(str(path)) for path in paths]
     width, format_width = max(map(len, names)), max(len(one.format.name) for one in opened)
     shown = [f"{name:{width}}  {one.format.name:{format_width}}" for name, one in zip(names, opened, strict=True)]
@@ -139,7 +139,7 @@ def read_data(
     for note in looks_wrong:
         talk.say(f"note {printable(note)}")
     if looks_wrong:
-        talk.say(f"hint {_check_command(paths)}  tells what the numbers would be")
+        talk.say(f"hint {_check_command(sources)}  tells what the numbers would be")
     return gt, dt
 
 
@@ -191,11 +191,15 @@ def _holds_detections(path: Path, name: str) -> bool:
         return False
 
 
-def _check_command(sources: Sequence[Path]) -> str:
-    """The command that checks these files."""
+def _check_command(sources: Sequence[Source]) -> str:
+    """The command that checks these files, read in the same way."""
     import shlex  # noqa: PLC0415 - only for the hint
 
-    return f"ioukit check {shlex.join(printable(str(path)) for path in sources)}"
+    words = [str(source.path) for source in sources]
+    for source in sources:
+        words += [source.format_option, source.format] if source.format else []
+        words += [word for given in source.words or () for word in (source.words_option, given)]
+    return f"ioukit check {shlex.join(map(printable, words))}"
 
 
 def read_side(
