@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ThreadsOption
+from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ReaderOptions, ThreadsOption
 from ioukit.cli._data_sets import (
     ForceOption,
     FromOption,
     Job,
-    OptionsOption,
     OutputPath,
     ToOption,
     convert_data,
@@ -59,7 +58,7 @@ def remap(
         Path | None,
         typer.Option("--ground-truth", metavar="GT", help="IN is detections, and this their ground truth as it was."),
     ] = None,
-    options: OptionsOption = None,
+    options: ReaderOptions = None,
     force: ForceOption = False,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
     json: Annotated[
