@@ -114,7 +114,9 @@ def test_a_format_is_found_by_looking_and_named_in_errors(files: tuple[Path, Pat
     assert gt.categories.names == ("sun", "moon", "coin")
     assert len(dt) == len(dt.regions["Discs"]) > 30
     (tmp_path / "note.txt").write_text("hello")
-    with pytest.raises(DatasetError, match=r"note.txt: not a format that can be read; the formats are coco, .*, discs$"):
+    with pytest.raises(
+        DatasetError, match=r"note.txt: not a format that can be read; the formats are coco, .*, discs$"
+    ):
         read(tmp_path / "note.txt")
     with pytest.raises(ValueError, match="there is a format 'discs' already"):
         register_format(FORMATS["discs"])

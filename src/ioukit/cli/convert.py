@@ -1,11 +1,13 @@
 """`ioukit convert`: writes a data set, or detections, in another format."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ReaderOptions, ThreadsOption
+from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ReaderOptions, RepairOption, ThreadsOption
+from ioukit.cli._data_files import repaired
 from ioukit.cli._data_sets import (
     DetectionsOption,
     ForceOption,
@@ -18,6 +20,9 @@ from ioukit.cli._data_sets import (
 from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._talk import Talk
 
+if TYPE_CHECKING:
+    from ioukit.datasets import Detections, GroundTruth
+
 __all__ = ["EXAMPLES", "convert"]
 
 EXAMPLES = """\b
@@ -25,6 +30,7 @@ Examples:
   ioukit convert instances.json labels --to padilla
   ioukit convert labels.odgt labels.json --to coco --option box=vbox
   ioukit convert results.json results.jsonl --to coco --detections
+  ioukit convert dt.json mended.json --to coco --ground-truth gt.json --repair boxes=xyxy
 """
 
 
@@ -37,6 +43,7 @@ def convert(
     truth: TruthOption = None,
     detections: DetectionsOption = False,
     options: ReaderOptions = None,
+    repair: RepairOption = None,
     force: ForceOption = False,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
     json: Annotated[
@@ -61,4 +68,26 @@ def convert(
         threads=threads,
         json=json,
     )
-    convert_data(job, Talk(quiet=quiet), lambda read, _: read[0])
+    convert_data(
+        job,
+        Talk(quiet=quiet),
+        lambda read, gt: _repaired(read[0], gt, repair or [], on_invalid),
+        check_ids=not repair,
+    )
+
+
+def _repaired(
+    data: "GroundTruth | Detections", gt: "GroundTruth | None", repairs: Sequence[str], on_invalid: OnInvalid
+) -> "GroundTruth | Detections":
+    """The data after the repairs of the options."""
+    from ioukit.datasets import GroundTruth  # noqa: PLC0415 - `ioukit --help` should not load the readers
+
+    if not repairs:
+        return data
+    if isinstance(data, GroundTruth):
+        ours = [name if name.startswith("gt:") else f"gt:{name}" for name in repairs]
+        return repaired(data, None, ours)[0]
+    if gt is None:
+        raise ValueError("repairs of detections need their ground truth: name it with --ground-truth")
+    _, found = repaired(gt, data, repairs)
+    return found.known_to(gt, on_invalid=on_invalid.value)
