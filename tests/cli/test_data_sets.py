@@ -81,7 +81,7 @@ def test_merge_subset_and_remap(tmp_path: Path) -> None:
     assert gt.categories.names == ("person", "car")
     assert ((gt.areas >= 96**2) | (gt.areas <= 100)).all()
     ran("subset", GT, two, "--classes", "dog")
-    assert "join makes them one image" in refused("merge", one, two, both)
+    assert "--duplicates in a command: join (one image" in refused("merge", one, two, both)
     assert not both.exists()
     said = ran("merge", one, two, both, "--duplicates", "join")
     assert "note " in said
@@ -90,7 +90,7 @@ def test_merge_subset_and_remap(tmp_path: Path) -> None:
     assert merged.categories.names == ("person", "car", "dog")
     classes = tmp_path / "classes.csv"
     classes.write_text("old,new\nperson,being\ndog,being\ncar,\n")
-    assert "left out only with drop" in refused("remap", both, tmp_path / "no.json", "--classes", classes)
+    assert "or --drop in a command" in refused("remap", both, tmp_path / "no.json", "--classes", classes)
     ran("remap", both, tmp_path / "mapped.json", "--classes", classes, "--drop")
     assert datasets.read(tmp_path / "mapped.json").categories.names == ("being",)
 
@@ -162,7 +162,10 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
         (("subset", GT, "OUT", "--images", "@none.txt"), "none.txt"),
         (("subset", GT, "OUT", "--count", "5", "--share", "0.5"), "--share"),
         (("subset", GT, "OUT", "--share", "2"), "from 0 to 1"),
-        (("subset", DT, "OUT", "--ground-truth", GT, "--sizes", "small"), "chosen by the ground truth alone"),
+        (
+            ("subset", DT, "OUT", "--ground-truth", GT, "--sizes", "small"),
+            "make the subset of the ground truth, and name it",
+        ),
         (("remap", GT, "OUT", "--classes", "none.txt"), "none.txt"),
         (("merge", "OUT"), "Missing argument"),
     ],

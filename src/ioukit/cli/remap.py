@@ -57,7 +57,9 @@ def remap(
     source_format: FromOption = None,
     truth: Annotated[
         Path | None,
-        typer.Option("--ground-truth", metavar="GT", help="IN is detections, and this their ground truth as it was."),
+        typer.Option(
+            "--ground-truth", metavar="GT", help="IN is detections, and GT is their ground truth before the renaming."
+        ),
     ] = None,
     options: OptionsOption = None,
     force: ForceOption = False,
@@ -68,10 +70,10 @@ def remap(
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Give classes other names. Classes that get one name become one class.
+    """Give classes other names. Classes that get the same name become one class.
 
-    A class keeps its id; of classes that become one, the one that had the name gives the id, else the one with the
-    lowest id. An unknown old name is an error.
+    A class keeps its id. If several classes become one, it gets the id of the class that had the name before, otherwise
+    the lowest id. An unknown old name is an error.
     """
     job = Job.of(
         [source],
