@@ -136,7 +136,7 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
     assert len(datasets.read(path)) == 839
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "photo.jpg").write_text("mine")
-    assert "name another one" in refused("convert", GT, tmp_path / "folder", "--to", "padilla", "--force")
+    assert "give OUT another name" in refused("convert", GT, tmp_path / "folder", "--to", "padilla", "--force")
     assert "is an input" in refused("convert", path, path, "--to", "coco", "--force")
 
 
@@ -147,13 +147,16 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
         (("convert", GT, "OUT", "--to", "coc"), "unknown format 'coc'; choose from coco,"),
         (
             ("convert", GT, "OUT", "--to", "labelme-xml"),
-            "the format labelme-xml writes no ground truth: name one with --to",
+            "ground truth cannot be written in the format labelme-xml; --to takes coco",
         ),
         (("convert", GT, "OUT", "--to", "coco", "--from", "yolo"), "Error"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box"), "expected name=value"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box=vbox"), "the reader of coco has no argument 'box'"),
         (("convert", "none.json", "OUT", "--to", "coco"), "No such file or directory: 'none.json'"),
-        (("convert", DT, "OUT", "--to", "coco"), "expected ground truth, found detections: name theirs with"),
+        (
+            ("convert", DT, "OUT", "--to", "coco"),
+            "expected ground truth, found detections: name their ground truth with --ground-truth",
+        ),
         (("subset", DT, "OUT", "--count", "1"), "found detections"),
         (("convert", GT, "OUT", "--to", "coco", "--detections"), "expected an array of detections"),
         (("convert", GT, "OUT.jsonl", "--to", "coco"), "ground truth is one object"),
@@ -166,7 +169,7 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
             ("subset", DT, "OUT", "--ground-truth", GT, "--sizes", "small"),
             "make the subset of the ground truth, and name it",
         ),
-        (("remap", GT, "OUT", "--classes", "none.txt"), "none.txt"),
+        (("remap", GT, "OUT", "--classes", "none.txt"), "none.txt: there is no such file"),
         (("merge", "OUT"), "Missing argument"),
     ],
 )

@@ -197,7 +197,9 @@ def _line(
 ) -> _Line:
     fields = ["class", *(["score"] if scored else []), *_FIELDS[boxes]]
     if len(words) != len(fields):
-        refuse(where, " ".join(fields), shown(" ".join(words)))
+        other = "ground truth" if scored else "detections"
+        hint = f" (a line of {other})" if len(words) == len(fields) + (-1 if scored else 1) else ""
+        refuse(where, " ".join(fields), shown(" ".join(words)) + hint)
     values = [to_number(word, f"{where}, {name}") for word, name in zip(words[1:], fields[1:], strict=True)]
     category = words[0]
     if names is not None and _is_number(category):
