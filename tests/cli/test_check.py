@@ -34,7 +34,7 @@ def test_nothing_is_found() -> None:
         command = run_here("check", *arguments)
         assert command.code == 0, command.err
         assert "nothing looks wrong" in command.out
-        assert command.err.startswith(f"read {GT}  839 boxes")
+        assert command.err.startswith(f"read {GT}  coco  839 boxes")
 
 
 def test_a_finding(wrong: Path) -> None:

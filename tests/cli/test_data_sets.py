@@ -43,7 +43,7 @@ def refused(*words: Any) -> str:
 def test_convert_writes_a_file_and_says_what_is_lost(tmp_path: Path) -> None:
     said = ran("convert", GT, tmp_path / "labels", "--to", "padilla").splitlines()
     assert said[0].startswith(f"read  {GT}")
-    assert said[0].endswith("100 images  839 objects  80 classes")
+    assert said[0].endswith("100 images  839 objects  80 classes  coco")
     assert said[1] == "lost  segmentations of 839 objects"
     assert said[-1].startswith(f"wrote {tmp_path / 'labels'}")
     back = tmp_path / "back.json"
@@ -150,8 +150,8 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
             "ground truth cannot be written in the format labelme-xml; --to takes coco",
         ),
         (("convert", GT, "OUT", "--to", "coco", "--from", "yolo"), "Error"),
-        (("convert", GT, "OUT", "--to", "coco", "--option", "box"), "expected name=value"),
-        (("convert", GT, "OUT", "--to", "coco", "--option", "box=vbox"), "the reader of coco has no argument 'box'"),
+        (("convert", GT, "OUT", "--to", "coco", "--option", "box"), "--option: expected NAME=VALUE, got 'box'"),
+        (("convert", GT, "OUT", "--to", "coco", "--option", "box=vbox"), "the reader of coco has no option 'box'"),
         (("convert", "none.json", "OUT", "--to", "coco"), "No such file or directory: 'none.json'"),
         (
             ("convert", DT, "OUT", "--to", "coco"),

@@ -58,8 +58,8 @@ def test_per_class_shows_every_class(result: ioukit.Evaluation) -> None:
 
 def test_talk_goes_to_stderr_and_quiet_silences_it() -> None:
     loud, quiet = run_here("eval", GT, DT), run_here("eval", GT, DT, "--quiet")
-    assert re.search(r"read \S*instances_val2014_100\.json +100 images  839 boxes", loud.err)
-    assert re.search(r"read \S*_results\.json +734 detections  \d+\.\d\d s", loud.err)
+    assert re.search(r"read \S*instances_val2014_100\.json +coco  100 images  839 boxes", loud.err)
+    assert re.search(r"read \S*_results\.json +coco  734 detections  \d+\.\d\d s", loud.err)
     assert (quiet.code, quiet.err) == (0, "")
     assert quiet.out == loud.out
 

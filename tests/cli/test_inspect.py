@@ -88,7 +88,7 @@ def test_detections_are_named_as_such() -> None:
     ("words", "message"),
     [
         (["nowhere.json"], "No such file or directory: 'nowhere.json'"),
-        ([COCO, "--split", "train"], "Invalid value for --split: the format coco has no splits, got 'train'"),
+        ([COCO, "--split", "train"], "Invalid value for --split: the reader of coco has no option 'split'; it has"),
         ([COCO, "--format", "cocoo"], "unknown format 'cocoo'; choose from coco, "),
         ([COCO, "--format", "kitti"], "ground_truth.json"),
         ([COCO, "--images", FOLDER], "--images needs --report: only the report shows images"),

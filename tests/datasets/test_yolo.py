@@ -159,7 +159,6 @@ def test_bad_files_are_refused_or_dropped(folder: Path) -> None:
         ({"val": ["images/val", "images/none"]}, "val: there is no folder .*none"),
         ({"val": ["images/val", "images/val"]}, r"val: expected images of different names, found a\.png twice"),
         ({"kpt_shape": [17]}, r"kpt_shape must be \[points, 2 or 3\], got \[17\]"),
-        ({"val": "images/none"}, "val: there is no folder .*none"),
         ({"val": "labels/val"}, "val: there is no image in .*labels"),
     ],
 )
@@ -168,6 +167,52 @@ def test_what_a_data_yaml_lacks_is_named(folder: Path, changes: dict[str, Any], 
         read(describe(folder, **changes))
     with pytest.raises(DatasetError, match="expected train, val and names and 'test', got"):
         read(folder / "data.yaml", split="test")
+
+
+@pytest.mark.parametrize(
+    ("split", "place"),
+    [
+        ("val", "val/images"),
+        ("val", "valid/images"),
+        ("val", "images/valid"),
+        ("val", "validation/images"),
+        ("train", "train/images"),
+        ("test", "images/test"),
+    ],
+)
+@pytest.mark.parametrize("root", [None, "gone/data"])
+def test_a_missing_folder_of_a_split_is_looked_for(tmp_path: Path, split: str, place: str, root: str | None) -> None:
+    folder = tmp_path / place
+    folder.mkdir(parents=True)
+    Image.new("RGB", (10, 20)).save(folder / "x.png")
+    labels = tmp_path / place.replace("images", "labels")
+    labels.mkdir(parents=True)
+    (labels / "x.txt").write_text("0 0.5 0.5 0.5 0.5")
+    described = describe(tmp_path, **{split: "../nowhere", "path": root or ...})
+    gt = read(described, split=split)
+    assert gt.boxes.tolist() == [[2.5, 5, 5, 10]]
+    missing = tmp_path / (root or "") / "../nowhere"
+    assert gt.notes == (f"{described}: {split}: there is no folder {missing}; {folder} is read",)
+
+
+def test_a_split_without_a_folder_names_the_others(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    described = describe(folder, test="images/none", extra="nowhere", nc=2)
+    with pytest.raises(
+        DatasetError, match=r"yaml: test: there is no folder .*none; the splits that exist: train, val$"
+    ):
+        read(described, split="test")
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    with pytest.raises(DatasetError, match=r"val: there is no folder .*; no split has a folder$"):
+        read(describe(elsewhere))
+    (elsewhere / "images").mkdir()
+    (elsewhere / "images" / "val").symlink_to(folder / "images" / "val")  # leads out of the data set
+    with pytest.raises(DatasetError, match=r"val: there is no folder .*; no split has a folder$"):
+        read(describe(elsewhere, val="images/none"))
+
+
+def test_a_named_list_that_is_missing_is_not_replaced(folder: Path) -> None:
+    with pytest.raises(DatasetError, match=r"val: there is no folder .*list\.txt; the splits that exist: train"):
+        read(describe(folder, val="list.txt"))
 
 
 def test_a_missing_package_is_named_with_the_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,8 @@ def check_boxes(gt: GroundTruth, image: int, wanted: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("path", "split", "image"),
     [
+        ("yolo_ultralytics", "train", "train/train_001.jpg (10x5)"),
+        ("yolo_ultralytics/data.yaml", "val", "val/val_001.jpg (10x5)"),
         ("yolo_ultralytics/train", "train", "train/train_001.jpg (10x5)"),
         ("yolo_ultralytics/train/labels", "train", "train/train_001.jpg (10x5)"),
         ("yolo_ultralytics/val", "val", "val/val_001.jpg (10x5)"),

@@ -8,11 +8,16 @@ import typer
 
 __all__ = [
     "ChosenClasses",
+    "DetectionsFormat",
+    "DetectionsOptions",
     "DetectionsPath",
+    "GroundTruthFormat",
+    "GroundTruthOptions",
     "GroundTruthPath",
     "OnInvalid",
     "OnInvalidOption",
     "QuietOption",
+    "ReaderOptions",
     "RepairOption",
     "ThreadsOption",
 ]
@@ -31,6 +36,36 @@ GroundTruthPath: TypeAlias = Annotated[
 ]
 DetectionsPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="DT", help="Detections: COCO results, or data of another known format; - is stdin.")
+]
+GroundTruthFormat: TypeAlias = Annotated[
+    str | None, typer.Option("--gt-format", metavar="NAME", help="Format of the ground truth. [default: found]")
+]
+DetectionsFormat: TypeAlias = Annotated[
+    str | None, typer.Option("--dt-format", metavar="NAME", help="Format of the detections. [default: found]")
+]
+ReaderOptions: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="An argument of the reader of the format: split=train, names=cat,dog or names=@FILE. Can be repeated.",
+    ),
+]
+GroundTruthOptions: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--gt-option",
+        metavar="NAME=VALUE",
+        help="An argument of the reader of the ground truth, such as split=train. Can be repeated.",
+    ),
+]
+DetectionsOptions: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dt-option",
+        metavar="NAME=VALUE",
+        help="An argument of the reader of the detections: boxes=xyxy, names=cat,dog or names=@FILE. Can be repeated.",
+    ),
 ]
 ChosenClasses: TypeAlias = Annotated[
     list[str] | None,

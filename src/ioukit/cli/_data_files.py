@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import typer
-
-from ioukit.cli._errors import bad_input, bad_value
+from ioukit.cli._errors import bad_argument, bad_input, bad_value
 from ioukit.cli._output import printable
 from ioukit.cli._standard_input import STANDARD_INPUT
 from ioukit.errors import DatasetError
@@ -18,10 +17,57 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ioukit.cli._talk import Talk
-    from ioukit.datasets import Detections, GroundTruth
+    from ioukit.datasets import Detections, Format, GroundTruth
     from ioukit.datasets.columns._checks import OnInvalid
 
-__all__ = ["check_readable_again", "read_data", "read_ground_truth", "read_side", "repaired", "size_of"]
+__all__ = [
+    "Source",
+    "check_readable_again",
+    "read_data",
+    "read_ground_truth",
+    "read_side",
+    "repaired",
+    "size_of",
+    "sources_of",
+]
+
+
+class Source(NamedTuple):
+    """A path to read, and what the options of a command say about it."""
+
+    path: Path
+    format: str | None = None
+    """The name of its format; found by looking if ``None``."""
+    words: Sequence[str] | None = None
+    """Arguments of the reader, each as ``name=value``."""
+    format_option: str = "--format"
+    words_option: str = "--option"
+
+
+class _Opened(NamedTuple):
+    """A path whose format is known."""
+
+    source: Source
+    format: Format
+    arguments: dict[str, Any]
+    """Arguments of the reader."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Turns errors about the arguments of the options, and about the file, into one line."""
+        return bad_argument(self.source.words_option) if self.source.words else nullcontext()
+
+
+def sources_of(
+    paths: Sequence[Path],
+    formats: Sequence[str | None],
+    words: Sequence[Sequence[str] | None],
+) -> list[Source]:
+    """Ground truth and detections with the options ``--gt-format``, ``--gt-option``, and so on."""
+    sides = ("gt", "dt")
+    return [
+        Source(path, name, given, f"--{side}-format", f"--{side}-option")
+        for path, name, given, side in zip(paths, formats, words, sides, strict=False)
+    ]
 
 
 def size_of(paths: Sequence[Path]) -> int:
@@ -46,7 +92,7 @@ def check_readable_again(paths: Sequence[Path], needed_by: str) -> None:
 
 
 def read_data(
-    sources: Sequence[Path],
+    sources: Sequence[Source],
     on_invalid: OnInvalid,
     threads: int | None,
     talk: Talk,
@@ -57,7 +103,7 @@ def read_data(
     """Reads ground truth and its detections, each in the format that recognises its path.
 
     Args:
-        sources: The two paths.
+        sources: The two paths, with their formats and options.
         on_invalid: What happens to records that break the rules of the format.
         threads: How many threads; all cores if ``None``.
         talk: Where to report what was read.
@@ -65,83 +111,74 @@ def read_data(
         repairs: Repairs of the data, as the option ``--repair`` takes them.
 
     Raises:
-        typer.Exit: If a path is of no known format, or a file is invalid, after a message.
+        typer.Exit: If a path is of no known format, a file is invalid, or a format or an argument of a reader is
+            unknown or does not fit, after a message.
         typer.BadParameter: If a repair is unknown, or does not fit the data.
     """
     start = time.perf_counter()
-    truth_path, found_path = sources
-    with talk.busy(f"reading {printable(str(found_path))}", long=long):
-        gt = _read(truth_path, on_invalid, threads)
-        dt = _read_detections(found_path, gt, on_invalid, threads, named="images=stem" in repairs)
+    paths = [source.path for source in sources]
+    opened = [_opened(sources[0]), _opened(sources[1], detections=True)]
+    with talk.busy(f"reading {printable(str(paths[1]))}", long=long):
+        gt = _read(opened[0], on_invalid, threads)
+        dt = _read_detections(opened[1], gt, on_invalid, threads, named="images=stem" in repairs)
     if repairs:
         gt, dt = repaired(gt, dt, repairs)
     with bad_input():
         try:
             dt = dt.known_to(gt, on_invalid=on_invalid)
         except DatasetError as error:
-            raise DatasetError(f"{error}; {_check_command(sources)} looks for the reason") from None
-    names = [printable(str(path)) for path in sources]
-    width = max(map(len, names))
-    talk.say(f"read {names[0]:{width}}  {len(gt.images):,} images  {len(gt):,} boxes")
-    talk.say(f"read {names[1]:{width}}  {len(dt):,} detections  {time.perf_counter() - start:.2f} s")
+            raise DatasetError(f"{error}; {_check_command(paths)} looks for the reason") from None
+    names = [printable(str(path)) for path in paths]
+    width, format_width = max(map(len, names)), max(len(one.format.name) for one in opened)
+    shown = [f"{name:{width}}  {one.format.name:{format_width}}" for name, one in zip(names, opened, strict=True)]
+    talk.say(f"read {shown[0]}  {len(gt.images):,} images  {len(gt):,} boxes")
+    talk.say(f"read {shown[1]}  {len(dt):,} detections  {time.perf_counter() - start:.2f} s")
     for note in (*gt.notes, *dt.notes):
         talk.say(f"note {printable(note)}")
     looks_wrong = [*_what_looks_wrong(gt, dt, talk)]
     for note in looks_wrong:
         talk.say(f"note {printable(note)}")
     if looks_wrong:
-        talk.say(f"hint {_check_command(sources)}  tells what the numbers would be")
+        talk.say(f"hint {_check_command(paths)}  tells what the numbers would be")
     return gt, dt
 
 
 def read_ground_truth(
-    path: Path,
-    name: str | None,
-    split: str | None,
-    on_invalid: OnInvalid,
-    threads: int | None,
-    talk: Talk,
-    *,
-    long: bool,
+    source: Source, on_invalid: OnInvalid, threads: int | None, talk: Talk, *, split: str | None, long: bool
 ) -> tuple[GroundTruth, str]:
     """Reads a data set alone: ground truth, and the name of its format.
 
     Args:
-        path: What to read.
-        name: The name of its format; found by looking if ``None``.
-        split: The split to read, for formats that have splits; their default if ``None``.
+        source: What to read.
         on_invalid: What to do with invalid records.
         threads: How many threads; all cores if ``None``.
         talk: Where to report what was read.
+        split: The split to read, for formats that have splits; their default if ``None``.
         long: Whether reading may take seconds.
 
     Raises:
-        typer.BadParameter: If a split is named for a format without splits. It names the option.
-        typer.Exit: If the path is of no known format, or holds detections, or is invalid, after a message.
+        typer.Exit: If the path is of no known format, holds detections or is invalid, or if a format or an argument of
+            a reader is unknown or does not fit, such as a split for a format without splits; after a message.
     """
-    from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` should not load the readers
-
-    start, shown = time.perf_counter(), printable(str(path))
-    options = {} if split is None else {"split": split}
+    start, path, shown = time.perf_counter(), source.path, printable(str(source.path))
+    opened = _opened(source)
+    if split is not None:
+        of_split = _opened(Source(path, opened.format.name, [f"split={split}"], words_option="--split"))
+        opened = opened._replace(arguments={**opened.arguments, **of_split.arguments})
     with bad_input(), talk.busy(f"reading {shown}", long=long):
-        found = datasets.find_format(path, name or _format(path)).name
         try:
-            gt = datasets.read(path, found, on_invalid=on_invalid, threads=threads, **options)
-        except TypeError as error:
-            if split is None or "'split'" not in str(error):
-                raise
-            message = f"the format {found} has no splits, got {split!r}"
-            raise typer.BadParameter(message, param_hint="--split") from None
+            gt = _read_opened(opened, on_invalid, threads)
         except DatasetError:
-            if not _holds_detections(path, found):
+            if not _holds_detections(path, opened.format.name):
                 raise
             raise DatasetError(
                 f"{path}: detections, not ground truth: ioukit eval GT {path} compares them with their ground truth"
             ) from None
     talk.say(
-        f"read {shown}  {found}  {len(gt.images):,} images  {len(gt):,} boxes  {time.perf_counter() - start:.2f} s"
+        f"read {shown}  {opened.format.name}  {len(gt.images):,} images  {len(gt):,} boxes  "
+        f"{time.perf_counter() - start:.2f} s"
     )
-    return gt, found
+    return gt, opened.format.name
 
 
 def _holds_detections(path: Path, name: str) -> bool:
@@ -162,7 +199,7 @@ def _check_command(sources: Sequence[Path]) -> str:
 
 
 def read_side(
-    path: Path,
+    source: Source,
     ground_truth: GroundTruth | None,
     on_invalid: OnInvalid,
     threads: int | None,
@@ -173,40 +210,70 @@ def read_side(
     """Reads ground truth, or the detections of some ground truth, which may be of images and classes that it lacks.
 
     Raises:
-        typer.Exit: If the path is of no known format, or the file is invalid, after a message.
+        typer.Exit: If the path is of no known format, the file is invalid, or a format or an argument of a reader is
+            unknown or does not fit, after a message.
     """
     start = time.perf_counter()
-    shown = printable(str(path))
+    shown = printable(str(source.path))
+    opened = _opened(source, detections=ground_truth is not None)
     with talk.busy(f"reading {shown}", long=long):
         if ground_truth is None:
-            data: GroundTruth | Detections = _read(path, on_invalid, threads)
+            data: GroundTruth | Detections = _read(opened, on_invalid, threads)
         else:
-            data = _read_detections(path, ground_truth, on_invalid, threads, named=True)
+            data = _read_detections(opened, ground_truth, on_invalid, threads, named=True)
     rows = "boxes" if ground_truth is None else "detections"
-    talk.say(f"read {shown}  {len(data):,} {rows}  {time.perf_counter() - start:.2f} s")
+    talk.say(f"read {shown}  {opened.format.name}  {len(data):,} {rows}  {time.perf_counter() - start:.2f} s")
     for note in data.notes:
         talk.say(f"note {printable(note)}")
     return data
 
 
-def _read(path: Path, on_invalid: OnInvalid, threads: int | None) -> GroundTruth:
+def _opened(source: Source, *, detections: bool = False) -> _Opened:
+    """Finds the format of a path, and the arguments of its reader.
+
+    Raises:
+        typer.Exit: If the path is of no known format, the format or an argument is unknown, or a value is of another
+            kind, after a message.
+    """
     from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` should not load the readers
 
+    # The format of standard input, which has no name to recognise, is COCO's JSON.
+    name = source.format or ("coco" if source.path == STANDARD_INPUT else None)
+    with bad_input(), bad_argument(source.format_option):
+        found = datasets.find_format(source.path, name)
+    reader = found.read_detections if detections else found.read
+    if reader is None or not source.words:
+        return _Opened(source, found, {})
+    from ioukit.cli._reader_options import reader_options  # noqa: PLC0415 - for those who give options
+
+    return _Opened(source, found, reader_options(source.words, reader, found.name, source.words_option))
+
+
+def _read(opened: _Opened, on_invalid: OnInvalid, threads: int | None) -> GroundTruth:
     with bad_input():
-        return datasets.read(path, _format(path), on_invalid=on_invalid, threads=threads)
+        return _read_opened(opened, on_invalid, threads)
+
+
+def _read_opened(opened: _Opened, on_invalid: OnInvalid, threads: int | None) -> GroundTruth:
+    from ioukit import datasets  # noqa: PLC0415 - as above
+
+    options: dict[str, Any] = {"on_invalid": on_invalid, "threads": threads, **opened.arguments}
+    with opened.reading():
+        return datasets.read(opened.source.path, opened.format.name, **options)
 
 
 def _read_detections(
-    path: Path, gt: GroundTruth, on_invalid: OnInvalid, threads: int | None, *, named: bool
+    opened: _Opened, gt: GroundTruth, on_invalid: OnInvalid, threads: int | None, *, named: bool
 ) -> Detections:
     """The detections; with ``named``, also COCO's results whose image ids are strings."""
     from ioukit import datasets  # noqa: PLC0415 - as above
 
+    path = opened.source.path
+    options: dict[str, Any] = {"on_invalid": on_invalid, "threads": threads, **opened.arguments}
     with bad_input():
         try:
-            return datasets.read_detections(
-                path, _format(path), ground_truth=gt, on_invalid=on_invalid, threads=threads
-            )
+            with opened.reading():
+                return datasets.read_detections(path, opened.format.name, ground_truth=gt, **options)
         except DatasetError:
             if not named or not path.is_file():
                 raise
@@ -243,8 +310,3 @@ def _what_looks_wrong(gt: GroundTruth, dt: Detections, talk: Talk) -> Iterator[s
     for source, diagnosis in ((gt.source, diagnose(gt)), (dt.source, diagnose(dt, reference=gt))):
         for finding in diagnosis:
             yield f"{source}: {finding.message}: {finding.hint}"
-
-
-def _format(path: Path) -> str | None:
-    """The format of standard input, which has no name to recognise, is COCO's JSON; ``None`` for other paths."""
-    return "coco" if path == STANDARD_INPUT else None

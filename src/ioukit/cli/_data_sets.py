@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_module
 import os
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
@@ -12,7 +13,7 @@ import typer
 
 import ioukit
 from ioukit.cli._data_files import size_of
-from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
+from ioukit.cli._errors import bad_argument, bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import check_output, printable
 from ioukit.cli._standard_input import STANDARD_INPUT, input_files
 from ioukit.cli._steps import steps
@@ -30,7 +31,6 @@ __all__ = [
     "ForceOption",
     "FromOption",
     "Job",
-    "OptionsOption",
     "OutputPath",
     "ToOption",
     "TruthOption",
@@ -43,7 +43,8 @@ OutputPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="OUT", help="The file or the folder to write. It appears complete or not at all.")
 ]
 FromOption: TypeAlias = Annotated[
-    str | None, typer.Option("--from", metavar="FORMAT", help="Format of the input. [default: found by looking]")
+    str | None,
+    typer.Option("--from", "--format", metavar="FORMAT", help="Format of the input. [default: found by looking]"),
 ]
 ToOption: TypeAlias = Annotated[
     str | None, typer.Option("--to", metavar="FORMAT", help="Format to write. [default: that of the input]")
@@ -55,12 +56,6 @@ TruthOption: TypeAlias = Annotated[
 DetectionsOption: TypeAlias = Annotated[
     bool,
     typer.Option("--detections", help="The input is detections of a format that needs no ground truth, such as coco."),
-]
-OptionsOption: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option", metavar="NAME=VALUE", help="An argument of the reader of the format, such as split=train."
-    ),
 ]
 ForceOption: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists and is a file.")]
 
@@ -130,8 +125,8 @@ def convert_data(
     start = time.perf_counter()
     is_detections = job.detections or job.truth is not None
     with bad_use():
-        options = _options(job.options)
         formats = [_format_of(path, job.source_format) for path in job.inputs]
+        options = [_options(job.options, name, is_detections=is_detections) for name in formats]
         target = job.target_format or formats[0]
         _check_target(job, target, is_detections=is_detections)
     every = [*job.inputs, *([job.truth] if job.truth else [])]
@@ -143,9 +138,10 @@ def convert_data(
             if job.truth is not None:
                 step(f"reading {printable(str(job.truth))}")
                 gt = datasets.read(job.truth, "coco" if job.truth == STANDARD_INPUT else None, **common)
-            for path, name in zip(job.inputs, formats, strict=True):
+            for path, name, given in zip(job.inputs, formats, options, strict=True):
                 step(f"reading {printable(str(path))}")
-                data = _read(path, name, {**common, **options}, gt, is_detections=is_detections)
+                with bad_argument("--option") if given else nullcontext():
+                    data = _read(path, name, {**common, **given}, gt, is_detections=is_detections)
                 if gt is not None and check_ids and isinstance(data, datasets.Detections):
                     data = data.known_to(gt, on_invalid=job.on_invalid)
                 read.append(data)
@@ -157,17 +153,20 @@ def convert_data(
         with bad_input():
             extra = {"ground_truth": gt} if is_detections else {}
             lost = datasets.write(made, job.output, target, **extra)
-    _report(job, talk, target, read, made, lost, time.perf_counter() - start)
+    _report(job, talk, (formats, target), read, made, lost, time.perf_counter() - start)
 
 
-def _options(words: Sequence[str]) -> dict[str, str]:
-    options = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not name.isidentifier():
-            raise ValueError(f"--option: expected name=value, got {word!r}")
-        options[name] = value
-    return options
+def _options(words: Sequence[str], name: str, *, is_detections: bool) -> dict[str, Any]:
+    """The arguments of the reader of a format."""
+    from ioukit import datasets  # noqa: PLC0415 - as above
+
+    known = datasets.FORMATS[name]
+    reader = known.read_detections if is_detections else known.read
+    if not words or reader is None:
+        return {}
+    from ioukit.cli._reader_options import reader_options  # noqa: PLC0415 - for those who give options
+
+    return reader_options(words, reader, name, "--option")
 
 
 def _format_of(path: Path, name: str | None) -> str:
@@ -220,11 +219,6 @@ def _read(
                 "convert and merge can also do without it, with --detections"
             ) from error
         raise
-    except TypeError as error:
-        words = str(error).partition("unexpected keyword argument ")[2]
-        if not words:
-            raise
-        raise typer.BadParameter(f"the reader of {name} has no argument {words}", param_hint="--option") from None
 
 
 def _holds_detections(path: Path, name: str) -> bool:
@@ -239,15 +233,16 @@ def _holds_detections(path: Path, name: str) -> bool:
 def _report(
     job: Job,
     talk: Talk,
-    target: str,
+    formats: tuple[Sequence[str], str],
     read: Sequence[GroundTruth | Detections],
     made: GroundTruth | Detections,
     lost: Sequence[str],
     seconds: float,
 ) -> None:
+    names, target = formats
     width = max(len(printable(str(path))) for path in [*job.inputs, job.output])
-    for path, data in zip(job.inputs, read, strict=True):
-        talk.say(f"read  {printable(str(path)):{width}}  {_counts_text(data)}")
+    for path, data, name in zip(job.inputs, read, names, strict=True):
+        talk.say(f"read  {printable(str(path)):{width}}  {_counts_text(data)}  {name}")
     for note in made.notes:
         talk.say(f"note  {printable(note)}")
     for note in lost:

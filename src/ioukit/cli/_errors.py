@@ -24,7 +24,7 @@ from ioukit.cli._output import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["bad_input", "bad_output", "bad_use", "bad_value", "missing_extra"]
+__all__ = ["bad_argument", "bad_input", "bad_output", "bad_use", "bad_value", "missing_extra"]
 
 
 @contextlib.contextmanager
@@ -34,6 +34,20 @@ def bad_value(option: str | None) -> Iterator[None]:
         yield
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=option) from None
+
+
+@contextlib.contextmanager
+def bad_argument(option: str) -> Iterator[None]:
+    """Turns a `ValueError` about an argument into one line that names `option`, and exit code 2.
+
+    It is about a format, not about the use of the command, so the line is alone. A `DatasetError` stays as it is.
+    """
+    try:
+        yield
+    except ioukit.DatasetError:
+        raise
+    except ValueError as error:
+        _end(f"Invalid value for {option}: {error}")
 
 
 @contextlib.contextmanager

@@ -9,9 +9,20 @@ from typing import Annotated, Any
 import typer
 
 import ioukit
-from ioukit.cli._arguments import GroundTruthPath, OnInvalid, OnInvalidOption, QuietOption, RepairOption, ThreadsOption
+from ioukit.cli._arguments import (
+    DetectionsFormat,
+    DetectionsOptions,
+    GroundTruthFormat,
+    GroundTruthOptions,
+    GroundTruthPath,
+    OnInvalid,
+    OnInvalidOption,
+    QuietOption,
+    RepairOption,
+    ThreadsOption,
+)
 from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import read_side, repaired, size_of
+from ioukit.cli._data_files import Source, read_side, repaired, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._output import print_result, printable
@@ -31,6 +42,7 @@ Examples:
   ioukit check gt.json dt.json --json found.json
   ioukit check gt.json dt.json --repair boxes=xyxy
   ioukit check test.json --train train.json
+  ioukit check data.yaml --gt-option split=test --train data.yaml --train-option split=train
 """
 
 
@@ -69,6 +81,18 @@ def check_files(
     train_images: Annotated[
         Path | None, typer.Option(metavar="DIR", help="With --images: folder of the training images.")
     ] = None,
+    train_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--train-option",
+            metavar="NAME=VALUE",
+            help="An argument of the reader of the training set, whose format is found. Can be repeated.",
+        ),
+    ] = None,
+    gt_format: GroundTruthFormat = None,
+    dt_format: DetectionsFormat = None,
+    gt_option: GroundTruthOptions = None,
+    dt_option: DetectionsOptions = None,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
@@ -85,13 +109,18 @@ def check_files(
         if json is not None:
             json.check(sources)
         _check_folders(train, images, train_images)
+        _check_use("DT", detections, {"--dt-format": dt_format, "--dt-option": dt_option})
+        _check_use("--train", train, {"--train-option": train_option})
         with bad_value("--iou-type"):
             kind = find_kind(iou_type)
         rules = chosen_protocol(
             protocol, kind, None, iou_thresholds=None, max_dets=None, areas=None, class_agnostic=False
         )
     long = size_of(sources) > _LONG_WORK
-    gt, dt, of_train = _read(sources, detections is not None, train is not None, on_invalid, threads, talk, long=long)
+    read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
+    of_pair = read_from[: 1 if detections is None else 2]
+    train_from = None if train is None else Source(sources[-1], words=train_option, words_option="--train-option")
+    gt, dt, of_train = _read(of_pair, train_from, on_invalid, threads, talk, long=long)
     if repair:
         gt, dt = repaired(gt, dt, repair)
     from ioukit.preflight import check  # noqa: PLC0415 - `ioukit --help` should not load the rules
@@ -118,9 +147,8 @@ def check_files(
 
 
 def _read(
-    sources: Sequence[Path],
-    has_detections: bool,
-    has_train: bool,
+    sources: Sequence[Source],
+    train: Source | None,
     on_invalid: OnInvalid,
     threads: int | None,
     talk: Talk,
@@ -129,12 +157,23 @@ def _read(
 ) -> tuple[ioukit.GroundTruth, ioukit.Detections | None, ioukit.GroundTruth | None]:
     """Ground truth, detections, and the ground truth of the training set; the last two if they are given."""
 
-    def side(path: Path, gt: ioukit.GroundTruth | None) -> Any:
-        return read_side(path, gt, on_invalid.value, threads, talk, long=long)
+    def side(source: Source, gt: ioukit.GroundTruth | None) -> Any:
+        return read_side(source, gt, on_invalid.value, threads, talk, long=long)
 
     gt = side(sources[0], None)
-    dt = side(sources[1], gt) if has_detections else None
-    return gt, dt, side(sources[-1], None) if has_train else None
+    dt = side(sources[1], gt) if len(sources) > 1 else None
+    return gt, dt, None if train is None else side(train, None)
+
+
+def _check_use(name: str, path: Path | None, options: dict[str, Any]) -> None:
+    """Refuses options about a path that is not given.
+
+    Raises:
+        typer.BadParameter: If there is one.
+    """
+    for option, value in options.items():
+        if value and path is None:
+            raise typer.BadParameter(f"needs {name}", param_hint=option)
 
 
 def _check_folders(train: Path | None, images: Path | None, train_images: Path | None) -> None:

@@ -5,13 +5,12 @@ from typing import Annotated
 
 import typer
 
-from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ThreadsOption
+from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ReaderOptions, ThreadsOption
 from ioukit.cli._data_sets import (
     DetectionsOption,
     ForceOption,
     FromOption,
     Job,
-    OptionsOption,
     OutputPath,
     TruthOption,
     convert_data,
@@ -37,7 +36,7 @@ def convert(
     source_format: FromOption = None,
     truth: TruthOption = None,
     detections: DetectionsOption = False,
-    options: OptionsOption = None,
+    options: ReaderOptions = None,
     force: ForceOption = False,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
     json: Annotated[

@@ -10,7 +10,11 @@ import ioukit
 from ioukit.cli._analysis import analyse, analysis_table, to_json
 from ioukit.cli._arguments import (
     ChosenClasses,
+    DetectionsFormat,
+    DetectionsOptions,
     DetectionsPath,
+    GroundTruthFormat,
+    GroundTruthOptions,
     GroundTruthPath,
     OnInvalid,
     OnInvalidOption,
@@ -20,7 +24,7 @@ from ioukit.cli._arguments import (
 )
 from ioukit.cli._chosen_protocol import chosen_protocol, chosen_tool
 from ioukit.cli._class_table import class_table
-from ioukit.cli._data_files import read_data, size_of
+from ioukit.cli._data_files import read_data, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._options import parse_classes
@@ -46,6 +50,7 @@ Examples:
   ioukit eval gt.json dt.json --errors
   ioukit eval gt.json dt.json --like torchmetrics
   ioukit eval gt.json dt.json --repair boxes=xyxy
+  ioukit eval labels/ boxes.csv --gt-option split=test --dt-option boxes=xyxy
   ioukit eval gt.json dt.json --classes person,car --areas tiny:0:256,other:256:inf
   xz -dc dt.json.xz | ioukit eval gt.json -
 """
@@ -117,6 +122,10 @@ def eval_files(
     class_agnostic: Annotated[
         bool, typer.Option("--class-agnostic", help="Let a detection match an object of any class.")
     ] = False,
+    gt_format: GroundTruthFormat = None,
+    dt_format: DetectionsFormat = None,
+    gt_option: GroundTruthOptions = None,
+    dt_option: DetectionsOptions = None,
     repair: RepairOption = None,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
     threads: ThreadsOption = None,
@@ -141,7 +150,8 @@ def eval_files(
         rules = chosen_protocol(protocol, kind, tool, **options)
     long = size_of(sources) > _LONG_WORK
 
-    gt, dt = read_data(sources, on_invalid.value, threads, talk, long=long, repairs=repair or ())
+    read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
+    gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long, repairs=repair or ())
     read = time.perf_counter()
     if iou_type is None and dt.regions:
         from ioukit.cli._iou_type import chosen_iou_type  # noqa: PLC0415 - files of boxes need no choice

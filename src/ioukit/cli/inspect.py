@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ThreadsOption
+from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ReaderOptions, ThreadsOption
 from ioukit.cli._class_table import aligned, shortened
-from ioukit.cli._data_files import read_ground_truth, size_of
+from ioukit.cli._data_files import Source, read_ground_truth, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use
 from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._output import print_result, printable
@@ -53,11 +53,13 @@ def inspect_data(
         bool, typer.Option("--per-class", help="Show every class, not the five with the most and the fewest objects.")
     ] = False,
     format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The format of the data. [default: found by looking]")
+        str | None,
+        typer.Option("--format", "--from", metavar="NAME", help="The format of the data. [default: found by looking]"),
     ] = None,
     split: Annotated[
         str | None, typer.Option(metavar="NAME", help="The split to read, of formats with splits. [yolo: val]")
     ] = None,
+    options: ReaderOptions = None,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
@@ -74,14 +76,11 @@ def inspect_data(
         if json is not None:
             json.check(sources)
         check_report(report, images, sources, None if json is None else json.path)
-        if format is not None:
-            from ioukit.datasets import find_format  # noqa: PLC0415 - `ioukit --help` loads no readers
-
-            find_format(sources[0], format)
     long = sources[0].is_dir() or size_of(sources) > _LONG_WORK
-    gt, name = read_ground_truth(sources[0], format, split, on_invalid.value, threads, talk, long=long)
+    source = Source(sources[0], format, options)
+    gt, name = read_ground_truth(source, on_invalid.value, threads, talk, split=split, long=long)
     with bad_input(), talk.busy("measuring", long=long):
-        from ioukit.inspection import inspect  # noqa: PLC0415 - as above
+        from ioukit.inspection import inspect  # noqa: PLC0415 - `ioukit --help` loads no readers
 
         found = inspect(gt, format=name, threads=threads)
     for note in found.notes:

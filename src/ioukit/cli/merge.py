@@ -7,13 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ThreadsOption
+from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ReaderOptions, ThreadsOption
 from ioukit.cli._data_sets import (
     DetectionsOption,
     ForceOption,
     FromOption,
     Job,
-    OptionsOption,
     OutputPath,
     ToOption,
     TruthOption,
@@ -63,7 +62,7 @@ def merge(
     ] = Duplicates.ERROR,
     truth: TruthOption = None,
     detections: DetectionsOption = False,
-    options: OptionsOption = None,
+    options: ReaderOptions = None,
     force: ForceOption = False,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
     json: Annotated[

@@ -8,7 +8,11 @@ import typer
 
 from ioukit.cli._arguments import (
     ChosenClasses,
+    DetectionsFormat,
+    DetectionsOptions,
     DetectionsPath,
+    GroundTruthFormat,
+    GroundTruthOptions,
     GroundTruthPath,
     OnInvalid,
     OnInvalidOption,
@@ -16,7 +20,7 @@ from ioukit.cli._arguments import (
     ThreadsOption,
 )
 from ioukit.cli._chosen_protocol import named_number
-from ioukit.cli._data_files import read_data, size_of
+from ioukit.cli._data_files import read_data, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._options import parse_classes
@@ -75,6 +79,10 @@ def compare_rules(
         str, typer.Option(metavar="KIND", help=f"What is compared: {', '.join(REGION_KINDS)}.", show_default=True)
     ] = "bbox",
     classes: ChosenClasses = None,
+    gt_format: GroundTruthFormat = None,
+    dt_format: DetectionsFormat = None,
+    gt_option: GroundTruthOptions = None,
+    dt_option: DetectionsOptions = None,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
@@ -97,7 +105,8 @@ def compare_rules(
             kind = find_kind(iou_type)
         ends = _ends(start, end, kind)
     long = size_of(sources) > _LONG_WORK
-    gt, dt = read_data(sources, on_invalid.value, threads, talk, long=long)
+    read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
+    gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long)
     options: dict[str, Any] = {"iou_type": iou_type, "threads": threads}
     if classes is not None:
         with bad_value("--classes"):

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ThreadsOption
+from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ReaderOptions, ThreadsOption
 from ioukit.cli._data_sets import (
     ForceOption,
     FromOption,
     Job,
-    OptionsOption,
     OutputPath,
     ToOption,
     convert_data,
@@ -67,7 +66,7 @@ def remap(
             "--ground-truth", metavar="GT", help="IN is detections, and GT is their ground truth before the renaming."
         ),
     ] = None,
-    options: OptionsOption = None,
+    options: ReaderOptions = None,
     force: ForceOption = False,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
     json: Annotated[

@@ -6,12 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ThreadsOption
+from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ReaderOptions, ThreadsOption
 from ioukit.cli._data_sets import (
     ForceOption,
     FromOption,
     Job,
-    OptionsOption,
     OutputPath,
     ToOption,
     convert_data,
@@ -72,7 +71,7 @@ def subset(
             "--ground-truth", metavar="GT", help="IN is detections: keep those on the images and of the classes of GT."
         ),
     ] = None,
-    options: OptionsOption = None,
+    options: ReaderOptions = None,
     force: ForceOption = False,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
     json: Annotated[

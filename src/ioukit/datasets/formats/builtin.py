@@ -23,13 +23,27 @@ FOLDER = "/"
 """Stands for folders among the suffixes of :func:`_row`."""
 
 
-def _later(module: str, name: str) -> Callable[..., Any]:
-    """A function of the module of a format, which is imported when the function is called."""
+class _Later:
+    """A function of the module of a format, which is imported when the function is called or its signature asked for.
 
-    def call(*arguments: Any, **options: Any) -> Any:
-        return getattr(importlib.import_module(f"ioukit.datasets.formats.{module}"), name)(*arguments, **options)
+    Args:
+        module: The name of the module.
+        name: The name of the function.
+    """
 
-    return call
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        """The function itself; `inspect.signature` reads its arguments."""
+        found: Callable[..., Any] = getattr(
+            importlib.import_module(f"ioukit.datasets.formats.{self._module}"), self._name
+        )
+        return found
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self.__wrapped__(*arguments, **options)
 
 
 def _recogniser(module: str, suffixes: tuple[str, ...]) -> Callable[[Path], bool]:
@@ -37,7 +51,7 @@ def _recogniser(module: str, suffixes: tuple[str, ...]) -> Callable[[Path], bool
 
     def recognises(path: Path) -> bool:
         suffix = FOLDER if path.is_dir() else path.suffix.lower() if path.is_file() else None
-        return suffix in suffixes and bool(_later(module, "recognises")(path))
+        return suffix in suffixes and bool(_Later(module, "recognises")(path))
 
     return recognises
 
@@ -68,7 +82,7 @@ def _row(
     module = name.replace("-", "_")
     for function in functions:
         verb, _, kind = function.partition("_")
-        fields[function] = _later(module, "_".join(filter(None, (verb, module, kind))))
+        fields[function] = _Later(module, "_".join(filter(None, (verb, module, kind))))
     return Format(name=name, title=title, recognises=recognises or _recogniser(module, suffixes), **fields)
 
 
@@ -101,11 +115,11 @@ def _table_rows() -> tuple[Format, ...]:
             name=name,
             title=f"{title} tables with a row per object and named columns",
             recognises=_recogniser_of_file(f"recognises_{name}"),
-            read=_later("tables", "read_table"),
-            read_detections=_later("tables", "read_table_detections"),
+            read=_Later("tables", "read_table"),
+            read_detections=_Later("tables", "read_table_detections"),
             needs_ground_truth=True,
-            write=_later("tables", f"write_{name}"),
-            write_detections=_later("tables", f"write_{name}"),
+            write=_Later("tables", f"write_{name}"),
+            write_detections=_Later("tables", f"write_{name}"),
             suffix=suffix,
             detections_suffix=suffix,
         )
@@ -115,7 +129,7 @@ def _table_rows() -> tuple[Format, ...]:
 
 def _recogniser_of_file(name: str) -> Callable[[Path], bool]:
     suffixes = (".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
-    return lambda path: path.suffix.lower() in suffixes and bool(_later("tables", name)(path))
+    return lambda path: path.suffix.lower() in suffixes and bool(_Later("tables", name)(path))
 
 
 BUILTIN = (
@@ -125,8 +139,8 @@ BUILTIN = (
         recognises=_is_coco,
         read=GroundTruth.from_coco,
         read_detections=Detections.from_coco,
-        write=_later("coco_writing", "write_coco"),
-        write_detections=_later("coco_writing", "write_coco_detections"),
+        write=_Later("coco_writing", "write_coco"),
+        write_detections=_Later("coco_writing", "write_coco_detections"),
         suffix=".json",
         detections_suffix=".json",
         by_name=True,
@@ -158,8 +172,8 @@ BUILTIN = (
         recognises=lvis.recognises,
         read=lvis.read_lvis,
         read_detections=Detections.from_coco,
-        write=_later("coco_writing", "write_lvis"),
-        write_detections=_later("coco_writing", "write_coco_detections"),
+        write=_Later("coco_writing", "write_lvis"),
+        write_detections=_Later("coco_writing", "write_coco_detections"),
         suffix=".json",
         detections_suffix=".json",
         by_name=True,

@@ -25,7 +25,8 @@ class Format:
     recognises: Callable[[Path], bool]
     """Whether a path has this format, by its name or its first bytes. It must not raise an error."""
     read: Callable[..., GroundTruth] | None = None
-    """Reads ground truth: ``read(path, on_invalid=..., threads=...)``; ``None`` if the format holds none."""
+    """Reads ground truth: ``read(path, on_invalid=..., threads=...)``; ``None`` if the format holds none. The commands
+    offer its further arguments as options ``NAME=VALUE``; their annotations say what a value is."""
     read_detections: Callable[..., Detections] | None = None
     """Reads detections in the same way; ``None`` if the format holds none."""
     needs_ground_truth: bool = False

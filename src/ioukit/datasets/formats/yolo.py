@@ -82,6 +82,9 @@ def read_yolo(
               ``sizes.csv`` with the columns ``name``, ``width`` and ``height``, in it or in one of the two folders
               above.
         split: The split to read: ``"val"``, ``"train"`` or another key of the file. Darknet calls the first ``valid``.
+            If the folder that a ``data.yaml`` names is missing, the usual ones of the same split inside the folder of
+            the data set are tried: ``val/images``, ``images/val``, and so on, also with ``valid`` and ``validation``
+            for ``val``. A note says which one is read.
         task: What the lines hold. If ``None``, it is found: ``pose`` if the ``data.yaml`` has ``kpt_shape``, ``obb`` if
             every line has 9 numbers, which a note says, ``segment`` if a line has more than 5, else ``detect``. Without
             ``kpt_shape``, keypoints have 3 numbers each if the lengths of the lines allow it.

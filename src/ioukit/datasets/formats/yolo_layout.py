@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,15 @@ from ioukit._optional import import_extra
 from ioukit.datasets.formats.csv_tables import CsvTable
 from ioukit.datasets.formats.image_files import files_below, images_below
 from ioukit.datasets.formats.text_files import inside, read_lines, read_text, shown
+from ioukit.datasets.formats.yolo_splits import (
+    SIZES,
+    is_missing,
+    label_folder,
+    other_splits,
+    split_path,
+    table_of_sizes,
+    usual_folder,
+)
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -21,10 +30,8 @@ if TYPE_CHECKING:
 
     from ioukit.datasets.formats.problems import Problems
 
-__all__ = ["SIZES", "Layout", "find_layout", "label_folder", "text_files"]
+__all__ = ["Layout", "find_layout", "text_files"]
 
-SIZES = "sizes.csv"
-"""The name of a table of the sizes of images, for data sets without images: name, width, height."""
 NAMES = ("data.yaml", "dataset.yaml", "classes.txt", "obj.names")
 """The names of files that name the classes, in the order in which they are looked for."""
 
@@ -92,15 +99,6 @@ def _stem(name: str) -> str:
     return name[:at] if at > name.rfind("/") + 1 else name
 
 
-def label_folder(images: str) -> str:
-    """The folder of the text files of the images in a folder: the last ``images`` in its path becomes ``labels``."""
-    parts = list(Path(images).parts)
-    if "images" not in parts:
-        return images
-    parts[len(parts) - 1 - parts[::-1].index("images")] = "labels"
-    return os.fspath(Path(*parts))
-
-
 def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
     settings = _settings(path)
     if not isinstance(settings, dict) or split not in settings or "names" not in settings:
@@ -118,27 +116,32 @@ def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
         raise DatasetError(f"{path}: path must be a folder, got {root!r}")
     images: dict[str, str] = {}
     scanned: list[str] = []
+    notes: tuple[str, ...] = ()
     for named in places:
-        place = _split_path(path.parent / root, named)
+        place = split_path(path.parent / root, named)
+        if len(places) == 1 and is_missing(place) and (usual := usual_folder(path, root, split)):
+            notes = (f"{path}: {split}: there is no folder {place}; {usual} is read",)
+            place = usual
         if place.suffix == ".txt" and place.is_file():
             found_here = _by_name(_listed(place, (place.parent, path.parent / root, path.parent)))
-        elif len(places) == 1 and (os.path.isfile(table := os.path.join(label_folder(os.fspath(place)), SIZES))):
-            texts = Path(table).parent
+        elif len(places) == 1 and (table := table_of_sizes(place)).is_file():
+            texts = table.parent
             keypoints = _keypoint_shape(path, settings.get("kpt_shape"))
-            return _of_sizes(texts, Path(table), text_files(texts), problems, names, keypoints)
+            found = _of_sizes(texts, table, text_files(texts), problems, names, keypoints)
+            return replace(found, notes=notes)
         elif place.is_dir():
             prefix = os.path.join(place, "")
             found_here = {name: prefix + name for name in images_below(place)}
             scanned += _labels_without_image(os.fspath(place), found_here, problems)
         else:
-            raise DatasetError(f"{path}: {split}: there is no folder {place}")
+            raise DatasetError(f"{path}: {split}: there is no folder {place}{other_splits(path, root, settings)}")
         if not found_here:
             raise DatasetError(f"{path}: {split}: there is no image in {place}")
         if twice := images.keys() & found_here.keys():
             raise DatasetError(f"{path}: {split}: expected images of different names, found {min(twice)} twice")
         images |= found_here
     keypoints = _keypoint_shape(path, settings.get("kpt_shape"))
-    return _layout(images, scanned, names=names, keypoints=keypoints)
+    return _layout(images, scanned, names=names, keypoints=keypoints, notes=notes)
 
 
 def _settings(path: Path) -> Any:
@@ -147,13 +150,6 @@ def _settings(path: Path) -> Any:
         return yaml.safe_load(read_text(path))
     except (yaml.YAMLError, RecursionError) as error:
         raise DatasetError(f"{path}: not YAML: {error}") from None
-
-
-def _split_path(root: Path, named: str) -> Path:
-    """Where a split lies. ``../train/images`` may mean ``train/images``, as in data sets that Roboflow writes."""
-    place = root / named
-    inner = root / named.removeprefix("../")
-    return inner if not place.exists() and inner.exists() else place
 
 
 def _names(path: Path, names: object) -> tuple[str, ...]:

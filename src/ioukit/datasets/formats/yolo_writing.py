@@ -17,8 +17,8 @@ from ioukit.datasets.formats.file_names import image_file_names
 from ioukit.datasets.formats.image_files import SUFFIXES
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.text_files import inside, shown
-from ioukit.datasets.formats.yolo_layout import SIZES
 from ioukit.datasets.formats.yolo_rows import Task
+from ioukit.datasets.formats.yolo_splits import SIZES
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
