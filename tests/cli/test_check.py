@@ -90,7 +90,7 @@ def test_kinds_and_protocols() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--repair", "box=xyxy"), "unknown repair 'box'; choose from boxes"),
+        (("--repair", "box=xyxy"), "unknown repair 'box'; expected NAME or NAME=VALUE such as boxes=xyxy"),
         (("--repair", "boxes=xyxy@missing.txt"), "missing.txt"),
         (("--repair", "gt:nms=0.5"), "changes detections only"),
         (("--images", "."), "needs --train, --images and --train-images"),

@@ -81,7 +81,7 @@ def test_merge_subset_and_remap(tmp_path: Path) -> None:
     assert gt.categories.names == ("person", "car")
     assert ((gt.areas >= 96**2) | (gt.areas <= 100)).all()
     ran("subset", GT, two, "--classes", "dog")
-    assert "join makes them one image" in refused("merge", one, two, both)
+    assert "--duplicates in a command: join (one image" in refused("merge", one, two, both)
     assert not both.exists()
     said = ran("merge", one, two, both, "--duplicates", "join")
     assert "note " in said
@@ -90,7 +90,7 @@ def test_merge_subset_and_remap(tmp_path: Path) -> None:
     assert merged.categories.names == ("person", "car", "dog")
     classes = tmp_path / "classes.csv"
     classes.write_text("old,new\nperson,being\ndog,being\ncar,\n")
-    assert "left out only with drop" in refused("remap", both, tmp_path / "no.json", "--classes", classes)
+    assert "or --drop in a command" in refused("remap", both, tmp_path / "no.json", "--classes", classes)
     ran("remap", both, tmp_path / "mapped.json", "--classes", classes, "--drop")
     assert datasets.read(tmp_path / "mapped.json").categories.names == ("being",)
 
@@ -136,7 +136,7 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
     assert len(datasets.read(path)) == 839
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "photo.jpg").write_text("mine")
-    assert "name another one" in refused("convert", GT, tmp_path / "folder", "--to", "padilla", "--force")
+    assert "give OUT another name" in refused("convert", GT, tmp_path / "folder", "--to", "padilla", "--force")
     assert "is an input" in refused("convert", path, path, "--to", "coco", "--force")
 
 
@@ -147,13 +147,16 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
         (("convert", GT, "OUT", "--to", "coc"), "unknown format 'coc'; choose from coco,"),
         (
             ("convert", GT, "OUT", "--to", "labelme-xml"),
-            "the format labelme-xml writes no ground truth: name one with --to",
+            "ground truth cannot be written in the format labelme-xml; --to takes coco",
         ),
         (("convert", GT, "OUT", "--to", "coco", "--from", "yolo"), "Error"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box"), "--option: expected NAME=VALUE, got 'box'"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box=vbox"), "the reader of coco has no option 'box'"),
         (("convert", "none.json", "OUT", "--to", "coco"), "No such file or directory: 'none.json'"),
-        (("convert", DT, "OUT", "--to", "coco"), "expected ground truth, found detections: name theirs with"),
+        (
+            ("convert", DT, "OUT", "--to", "coco"),
+            "expected ground truth, found detections: name their ground truth with --ground-truth",
+        ),
         (("subset", DT, "OUT", "--count", "1"), "found detections"),
         (("convert", GT, "OUT", "--to", "coco", "--detections"), "expected an array of detections"),
         (("convert", GT, "OUT.jsonl", "--to", "coco"), "ground truth is one object"),
@@ -162,8 +165,11 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
         (("subset", GT, "OUT", "--images", "@none.txt"), "none.txt"),
         (("subset", GT, "OUT", "--count", "5", "--share", "0.5"), "--share"),
         (("subset", GT, "OUT", "--share", "2"), "from 0 to 1"),
-        (("subset", DT, "OUT", "--ground-truth", GT, "--sizes", "small"), "chosen by the ground truth alone"),
-        (("remap", GT, "OUT", "--classes", "none.txt"), "none.txt"),
+        (
+            ("subset", DT, "OUT", "--ground-truth", GT, "--sizes", "small"),
+            "make the subset of the ground truth, and name it",
+        ),
+        (("remap", GT, "OUT", "--classes", "none.txt"), "none.txt: there is no such file"),
         (("merge", "OUT"), "Missing argument"),
     ],
 )

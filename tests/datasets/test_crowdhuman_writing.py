@@ -122,7 +122,7 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="unknown box 'body'; choose from fbox, vbox, hbox"):
         write(GT, tmp_path / "a.odgt", "crowdhuman", box="body")
     dt = Detections.from_arrays(image_ids=[7], category_ids=[3], boxes=[[1, 2, 3, 4]], scores=[1])
-    with pytest.raises(DatasetError, match=r"write\(\.\.\., ground_truth=\.\.\.\)"):
+    with pytest.raises(DatasetError, match=r"give ground_truth=\.\.\., or --ground-truth in a command"):
         write(dt, tmp_path / "a.odgt", "crowdhuman")
     assert list(tmp_path.iterdir()) == []
 

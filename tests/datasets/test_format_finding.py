@@ -5,16 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ioukit import DatasetError
-from ioukit.datasets import find_format
+from ioukit import DatasetError, RotatedBoxes
+from ioukit.datasets import GroundTruth, find_format, write
 from ioukit.datasets.formats.builtin import BUILTIN
-from support.paths import DATA
+from support.paths import DATA, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,3 +211,53 @@ def test_an_unknown_path_is_refused(tmp_path: Path) -> None:
         find_format(tmp_path / "nothing")
     with pytest.raises(ValueError, match="unknown format 'cocoa'; choose from coco, "):
         find_format(tmp_path / "a.bin", "cocoa")
+
+
+PAGE = (ROOT / "docs" / "labels.md").read_text(encoding="utf-8")
+TABLE = {re.findall("`(.*?)`", line)[0]: line.strip("| ").split(" | ") for line in PAGE.splitlines() if "| [`" in line}
+"""The table of all formats on the page about labels: the cells of each row, by the name of the format."""
+
+COLUMNS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "masks": ({"segmentations": [[[10, 10, 30, 10, 30, 20, 10, 20]]]}, r"masks|polygons", "segmentations of 1"),
+    "keypoints": ({"keypoints": [[[10, 10, 2], [30, 20, 2]]]}, "keypoints", "keypoints of 1"),
+    "rotated": (
+        {"regions": RotatedBoxes([[20, 15, 20, 10, 0]], unit="radians", sense="clockwise")},
+        "rotated boxes",
+        "RotatedBoxes of 1",
+    ),
+    "flags": ({"flags": {"odd": [True]}}, "any flags", "flag odd of 1"),
+    "attributes": ({"attributes": {"colour": ["red"]}}, "any flags and attributes", "attribute colour of 1"),
+    "sizes": ({}, "sizes of images", "sizes of 1"),
+}
+"""Columns by what they are: the data, the words in the table if a format holds it, and how the note begins if not."""
+
+
+def test_the_table_of_formats_names_all_of_them() -> None:
+    assert sorted(TABLE) == sorted(BUILT)
+    for name, cells in TABLE.items():
+        known = BUILT[name]
+        for cell, truth, found in (
+            (cells[2], known.read, known.read_detections),
+            (cells[3], known.write, known.write_detections),
+        ):
+            able = [word for word, function in (("GT", truth), ("DT", found)) if function is not None]
+            assert cell == (", ".join(able) or "-"), name
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize("name", [name for name, known in BUILT.items() if known.write is not None])
+def test_the_table_of_formats_says_what_is_lost(name: str, column: str, tmp_path: Path) -> None:
+    data, words, note = COLUMNS[column]
+    ground_truth = GroundTruth.from_arrays(
+        image_ids=[1],
+        category_ids=[1],
+        boxes=[[10, 10, 20, 10]],
+        images=[1],
+        names=["0--Parade/000001.jpg"],
+        sizes=[[100, 100]],
+        categories={1: "person"},
+        **data,
+    )
+    notes = write(ground_truth, tmp_path / f"out{BUILT[name].suffix}", name)
+    is_lost = any(line.startswith(note) for line in notes)
+    assert is_lost == (re.search(words, TABLE[name][4]) is None), notes

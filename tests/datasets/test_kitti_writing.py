@@ -182,7 +182,7 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="expected names of classes that differ, also without spaces"):
         write(twice, tmp_path / "out", "kitti")
     dt = Detections.from_arrays(**columns, scores=[1, 1])
-    with pytest.raises(DatasetError, match=r"write\(\.\.\., ground_truth=\.\.\.\)"):
+    with pytest.raises(DatasetError, match=r"give ground_truth=\.\.\., or --ground-truth in a command"):
         write(dt, tmp_path / "out", "kitti")
     assert list(tmp_path.iterdir()) == []
 

@@ -201,7 +201,7 @@ def test_bytes_that_are_no_text_are_refused(folder: Path) -> None:
     path.write_text(DETECTIONS.replace("0.9", "best"))
     with pytest.raises(DatasetError, match="line 2, Score: expected a number, found 'best'"):
         read_detections(path, ground_truth=gt)
-    with pytest.raises(DatasetError, match="names of classes need their ids: read_detections"):
+    with pytest.raises(DatasetError, match="names of classes need their ids: give ground_truth="):
         read_detections(path)
     with pytest.raises(DatasetError, match="expected a CSV file of detections, found a folder"):
         read_detections(folder, ground_truth=gt)

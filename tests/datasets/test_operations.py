@@ -341,7 +341,7 @@ def test_names_can_be_exchanged_and_ids_taken_from_elsewhere() -> None:
     assert (swapped.categories.names, swapped.category_ids.tolist()) == (("dog", "cat"), [3, 7])
     coco = datasets.remap(gt, {}, ids={"cat": 17, "dog": 18, "bus": 6})
     assert (coco.category_ids.tolist(), coco.categories.ids.tolist()) == ([17, 18], [17, 18])
-    with pytest.raises(ValueError, match="ids lack the class 'dog'; did you mean 'dogs'"):
+    with pytest.raises(ValueError, match="no id is given for the new class 'dog'; did you mean 'dogs'"):
         datasets.remap(gt, {}, ids={"cat": 17, "dogs": 18})
     with pytest.raises(ValueError, match="ids must differ"):
         datasets.remap(gt, {}, ids={"cat": 17, "dog": 17})
@@ -365,9 +365,9 @@ def test_a_joined_class_is_absent_only_if_all_its_parts_are() -> None:
     [
         ({"cta": "pet"}, {}, "no class has the name 'cta'; did you mean 'cat'"),
         ({"Cat": "pet"}, {}, "did you mean 'cat'"),
-        ({"cat": None}, {}, "the class 'cat' gets no name: its objects are left out only with drop"),
+        ({"cat": None}, {}, "the class 'cat' gets no name: drop=True, or --drop in a command, leaves out its objects"),
         ({"cat": " "}, {"drop": True}, "must get a name"),
-        ({"cat": "pet"}, {"unmapped": "error"}, "the mapping lacks 1 of the classes: 'dog'"),
+        ({"cat": "pet"}, {"unmapped": "error"}, "no new name is given for 1 of the classes: 'dog'"),
         ({}, {"unmapped": "none"}, "unknown unmapped 'none'"),
     ],
 )

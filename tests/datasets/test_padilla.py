@@ -88,7 +88,11 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cat 1 2 3", r"line 1: expected class x y width height, found 'cat 1 2 3'"),
+        ("cat 1 2 3", r"line 1: expected class x y width height, found 'cat 1 2 3'$"),
+        (
+            "cat .9 1 2 3 4",
+            r"line 1: expected class x y width height, found 'cat \.9 1 2 3 4' \(a line of detections\)",
+        ),
         ("cat 1 2 3 4\n\ncat 1 2 x 4", r"line 3, width: expected a number, found 'x'"),
         ("cat 1 2 nan 4", "line 1, width: expected a number, found 'nan'"),
         ("cat 1 2 1e400 4", "line 1, width: expected a number, found '1e400'"),

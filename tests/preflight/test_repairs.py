@@ -186,7 +186,7 @@ class TestText:
     @pytest.mark.parametrize(
         ("text", "says"),
         [
-            ("box=xyxy", "unknown repair 'box'; choose from boxes, units"),
+            ("box=xyxy", "unknown repair 'box'; expected NAME or NAME=VALUE such as boxes=xyxy, with a NAME of boxes"),
             ("boxes", "repair 'boxes' takes xyxy, yxyx or cxcywh, got 'boxes'"),
             ("clip=2", "repair 'clip' takes no value, got 'clip=2'"),
             ("gt:nms=0.5", "repair 'nms' changes detections only, got 'gt:nms=0.5'"),

@@ -51,12 +51,13 @@ ToOption: TypeAlias = Annotated[
 ]
 TruthOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--ground-truth", metavar="GT", help="The input is detections, and this their ground truth."),
+    typer.Option("--ground-truth", metavar="GT", help="The input is detections, and GT is their ground truth."),
 ]
 DetectionsOption: TypeAlias = Annotated[
-    bool, typer.Option("--detections", help="The input is detections, whose files need no ground truth.")
+    bool,
+    typer.Option("--detections", help="The input is detections of a format that needs no ground truth, such as coco."),
 ]
-ForceOption: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace OUT if it is a file that exists.")]
+ForceOption: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists and is a file.")]
 
 
 class Job(NamedTuple):
@@ -185,7 +186,7 @@ def _check_target(job: Job, target: str, *, is_detections: bool) -> None:
             name for name, one in datasets.FORMATS.items() if (one.write_detections if is_detections else one.write)
         ]
         what = "detections" if is_detections else "ground truth"
-        raise ValueError(f"the format {target} writes no {what}: name one with --to: {', '.join(able)}")
+        raise ValueError(f"{what} cannot be written in the format {target}; --to takes {', '.join(able)}")
     every = [*job.inputs, *([job.truth] if job.truth else [])]
     if suffix:
         with bad_value("OUT"):
@@ -193,7 +194,7 @@ def _check_target(job: Job, target: str, *, is_detections: bool) -> None:
         if job.output.exists() and not job.force:
             raise ValueError(f"{job.output} exists: --force replaces it")
     elif job.output.exists() and (not job.output.is_dir() or any(job.output.iterdir())):
-        raise ValueError(f"{job.output} exists, and {target} is written as a new folder: name another one")
+        raise ValueError(f"{job.output} exists, and {target} needs a new folder: give OUT another name")
     if job.json is not None:
         job.json.check(every)
         if job.json.path is not None and os.path.realpath(job.json.path) == os.path.realpath(job.output):
@@ -214,8 +215,8 @@ def _read(
     except ioukit.DatasetError as error:
         if not is_detections and _holds_detections(path, name):
             raise ioukit.DatasetError(
-                f"{path}: expected ground truth, found detections: name theirs with --ground-truth; "
-                "convert and merge take --detections, too"
+                f"{path}: expected ground truth, found detections: name their ground truth with --ground-truth; "
+                "convert and merge can also do without it, with --detections"
             ) from error
         raise
 
@@ -246,7 +247,8 @@ def _report(
         talk.say(f"note  {printable(note)}")
     for note in lost:
         talk.say(f"lost  {printable(note)}")
-    talk.say(f"wrote {printable(str(job.output)):{width}}  {_counts_text(made)}  {target}  {seconds:.2f} s")
+    kind = f"folder of {target}" if job.output.is_dir() else target
+    talk.say(f"wrote {printable(str(job.output)):{width}}  {_counts_text(made)}  {kind}  {seconds:.2f} s")
     if job.json is not None:
         summary = {
             "output": str(job.output),

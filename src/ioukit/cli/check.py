@@ -70,13 +70,16 @@ def check_files(
     ] = None,
     train: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Ground truth of the training set: are its images in this set, too?"),
+        typer.Option(metavar="PATH", help="Ground truth of the training set. Its images must not be in GT."),
     ] = None,
     images: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With --train-images: folder of the images, compared by bytes.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="With --train-images: folder of the images of GT. Files are compared byte by byte."
+        ),
     ] = None,
     train_images: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the training images, compared by bytes.")
+        Path | None, typer.Option(metavar="DIR", help="With --images: folder of the training images.")
     ] = None,
     train_option: Annotated[
         list[str] | None,
@@ -94,10 +97,10 @@ def check_files(
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Say what is plausible but wrong with data, and what the numbers would be if it were repaired.
+    """Look for likely mistakes in the files, and compute what the numbers are with each mistake repaired.
 
-    Nothing is changed. Exit codes: 0 nothing was found, or only notes; 1 something may move numbers; 2 the data cannot
-    be read.
+    The files are not changed. Exit codes: 0 nothing was found, or only notes; 1 something may change the numbers; 2 a
+    file cannot be read, or an option is wrong.
     """
     start = time.perf_counter()
     talk = Talk(quiet=quiet)

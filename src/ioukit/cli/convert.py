@@ -52,9 +52,9 @@ def convert(
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Write a data set in another format, and say what the format cannot hold.
+    """Write a data set in another format, and tell what that format cannot hold.
 
-    Boxes keep all the digits that the format has room for. Lines that begin with "lost" name what is not in the files.
+    Boxes keep all digits that the format can hold. Lines that begin with "lost" name data that the files do not hold.
     """
     job = Job.of(
         [source],

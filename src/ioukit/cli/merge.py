@@ -54,11 +54,11 @@ def merge(
     target_format: ToOption = None,
     source_format: FromOption = None,
     classes: Annotated[
-        Classes, typer.Option(help="Classes that are the same: those of one name, or of one id.")
+        Classes, typer.Option(help="Which classes become one class: those with the same name, or with the same id.")
     ] = Classes.BY_NAME,
     duplicates: Annotated[
         Duplicates,
-        typer.Option(help="An image in several data sets: stop, join the objects, take the first, or keep all."),
+        typer.Option(help="An image in several data sets: stop, join its objects, take the first one, or keep all."),
     ] = Duplicates.ERROR,
     truth: TruthOption = None,
     detections: DetectionsOption = False,
@@ -73,8 +73,8 @@ def merge(
 ) -> None:
     """Make one data set of several: images, classes and objects.
 
-    Classes of one name become one class. Ids that two data sets have get new numbers; names of images stay. Detections
-    are put one behind the other: they must belong to one ground truth.
+    Classes with the same name become one class. An id that two data sets use gets a new number in one of them. Names of
+    images stay. Several files of detections must belong to the same ground truth: their rows are put into one file.
     """
     job = Job.of(
         sources,

@@ -17,6 +17,7 @@ from ioukit.cli._data_sets import (
     convert_data,
 )
 from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._near_names import did_you_mean, near_files
 from ioukit.cli._talk import Talk
 
 __all__ = ["EXAMPLES", "remap"]
@@ -42,12 +43,17 @@ def remap(
     output: OutputPath,
     *,
     classes: Annotated[
-        Path, typer.Option("--classes", metavar="FILE", help="Lines old: new, a CSV file old,new, or a YAML mapping.")
+        Path,
+        typer.Option(
+            "--classes",
+            metavar="FILE",
+            help="A text file with lines `old: new`, a CSV file with lines `old,new`, or a YAML mapping.",
+        ),
     ],
-    unmapped: Annotated[Unmapped, typer.Option(help="Classes that the file does not name.")] = Unmapped.KEEP,
-    drop: Annotated[
-        bool, typer.Option("--drop", help="Leave out the objects of classes with an empty new name.")
-    ] = False,
+    unmapped: Annotated[
+        Unmapped, typer.Option(help="What happens to classes that the file does not name.")
+    ] = Unmapped.KEEP,
+    drop: Annotated[bool, typer.Option("--drop", help="Leave out objects whose class gets an empty new name.")] = False,
     ids_from: Annotated[
         Path | None,
         typer.Option("--ids-from", metavar="GT", help="Take the ids of the new classes from this data set."),
@@ -56,7 +62,9 @@ def remap(
     source_format: FromOption = None,
     truth: Annotated[
         Path | None,
-        typer.Option("--ground-truth", metavar="GT", help="IN is detections, and this their ground truth as it was."),
+        typer.Option(
+            "--ground-truth", metavar="GT", help="IN is detections, and GT is their ground truth before the renaming."
+        ),
     ] = None,
     options: ReaderOptions = None,
     force: ForceOption = False,
@@ -67,11 +75,14 @@ def remap(
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Give classes other names. Classes that get one name become one class.
+    """Give classes other names. Classes that get the same name become one class.
 
-    A class keeps its id; of classes that become one, the one that had the name gives the id, else the one with the
-    lowest id. An unknown old name is an error.
+    A class keeps its id. If several classes become one, it gets the id of the class that had the name before, otherwise
+    the lowest id. An unknown old name is an error.
     """
+    if not classes.exists():
+        near = did_you_mean(near_files(classes))
+        raise typer.BadParameter(f"{classes}: there is no such file{near}", param_hint="--classes")
     job = Job.of(
         [source],
         output,

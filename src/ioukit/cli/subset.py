@@ -46,23 +46,30 @@ def subset(
     ] = None,
     sizes: Annotated[
         list[str] | None,
-        typer.Option("--sizes", metavar="LIST", help="Areas to keep: small, medium, large, or low:high in pixels."),
+        typer.Option(
+            "--sizes",
+            metavar="LIST",
+            help="The objects to keep, by area: small, medium, large, or low:high in square pixels.",
+        ),
     ] = None,
     drop_empty_images: Annotated[
-        bool, typer.Option("--drop-empty-images", help="Leave out images that have no objects then.")
+        bool, typer.Option("--drop-empty-images", help="Then leave out the images without objects.")
     ] = False,
     count: Annotated[
-        int | None, typer.Option("--count", min=0, metavar="N", help="Draw so many of the images at random.")
+        int | None, typer.Option("--count", min=0, metavar="N", help="Draw N of the images at random.")
     ] = None,
     share: Annotated[
-        float | None, typer.Option("--share", metavar="PART", help="Draw this share of the images at random.")
+        float | None,
+        typer.Option("--share", metavar="PART", help="Draw this share of the images at random, from 0 to 1."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the drawing.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed for drawing at random.")] = 0,
     target_format: ToOption = None,
     source_format: FromOption = None,
     truth: Annotated[
         Path | None,
-        typer.Option("--ground-truth", metavar="GT", help="IN is detections: keep those of its images and classes."),
+        typer.Option(
+            "--ground-truth", metavar="GT", help="IN is detections: keep those on the images and of the classes of GT."
+        ),
     ] = None,
     options: ReaderOptions = None,
     force: ForceOption = False,
@@ -73,19 +80,20 @@ def subset(
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Write a part of a data set: of its classes, images or sizes of objects, or drawn at random.
+    """Write a part of a data set: some classes, images or sizes of objects, or images drawn at random.
 
-    The conditions apply in the order in which they are listed below. Images without objects stay unless
+    The options apply in the order in which they are listed below. Images without objects stay unless
     --drop-empty-images is given. Ids stay as they are. The same seed draws the same images.
     """
     conditions = {"--classes": classes, "--images": images, "--sizes": sizes, "--count": count, "--share": share}
     given = [name for name, value in conditions.items() if value is not None]
     if truth is not None and (given or drop_empty_images):
         raise typer.BadParameter(
-            "detections are chosen by the ground truth alone", param_hint=[*given, "--drop-empty-images"][0]
+            "makes no subset of detections: make the subset of the ground truth, and name it with --ground-truth",
+            param_hint=[*given, "--drop-empty-images"][0],
         )
     if count is not None and share is not None:
-        raise typer.BadParameter("--count gives the number already", param_hint="--share")
+        raise typer.BadParameter("--count is given, too: give one of the two", param_hint="--share")
     job = Job.of(
         [source],
         output,

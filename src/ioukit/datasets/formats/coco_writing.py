@@ -100,7 +100,7 @@ def write_coco_detections(
     if dt.image_keys is not None and ground_truth is None:
         raise DatasetError(
             f"{dt.source}: image ids are strings, and COCO's results have numbers: "
-            "write(..., ground_truth=...) numbers them as in the ground truth"
+            "ground_truth=..., or --ground-truth in a command, gives them its numbers"
         )
     images = dt.image_ids if ground_truth is None else dt.image_ids_in(ground_truth.images)
     from_masks = _is_from_masks(dt)

@@ -106,7 +106,7 @@ def read_createml_detections(
     if ground_truth is None:
         raise DatasetError(
             f"{os.fspath(path)}: names of images and classes need the ground truth: "
-            "read_detections(file, ground_truth=...)"
+            "give ground_truth=..., or --ground-truth in a command"
         )
     objects = Objects(path, on_invalid)
     finder = ImageFinder(ground_truth)

@@ -199,7 +199,10 @@ def write_crowdhuman_detections(
         DatasetError: If there is no ``ground_truth``, or there are detections and no class has the name.
     """
     if ground_truth is None:
-        raise DatasetError(f"{dt.source}: the file needs names of images and classes: write(..., ground_truth=...)")
+        raise DatasetError(
+            f"{dt.source}: the file needs names of images and classes: "
+            "give ground_truth=..., or --ground-truth in a command"
+        )
     images = ground_truth.images
     persons = _persons(ground_truth, person, dt)
     kept = dt.take(persons)

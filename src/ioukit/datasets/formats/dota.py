@@ -156,7 +156,7 @@ def read_dota_detections(
     if ground_truth is None:
         raise DatasetError(
             f"{os.fspath(path)}: names of images and classes need the ground truth: "
-            "read_detections(folder, ground_truth=...)"
+            "give ground_truth=..., or --ground-truth in a command"
         )
     listed = set(ground_truth.categories.names)
     words, _ = class_words(ground_truth.categories, ground_truth.source, joint="-")
@@ -236,7 +236,10 @@ def write_dota_detections(
     if task not in (None, *_TASKS):
         raise ValueError(f"task must be 1 or 2, got {task!r}")
     if ground_truth is None:
-        raise DatasetError(f"{dt.source}: the files need names of images and classes: write(..., ground_truth=...)")
+        raise DatasetError(
+            f"{dt.source}: the files need names of images and classes: "
+            "give ground_truth=..., or --ground-truth in a command"
+        )
     words, changes = class_words(ground_truth.categories, ground_truth.source, joint="-")
     points, kept = points_of_objects(dt)
     task = task or (1 if kept else 2)

@@ -137,7 +137,8 @@ def read_kitti_detections(
     check_on_invalid(on_invalid)
     if ground_truth is None:
         raise DatasetError(
-            f"{path}: names of images and types need the ground truth: read_detections(folder, ground_truth=...)"
+            f"{path}: names of images and types need the ground truth: "
+            "give ground_truth=..., or --ground-truth in a command"
         )
     problems = Problems.of(on_invalid)
     finder, labels = ImageFinder(ground_truth), ground_truth.images.labels
@@ -223,7 +224,10 @@ def write_kitti_detections(dt: Detections, path: Path, *, ground_truth: GroundTr
         DatasetError: If there is no ``ground_truth``, which has the names of images and classes.
     """
     if ground_truth is None:
-        raise DatasetError(f"{dt.source}: the files need names of images and classes: write(..., ground_truth=...)")
+        raise DatasetError(
+            f"{dt.source}: the files need names of images and classes: "
+            "give ground_truth=..., or --ground-truth in a command"
+        )
     words, notes = class_words(ground_truth.categories, ground_truth.source)
     types = [words[number] for number in dt.category_ids.tolist()]
     alpha = _numbers_of(dt, "alpha")

@@ -154,7 +154,8 @@ def read_mot_detections(
     _check_first_pixel(first_pixel)
     if ground_truth is None:
         raise DatasetError(
-            f"{os.fspath(path)}: frames and classes need the ground truth: read_detections(path, ground_truth=...)"
+            f"{os.fspath(path)}: frames and classes need the ground truth: "
+            "give ground_truth=..., or --ground-truth in a command"
         )
     names, ids = ground_truth.categories.names, ground_truth.categories.ids.tolist()
     usual = category or (names[0] if len(names) == 1 else MOT_NAMES[0])
@@ -253,7 +254,10 @@ def write_mot_detections(
     """
     _check_first_pixel(first_pixel)
     if ground_truth is None:
-        raise DatasetError(f"{dt.source}: the files need the numbers of the frames: write(..., ground_truth=...)")
+        raise DatasetError(
+            f"{dt.source}: the files need the numbers of the frames: "
+            "give ground_truth=..., or --ground-truth in a command"
+        )
     frames, notes = frames_of(ground_truth)
     tracks = dt.attributes.get("track_id", np.full(len(dt), -1.0)).astype(np.float64)
     boxes = dt.boxes + np.array([first_pixel, first_pixel, 0, 0])

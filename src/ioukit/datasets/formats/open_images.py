@@ -174,7 +174,9 @@ def read_open_images_detections(
     if os.path.isdir(path):
         raise DatasetError(f"{path}: expected a CSV file of detections, found a folder")
     if ground_truth is None:
-        raise DatasetError(f"{path}: names of classes need their ids: read_detections(file, ground_truth=...)")
+        raise DatasetError(
+            f"{path}: names of classes need their ids: give ground_truth=..., or --ground-truth in a command"
+        )
     problems = Problems.of(on_invalid)
     table = CsvTable(path, text=_NAMED, numbers=("Score", *CORNERS), threads=threads)
     table.require((*_NAMED, "Score", *CORNERS))

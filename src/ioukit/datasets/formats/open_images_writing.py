@@ -110,7 +110,7 @@ def write_open_images_detections(
         DatasetError: If there is no ground truth, if it lacks an image or a class, or as for :func:`write_open_images`.
     """
     if ground_truth is None:
-        raise DatasetError("detections have no names of classes: write(detections, ..., ground_truth=...)")
+        raise DatasetError("detections have no names of classes: give ground_truth=..., or --ground-truth in a command")
     dt, listed = detections.known_to(ground_truth), ground_truth.images
     images, classes = _image_ids(ground_truth), _class_names(ground_truth)
     positions = np.searchsorted(listed.ids, dt.image_ids_in(listed))

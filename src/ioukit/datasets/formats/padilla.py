@@ -124,7 +124,7 @@ def read_padilla_detections(
     if ground_truth is None:
         raise DatasetError(
             f"{os.fspath(path)}: names of images and classes need the ground truth: "
-            "read_detections(folder, ground_truth=...)"
+            "give ground_truth=..., or --ground-truth in a command"
         )
     check_choice("boxes", boxes, get_args(Layout))
     finder = ImageFinder(ground_truth)
@@ -158,7 +158,10 @@ def write_padilla_detections(dt: Detections, path: Path, *, ground_truth: Ground
         DatasetError: If there is no ``ground_truth``, which has the names of images and classes.
     """
     if ground_truth is None:
-        raise DatasetError(f"{dt.source}: the files need names of images and classes: write(..., ground_truth=...)")
+        raise DatasetError(
+            f"{dt.source}: the files need names of images and classes: "
+            "give ground_truth=..., or --ground-truth in a command"
+        )
     return _write(dt, path, ground_truth, dt.scores.tolist())
 
 
@@ -194,7 +197,9 @@ def _line(
 ) -> _Line:
     fields = ["class", *(["score"] if scored else []), *_FIELDS[boxes]]
     if len(words) != len(fields):
-        refuse(where, " ".join(fields), shown(" ".join(words)))
+        other = "ground truth" if scored else "detections"
+        hint = f" (a line of {other})" if len(words) == len(fields) + (-1 if scored else 1) else ""
+        refuse(where, " ".join(fields), shown(" ".join(words)) + hint)
     values = [to_number(word, f"{where}, {name}") for word, name in zip(words[1:], fields[1:], strict=True)]
     category = words[0]
     if names is not None and _is_number(category):

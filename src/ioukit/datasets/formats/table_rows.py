@@ -334,7 +334,9 @@ def _detected_classes(
             rows.refuse(unknown, name, f"the id of one of the {len(known):,} classes")
         return numbers
     if known is None:
-        raise DatasetError(f"{table.source}: names of classes need their ids: read_detections(..., ground_truth=...)")
+        raise DatasetError(
+            f"{table.source}: names of classes need their ids: give ground_truth=..., or --ground-truth in a command"
+        )
     unknown = present & np.array([text not in known for text in texts], np.bool_)
     rows.refuse(unknown, name, f"one of the {len(known):,} classes of the ground truth")
     return np.array([known.get(text, 0) for text in texts], np.int64)

@@ -232,7 +232,7 @@ def read_voc_detections(
     check_choice("corners", corners, get_args(Corners))
     problems = Problems.of(on_invalid)
     if ground_truth is None:
-        raise DatasetError(f"{path}: names of classes need their ids: read_detections(folder, ground_truth=...)")
+        raise DatasetError(f"{path}: names of classes need their ids: give ground_truth=... (commands: --ground-truth)")
     known = dict(zip(ground_truth.categories.names, ground_truth.categories.ids.tolist(), strict=True))
     finder = ImageFinder(ground_truth)
     positions: dict[str, int] = {}
@@ -369,7 +369,7 @@ def write_voc_detections(
     """
     check_choice("corners", corners, get_args(Corners))
     if ground_truth is None:
-        raise DatasetError("detections have no names of classes: write(detections, ..., ground_truth=...)")
+        raise DatasetError("detections have no names of classes: give ground_truth=..., or --ground-truth in a command")
     dt, listed = detections.known_to(ground_truth), ground_truth.images
     stems = [os.path.splitext(name)[0] for name in image_file_names(ground_truth)]
     files = []

@@ -220,7 +220,9 @@ def write_wider_face_detections(dt: Detections, path: Path, *, ground_truth: Gro
             of files.
     """
     if ground_truth is None:
-        raise DatasetError(f"{dt.source}: the files need names of images: write(..., ground_truth=...)")
+        raise DatasetError(
+            f"{dt.source}: the files need names of images: give ground_truth=..., or --ground-truth in a command"
+        )
     names = _image_names(ground_truth)
     rows: list[list[list[float]]] = [[] for _ in names]
     places = ground_truth.images.ids.searchsorted(dt.image_ids_in(ground_truth.images)).tolist()

@@ -77,7 +77,10 @@ def with_ground_truth(dt: Detections, ground_truth: GroundTruth | None) -> Groun
         DatasetError: If it was given none.
     """
     if ground_truth is None:
-        raise DatasetError(f"{dt.source}: the files need names of images and classes: write(..., ground_truth=...)")
+        raise DatasetError(
+            f"{dt.source}: the files need names of images and classes: "
+            "give ground_truth=..., or --ground-truth in a command"
+        )
     return ground_truth
 
 

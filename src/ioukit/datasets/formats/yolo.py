@@ -141,7 +141,8 @@ def read_yolo_detections(
         raise DatasetError(f"{path}: expected a folder of text files with detections, found a file")
     if ground_truth is None:
         raise DatasetError(
-            f"{path}: boxes in fractions need the sizes of their images: read_detections(folder, ground_truth=...)"
+            f"{path}: boxes in fractions need the sizes of their images: "
+            "give ground_truth=..., or --ground-truth in a command"
         )
     files, positions = _of_images(path, ground_truth, problems)
     truth = ground_truth.regions

@@ -131,7 +131,7 @@ def write_yolo_detections(
     _check_digits(digits)
     if ground_truth is None:
         raise DatasetError(
-            "boxes in fractions need the sizes of their images: write(detections, ..., ground_truth=...)"
+            "boxes in fractions need the sizes of their images: give ground_truth=..., or --ground-truth in a command"
         )
     dt, listed = detections.known_to(ground_truth), ground_truth.images
     names = _file_names(ground_truth)

@@ -167,8 +167,9 @@ def _same_images(listed: Sequence[GroundTruth], duplicates: Duplicates, *, keyed
                 own.setdefault(known_as, (number, place))
             if earlier is not None and duplicates == "error":
                 raise ValueError(
-                    f"the image {known_as!r} is in {listed[earlier[0]].source} and in {gt.source}; duplicates: "
-                    "join makes them one image, first takes the first one, keep keeps both"
+                    f"the image {known_as!r} is in {listed[earlier[0]].source} and in {gt.source}; choose "
+                    "duplicates, or --duplicates in a command: join (one image with all objects), first (the first "
+                    "image), or keep (both images)"
                 )
             if earlier is not None and duplicates == "join":
                 _check_sizes(listed[earlier[0]].images.sizes[earlier[1]], gt.images.sizes[place], known_as)

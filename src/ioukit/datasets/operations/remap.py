@@ -119,12 +119,14 @@ def _plan(
         if name not in categories.names:
             raise ValueError(f"no class has the name {name!r}; {near(name, categories.names)}")
         if target is None and not drop:
-            raise ValueError(f"the class {name!r} gets no name: its objects are left out only with drop")
+            raise ValueError(
+                f"the class {name!r} gets no name: drop=True, or --drop in a command, leaves out its objects"
+            )
         if target is not None and not target.strip():
             raise ValueError(f"the class {name!r} must get a name, or None to be left out, got {target!r}")
     others = [name for name in categories.names if name not in mapping]
     if others and unmapped == "error":
-        raise ValueError(f"the mapping lacks {len(others):,} of the classes: {', '.join(map(repr, others[:5]))}")
+        raise ValueError(f"no new name is given for {len(others):,} of the classes: {', '.join(map(repr, others[:5]))}")
     targets = [
         mapping.get(name, name if unmapped == "keep" else None)  # None in the mapping stays None
         for name in categories.names
@@ -139,7 +141,7 @@ def _plan(
     new_ids = {name: int(categories.ids[leader]) for name, leader in leaders.items()}
     if ids is not None:
         if missing := [name for name in groups if name not in ids]:
-            raise ValueError(f"ids lack the class {missing[0]!r}; {near(missing[0], ids)}")
+            raise ValueError(f"no id is given for the new class {missing[0]!r}; {near(missing[0], ids)}")
         new_ids = {name: int(ids[name]) for name in groups}
         if len(set(new_ids.values())) < len(new_ids):
             raise ValueError(f"ids must differ, got {new_ids}")

@@ -131,7 +131,10 @@ class Repair:
         words, at, file = text.removeprefix(_GT).partition("@")
         name, _, value = words.partition("=")
         if name not in REPAIRS:
-            raise ValueError(f"unknown repair {name!r}; choose from {', '.join(REPAIRS)}")
+            raise ValueError(
+                f"unknown repair {name!r}; expected NAME or NAME=VALUE such as boxes=xyxy, "
+                f"with a NAME of {', '.join(REPAIRS)}"
+            )
         kind = REPAIRS[name]
         if side not in kind.sides:
             raise ValueError(f"repair {name!r} changes {kind.sides[0].replace('_', ' ')} only, got {text!r}")
