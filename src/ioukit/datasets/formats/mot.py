@@ -37,9 +37,11 @@ def recognises(path: Path) -> bool:
     try:
         file = path
         if path.is_dir():
-            folders = (path, *sorted(child for child in path.iterdir() if child.is_dir()))
-            files = (folder / kind / f"{kind}.txt" for folder in folders for kind in ("gt", "det"))
-            found = next((file for file in files if file.is_file()), None)
+            found = _first_of_sequence(path)
+            children = sorted(child for child in path.iterdir() if child.is_dir() and child.name[0] != ".")
+            # A folder with other data sets beside a sequence is none of MOTChallenge's.
+            if found is None and children and all(map(_first_of_sequence, children)):
+                found = _first_of_sequence(children[0])
             if found is not None and not found.stat().st_size:
                 return True
             if found is None:  # results, a file per sequence; with 8 columns, it could be VisDrone's
@@ -50,6 +52,12 @@ def recognises(path: Path) -> bool:
         return len(words) in columns and all(math.isfinite(float(word)) for word in words)
     except (OSError, ValueError):
         return False
+
+
+def _first_of_sequence(folder: Path) -> Path | None:
+    """The file of objects or of detections of a sequence."""
+    files = (folder / kind / f"{kind}.txt" for kind in ("gt", "det"))
+    return next((file for file in files if file.is_file()), None)
 
 
 def read_mot(
