@@ -18,6 +18,7 @@ from pycocotools import coco as pycocotools_coco
 from pycocotools.cocoeval import COCOeval
 
 import ioukit
+from ioukit import datasets
 from ioukit.regions import Masks
 from support.command import run_here
 from support.paths import DATA, load, write_coco
@@ -264,3 +265,22 @@ def test_notes_are_shown_by_the_command(tmp_path: Path) -> None:
     files = write_coco(tmp_path, without(TRUTH, "iscrowd"), RESULTS)
     assert "note " in run_here("eval", *files).err
     assert "839 annotations lack iscrowd, which counts as 0" in run_here("eval", *files).err
+
+
+def test_a_data_set_whose_annotations_have_scores_is_read_as_detections(tmp_path: Path) -> None:
+    cats = DATA / "toy_cats"
+    gt = datasets.read(cats / "gts_coco_format" / "toy_example_coco.JSON")
+    dt = datasets.read_detections(cats / "dets_coco_format" / "coco_dets.json")
+    records = json.loads((cats / "dets_coco_format" / "coco_dets.json").read_text())["annotations"]
+    assert dt.boxes.tolist() == [record["bbox"] for record in records]
+    assert dt.scores.tolist() == [record["score"] for record in records]
+    assert "a data set whose annotations have scores" in dt.notes[0]
+    assert str(ioukit.evaluate(gt, dt)) == str(ioukit.evaluate(gt, ioukit.Detections.from_coco(records)))
+    del records[3]["score"]
+    (tmp_path / "dt.json").write_text(json.dumps({"images": [], "annotations": records, "categories": []}))
+    with pytest.raises(
+        ioukit.DatasetError, match=r"dt\.json: detections\[3\]\.score: expected a number, found no such key"
+    ):
+        datasets.read_detections(tmp_path / "dt.json")
+    with pytest.raises(ioukit.DatasetError, match="expected an array of detections"):
+        datasets.read_detections(cats / "gts_coco_format" / "toy_example_coco.JSON")

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import coco, lvis
 from ioukit.datasets.formats.first_bytes import OTHER_JSON, archive_in, first_bytes, last_bytes
@@ -138,7 +137,7 @@ BUILTIN = (
         title="COCO's .json or .json.gz: annotations, or results",
         recognises=_is_coco,
         read=GroundTruth.from_coco,
-        read_detections=Detections.from_coco,
+        read_detections=coco.read_results,
         write=_Later("coco_writing", "write_coco"),
         write_detections=_Later("coco_writing", "write_coco_detections"),
         suffix=".json",
@@ -171,7 +170,7 @@ BUILTIN = (
         title="LVIS's .json or .json.gz: annotations with neg_category_ids and not_exhaustive_category_ids per image",
         recognises=lvis.recognises,
         read=lvis.read_lvis,
-        read_detections=Detections.from_coco,
+        read_detections=coco.read_results,
         write=_Later("coco_writing", "write_lvis"),
         write_detections=_Later("coco_writing", "write_coco_detections"),
         suffix=".json",

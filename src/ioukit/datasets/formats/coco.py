@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.first_bytes import first_bytes, last_bytes
+from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
-    import os
-    from pathlib import Path
-
     from ioukit.datasets.columns._checks import OnInvalid
 
-__all__ = ["read_coco", "recognises"]
+__all__ = ["read_coco", "read_results", "recognises"]
 
 _SUFFIXES = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _GZIP = b"\x1f\x8b"
@@ -36,6 +38,40 @@ def recognises(path: Path) -> bool:
     start = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
     # YAML and CrowdHuman's lines may begin with a brace, too, so their names are left to other formats.
     return start.startswith((b"{", b"[", _GZIP)) and path.suffix.lower() not in (".yaml", ".yml", ".odgt")
+
+
+def read_results(
+    path: str | os.PathLike[str],
+    *,
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,
+    attributes: bool = False,
+) -> Detections:
+    """Read a results file, see :meth:`Detections.from_coco`; or a data set whose annotations have scores.
+
+    Some tools write detections as such a data set. Its lists of images and categories are not used.
+
+    Raises:
+        DatasetError: If the data is invalid, or annotations have no scores.
+        OSError: If the file cannot be read.
+    """
+    try:
+        return Detections.from_coco(path, on_invalid=on_invalid, threads=threads, attributes=attributes)
+    except DatasetError:
+        start = first_bytes(Path(path))
+        is_object = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n").startswith(b"{")
+        if not is_object or b'"score"' not in start + last_bytes(Path(path)):
+            raise
+    from ioukit.datasets.formats.text_files import member, read_json  # noqa: PLC0415 - for such files alone
+
+    source = os.fspath(path)
+    records = member(read_json(path), "annotations", list, source)
+    try:
+        dt = Detections.from_coco(records, on_invalid=on_invalid, attributes=attributes)
+    except DatasetError as error:
+        raise DatasetError(f"{source}: {error}") from None
+    note = f"{source}: a data set whose annotations have scores, which are read as detections"
+    return dataclasses.replace(dt, source=source, notes=(note, *dt.notes))
 
 
 def read_coco(
