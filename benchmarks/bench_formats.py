@@ -6,7 +6,8 @@
 The files are drawn: YOLO text files of 7 boxes on average with black images of 64 x 48 pixels, XML files like
 those of VOC 2012, and the CSV file of boxes of Open Images. `bytes` opens and reads the same files, one after another,
 in Python, and does nothing with them. The time is that of reading alone, without the import of the library, and with
-files that the system holds in memory. Every engine must find as many boxes as were drawn.
+files that the system holds in memory; CPU is the time of all cores together. Every engine must find as many boxes as
+were drawn.
 """
 
 from __future__ import annotations
@@ -40,18 +41,18 @@ def png(width: int, height: int) -> bytes:
 PNG = png(64, 48)
 
 TIMED = """
-import json, sys, time
+import json, os, sys, time
 folder = sys.argv[1]
 {setup}
-start = time.perf_counter()
+start, worked = time.perf_counter(), sum(os.times()[:4])
 {read}
-took = time.perf_counter() - start
-print(json.dumps([took, {count}]))
+took, worked = time.perf_counter() - start, sum(os.times()[:4]) - worked
+print(json.dumps([took, worked, {count}]))
 """
 
 
 def timed(setup: str, read: str, count: str) -> str:
-    """A program that prints the seconds of reading, and how many boxes there are."""
+    """A program that prints the seconds of reading, those of all cores together, and how many boxes there are."""
     return TIMED.format(setup=setup, read=read, count=count)
 
 
@@ -147,19 +148,20 @@ def main() -> None:
 
 
 def show(title: str, count: int, boxes: int, runs: dict[str, list[Run]]) -> None:
-    """Prints the median time of each engine, and its ratio to ioukit."""
+    """Prints the median times of each engine, and their ratios to those of ioukit."""
     taken = {}
     for name, rounds in runs.items():
         results = [json.loads(run.output.splitlines()[-1]) for run in rounds]
-        found = {result[1] for result in results}
+        found = {result[2] for result in results}
         if found not in ({None}, {boxes}):
             print(f"{title}: {name} found {found} boxes, {boxes} were drawn")
-        taken[name] = statistics.median(result[0] for result in results)
-    print(
-        f"\n{title}, {count:,} files or rows, {boxes:,} boxes\n\n| engine | seconds | x ioukit |\n| --- | --: | --: |"
-    )
-    for name, seconds in taken.items():
-        print(f"| {name} | {seconds:.3f} | {seconds / taken['ioukit']:.2f} |")
+        taken[name] = [statistics.median(result[at] for result in results) for at in (0, 1)]
+    print(f"\n{title}, {count:,} files or rows, {boxes:,} boxes\n")
+    print("| engine | time | time / ioukit | CPU | CPU / ioukit |\n| --- | ---: | ---: | ---: | ---: |")
+    ours = taken["ioukit"]
+    for name, (seconds, worked) in taken.items():
+        ratios = f"{seconds / ours[0]:.2f} | {worked:.2f} s | {worked / ours[1]:.2f}"
+        print(f"| {name} | {seconds:.3f} s | {ratios} |", flush=True)
 
 
 def make_yolo(folder: Path, count: int) -> int:

@@ -12,6 +12,7 @@ import pytest
 
 import ioukit
 from ioukit import Boxes, Boxes3D, DatasetError, Detections, GroundTruth, Masks, RotatedBoxes
+from ioukit.datasets.columns.lazy import Names
 
 RLE = {"size": [4, 6], "counts": "03]0"}
 POLYGON = [[0, 0, 4, 0, 4, 2]]
@@ -346,3 +347,25 @@ def test_categories_are_found_by_name_or_id() -> None:
     twins = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 1, 1]], categories={1: "a", 2: "a"})
     with pytest.raises(ValueError, match=r"2 categories have the name 'a'; choose by id: \[1, 2\]"):
         twins.categories.positions(["a"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["", ""],
+        ["abc", "abd", "xyz"],
+        ["a", "bb", ""],
+        ["\u00e91", "\u00fc2"],
+        ["\u65e5\u672c", "\u8a9e\u8a9e"],
+        ["\ud800", "x"],
+        ["a\0", "bc"],
+    ],
+)
+def test_names_in_one_piece_are_those_that_were_packed(words: list[str]) -> None:
+    names = Names.of(words)
+    assert (list(names), names[:], names[::-1]) == (words, tuple(words), tuple(words[::-1]))
+    expected = np.array(tuple(words), np.str_)
+    assert names.array().dtype == expected.dtype
+    np.testing.assert_array_equal(names.array(), expected)
+    np.testing.assert_array_equal(names.take(slice(1, None)).array(), expected[1:])

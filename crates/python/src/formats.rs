@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use ioukit_core::coco::ReadError;
 use ioukit_core::formats::csv::{self, Choice, Kind, NoTable};
 use ioukit_core::formats::image_size::{self, NoSize};
-use ioukit_core::formats::{Columns, Labels, Problems, number_lines, voc};
+use ioukit_core::formats::{Columns, Problems, Strings, number_lines, voc};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
@@ -97,11 +97,9 @@ fn names<'py>(py: Python<'py>, names: &[Box<[u8]>]) -> PyResult<(Bound<'py, PyBy
     Ok((PyBytes::new(py, &bytes), column(py, ends)?))
 }
 
-/// The number of the string of each row, and the strings in ascending order.
-fn labels<'py>(py: Python<'py>, labels: Labels) -> PyResult<Bound<'py, PyTuple>> {
-    let (codes, strings) = labels.sorted();
-    let (bytes, ends) = names(py, &strings)?;
-    (column(py, codes)?, bytes, ends).into_pyobject(py)
+/// The place of the string of each row among the strings in ascending order, and these strings.
+fn labels<'py>(py: Python<'py>, (codes, strings): (Vec<i64>, Strings)) -> PyResult<Bound<'py, PyTuple>> {
+    (column(py, codes)?, PyBytes::new(py, &strings.text), column(py, strings.ends)?).into_pyobject(py)
 }
 
 /// The images and objects of Pascal VOC's XML files.
@@ -120,8 +118,8 @@ pub fn read_voc_annotations<'py>(
     dict.set_item("good", column(py, found.good)?)?;
     dict.set_item("files", column(py, found.files)?)?;
     dict.set_item("lines", column(py, found.lines)?)?;
-    dict.set_item("classes", labels(py, found.classes)?)?;
-    dict.set_item("poses", labels(py, found.poses)?)?;
+    dict.set_item("classes", labels(py, found.classes.sorted())?)?;
+    dict.set_item("poses", labels(py, found.poses.sorted())?)?;
     dict.set_item("corners", table(py, found.corners)?)?;
     dict.set_item("flags", table(py, found.flags)?)?;
     dict.set_item("bad_files", problems(found.bad_files))?;
@@ -155,7 +153,7 @@ pub fn read_csv<'py>(
     let columns = PyList::empty(py);
     for one in found.columns {
         match one {
-            csv::Column::Text(text) => columns.append(labels(py, text)?)?,
+            csv::Column::Text(codes, names) => columns.append(labels(py, (codes, names))?)?,
             csv::Column::Number(numbers) => columns.append(column(py, numbers)?)?,
         }
     }

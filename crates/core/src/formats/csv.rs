@@ -1,10 +1,13 @@
 //! Long tables in CSV files (RFC 4180): chosen columns of text and of numbers.
 
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::text::{number, without_mark};
-use super::{Labels, Problem};
-use crate::threads::{available, map, with_threads};
+use super::{Labels, Problem, Strings};
+use crate::threads::{each, each_with, with_threads};
 
 /// What a column is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,34 +21,10 @@ pub enum Kind {
 /// A column that was read.
 #[derive(Debug)]
 pub enum Column {
-    /// The text of each row.
-    Text(Labels),
+    /// The place of the text of each row among the strings in ascending order, and these strings.
+    Text(Vec<i64>, Strings),
     /// The number of each row; NaN where there is another value.
     Number(Vec<f64>),
-}
-
-impl Column {
-    fn new(kind: Kind) -> Self {
-        match kind {
-            Kind::Text => Self::Text(Labels::default()),
-            Kind::Number => Self::Number(Vec::new()),
-        }
-    }
-
-    fn push(&mut self, field: &[u8]) {
-        match self {
-            Self::Text(labels) => labels.push(field),
-            Self::Number(values) => values.push(number(field.trim_ascii()).unwrap_or(f64::NAN)),
-        }
-    }
-
-    fn append(&mut self, other: Self) {
-        match (self, other) {
-            (Self::Text(labels), Self::Text(other)) => labels.append(other),
-            (Self::Number(values), Self::Number(mut other)) => values.append(&mut other),
-            _ => unreachable!("columns of one kind"),
-        }
-    }
 }
 
 /// The rows of a file.
@@ -74,71 +53,171 @@ pub struct Choice<'a> {
 #[derive(Debug)]
 pub enum NoTable {
     /// The system could not read the file.
-    Io(std::io::Error),
+    Io(io::Error),
     /// A row is invalid.
     Invalid(Problem),
 }
 
+/// How much of a file a thread reads at a time: so little that it stays in the cache of a core.
+const PIECE: u64 = 1 << 20;
+
 /// Reads a file by `threads` threads (0: all cores).
 pub fn read(path: &Path, choice: Choice<'_>, threads: usize) -> Result<Table, NoTable> {
-    let bytes = std::fs::read(path).map_err(NoTable::Io)?;
-    with_threads(threads, || parse(&bytes, choice, threads)).map_err(NoTable::Invalid)
+    with_threads(threads, || read_in_pieces(path, choice, threads, PIECE))
+}
+
+/// Reads a file in pieces that begin at rows. A line feed ends a row unless there are quotes in the file, so with the
+/// first quote the file is read again as a whole; and so is one with lines that are longer than a piece.
+fn read_in_pieces(path: &Path, choice: Choice<'_>, threads: usize, size: u64) -> Result<Table, NoTable> {
+    let length = std::fs::metadata(path).map_err(NoTable::Io)?.len();
+    let count = length.div_ceil(size) as usize;
+    let mut parts: Vec<Option<Result<Piece, NoPiece>>> = (0..count).map(|_| None).collect();
+    let whole = AtomicBool::new(count < 2);
+    each_with(parts.iter_mut().enumerate(), threads, Vec::new, |buffer, (number, part)| {
+        if whole.load(Ordering::Relaxed) {
+            return;
+        }
+        let piece = read_piece(path, number as u64 * size, size, buffer).and_then(|text| {
+            let choice = Choice { header: choice.header && number == 0, ..choice };
+            parse(text, number == 0, choice).map_err(NoPiece::Invalid)
+        });
+        whole.fetch_or(matches!(piece, Err(NoPiece::NoRows)), Ordering::Relaxed);
+        *part = Some(piece);
+    });
+    if whole.into_inner() {
+        let text = std::fs::read(path).map_err(NoTable::Io)?;
+        let piece = parse(&text, true, choice).map_err(NoTable::Invalid)?;
+        return Ok(joined(vec![piece], choice, threads));
+    }
+    let (mut pieces, mut lines) = (Vec::with_capacity(count), 0);
+    for part in parts {
+        let mut piece = match part.expect("every piece was read") {
+            Ok(piece) => piece,
+            Err(NoPiece::Io(error)) => return Err(NoTable::Io(error)),
+            Err(NoPiece::Invalid(found)) => {
+                return Err(NoTable::Invalid(Problem { line: found.line + lines, ..found }));
+            }
+            Err(NoPiece::NoRows) => unreachable!("such a file is read as a whole"),
+        };
+        piece.before = lines;
+        lines += piece.count;
+        pieces.push(piece);
+    }
+    Ok(joined(pieces, choice, threads))
+}
+
+/// Why there are no rows of a piece.
+enum NoPiece {
+    Io(io::Error),
+    Invalid(Problem),
+    /// It cannot be told where its rows begin.
+    NoRows,
+}
+
+/// The rows that begin in `size` bytes from `start` on.
+fn read_piece<'a>(path: &Path, start: u64, size: u64, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], NoPiece> {
+    // A row begins behind a line feed, which may be the byte before the piece.
+    let ahead = start.min(1);
+    buffer.clear();
+    let mut file = File::open(path).map_err(NoPiece::Io)?;
+    file.seek(SeekFrom::Start(start - ahead)).map_err(NoPiece::Io)?;
+    // The last row may end in the next piece.
+    file.by_ref().take(ahead + size).read_to_end(buffer).map_err(NoPiece::Io)?;
+    let inside = buffer.len();
+    let mut end = inside;
+    while inside as u64 == ahead + size && buffer[end - 1] != b'\n' {
+        if end as u64 > 2 * size {
+            return Err(NoPiece::NoRows);
+        }
+        const MORE: u64 = 1 << 12;
+        let before = buffer.len();
+        file.by_ref().take(MORE).read_to_end(buffer).map_err(NoPiece::Io)?;
+        let found = buffer[before..].iter().position(|byte| *byte == b'\n');
+        end = found.map_or(buffer.len(), |place| before + place + 1);
+        if found.is_some() || buffer.len() == before {
+            break;
+        }
+    }
+    let rows = &buffer[..end];
+    if rows.contains(&b'"') {
+        return Err(NoPiece::NoRows);
+    }
+    if start == 0 {
+        return Ok(rows);
+    }
+    let begin = rows[..inside].iter().position(|byte| *byte == b'\n').ok_or(NoPiece::NoRows)?;
+    Ok(if begin + 1 < inside { &rows[begin + 1..] } else { &[] })
 }
 
 fn problem(line: usize, expected: &str, found: &str) -> Problem {
     Problem { file: 0, line, field: "".into(), expected: expected.to_owned().into(), found: found.to_owned().into() }
 }
 
-fn parse(bytes: &[u8], choice: Choice<'_>, threads: usize) -> Result<Table, Problem> {
-    let text = without_mark(bytes).map_err(|found| problem(1, "CSV in UTF-8", found))?;
-    let mut parts = map(pieces(text, threads).into_iter().enumerate(), threads, |(place, text)| {
-        let mut piece = Piece {
-            table: Table {
-                columns: choice.columns.iter().map(|(_, kind)| Column::new(*kind)).collect(),
-                lines: vec![],
-            },
-            count: 0,
-        };
-        piece.take(text, Choice { header: choice.header && place == 0, ..choice }).map(|()| piece)
-    })
-    .into_iter();
-    let mut all: Piece = match parts.next() {
-        Some(first) => first?,
-        None => unreachable!("there is a piece"),
+fn parse(bytes: &[u8], first: bool, choice: Choice<'_>) -> Result<Piece, Problem> {
+    let text = match without_mark(bytes) {
+        Ok(text) if first => text,
+        Err(found) if first => return Err(problem(1, "CSV in UTF-8", found)),
+        _ => bytes,
     };
-    for part in parts {
-        let before = all.count as i64;
-        let part = part.map_err(|found| Problem { line: found.line + all.count, ..found })?;
-        all.table.lines.extend(part.table.lines.iter().map(|line| line + before));
-        all.table.columns.iter_mut().zip(part.table.columns).for_each(|(column, other)| column.append(other));
-        all.count += part.count;
+    let mut piece = Piece::default();
+    for (_, kind) in choice.columns {
+        match kind {
+            Kind::Text => piece.labels.push(Labels::default()),
+            Kind::Number => piece.numbers.push(Vec::new()),
+        }
     }
-    Ok(all.table)
+    piece.take(text, choice)?;
+    Ok(piece)
 }
 
-/// The text in pieces that begin at rows: one for each thread, or the whole if a field may have line breaks.
-fn pieces(text: &[u8], threads: usize) -> Vec<&[u8]> {
-    const SMALL: usize = 1 << 20;
-    let count = if threads == 0 { available() } else { threads };
-    // Several for each thread, so that none waits long for the last one.
-    let size = (text.len() / (4 * count)).max(SMALL);
-    if count == 1 || text.len() <= size || text.contains(&b'"') || text.contains(&b'\r') && !text.contains(&b'\n') {
-        return vec![text];
-    }
-    let (mut pieces, mut rest) = (Vec::new(), text);
-    while rest.len() > size {
-        let Some(end) = rest[size..].iter().position(|byte| *byte == b'\n') else { break };
-        let (piece, behind) = rest.split_at(size + end + 1);
-        pieces.push(piece);
+/// The rows of all pieces.
+fn joined(mut pieces: Vec<Piece>, choice: Choice<'_>, threads: usize) -> Table {
+    let rows = pieces.iter().map(|piece| piece.lines.len()).sum();
+    let mut lines = vec![0; rows];
+    fill_behind(&mut lines, &pieces, threads, |out, piece| {
+        out.iter_mut().zip(&piece.lines).for_each(|(out, &line)| *out = piece.before as i64 + line);
+    });
+    let (mut of_text, mut of_numbers) = (0, 0);
+    let columns = choice.columns.iter().map(|(_, kind)| match kind {
+        Kind::Text => {
+            let labels = pieces.iter_mut().map(|piece| std::mem::take(&mut piece.labels[of_text])).collect();
+            of_text += 1;
+            let (codes, names) = Labels::joined(labels, threads);
+            Column::Text(codes, names)
+        }
+        Kind::Number => {
+            let mut numbers = vec![0.0; rows];
+            fill_behind(&mut numbers, &pieces, threads, |out, piece| out.copy_from_slice(&piece.numbers[of_numbers]));
+            of_numbers += 1;
+            Column::Number(numbers)
+        }
+    });
+    Table { columns: columns.collect(), lines }
+}
+
+/// Calls `work` with every piece and its rows of a column.
+fn fill_behind<T: Send>(column: &mut [T], pieces: &[Piece], threads: usize, work: impl Fn(&mut [T], &Piece) + Sync) {
+    let mut rest = column;
+    let mut tasks = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let (out, behind) = rest.split_at_mut(piece.lines.len());
+        tasks.push((out, piece));
         rest = behind;
     }
-    pieces.push(rest);
-    pieces
+    each(tasks.into_iter(), threads, |(out, piece)| work(out, piece));
 }
 
 /// Rows that follow each other.
+#[derive(Default)]
 struct Piece {
-    table: Table,
+    /// The columns of text, in the order in which they were asked for.
+    labels: Vec<Labels>,
+    /// The columns of numbers.
+    numbers: Vec<Vec<f64>>,
+    /// The line at which each row ends, counted from the piece on.
+    lines: Vec<i64>,
+    /// How many lines lie before the piece.
+    before: usize,
     /// How many lines the piece has.
     count: usize,
 }
@@ -149,7 +228,7 @@ impl Piece {
             let line = 1 + text[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
             return Err(problem(line, "CSV in UTF-8", "bytes that are not UTF-8"));
         }
-        let mut rows = Rows { text, delimiter: choice.delimiter, at: 0, line: 0, quoted: Vec::new() };
+        let mut rows = Rows { ends: Ends::of(text, choice.delimiter), at: 0, line: 0, quoted: Vec::new() };
         let mut fields = Vec::with_capacity(choice.fields);
         let mut header = choice.header;
         while rows.next(&mut fields)? {
@@ -168,13 +247,96 @@ impl Piece {
                 let expected = format!("{} fields", choice.fields);
                 return Err(problem(rows.line, &expected, &fields.len().to_string()));
             }
-            self.table.lines.push(rows.line as i64);
-            for (column, (place, _)) in self.table.columns.iter_mut().zip(choice.columns) {
-                column.push(rows.text_of(&fields[*place]));
+            self.lines.push(rows.line as i64);
+            let (mut labels, mut numbers) = (self.labels.iter_mut(), self.numbers.iter_mut());
+            for (place, kind) in choice.columns {
+                let field = rows.text_of(&fields[*place]);
+                match kind {
+                    Kind::Text => labels.next().expect("a column of text").push(field),
+                    Kind::Number => {
+                        let value = number(field.trim_ascii()).unwrap_or(f64::NAN);
+                        numbers.next().expect("a column of numbers").push(value);
+                    }
+                }
             }
         }
         Ok(())
     }
+}
+
+/// The places of the bytes that end a field without quotes, found 64 bytes at a time.
+struct Ends<'a> {
+    text: &'a [u8],
+    delimiter: u8,
+    /// Where the block begins.
+    block: usize,
+    /// A bit for each such byte of the block that has not been asked for.
+    bits: u64,
+}
+
+impl<'a> Ends<'a> {
+    fn of(text: &'a [u8], delimiter: u8) -> Self {
+        let mut ends = Self { text, delimiter, block: 0, bits: 0 };
+        ends.look();
+        ends
+    }
+
+    /// The first at `least` or behind; the end of the text if there is none. `least` must not get smaller.
+    #[inline]
+    fn next(&mut self, least: usize) -> usize {
+        loop {
+            while self.bits != 0 {
+                let place = self.block + self.bits.trailing_zeros() as usize;
+                self.bits &= self.bits - 1;
+                if place >= least {
+                    return place;
+                }
+            }
+            if self.block + 64 >= self.text.len() {
+                return self.text.len();
+            }
+            self.block += 64;
+            self.look();
+        }
+    }
+
+    /// Looks at the block.
+    #[inline]
+    fn look(&mut self) {
+        let rest = &self.text[self.block..];
+        self.bits = match rest.first_chunk::<64>() {
+            Some(block) => ends_in(block, self.delimiter),
+            None => {
+                let mut block = [0; 64];
+                block[..rest.len()].copy_from_slice(rest);
+                ends_in(&block, self.delimiter) & ((1 << rest.len()) - 1)
+            }
+        };
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn ends_in(block: &[u8; 64], delimiter: u8) -> u64 {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8};
+    let mut bits = 0;
+    for lane in 0..4 {
+        // SAFETY: SSE2 is part of every x86-64, and the 16 bytes lie in the block. Without it, finding the ends of the
+        // fields of Open Images takes longer than reading their numbers.
+        let found = unsafe {
+            let bytes = _mm_loadu_si128(block.as_ptr().add(16 * lane).cast());
+            let equal = |byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8));
+            _mm_movemask_epi8(_mm_or_si128(equal(delimiter), _mm_or_si128(equal(b'\n'), equal(b'\r'))))
+        };
+        bits |= u64::from(found as u16) << (16 * lane);
+    }
+    bits
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn ends_in(block: &[u8; 64], delimiter: u8) -> u64 {
+    let ends = |byte: u8| byte == delimiter || matches!(byte, b'\n' | b'\r');
+    block.iter().zip(0..).fold(0, |bits, (&byte, place)| bits | u64::from(ends(byte)) << place)
 }
 
 /// A field of a row: a part of the text, or of the unquoted text.
@@ -187,8 +349,7 @@ struct Field {
 
 /// A walk over rows.
 struct Rows<'a> {
-    text: &'a [u8],
-    delimiter: u8,
+    ends: Ends<'a>,
     at: usize,
     /// How many lines have ended.
     line: usize,
@@ -198,7 +359,7 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn text_of(&self, field: &Field) -> &[u8] {
-        if field.quoted { &self.quoted[field.start..field.end] } else { &self.text[field.start..field.end] }
+        if field.quoted { &self.quoted[field.start..field.end] } else { &self.ends.text[field.start..field.end] }
     }
 
     /// Takes a row; false at the end of the text.
@@ -206,16 +367,16 @@ impl Rows<'_> {
     fn next(&mut self, fields: &mut Vec<Field>) -> Result<bool, Problem> {
         fields.clear();
         self.quoted.clear();
-        if self.at >= self.text.len() {
+        if self.at >= self.ends.text.len() {
             return Ok(false);
         }
         loop {
-            let field = if self.text.get(self.at) == Some(&b'"') { self.in_quotes()? } else { self.plain() };
+            let field = if self.ends.text.get(self.at) == Some(&b'"') { self.in_quotes()? } else { self.plain() };
             fields.push(field);
-            match self.text.get(self.at) {
-                Some(byte) if *byte == self.delimiter => self.at += 1,
+            match self.ends.text.get(self.at) {
+                Some(byte) if *byte == self.ends.delimiter => self.at += 1,
                 Some(b'\r') => {
-                    self.at += if self.text.get(self.at + 1) == Some(&b'\n') { 2 } else { 1 };
+                    self.at += if self.ends.text.get(self.at + 1) == Some(&b'\n') { 2 } else { 1 };
                     break;
                 }
                 Some(_) => {
@@ -232,9 +393,8 @@ impl Rows<'_> {
     /// Takes a field up to the delimiter or the end of the line.
     #[inline]
     fn plain(&mut self) -> Field {
-        let (start, delimiter) = (self.at, self.delimiter);
-        let length = self.text[start..].iter().position(|byte| *byte == delimiter || matches!(byte, b'\n' | b'\r'));
-        self.at = length.map_or(self.text.len(), |length| start + length);
+        let start = self.at;
+        self.at = self.ends.next(start);
         Field { start, end: self.at, quoted: false }
     }
 
@@ -243,20 +403,20 @@ impl Rows<'_> {
         let start = self.quoted.len();
         self.at += 1;
         loop {
-            let rest = &self.text[self.at..];
+            let rest = &self.ends.text[self.at..];
             let Some(length) = rest.iter().position(|byte| *byte == b'"') else {
                 return Err(problem(self.line + 1, "the end of a field in quotes", "the end of the file"));
             };
             self.quoted.extend_from_slice(&rest[..length]);
             self.line += rest[..length].iter().filter(|byte| **byte == b'\n').count();
             self.at += length + 1;
-            match self.text.get(self.at) {
+            match self.ends.text.get(self.at) {
                 Some(b'"') => {
                     self.quoted.push(b'"');
                     self.at += 1;
                 }
                 None | Some(b'\n' | b'\r') => break,
-                Some(byte) if *byte == self.delimiter => break,
+                Some(byte) if *byte == self.ends.delimiter => break,
                 Some(_) => return Err(problem(self.line + 1, "the end of a field behind its quotes", "more")),
             }
         }
@@ -266,27 +426,35 @@ impl Rows<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     /// The first column as text, the last one as numbers, and the lines.
     type Read = (Vec<String>, Vec<f64>, Vec<i64>);
 
-    fn table(text: &[u8], fields: usize, threads: usize) -> Result<Read, String> {
+    fn table(text: &[u8], fields: usize, threads: usize, size: u64) -> Result<Read, String> {
         let columns = [(0, Kind::Text), (fields - 1, Kind::Number)];
         let choice = Choice { fields, delimiter: b',', header: true, columns: &columns };
-        let Table { mut columns, lines } = parse(text, choice, threads).map_err(|problem| problem.to_string())?;
-        let (Some(Column::Number(numbers)), Some(Column::Text(labels))) = (columns.pop(), columns.pop()) else {
+        let path = std::env::temp_dir().join(format!("ioukit-{}-{:?}.csv", std::process::id(), thread::current().id()));
+        std::fs::write(&path, text).expect("a file");
+        let read = with_threads(threads, || read_in_pieces(&path, choice, threads, size));
+        std::fs::remove_file(&path).expect("the file");
+        let Table { mut columns, lines } = read.map_err(|error| match error {
+            NoTable::Invalid(problem) => problem.to_string(),
+            NoTable::Io(error) => error.to_string(),
+        })?;
+        let (Some(Column::Number(numbers)), Some(Column::Text(codes, names))) = (columns.pop(), columns.pop()) else {
             unreachable!("two columns")
         };
-        let (codes, names) = labels.sorted();
-        let text = codes.iter().map(|&code| String::from_utf8_lossy(&names[code as usize]).into_owned()).collect();
+        let text = codes.iter().map(|&code| String::from_utf8_lossy(names.get(code as usize)).into_owned()).collect();
         Ok((text, numbers, lines))
     }
 
     #[test]
     fn takes_quotes_and_every_kind_of_line_end() {
         let (text, numbers, lines) =
-            table(b"\xEF\xBB\xBFa,b\r\n\r\n\"x, \"\"y\"\"\n z\",1\nq, 2.5 \r\"\",x\n,", 2, 1).expect("a table");
+            table(b"\xEF\xBB\xBFa,b\r\n\r\n\"x, \"\"y\"\"\n z\",1\nq, 2.5 \r\"\",x\n,", 2, 1, PIECE).expect("a table");
         assert_eq!(text, ["x, \"y\"\n z", "q", "", ""]);
         assert_eq!((numbers[0], numbers[1], lines), (1.0, 2.5, vec![4, 5, 6, 7]));
         assert!(numbers[2].is_nan() && numbers[3].is_nan());
@@ -301,22 +469,51 @@ mod tests {
             (b"a,b\n1,2\n\xFF,2\n", "line 3: expected CSV in UTF-8, found bytes that are not UTF-8"),
             (b"\xFF\xFEa", "line 1: expected CSV in UTF-8, found UTF-16 text (save it as UTF-8)"),
         ] {
-            assert_eq!(table(text, 2, 1).expect_err("no table"), message);
+            assert_eq!(table(text, 2, 1, PIECE).expect_err("no table"), message);
+        }
+    }
+
+    /// The same in pieces of every size as in one.
+    fn check_pieces(text: &[u8]) {
+        let whole = table(text, 2, 1, PIECE);
+        for size in (1..40).chain([text.len() as u64 / 2 + 1, text.len() as u64 + 1]) {
+            let shown = |read: Result<Read, String>| format!("{read:?}"); // a NaN is not equal to itself
+            assert_eq!(shown(table(text, 2, 2, size)), shown(whole.clone()), "{size}: {:?}", text.escape_ascii());
         }
     }
 
     #[test]
     fn pieces_change_nothing() {
-        let rows: String = (0..200_000)
-            .map(|row| format!("image {}{},{}\n", row / 7, if row % 5 == 0 { "\n" } else { "" }, row))
-            .collect();
-        let rows = rows.replace("\n,", ",");
-        let text = format!("name,number\n{rows}");
-        assert!(text.len() > 3 << 20);
-        let one = table(text.as_bytes(), 2, 1).expect("a table");
-        assert_eq!(one, table(text.as_bytes(), 2, 3).expect("a table"));
-        assert_eq!((one.1.len(), one.2[0]), (200_000, 2));
-        let bad = format!("{text}1,2,3\n");
-        assert_eq!(table(bad.as_bytes(), 2, 1), table(bad.as_bytes(), 2, 3));
+        for text in [
+            "name,number\nimage 1,2\nimage 1,3\nimage 2,x\nb,5\n",
+            "name,number\r\nimage 1,2\r\n\r\n\r\nimage 2,3\r\nan image with a name that is long,4",
+            "name,number\rimage 1,2\rimage 1,3\rimage 2,4\rb,5",
+            "name,number\nimage 1,2\n\"image\n 1\",3\nimage 2,4\nb,5\n",
+            "name,number\nimage 1,2\nimage 1,3\nimage 2,4\n\n\nb\n\nc,5",
+            "name,number\nimage 1,2\nimage 1,3\nimage 2,\"4\nb,5\n",
+            "\u{FEFF}name,number\nimage \u{E9},2\nimage \u{FEFF}1,3\nimage 2,4\n",
+            "name,number",
+            "\n",
+            "",
+        ] {
+            check_pieces(text.as_bytes());
+        }
+        check_pieces(b"name,number\nimage 1,2\nimage \xFF,3\nimage 2,4\n");
+        check_pieces(b"\xFF\xFEname,number\nimage 1,2\nimage 1,3\nimage 2,4\n");
+    }
+
+    #[test]
+    fn any_bytes_are_read_alike_in_pieces() {
+        let mut state = 1u64;
+        for round in 0..400 {
+            let text: Vec<u8> = (0..round % 70)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    let bytes = if round % 3 == 0 { b"12,,a\n\n\r\"" } else { b"1a,,,,\n\n\n" };
+                    bytes[(state >> 33) as usize % 9]
+                })
+                .collect();
+            check_pieces(&text);
+        }
     }
 }

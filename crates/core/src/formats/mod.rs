@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 pub use files::{Columns, read_columns};
-pub use labels::Labels;
+pub use labels::{Labels, Strings};
 
 /// Something in a file that its format does not allow.
 #[derive(Clone, Debug, PartialEq, Eq)]

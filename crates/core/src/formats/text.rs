@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::json::plain;
+
 /// How much of a word a message shows.
 const SHOWN: usize = 40;
 
@@ -17,6 +19,9 @@ pub(super) fn quoted(bytes: &[u8]) -> Cow<'static, str> {
 pub(super) fn number(word: &[u8]) -> Option<f64> {
     if let [digit @ b'0'..=b'9'] = word {
         return Some(f64::from(digit - b'0'));
+    }
+    if let Some(value) = plain(word) {
+        return Some(value);
     }
     str::from_utf8(word).ok()?.parse::<f64>().ok().filter(|value| value.is_finite())
 }

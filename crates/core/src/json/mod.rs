@@ -11,5 +11,6 @@ mod stream;
 mod text;
 
 pub use cursor::{Cursor, Scalar, SyntaxError};
+pub(crate) use number::plain;
 pub use stream::{Records, Source, Stream, StreamError};
 pub use text::Text;

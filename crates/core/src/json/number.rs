@@ -44,6 +44,31 @@ impl Decimal {
     }
 }
 
+/// The double nearest to a word of at most 19 digits, with a point and a minus sign at most; `None` for any other word,
+/// which may be a number as well.
+#[inline]
+pub(crate) fn plain(word: &[u8]) -> Option<f64> {
+    let (negative, word) = match word {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, word),
+    };
+    let (mut mantissa, mut point) = (0u64, None);
+    for (place, &byte) in word.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')),
+            b'.' if point.is_none() => point = Some(place),
+            _ => return None,
+        }
+    }
+    let digits = word.len() - usize::from(point.is_some());
+    if !(1..=19).contains(&digits) {
+        return None;
+    }
+    let exponent = point.map_or(0, |place| place as i32 + 1 - word.len() as i32);
+    // Not as an integer of JSON, whose zero has no sign.
+    Decimal { negative, mantissa, exponent, long: false, integer: false }.quick()
+}
+
 #[cold]
 fn slow(text: &[u8]) -> f64 {
     let text = str::from_utf8(text).expect("a checked number is ASCII");
@@ -187,6 +212,28 @@ mod tests {
             } else {
                 assert!(exponent.abs() > REACH || mantissa == 0, "{mantissa}e{exponent}");
             }
+        }
+    }
+
+    #[test]
+    fn plain_words_are_read_as_the_standard_library_reads_them() {
+        let mut random = words(8);
+        for _ in 0..200_000 {
+            let length = random.next().unwrap() % 24;
+            let word: Vec<u8> =
+                (0..length).map(|_| b"0123456789012345678900.-+e"[(random.next().unwrap() % 26) as usize]).collect();
+            let expected = str::from_utf8(&word).unwrap().parse::<f64>().ok();
+            if let Some(value) = plain(&word) {
+                assert_eq!(Some(value.to_bits()), expected.map(f64::to_bits), "{word:?}");
+            } else if length < 20 && expected.is_some() {
+                assert!(word.iter().any(|byte| b"e+".contains(byte)) || word.iter().all(|byte| b"-0.".contains(byte)));
+            }
+        }
+        for (word, value) in [(&b"-0"[..], -0.0), (b".5", 0.5), (b"5.", 5.0), (b"-0.250", -0.25), (b"0007", 7.0)] {
+            assert_eq!(plain(word).map(f64::to_bits), Some(f64::to_bits(value)));
+        }
+        for word in [&b""[..], b"-", b".", b"-.", b"1.2.3", b"+1", b"1e3", b"--1", b"nan"] {
+            assert_eq!(plain(word), None);
         }
     }
 

@@ -47,11 +47,12 @@ def listed_images(
     size_array = np.full((count, 2), np.nan) if sizes is None else np.array(sizes, np.float64)
     if size_array.shape != (count, 2) and (size_array.size or count):
         raise ValueError(f"sizes must have shape ({count}, 2), got {size_array.shape}")
-    name_list = [""] * count if names is None else list(names)
-    if len(name_list) != count:
+    name_list = [] if names is None else list(names)
+    if names is not None and len(name_list) != count:
         raise ValueError(f"names must have {count} strings, got {len(name_list)}")
     if wrong := [name for name in name_list if not isinstance(name, str)]:
         raise TypeError(f"names must be strings, got {wrong[0]!r}")
+    packed = Names(b"", np.zeros(count, np.uint64)) if names is None else Names.of(name_list)
     keys = ids = None
     if listed.dtype.kind == "U":
         keys = listed
@@ -63,7 +64,7 @@ def listed_images(
     else:
         ids = listed
     further = named_columns(attributes, name="image_attributes", length=count)
-    return Images(ids, size_array.reshape(-1, 2), Names.of(name_list), keys, further)
+    return Images(ids, size_array.reshape(-1, 2), packed, keys, further)
 
 
 def listed_categories(

@@ -44,8 +44,25 @@ class Names(Sequence[str]):
         chosen._starts, chosen._ends = self._starts[rows], self._ends[rows]
         return chosen
 
+    def array(self) -> npt.NDArray[np.str_]:
+        """(N,) the strings as an array of NumPy."""
+        lengths = self._ends - self._starts
+        width = int(lengths.max(initial=0))
+        if not width or lengths.min() != width or not self._text.isascii():
+            return np.array(self[:], np.str_)
+        # Names of images are often equally long.
+        letters = np.frombuffer(self._text, np.uint8)[self._starts[:, None] + np.arange(width, dtype=np.uint64)]
+        return letters.astype(np.uint32).view(f"U{width}")[:, 0]
+
     def __len__(self) -> int:
         return len(self._ends)
+
+    def __iter__(self) -> Iterator[str]:
+        spans = zip(self._starts.tolist(), self._ends.tolist(), strict=True)
+        if self._text.isascii():
+            text = self._text.decode("ascii")
+            return (text[start:end] for start, end in spans)
+        return (self._text[start:end].decode("utf-8", "surrogatepass") for start, end in spans)
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -53,7 +70,7 @@ class Names(Sequence[str]):
     def __getitem__(self, index: slice) -> tuple[str, ...]: ...
     def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
         if isinstance(index, slice):
-            return tuple(self[row] for row in range(*index.indices(len(self))))
+            return tuple(self.take(index))
         # A lone surrogate, which JSON can spell and UTF-8 cannot, comes in the three bytes that surrogatepass reads.
         return self._text[int(self._starts[index]) : int(self._ends[index])].decode("utf-8", "surrogatepass")
 

@@ -28,7 +28,7 @@ class Codes(NamedTuple):
 
     rows: npt.NDArray[np.int64]
     """(N,) the position of the string of each row."""
-    names: tuple[str, ...]
+    names: Names
     """The strings, in ascending order."""
 
 
@@ -99,7 +99,7 @@ class CsvTable:
         self.lines = lines
         for name, column in zip((*text, *numbers), columns, strict=True):
             if isinstance(column, tuple):
-                self._text[name] = Codes(column[0], Names(*column[1:])[:])
+                self._text[name] = Codes(column[0], Names(*column[1:]))
             else:
                 self._numbers[name] = column
 
@@ -130,7 +130,7 @@ class CsvTable:
     def text(self, name: str) -> tuple[str, ...]:
         """A column as it is."""
         rows, names = self.codes(name)
-        return tuple(map(names.__getitem__, rows.tolist()))
+        return tuple(map(names[:].__getitem__, rows.tolist()))
 
     def numbers(self, name: str, good: npt.NDArray[np.bool_], problems: Problems) -> npt.NDArray[np.float64]:
         """A column of finite numbers. A row with another value is a problem; it gets 0, and is no longer good."""
@@ -138,6 +138,8 @@ class CsvTable:
             self._read([], [name])
         values = self._numbers[name]
         wrong = np.isnan(values)
+        if not wrong.any():
+            return values
         self.refuse(wrong, name, "a number", good, problems)
         return np.where(wrong, 0.0, values)
 
@@ -151,6 +153,8 @@ class CsvTable:
         found: Callable[[int], str] | None = None,
     ) -> None:
         """Meet a problem for all rows that are wrong, and mark them as not good."""
+        if not wrong.any():
+            return
         rows = np.flatnonzero(wrong & good)
         if len(rows):
             first = int(rows[0])

@@ -124,17 +124,20 @@ def read_open_images(
     categories = _category_ids(boxes, known, good, problems)
     flags = {flag: _flag(boxes, name, good, problems) for name, flag in FLAGS.items() if name in boxes.names}
     image_rows, image_names = boxes.codes("ImageID")
-    images = np.array(image_names, np.str_)[np.unique(image_rows[good])]
+    named = image_names.array()
+    # A column is copied only if rows are left out of it.
+    kept = slice(None) if good.all() else good
+    images = named[_used(image_rows[kept], len(named))]
     attributes: dict[str, IdLists] = {}
     if labelled is not None:
         images, attributes = _labelled_images(labelled, images, known, problems, notes)
     # Sorting a million strings takes longer than reading them, so images are numbered here.
-    positions = np.searchsorted(images, np.array(image_names, np.str_))
+    positions = np.searchsorted(images, named)
     gt = GroundTruth.from_arrays(
-        image_ids=positions[image_rows[good]] + 1,
-        category_ids=categories[good],
-        boxes=corners[good],
-        flags={name: flag[good] for name, flag in flags.items()},
+        image_ids=positions[image_rows[kept]] + 1,
+        category_ids=categories[kept],
+        boxes=corners[kept],
+        flags={name: flag[kept] for name, flag in flags.items()},
         images=np.arange(1, len(images) + 1),
         categories={number: known.titles.get(name, name) for name, number in known.ids.items()},
         image_attributes=attributes,
@@ -188,7 +191,7 @@ def read_open_images_detections(
     scores = table.numbers("Score", good, problems)
     categories = _category_ids(table, known, good, problems)
     image_rows, image_names = table.codes("ImageID")
-    kept = np.unique(image_rows[good])
+    kept = np.flatnonzero(_used(image_rows[good], len(image_names)))
     dt = Detections.from_arrays(
         image_ids=np.searchsorted(kept, image_rows[good]),
         category_ids=categories[good],
@@ -196,7 +199,7 @@ def read_open_images_detections(
         scores=scores[good],
         source=os.fspath(path),
     )
-    dt = problems.noted_in(dataclasses.replace(dt, image_keys=np.array(image_names, np.str_)[kept]))
+    dt = problems.noted_in(dataclasses.replace(dt, image_keys=image_names.array()[kept]))
     if hierarchy is None:
         return dt
     tree = hierarchy if isinstance(hierarchy, ClassHierarchy) else ClassHierarchy.read(hierarchy)
@@ -258,19 +261,27 @@ def _classes(path: AnyPath | None, boxes: CsvTable, labelled: CsvTable | None, t
     start = int("LabelName" in first[:1])
     known = _Classes({}, {})
     taken: dict[int, int] = {}
+    listed, titles, *numbers = map(table.text, columns)
     for row in range(start, len(table)):
-        name = table.text("LabelName")[row]
+        name = listed[row]
         number = row - start + 1
         if len(columns) == 3:
-            if not table.text("ID")[row].isdecimal():
+            if not numbers[0][row].isdecimal():
                 table.fail(row, "ID", "a whole number")
-            number = int(table.text("ID")[row])
+            number = int(numbers[0][row])
         if name in known.ids or not name:
             table.fail(row, "LabelName", "a class that differs from those before")
         if taken.setdefault(number, row) != row or number >= 2**53:
             table.fail(row, "ID", "a number that differs from those before")
-        known.ids[name], known.titles[name] = number, table.text("DisplayName")[row]
+        known.ids[name], known.titles[name] = number, titles[row]
     return known
+
+
+def _used(rows: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.bool_]:
+    """(count,) which of the strings rows have."""
+    used = np.zeros(count, np.bool_)
+    used[rows] = True
+    return used
 
 
 def _corners(
@@ -298,8 +309,10 @@ def _category_ids(
 
 def _flag(table: CsvTable, name: str, good: npt.NDArray[np.bool_], problems: Problems) -> npt.NDArray[np.bool_]:
     values = table.numbers(name, good, problems)
-    table.refuse(~np.isin(values, (-1, 0, 1)), name, "0, 1, or -1 for unknown", good, problems)
-    return np.asarray(values == 1)
+    flagged: npt.NDArray[np.bool_] = values == 1
+    known = flagged | (values == 0) | (values == -1)
+    table.refuse(~known, name, "0, 1, or -1 for unknown", good, problems)
+    return flagged
 
 
 def _labelled_images(
@@ -312,8 +325,8 @@ def _labelled_images(
     table.refuse(~np.isin(confidence, (0, 1)), "Confidence", expected, good, problems)
     image_rows, image_names = table.codes("ImageID")
     label_rows, label_names = table.codes("LabelName")
-    named = np.array(image_names, np.str_)
-    images = np.union1d(images, named[np.unique(image_rows[good])])
+    named = image_names.array()
+    images = np.union1d(images, named[_used(image_rows[good], len(named))])
     ids = np.array([known.ids.get(name, -1) for name in label_names], np.int64)[label_rows]
     listed = good & (ids >= 0)
     if others := int((good & ~listed).sum()):
