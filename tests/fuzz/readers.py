@@ -34,12 +34,17 @@ with atheris.instrument_imports(include=["ioukit.datasets"]):
     for module in pkgutil.iter_modules(formats.__path__, formats.__name__ + "."):
         importlib.import_module(module.name)
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from support.malformed import damaged  # noqa: E402 - the folder of the tests is not installed
+
 PICTURES = {".jpg", ".jpeg", ".png", ".bmp", ".webp"}
-LIMITS = ("-timeout=5", "-rss_limit_mb=2048")
+LIMITS = ("-timeout=5", "-rss_limit_mb=2048", "-len_control=0", "-reduce_inputs=0")
+LONGEST = 4096
+"""The length of an input, in bytes; longer files are not in the corpus."""
 
 
 def main() -> None:
-    """Reads the arguments, writes a corpus of the sample's own files, and fuzzes."""
+    """Reads the arguments, writes a corpus of the sample's own files and of damaged copies, and fuzzes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("format", choices=FORMATS)
     parser.add_argument("sample", type=Path)
@@ -63,8 +68,11 @@ def main() -> None:
     ]
     corpus = work / "corpus"
     corpus.mkdir()
-    for number, file in enumerate(files[:200]):
-        (corpus / str(number)).write_bytes(bytes([number % 256]) + originals[file])
+    for number, file in enumerate(files[:20]):
+        contents = [originals[file], *(changed for _, changed in damaged(originals[file], cuts=4, places=2))]
+        for version, content in enumerate(contents):
+            if len(content) <= LONGEST:
+                (corpus / f"{number}-{version}").write_bytes(bytes([number % 256]) + content)
 
     def read(data: bytes) -> None:
         file = files[(data[0] if data else 0) % len(files)]
