@@ -35,7 +35,7 @@ with atheris.instrument_imports(include=["ioukit.datasets"]):
         importlib.import_module(module.name)
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from support.malformed import damaged  # noqa: E402 - the folder of the tests is not installed
+from support.malformed import damaged  # found in the folder above
 
 PICTURES = {".jpg", ".jpeg", ".png", ".bmp", ".webp"}
 LIMITS = ("-timeout=5", "-rss_limit_mb=2048", "-len_control=0", "-reduce_inputs=0")
