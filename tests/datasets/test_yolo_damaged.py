@@ -65,6 +65,18 @@ def test_a_damaged_data_yaml_is_refused_in_one_short_line(text: str, message: st
     assert len(said) < 600
 
 
+def test_names_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
+    folder = data_set(tmp_path)
+    (folder / "labels" / "val" / "sizes.csv").write_text(f"name,width,height\na.jpg,8,8\n{'x' * 300}.jpg,8,8\n")
+    with pytest.raises(DatasetError, match=r"sizes\.csv: line 3, name: expected a path that a file can have"):
+        read(folder, "yolo", on_invalid="drop")
+    (folder / "data.yaml").write_text("val: list.txt\nnames: [cat]\n")
+    for named in ("x" * 300, "a\0b"):
+        (folder / "list.txt").write_text(f"images/val/a.jpg\nimages/val/{named}.jpg")
+        with pytest.raises(DatasetError, match=r"list\.txt: line 2: expected a path inside "):
+            read(folder, "yolo", on_invalid="drop")
+
+
 @pytest.mark.parametrize(
     "name", ["data.yaml", "labels", "labels/val", "labels/val/sizes.csv", "labels/val/a.txt", "list.txt"]
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from ioukit.datasets.formats.csv_tables import CsvTable
 from ioukit.datasets.formats.image_files import files_below, images_below
-from ioukit.datasets.formats.text_files import inside, read_lines, shown
+from ioukit.datasets.formats.text_files import fits_a_path, inside, read_lines, shown
 from ioukit.datasets.formats.yolo_settings import class_names, in_words, keypoint_shape, yaml_document
 from ioukit.errors import DatasetError
 
@@ -164,7 +164,7 @@ def _listed(listing: Path, roots: Sequence[Path]) -> list[str]:
         if "/" in named[1:] and named[0] != "/" and ".." not in named.split("/"):
             places += [os.path.normpath(os.path.join(folder, named.partition("/")[2])) for folder in folders]
         good = [place for place in places if any(place.startswith(folder + os.sep) for folder in folders)]
-        if "\0" in named or not good:
+        if not good or not fits_a_path(named):
             found_text = shown(line.strip())
             raise DatasetError(f"{listing}: line {number}: expected a path inside {folders[0]}, found {found_text}")
         found[next((place for place in good if os.path.lexists(place)), good[0])] = None
@@ -320,6 +320,8 @@ def _of_sizes(
     stems: set[str] = set()
     for row, name in enumerate(sizes.text("name")):
         stem = _stem(name)
+        if not fits_a_path(name):
+            sizes.fail(row, "name", "a path that a file can have")
         if stem in stems or not stem or os.path.isabs(name) or ".." in name.split("/"):
             sizes.fail(row, "name", "the name of an image that differs from those before")
         if good[row]:
