@@ -183,6 +183,7 @@ def test_a_bad_row_is_refused_or_left_out(folder: Path, change: tuple[str, str],
         ("class", CLASSES + "/m/cat,Again\n", "line 6, LabelName: expected a class that differs .* found '/m/cat'"),
         ("class", "/m/cat,Cat,1\n/m/dog,Dog,1\n", "line 2, ID: expected a number that differs .* found '1'"),
         ("class", "/m/cat,Cat,1\n/m/dog,Dog,x\n", "line 2, ID: expected a whole number, found 'x'"),
+        ("class", f"/m/cat,Cat,{'9' * 5000}\n", "line 1, ID: expected a whole number of at most 15 digits, found '9"),
         ("class", "/m/cat,Cat\n/m/dog\n", "line 2: expected 2 fields: LabelName, DisplayName; found 1"),
     ],
 )
@@ -308,3 +309,16 @@ def test_pixels_become_fractions(tmp_path: Path) -> None:
     ):
         write(unknown, tmp_path / "none", "open-images")
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("name", ["boxes.csv", "classes.csv", "hierarchy.json"])
+def test_a_link_out_of_the_folder_is_refused(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "boxes.csv").write_text("ImageID,LabelName,XMin,XMax,YMin,YMax\na,/m/cat,0,1,0,1\n")
+    (folder / "classes.csv").write_text("/m/cat,Cat\n")
+    (folder / "hierarchy.json").write_text('{"LabelName": "/m/0bl9f", "Subcategory": [{"LabelName": "/m/cat"}]}')
+    (folder / name).rename(tmp_path / "outside")
+    (folder / name).symlink_to(tmp_path / "outside")
+    with pytest.raises(DatasetError, match=f"{name}: expected a path inside the folder .*, found a link out of it"):
+        read(folder, "open-images")

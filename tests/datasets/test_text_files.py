@@ -216,6 +216,9 @@ def test_named_paths_stay_in_the_folder(tmp_path: Path) -> None:
             inside(folder, named, "here")
     with pytest.raises(DatasetError, match=r"found a link out of it, 'out/secret\.txt'"):
         inside(folder, "out/secret.txt", "here")
+    for named in ("x" * 251, "図" * 84, "a/" * 1500, "\ud800"):
+        with pytest.raises(DatasetError, match=r"^here: expected a path that a file can have, found "):
+            inside(folder, named, "here")
     with pytest.raises(OSError, match="symbolic links"):
         read_text(inside(folder, "round/a.jpg", "here"))
 

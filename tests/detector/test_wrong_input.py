@@ -182,7 +182,7 @@ def test_help_has_examples(command: str) -> None:
         (b"train", r"data\.yaml: expected train, val and names, got 'train'"),
         (b"", r"data\.yaml: expected train, val and names, got None"),
         (b"1: a\ntrain: b", r"data\.yaml: expected train, val and names, got \[1, 'train'\]"),
-        (b"train: [", r"data\.yaml: not YAML"),
+        (b"train: [", r"data\.yaml: line 1: not YAML: expected the node content"),
         (b"\xff\xfe\x00", r"data\.yaml: line 1: expected text in UTF-8, found the byte 0xff"),
     ],
 )

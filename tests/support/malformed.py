@@ -53,6 +53,8 @@ def damaged(content: bytes, *, cuts: int = 60, places: int = 12) -> Iterator[tup
     yield "Windows lines", content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
     yield "old Macintosh lines", content.replace(b"\n", b"\r")
     yield "UTF-16", content.decode("utf-8", "replace").encode("utf-16")
+    yield "UTF-16 without a mark", content.decode("utf-8", "replace").encode("utf-16-le")
+    yield "Latin-1", re.sub(rb"[a-z]", b"\xe9", content, count=1)
     yield "no lines", content.replace(b"\n", b"")
     for name, added in (("wrong byte", b"\xff"), ("zero byte", b"\0")):
         yield from ((name, content[:at] + added + content[at:]) for at in range(0, len(content), step * 8))

@@ -25,6 +25,7 @@ from ioukit.datasets.formats.open_images_writing import (
     write_open_images_detections,
 )
 from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.text_files import files_in
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ __all__ = [
 ]
 
 _NAMED = ("ImageID", "LabelName")
+_MOST_DIGITS = 15
+"""An id of fewer digits than 2**53 has; longer ones are refused before Python counts them."""
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 
 
@@ -227,10 +230,12 @@ def _is_hierarchy(file: Path) -> bool:
 def _files_in(folder: Path, given: _Files, *, any_hierarchy: bool) -> _Files:
     """The files in a folder; those that were given replace the ones that are found."""
     found: dict[str, list[Path]] = {"boxes": [], "labels": [], "classes": [], "hierarchy": []}
-    for file in sorted(folder.glob("*.csv")):
+    for file in files_in(folder, "*.csv", "a folder with CSV files"):
         found.get(_kind(file), []).append(file)
     if any_hierarchy:
-        found["hierarchy"] = [file for file in sorted(folder.glob("*.json")) if _is_hierarchy(file)]
+        found["hierarchy"] = [
+            file for file in files_in(folder, "*.json", "a folder with CSV files") if _is_hierarchy(file)
+        ]
     chosen: dict[str, Any] = {}
     for kind, files in found.items():
         chosen[kind] = getattr(given, kind) if kind != "boxes" else None
@@ -266,12 +271,15 @@ def _classes(path: AnyPath | None, boxes: CsvTable, labelled: CsvTable | None, t
         name = listed[row]
         number = row - start + 1
         if len(columns) == 3:
-            if not numbers[0][row].isdecimal():
+            digits = numbers[0][row]
+            if not digits.isdecimal():
                 table.fail(row, "ID", "a whole number")
-            number = int(numbers[0][row])
+            if len(digits) > _MOST_DIGITS:
+                table.fail(row, "ID", f"a whole number of at most {_MOST_DIGITS} digits")
+            number = int(digits)
         if name in known.ids or not name:
             table.fail(row, "LabelName", "a class that differs from those before")
-        if taken.setdefault(number, row) != row or number >= 2**53:
+        if taken.setdefault(number, row) != row:
             table.fail(row, "ID", "a number that differs from those before")
         known.ids[name], known.titles[name] = number, titles[row]
     return known

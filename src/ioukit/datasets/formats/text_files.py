@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FARTHEST",
     "files_in",
+    "fits_a_path",
     "inside",
     "member",
     "numbers",
@@ -45,6 +46,8 @@ FARTHEST = 2.0**53
 """Beyond this number, a double no longer tells pixels apart."""
 
 _DEEPEST = 100
+_LONGEST_PART = 250
+"""In bytes; most file systems allow 255, which leaves room for another suffix."""
 
 
 def refuse(where: str, expected: str, found: str) -> NoReturn:
@@ -272,6 +275,15 @@ def parse_xml(content: bytes, root: str, where: str) -> Element:
     return builder.close()
 
 
+def fits_a_path(named: str) -> bool:
+    """Whether a file system can hold a file of this path, also with another suffix: the parts are not too long."""
+    try:
+        encoded = os.fsencode(named)
+    except UnicodeEncodeError:  # half of a pair of surrogates, which JSON can spell
+        return False
+    return b"\0" not in encoded and len(encoded) < 2000 and max(map(len, encoded.split(b"/"))) <= _LONGEST_PART
+
+
 def inside(folder: Path, named: str, where: str) -> Path:
     """A path that a file names, relative to a folder, which it must not leave: not by ``..``, nor by a link.
 
@@ -283,6 +295,8 @@ def inside(folder: Path, named: str, where: str) -> Path:
     if not plain or "\0" in plain or plain.startswith("/") or ".." in parts or ":" in parts[0]:
         refuse(where, "a path inside the folder of the data set", shown(named))
     path = folder / plain
+    if not fits_a_path(plain):
+        refuse(where, "a path that a file can have", shown(named))
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         refuse(where, "a path inside the folder of the data set", f"a link out of it, {shown(named)}")
     return path

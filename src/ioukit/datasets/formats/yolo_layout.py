@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._optional import import_extra
 from ioukit.datasets.formats.csv_tables import CsvTable
 from ioukit.datasets.formats.image_files import files_below, images_below
-from ioukit.datasets.formats.text_files import inside, read_lines, read_text, shown
+from ioukit.datasets.formats.text_files import fits_a_path, inside, read_lines, shown
+from ioukit.datasets.formats.yolo_settings import class_names, in_words, keypoint_shape, yaml_document
 from ioukit.datasets.formats.yolo_splits import (
     SIZES,
     is_missing,
@@ -72,9 +72,9 @@ def find_layout(path: Path, split: str, problems: Problems) -> Layout:
         return _of_darknet(path, split) if path.suffix.lower() == ".data" else _of_yaml(path, split, problems)
     for name in NAMES[:2]:
         if (path / name).is_file():
-            return _of_yaml(path / name, split, problems)
+            return _of_yaml(inside(path, name, os.fspath(path)), split, problems)
     if settings := sorted(path.glob("*.data")):
-        return _of_darknet(settings[0], split)
+        return _of_darknet(inside(path, settings[0].name, os.fspath(path)), split)
     return _of_texts(path, split, problems)
 
 
@@ -100,72 +100,52 @@ def _stem(name: str) -> str:
 
 
 def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
-    settings = _settings(path)
+    settings = yaml_document(path)
     if not isinstance(settings, dict) or split not in settings or "names" not in settings:
         found = list(settings) if isinstance(settings, dict) else settings
         others = "" if split in ("train", "val") else f" and {split!r}"
-        raise DatasetError(f"{path}: expected train, val and names{others}, got {found!r}")
-    names = _names(path, settings["names"])
+        raise DatasetError(f"{path}: expected train, val and names{others}, got {in_words(found)}")
+    names = class_names(path, settings["names"])
     places = settings[split] if isinstance(settings[split], list) else [settings[split]]
     if not places or not all(isinstance(place, str) for place in places):
         raise DatasetError(
-            f"{path}: {split} must be a folder or a .txt file, or a list of them, got {settings[split]!r}"
+            f"{path}: {split} must be a folder or a .txt file, or a list of them, got {in_words(settings[split])}"
         )
     root = settings.get("path") or ""
     if not isinstance(root, str):
-        raise DatasetError(f"{path}: path must be a folder, got {root!r}")
+        raise DatasetError(f"{path}: path must be a folder, got {in_words(root)}")
+    folder = path.parent / root
     images: dict[str, str] = {}
     scanned: list[str] = []
     notes: tuple[str, ...] = ()
     for named in places:
-        place = split_path(path.parent / root, named)
+        place = split_path(folder, named)
         if len(places) == 1 and is_missing(place) and (usual := usual_folder(path, root, split)):
             notes = (f"{path}: {split}: there is no folder {place}; {usual} is read",)
             place = usual
-        if place.suffix == ".txt" and place.is_file():
-            found_here = _by_name(_listed(place, (place.parent, path.parent / root, path.parent)))
-        elif len(places) == 1 and (table := table_of_sizes(place)).is_file():
-            texts = table.parent
-            keypoints = _keypoint_shape(path, settings.get("kpt_shape"))
-            found = _of_sizes(texts, table, text_files(texts), problems, names, keypoints)
+        if place.suffix == ".txt" and os.path.isfile(place):
+            _check_place(place, folder)
+            found_here = _by_name(_listed(place, (place.parent, folder, path.parent)))
+        elif len(places) == 1 and os.path.isfile(table := table_of_sizes(place)):
+            _check_place(table, folder)
+            keypoints = keypoint_shape(path, settings.get("kpt_shape"))
+            found = _of_sizes(table.parent, table, text_files(table.parent), problems, names, keypoints)
             return replace(found, notes=notes)
-        elif place.is_dir():
+        elif os.path.isdir(place):
             prefix = os.path.join(place, "")
             found_here = {name: prefix + name for name in images_below(place)}
+            _check_place(label_folder(os.fspath(place)), folder)
             scanned += _labels_without_image(os.fspath(place), found_here, problems)
         else:
-            raise DatasetError(f"{path}: {split}: there is no folder {place}{other_splits(path, root, settings)}")
+            others = other_splits(path, root, settings)
+            raise DatasetError(f"{path}: {split}: there is no folder {in_words(os.fspath(place))}{others}")
         if not found_here:
             raise DatasetError(f"{path}: {split}: there is no image in {place}")
         if twice := images.keys() & found_here.keys():
             raise DatasetError(f"{path}: {split}: expected images of different names, found {min(twice)} twice")
         images |= found_here
-    keypoints = _keypoint_shape(path, settings.get("kpt_shape"))
-    return _layout(images, scanned, names=names, keypoints=keypoints, notes=notes)
-
-
-def _settings(path: Path) -> Any:
-    yaml = import_extra("yaml", extra="yolo", needed_by="data.yaml")
-    try:
-        return yaml.safe_load(read_text(path))
-    except (yaml.YAMLError, RecursionError) as error:
-        raise DatasetError(f"{path}: not YAML: {error}") from None
-
-
-def _names(path: Path, names: object) -> tuple[str, ...]:
-    if isinstance(names, dict) and sorted(names) == list(range(len(names))):
-        names = [names[number] for number in range(len(names))]
-    if not isinstance(names, list) or not names:
-        raise DatasetError(f"{path}: names must be a list, or a mapping from 0 on, got {names!r}")
-    return tuple(map(str, names))
-
-
-def _keypoint_shape(path: Path, shape: object) -> tuple[int, int] | None:
-    if shape is None:
-        return None
-    if isinstance(shape, list) and len(shape) == 2 and shape[1] in (2, 3) and shape[0] in range(1, 10_000):
-        return int(shape[0]), int(shape[1])
-    raise DatasetError(f"{path}: kpt_shape must be [points, 2 or 3], got {shape!r}")
+    keypoints = keypoint_shape(path, settings.get("kpt_shape"))
+    return _layout(images, folder, scanned, names=names, keypoints=keypoints, notes=notes)
 
 
 def _listed(listing: Path, roots: Sequence[Path]) -> list[str]:
@@ -180,7 +160,7 @@ def _listed(listing: Path, roots: Sequence[Path]) -> list[str]:
         if "/" in named[1:] and named[0] != "/" and ".." not in named.split("/"):
             places += [os.path.normpath(os.path.join(folder, named.partition("/")[2])) for folder in folders]
         good = [place for place in places if any(place.startswith(folder + os.sep) for folder in folders)]
-        if "\0" in named or not good:
+        if not good or not fits_a_path(named):
             found_text = shown(line.strip())
             raise DatasetError(f"{listing}: line {number}: expected a path inside {folders[0]}, found {found_text}")
         found[next((place for place in good if os.path.lexists(place)), good[0])] = None
@@ -208,7 +188,7 @@ def _labels_without_image(folder: str, images: Iterable[str], problems: Problems
     return [labels]
 
 
-def _layout(images: Mapping[str, str], scanned: Sequence[str], **fields: Any) -> Layout:
+def _layout(images: Mapping[str, str], root: Path, scanned: Sequence[str], **fields: Any) -> Layout:
     """The layout of images by name, with the text file of each image; `scanned` folders have no links out of them."""
     folders: dict[str, str] = {}
     labels = []
@@ -218,11 +198,24 @@ def _layout(images: Mapping[str, str], scanned: Sequence[str], **fields: Any) ->
         if folder not in folders:
             beside = label_folder(folder)
             beside = beside if os.path.isdir(beside) else folder
+            _check_place(beside, root)
             if not beside.startswith(tuple(scanned)):
                 _check_links(beside)
             folders[folder] = os.path.join(beside, "")
         labels.append(f"{folders[folder]}{_stem(file[at:])}.txt")
     return Layout(images=list(images), files=list(images.values()), labels=labels, **fields)
+
+
+def _check_place(place: str | os.PathLike[str], root: Path) -> None:
+    """Refuse what lies in the folder of the data set by its path, but not when links are followed.
+
+    What a data.yaml says to lie elsewhere may do so.
+    """
+    named = os.path.abspath(place)
+    if Path(named).is_relative_to(os.path.abspath(root)) and not Path(os.path.realpath(named)).is_relative_to(
+        os.path.realpath(root)
+    ):
+        raise DatasetError(f"{place}: expected a path inside the folder of the data set, found a link out of it")
 
 
 def _check_links(folder: str) -> None:
@@ -258,7 +251,7 @@ def _of_darknet(path: Path, split: str) -> Layout:
     files = _listed(list_file, roots)
     if not files:
         raise DatasetError(f"{list_file}: expected the path of an image in each line, found none")
-    return _layout(_by_name(files), [], names=names, notes=notes)
+    return _layout(_by_name(files), path.parent, [], names=names, notes=notes)
 
 
 def _beside(path: Path, named: str, roots: Sequence[Path]) -> Path:
@@ -296,7 +289,7 @@ def _of_texts(folder: Path, split: str, problems: Problems) -> Layout:
             return Layout(names, images, files, labels, keypoints=keypoints)
     for place in (folder, *folder.absolute().parents[:2]):
         if (place / SIZES).is_file():
-            return _of_sizes(folder, place / SIZES, texts, problems, names, keypoints)
+            return _of_sizes(folder, inside(place, SIZES, os.fspath(place / SIZES)), texts, problems, names, keypoints)
     looked = ", ".join(map(str, places))
     raise DatasetError(
         f"{folder}: boxes in fractions need the sizes of their images: expected images in one of {looked}, or a table "
@@ -323,6 +316,8 @@ def _of_sizes(
     stems: set[str] = set()
     for row, name in enumerate(sizes.text("name")):
         stem = _stem(name)
+        if not fits_a_path(name):
+            sizes.fail(row, "name", "a path that a file can have")
         if stem in stems or not stem or os.path.isabs(name) or ".." in name.split("/"):
             sizes.fail(row, "name", "the name of an image that differs from those before")
         if good[row]:
@@ -344,10 +339,11 @@ def _nearby_names(folder: Path) -> tuple[tuple[str, ...] | None, tuple[int, int]
             path = place / name
             if not path.is_file():
                 continue
+            inside(place, name, os.fspath(path))
             if path.suffix == ".yaml":
-                settings = _settings(path)
+                settings = yaml_document(path)
                 if isinstance(settings, dict) and "names" in settings:
-                    return _names(path, settings["names"]), _keypoint_shape(path, settings.get("kpt_shape"))
+                    return class_names(path, settings["names"]), keypoint_shape(path, settings.get("kpt_shape"))
             elif names := tuple(line.strip() for line in read_lines(path) if line.strip()):
                 return names, None
     return None, None

@@ -39,14 +39,14 @@ def table_of_sizes(images: Path) -> Path:
 
 def is_missing(place: Path) -> bool:
     """Whether there is no folder of images, and no table of their sizes. A list of images is no folder."""
-    return place.suffix != ".txt" and not os.path.lexists(place) and not table_of_sizes(place).is_file()
+    return place.suffix != ".txt" and not os.path.lexists(place) and not os.path.isfile(table_of_sizes(place))
 
 
 def split_path(root: Path, named: str) -> Path:
     """Where a split lies. ``../train/images`` may mean ``train/images``, as in data sets that Roboflow writes."""
     place = root / named
     inner = root / named.removeprefix("../")
-    return inner if not place.exists() and inner.exists() else place
+    return inner if not os.path.exists(place) and os.path.exists(inner) else place
 
 
 def usual_folder(path: Path, root: str, split: str) -> Path | None:
@@ -58,7 +58,7 @@ def usual_folder(path: Path, root: str, split: str) -> Path | None:
         for name in _SAME_SPLIT.get(split, (split,)):
             for inner in (f"{name}/images", f"images/{name}"):
                 place = folder / inner
-                if (place.is_dir() or table_of_sizes(place).is_file()) and _is_inside(place, folder):
+                if (os.path.isdir(place) or os.path.isfile(table_of_sizes(place))) and _is_inside(place, folder):
                     return place
     return None
 
@@ -77,6 +77,8 @@ def other_splits(path: Path, root: str, settings: Mapping[Any, Any]) -> str:
         places = named if isinstance(named, list) else [named]
         if not places or not all(isinstance(place, str) and place for place in places):
             continue
-        if all(split_path(path.parent / root, place).exists() for place in places) or usual_folder(path, root, split):
+        if all(os.path.exists(split_path(path.parent / root, place)) for place in places) or usual_folder(
+            path, root, split
+        ):
             there.append(split)
     return f"; the splits that exist: {', '.join(there)}" if there else "; no split has a folder"

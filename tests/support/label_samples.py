@@ -1,0 +1,104 @@
+"""A small data set in every format: ground truth, and detections of it where the format holds them."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit import datasets
+from ioukit.datasets import FORMATS, Detections, GroundTruth
+from support.panoptic_files import write_panoptic
+from support.paths import DATA
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Sample", "small_data_set", "write_sample"]
+
+PLAIN = {
+    "labelme-xml": "formats_small/labelme_xml/Annotations/subset1",
+    "roboflow-coco": "formats_small/coco_json/train",
+}
+"""Samples of the formats that are only read, in the folder of test data."""
+
+CLASSES = {"kitti": ("Car", "Pedestrian"), "crowdhuman": ("person",), "wider-face": ("face",)}
+"""Names of classes, where a format has its own."""
+
+IMAGES = {"mot": ("1", "2", "3")}
+"""Stems of images, where a format has its own."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Files of one format."""
+
+    ground_truth: Path
+    """The path to read."""
+    detections: Path | None
+    """The path of detections of the same images, if the format holds them."""
+    reference: GroundTruth
+    """The ground truth that was written, for the readers of detections that need one."""
+
+
+def small_data_set(
+    classes: tuple[str, ...] = ("cat", "dog"), stems: tuple[str, ...] = ("a", "b", "c")
+) -> tuple[GroundTruth, Detections]:
+    """Three images with three objects, polygons, flags and attributes; and three detections."""
+    boxes = np.array([[4, 6, 20, 12], [30.5, 8.25, 12, 24], [2, 3, 40, 30]], np.float64)
+    ids = np.array([stems[0], stems[0], stems[1]])
+    last = len(classes)
+    gt = GroundTruth.from_arrays(
+        image_ids=ids,
+        category_ids=np.array([1, last, 1]),
+        boxes=boxes,
+        areas=boxes[:, 2] * boxes[:, 3],
+        images=np.array(stems),
+        sizes=np.array([[64, 48], [48, 64], [64, 64]], np.float64),
+        names=[f"{stem}.jpg" for stem in stems],
+        categories=dict(enumerate(classes, start=1)),
+        flags={"crowd": np.array([False, False, True]), "difficult": np.array([False, True, False])},
+        attributes={"angle": np.array([0.5, 1.0, -1.5]), "colour": np.array(["red", "", "blue"])},
+        segmentations=[_outline(box) for box in boxes.tolist()],
+    )
+    dt = Detections.from_arrays(
+        image_ids=ids,
+        category_ids=np.array([1, last, last]),
+        boxes=boxes + 0.5,
+        scores=np.array([0.9, 0.25, 0.5]),
+    )
+    return gt, dt
+
+
+def _outline(box: list[float]) -> list[list[float]]:
+    x, y, width, height = box
+    return [[x, y, x + width, y, x + width, y + height, x, y + height]]
+
+
+def write_sample(name: str, folder: Path) -> Sample:
+    """Write a small data set of a format into an empty folder."""
+    known = FORMATS[name]
+    gt, dt = small_data_set(CLASSES.get(name, ("cat", "dog")), IMAGES.get(name, ("a", "b", "c")))
+    if known.write is None:
+        return Sample(_plain_sample(name, folder / "gt"), None, gt)
+    path = folder / f"gt{known.suffix}"
+    datasets.write(gt, path, name)
+    if known.write_detections is None:
+        return Sample(path, None, gt)
+    detections = folder / f"dt{known.detections_suffix}"
+    datasets.write(dt, detections, name, ground_truth=gt)
+    return Sample(path, detections, gt)
+
+
+def _plain_sample(name: str, place: Path) -> Path:
+    if name == "coco-panoptic":
+        place.mkdir()
+        ids = np.array([[1, 1, 2], [1, 2, 2]])
+        segments = [{"id": 1, "category_id": 7, "area": 3, "iscrowd": 0, "bbox": [0, 0, 2, 2]}]
+        segments.append({"id": 2, "category_id": 8, "area": 3, "iscrowd": 0, "bbox": [1, 0, 2, 2]})
+        categories = [{"id": 7, "name": "cat", "isthing": 1}, {"id": 8, "name": "sky", "isthing": 0}]
+        return write_panoptic(place / "panoptic.json", {1: (ids, segments)}, categories)
+    shutil.copytree(DATA / PLAIN[name], place)
+    return place
