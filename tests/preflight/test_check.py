@@ -92,6 +92,20 @@ class TestFindings:
         wrong = check(dataclasses.replace(gt, boxes=in_format(gt.boxes, "xyxy")))
         assert [finding.code for finding in wrong if finding.harmful] == ["ground_truth_looks_like_xyxy"]
 
+    def test_fractions_without_sizes(self, data: Pair) -> None:
+        """Of both sides, as Open Images has them, they are a note; of one side, nothing can match."""
+        gt, dt = data
+        unknown = dataclasses.replace(gt.images, sizes=np.full((len(gt.images), 2), np.nan))
+        small = dataclasses.replace(gt, images=unknown, boxes=gt.boxes / 700, areas=gt.areas / 490_000)
+        both = check(small, dataclasses.replace(dt, boxes=dt.boxes / 700))
+        assert (both.ok, both.findings[0].code) == (True, "ground_truth_normalized_not_declared")
+        pixels = dataclasses.replace(gt, images=unknown)
+        for pair, code in (
+            ((pixels, dataclasses.replace(dt, boxes=dt.boxes / 700)), "detections_are_fractions"),
+            ((small, dt), "ground_truth_are_fractions"),
+        ):
+            assert code in [finding.code for finding in check(*pair) if finding.harmful]
+
     def test_areas_of_boxes_where_there_are_masks(self, data: Pair) -> None:
         gt, dt = data
         wrong = dataclasses.replace(gt, areas=gt.boxes[:, 2] * gt.boxes[:, 3])

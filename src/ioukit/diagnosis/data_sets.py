@@ -83,8 +83,7 @@ def diagnose_data(
     - ``other_category_ids``: at least 20 of the detections that are looked at overlap an object with an IoU of at least
       0.5, and at most a fifth of these have the category of such an object. At least half of them have it if a constant
       is added to all category ids, if the ids are positions in the list of categories, or if COCO's 80 or 91 ids stand
-      for each other. These must be detections of
-      at least two categories.
+      for each other. These must be detections of at least two categories.
     - ``images_without_detections``: at least 10 images have objects, and at least three tenths of these images have no
       detection. There is no finding if there are no detections at all.
     - ``repeated_images``: of the images of the last detections of the file, at least a fifth of the detections, and at

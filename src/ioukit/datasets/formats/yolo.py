@@ -73,7 +73,8 @@ def read_yolo(
 
             - A ``data.yaml`` with the splits, ``names`` (a list, or a mapping from 0 on), and ``path`` if the splits
               are not relative to the file. A split is a folder of images, a ``.txt`` file with one path per line,
-              relative to that file, or a list of folders. Folders inside of folders are searched.
+              relative to that file, or a list of folders. Folders inside of folders are searched. ``path`` and a split
+              may lie outside of the folder of the file; a link out of it is refused.
             - Darknet's ``obj.data`` with ``names`` and ``train`` or ``valid``: a file of names, and a list of images.
             - A folder with one of these files.
             - A folder of text files. The names of the classes are those of a ``data.yaml``, ``classes.txt`` or

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ioukit.diagnosis import diagnose
+from ioukit.diagnosis._common_rules import SURELY_PIXELS
 from ioukit.preflight.repairs.boxes import FORMATS, as_pixels, as_xywh
 from ioukit.preflight.repairs.repair import Repair
 from ioukit.preflight.rules.readings import Reading, best_reading
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.preflight.case import Case
     from ioukit.preflight.repairs.repair import Side
+    from ioukit.preflight.suspicion import Sure
     from ioukit.typing import FloatArray
 
 __all__ = ["beyond_image", "of_ground_truth", "readings"]
@@ -48,14 +50,15 @@ FEWEST_BEYOND = 5
 def of_ground_truth(case: Case) -> Iterator[Suspicion]:
     """Ground truth that reads better in another format, by the rules of `ioukit.diagnosis.diagnose_data`."""
     for finding in diagnose(case.ground_truth):
+        sure: Sure = "likely"
+        repair: Repair | None = Repair("boxes", finding.code.removeprefix("looks_like_"), "ground_truth")
         if finding.code == "normalized_not_declared":
             repair = Repair("units", "fractions", "ground_truth")
-        else:
-            repair = Repair("boxes", finding.code.removeprefix("looks_like_"), "ground_truth")
-        if np.isnan(case.object_sizes).any() and repair.name == "units":
-            repair = None  # type: ignore[assignment]
+            if np.isnan(case.object_sizes).any():
+                # Formats such as that of Open Images have fractions and no sizes; IoU is the same in both units.
+                sure, repair = "possible", None
         yield Suspicion(
-            f"ground_truth_{finding.code}", "likely", finding.message, finding.count, len(case.ground_truth),
+            f"ground_truth_{finding.code}", sure, finding.message, finding.count, len(case.ground_truth),
             finding.hint, repair=repair, least_gain=0.005,
         )  # fmt: skip
 
@@ -87,6 +90,24 @@ def readings(case: Case) -> Iterator[Suspicion]:
                 best = reading, candidate
         if best is not None:
             yield _suspicion(case, side, *best)
+    yield from _fractions_without_sizes(case)
+
+
+def _fractions_without_sizes(case: Case) -> Iterator[Suspicion]:
+    """One side in fractions and the other in pixels, where no size of an image is known to repair it."""
+    if not len(case.detections) or not len(case.ground_truth) or not np.isnan(case.ground_truth.images.sizes).all():
+        return
+    largest = {side: float(np.abs(case.data.of(side).boxes).max()) for side in NAMES}
+    sides: tuple[Side, Side] = ("detections", "ground_truth")
+    for side, other in (sides, sides[::-1]):
+        if largest[side] <= MOST_OF_A_FRACTION and largest[other] > SURELY_PIXELS:
+            data = case.data.of(side)
+            yield Suspicion(
+                f"{side}_are_fractions", "likely",
+                f"no number of the boxes of the {NAMES[side]} is above {MOST_OF_A_FRACTION:g}, and the boxes of the "
+                f"{NAMES[other]} reach {largest[other]:g}: fractions and pixels do not match",
+                len(data), len(data), "multiply the fractions by the size of the image",
+            )  # fmt: skip
 
 
 def _candidates(case: Case, side: Side) -> Iterator[_Candidate]:
