@@ -301,3 +301,17 @@ def test_bad_results_are_named(tmp_path: Path, line: str, message: str) -> None:
         read_detections(found)
     with pytest.raises(DatasetError, match=r"expected files named comp4_det_test_<class>\.txt, found none"):
         read_detections(tmp_path, "voc", ground_truth=gt)
+
+
+@pytest.mark.parametrize("name", ["ImageSets", "ImageSets/Main", "ImageSets/Main/val.txt"])
+def test_a_list_of_images_is_not_read_through_a_link_out_of_the_folder(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "VOC2007"
+    (folder / "Annotations").mkdir(parents=True)
+    (folder / "ImageSets" / "Main").mkdir(parents=True)
+    (folder / "Annotations" / "a.xml").write_text("<annotation/>")
+    (folder / "ImageSets" / "Main" / "val.txt").write_text("a\n")
+    assert len(read_voc(folder, split="val").images) == 1
+    (folder / name).rename(tmp_path / "outside")
+    (folder / name).symlink_to(tmp_path / "outside")
+    with pytest.raises(DatasetError, match="found a link out of it"):
+        read_voc(folder, split="val")

@@ -167,7 +167,7 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
         inside(folder, name, os.fspath(folder))
     keys = sorted(name[:-4] for name in found_files if name.endswith(".xml"))
     if split is not None:
-        listing = inside(folder.parent / "ImageSets" / "Main", f"{split}.txt", os.fspath(path))
+        listing = inside(folder.parent, f"ImageSets/Main/{split}.txt", os.fspath(path))
         there = set(keys)
         keys = []
         for number, line in enumerate(read_lines(listing), start=1):
