@@ -228,7 +228,14 @@ impl Piece {
             let line = 1 + text[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
             return Err(problem(line, "CSV in UTF-8", "bytes that are not UTF-8"));
         }
-        let mut rows = Rows { ends: Ends::of(text, choice.delimiter), at: 0, line: 0, quoted: Vec::new() };
+        let mut rows = Rows {
+            ends: Ends::of(text, choice.delimiter),
+            most: choice.fields,
+            at: 0,
+            line: 0,
+            count: 0,
+            quoted: Vec::new(),
+        };
         let mut fields = Vec::with_capacity(choice.fields);
         let mut header = choice.header;
         while rows.next(&mut fields)? {
@@ -238,14 +245,15 @@ impl Piece {
             }
             // A blank line is no row.
             if let [Field { start, end, quoted: false }] = fields[..]
+                && rows.count == 1
                 && start == end
                 && choice.fields != 1
             {
                 continue;
             }
-            if fields.len() != choice.fields {
+            if rows.count != choice.fields {
                 let expected = format!("{} fields", choice.fields);
-                return Err(problem(rows.line, &expected, &fields.len().to_string()));
+                return Err(problem(rows.line, &expected, &rows.count.to_string()));
             }
             self.lines.push(rows.line as i64);
             let (mut labels, mut numbers) = (self.labels.iter_mut(), self.numbers.iter_mut());
@@ -350,9 +358,13 @@ struct Field {
 /// A walk over rows.
 struct Rows<'a> {
     ends: Ends<'a>,
+    /// How many fields of a row are kept: a row may be as long as the file.
+    most: usize,
     at: usize,
     /// How many lines have ended.
     line: usize,
+    /// How many fields the row has.
+    count: usize,
     /// The fields of the row that were in quotes, without them.
     quoted: Vec<u8>,
 }
@@ -367,12 +379,16 @@ impl Rows<'_> {
     fn next(&mut self, fields: &mut Vec<Field>) -> Result<bool, Problem> {
         fields.clear();
         self.quoted.clear();
+        self.count = 0;
         if self.at >= self.ends.text.len() {
             return Ok(false);
         }
         loop {
             let field = if self.ends.text.get(self.at) == Some(&b'"') { self.in_quotes()? } else { self.plain() };
-            fields.push(field);
+            self.count += 1;
+            if self.count <= self.most {
+                fields.push(field);
+            }
             match self.ends.text.get(self.at) {
                 Some(byte) if *byte == self.ends.delimiter => self.at += 1,
                 Some(b'\r') => {
@@ -464,6 +480,7 @@ mod tests {
     fn names_the_line_of_a_bad_row() {
         for (text, message) in [
             (&b"a,b\n1,2\n1,2,3\n"[..], "line 3: expected 2 fields, found 3"),
+            (b"a,b\n,,,,,,,,\n", "line 2: expected 2 fields, found 9"),
             (b"a,b\n\"1,2\n", "line 2: expected the end of a field in quotes, found the end of the file"),
             (b"a,b\n\"1\"x,2\n", "line 2: expected the end of a field behind its quotes, found more"),
             (b"a,b\n1,2\n\xFF,2\n", "line 3: expected CSV in UTF-8, found bytes that are not UTF-8"),

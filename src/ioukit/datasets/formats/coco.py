@@ -69,7 +69,7 @@ def read_results(
     try:
         dt = Detections.from_coco(records, on_invalid=on_invalid, attributes=attributes)
     except DatasetError as error:
-        raise DatasetError(f"{source}: {error}") from None
+        raise DatasetError(f"{source}: {str(error).removeprefix('detections: ')}") from None
     note = f"{source}: a data set whose annotations have scores, which are read as detections"
     return dataclasses.replace(dt, source=source, notes=(note, *dt.notes))
 
