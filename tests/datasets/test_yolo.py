@@ -192,13 +192,13 @@ def test_a_missing_folder_of_a_split_is_looked_for(tmp_path: Path, split: str, p
     gt = read(described, split=split)
     assert gt.boxes.tolist() == [[2.5, 5, 5, 10]]
     missing = tmp_path / (root or "") / "../nowhere"
-    assert gt.notes == (f"{described}: {split}: there is no folder {missing}; {folder} is read",)
+    assert gt.notes == (f"{described}: {split}: there is no folder {str(missing)!r}; {folder} is read",)
 
 
 def test_a_split_without_a_folder_names_the_others(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     described = describe(folder, test="images/none", extra="nowhere", nc=2)
     with pytest.raises(
-        DatasetError, match=r"yaml: test: there is no folder .*none; the splits that exist: train, val$"
+        DatasetError, match=r"yaml: test: there is no folder .*none'; the splits that exist: train, val$"
     ):
         read(described, split="test")
     elsewhere = tmp_path_factory.mktemp("elsewhere")
@@ -211,7 +211,7 @@ def test_a_split_without_a_folder_names_the_others(folder: Path, tmp_path_factor
 
 
 def test_a_named_list_that_is_missing_is_not_replaced(folder: Path) -> None:
-    with pytest.raises(DatasetError, match=r"val: there is no folder .*list\.txt; the splits that exist: train"):
+    with pytest.raises(DatasetError, match=r"val: there is no folder .*list\.txt'; the splits that exist: train"):
         read(describe(folder, val="list.txt"))
 
 

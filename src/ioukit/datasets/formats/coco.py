@@ -58,9 +58,9 @@ def read_results(
     try:
         return Detections.from_coco(path, on_invalid=on_invalid, threads=threads, attributes=attributes)
     except DatasetError:
-        start = first_bytes(Path(path))
-        is_object = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n").startswith(b"{")
-        if not is_object or b'"score"' not in start + last_bytes(Path(path)):
+        ends = first_bytes(Path(path)) + last_bytes(Path(path))
+        is_object = ends.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n").startswith(b"{")
+        if not is_object or b'"annotations"' not in ends or b'"score"' not in ends:
             raise
     from ioukit.datasets.formats.text_files import member, read_json  # noqa: PLC0415 - for such files alone
 

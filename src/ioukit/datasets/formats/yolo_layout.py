@@ -121,7 +121,7 @@ def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
     for named in places:
         place = split_path(folder, named)
         if len(places) == 1 and is_missing(place) and (usual := usual_folder(path, root, split)):
-            notes = (f"{path}: {split}: there is no folder {place}; {usual} is read",)
+            notes = (f"{path}: {split}: there is no folder {in_words(os.fspath(place))}; {usual} is read",)
             place = usual
         if place.suffix == ".txt" and os.path.isfile(place):
             _check_place(place, folder)
