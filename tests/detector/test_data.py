@@ -81,7 +81,7 @@ class TestData:
         [
             ("9 0.5 0.5 0.1 0.1", "label out of range", "class 9 is not one of 0 to 6"),
             ("0 0.5 0.5 0.1", "bad line", "expected class cx cy w h"),
-            ("0 0.5 nan 0.1 0.1", "bad line", "number 3: expected a finite number, found"),
+            ("0 0.5 nan 0.1 0.1", "bad line", "expected a finite number, found"),
             ("0 0.9 0.5 0.4 0.1", "box outside", "has no area or reaches out of the image"),
             ("0 0.5 0.5 0 0.1", "box outside", "has no area or reaches out of the image"),
         ],
@@ -91,7 +91,7 @@ class TestData:
         label = copy / "labels" / "train" / "000003.txt"
         good = label.read_text()
         label.write_text(f"{good}{line}\n")
-        with pytest.raises(DatasetError, match=rf"000003\.txt: line {good.count(chr(10)) + 1}: .*{message}"):
+        with pytest.raises(DatasetError, match=rf"000003\.txt: line {good.count(chr(10)) + 1}[:,] .*{message}"):
             read_yolo_data(copy / "data.yaml", "train")
         data = read_yolo_data(copy / "data.yaml", "train", on_invalid="skip")
         assert data.problems == {kind: 1}
