@@ -194,7 +194,7 @@ def test_inspect_takes_a_format_and_options() -> None:
         assert (found.code, json.loads(found.out)["images"]) == (0, 2)
     found = run_here("inspect", data, "--json")
     assert (found.code, json.loads(found.out)["images"]) == (0, 1)
-    assert re.search("note .*val: there is no folder .*valid/images; .*val/images is read", found.err)
+    assert re.search("note .*val: there is no folder .*valid/images'; .*val/images is read", found.err)
 
 
 def test_convert_takes_values_of_all_kinds(tmp_path: Path) -> None:
