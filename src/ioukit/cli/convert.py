@@ -30,7 +30,7 @@ Examples:
   ioukit convert instances.json labels --to padilla
   ioukit convert labels.odgt labels.json --to coco --option box=vbox
   ioukit convert results.json results.jsonl --to coco --detections
-  ioukit convert dt.json mended.json --to coco --ground-truth gt.json --repair boxes=xyxy
+  ioukit convert dt.json repaired.json --to coco --ground-truth gt.json --repair boxes=xyxy
 """
 
 
