@@ -35,7 +35,7 @@ class Suspicion:
     total: int
     """How many rows, images or classes there are."""
     hint: str
-    """How it can be mended."""
+    """How it can be repaired."""
     examples: tuple[str, ...] = ()
     """A few of them: images, classes or rows."""
     images: tuple[int | str, ...] = ()
