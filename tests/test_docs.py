@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from ioukit import plots
-from ioukit.cli._app import app
+from ioukit.cli._app import app_of
 from support.command import run_fresh
 from support.pages import PAGES, Example, commands, examples, run_programs
 from support.paths import ROOT
@@ -99,7 +99,7 @@ def test_the_pages_about_figures_have_all_of_evaluations_and_data_sets() -> None
 
 @pytest.mark.parametrize("command", COMMANDS, ids=str)
 def test_a_command_exists_and_prints_what_its_page_says(command: Example, tmp_path: Path) -> None:
-    group = typer.main.get_group(app)
+    group = typer.main.get_group(app_of())
     parent = group.make_context("ioukit", [], resilient_parsing=True)
     lines = commands(command.code)
     for line in lines:

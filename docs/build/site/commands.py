@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ioukit.cli._app import app
+from ioukit.cli._app import app_of
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -22,7 +22,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def _help() -> str:
-    group = typer.main.get_group(app)
+    group = typer.main.get_group(app_of())
     parent = group.make_context("ioukit", [], resilient_parsing=True)
     names = group.list_commands(parent)
     sections = []

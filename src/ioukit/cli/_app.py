@@ -1,5 +1,8 @@
-"""All commands, and the options that they share."""
+"""The register of commands, and the options that they share. A command is imported when it is asked for."""
 
+import importlib
+import sys
+from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
 import typer
@@ -8,65 +11,54 @@ import ioukit
 from ioukit.cli._json import JsonCommand
 from ioukit.cli._output import standard_output
 from ioukit.cli._signals import stopped_by_signals
-from ioukit.cli.check import EXAMPLES as CHECK_EXAMPLES
-from ioukit.cli.check import check_files
-from ioukit.cli.convert import EXAMPLES as CONVERT_EXAMPLES
-from ioukit.cli.convert import convert
-from ioukit.cli.doctor import doctor
-from ioukit.cli.eval import EXAMPLES, eval_files
-from ioukit.cli.inspect import EXAMPLES as INSPECT_EXAMPLES
-from ioukit.cli.inspect import inspect_data
-from ioukit.cli.make_shapes import EXAMPLES as SHAPES_EXAMPLES
-from ioukit.cli.make_shapes import make_shapes
-from ioukit.cli.merge import EXAMPLES as MERGE_EXAMPLES
-from ioukit.cli.merge import merge
-from ioukit.cli.nms import EXAMPLES as NMS_EXAMPLES
-from ioukit.cli.nms import filter_files
-from ioukit.cli.panoptic import EXAMPLES as PANOPTIC_EXAMPLES
-from ioukit.cli.panoptic import panoptic
-from ioukit.cli.playground import playground
-from ioukit.cli.predict import EXAMPLES as PREDICT_EXAMPLES
-from ioukit.cli.predict import predict
-from ioukit.cli.protocols import EXAMPLES as PROTOCOLS_EXAMPLES
-from ioukit.cli.protocols import compare_rules
-from ioukit.cli.remap import EXAMPLES as REMAP_EXAMPLES
-from ioukit.cli.remap import remap
-from ioukit.cli.subset import EXAMPLES as SUBSET_EXAMPLES
-from ioukit.cli.subset import subset
-from ioukit.cli.train import EXAMPLES as TRAIN_EXAMPLES
-from ioukit.cli.train import train
-from ioukit.cli.val import EXAMPLES as VAL_EXAMPLES
-from ioukit.cli.val import val
 
-__all__ = ["main"]
+__all__ = ["app_of", "main"]
 
-app = typer.Typer(
-    name="ioukit",
-    no_args_is_help=True,
-    add_completion=False,
-    # Without colours, help and errors look the same in a terminal, a log and a pipe. Importing Rich takes longer than
-    # evaluating a small data set.
-    rich_markup_mode=None,
-    # A traceback means a defect of ioukit. A bug report needs all of it, but Typer's display would shorten it.
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-app.command("eval", cls=JsonCommand, epilog=EXAMPLES)(eval_files)
-app.command("check", cls=JsonCommand, epilog=CHECK_EXAMPLES)(check_files)
-app.command("nms", cls=JsonCommand, epilog=NMS_EXAMPLES)(filter_files)
-app.command("doctor", cls=JsonCommand)(doctor)
-app.command("inspect", cls=JsonCommand, epilog=INSPECT_EXAMPLES)(inspect_data)
-app.command("make-shapes", epilog=SHAPES_EXAMPLES)(make_shapes)
-app.command("panoptic", cls=JsonCommand, epilog=PANOPTIC_EXAMPLES)(panoptic)
-app.command("playground")(playground)
-app.command("predict", cls=JsonCommand, epilog=PREDICT_EXAMPLES)(predict)
-app.command("protocols", cls=JsonCommand, epilog=PROTOCOLS_EXAMPLES)(compare_rules)
-app.command("convert", cls=JsonCommand, epilog=CONVERT_EXAMPLES)(convert)
-app.command("merge", cls=JsonCommand, epilog=MERGE_EXAMPLES)(merge)
-app.command("subset", cls=JsonCommand, epilog=SUBSET_EXAMPLES)(subset)
-app.command("remap", cls=JsonCommand, epilog=REMAP_EXAMPLES)(remap)
-app.command("train", epilog=TRAIN_EXAMPLES)(train)
-app.command("val", cls=JsonCommand, epilog=VAL_EXAMPLES)(val)
+COMMANDS = {
+    "eval": "eval.eval_files",
+    "check": "check.check_files",
+    "nms": "nms.filter_files",
+    "doctor": "doctor.doctor",
+    "inspect": "inspect.inspect_data",
+    "make-shapes": "make_shapes.make_shapes",
+    "panoptic": "panoptic.panoptic",
+    "playground": "playground.playground",
+    "predict": "predict.predict",
+    "protocols": "protocols.compare_rules",
+    "convert": "convert.convert",
+    "merge": "merge.merge",
+    "subset": "subset.subset",
+    "remap": "remap.remap",
+    "train": "train.train",
+    "val": "val.val",
+}
+"""The module and the function of each command, in the order of the help."""
+
+
+def app_of(words: Sequence[str] = ()) -> typer.Typer:
+    """The app for a command line: with the command that it names, or with all commands if it names none of them.
+
+    A command waits only for its own options: to build those of all commands takes as long as a small evaluation.
+    """
+    app = typer.Typer(
+        name="ioukit",
+        no_args_is_help=True,
+        add_completion=False,
+        # Without colours, help and errors look the same in a terminal, a log and a pipe. Importing Rich takes longer
+        # than evaluating a small data set.
+        rich_markup_mode=None,
+        # A traceback means a defect of ioukit. A bug report needs all of it, but Typer's display would shorten it.
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback()(_ioukit)
+    for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
+        module_name, function_name = COMMANDS[name].split(".")
+        module = importlib.import_module(f"ioukit.cli.{module_name}")
+        function = getattr(module, function_name)
+        takes_json = "json" in function.__annotations__
+        app.command(name, cls=JsonCommand if takes_json else None, epilog=getattr(module, "EXAMPLES", None))(function)
+    return app
 
 
 def _print_version(wanted: bool) -> None:
@@ -75,7 +67,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _ioukit(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
@@ -90,5 +81,5 @@ def _ioukit(
 def main() -> NoReturn:
     """Runs the command that `sys.argv` names and exits."""
     with stopped_by_signals(), standard_output():
-        app(prog_name="ioukit")
+        app_of(sys.argv[1:])(prog_name="ioukit")
     raise SystemExit(0)  # unreachable: a Typer app exits by itself
