@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ioukit
+from support.paths import EXAMPLES
 
 # Loaded by nobody who only asks for boxes, or slow to load.
 HEAVY = {
@@ -82,6 +83,27 @@ def test_nothing_is_loaded_that_nobody_asked_for() -> None:
     asked = set(json.loads(fresh("import sys, json; from ioukit import nms; print(json.dumps(sorted(sys.modules)))")))
     assert "ioukit.postprocess.greedy" in asked
     assert not {"ioukit.regions.polygons", "ioukit.evaluation", "ioukit.postprocess.tiles"} & asked
+
+
+def test_coco_files_load_no_other_format() -> None:
+    files = f"{EXAMPLES}/coco_val2017_100/ground_truth.json", f"{EXAMPLES}/coco_val2017_100/yolact.json"
+    ends = "print(json.dumps(sorted(sys.modules)))"
+    read = f"import sys, json, ioukit; ioukit.evaluate(*ioukit.read_coco(*{files})); {ends}"
+    loaded = set(json.loads(fresh(read)))
+    formats = {name for name in loaded if name.startswith("ioukit.datasets.formats.")}
+    assert formats == {"ioukit.datasets.formats.coco"}
+    assert not {"gzip", "pathlib"} & loaded
+    command = (
+        f"import sys, json, ioukit.cli; sys.argv = ['ioukit', 'eval', *{files}, '-q', '--json']\n"
+        f"try: ioukit.cli.main()\nexcept SystemExit: {ends}"
+    )
+    loaded = set(json.loads(fresh(command).splitlines()[-1]))
+    known = ("builtin", "coco", "first_bytes", "folder_listing", "format", "lvis", "registry")
+    assert {name for name in loaded if name.startswith("ioukit.datasets.formats.")} <= {
+        f"ioukit.datasets.formats.{name}" for name in known
+    }
+    commands = {"ioukit.cli.check", "ioukit.cli.convert", "ioukit.cli.inspect", "ioukit.cli.nms", "ioukit.cli.train"}
+    assert not commands & loaded
 
 
 def test_packages_are_attributes_that_are_loaded_when_they_are_asked_for() -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.first_bytes import first_bytes, last_bytes
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ioukit.datasets.columns._checks import OnInvalid
 
 __all__ = ["read_coco", "read_results", "recognises"]
@@ -58,6 +58,11 @@ def read_results(
     try:
         return Detections.from_coco(path, on_invalid=on_invalid, threads=threads, attributes=attributes)
     except DatasetError:
+        # Imported here because reading results should not wait for pathlib and gzip.
+        from pathlib import Path  # noqa: PLC0415
+
+        from ioukit.datasets.formats.first_bytes import first_bytes, last_bytes  # noqa: PLC0415
+
         ends = first_bytes(Path(path)) + last_bytes(Path(path))
         is_object = ends.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n").startswith(b"{")
         if not is_object or b'"annotations"' not in ends or b'"score"' not in ends:
