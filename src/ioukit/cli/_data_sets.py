@@ -14,6 +14,7 @@ import typer
 import ioukit
 from ioukit.cli._data_files import size_of
 from ioukit.cli._errors import bad_argument, bad_input, bad_output, bad_use, bad_value
+from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._output import check_output, printable
 from ioukit.cli._standard_input import STANDARD_INPUT, input_files
 from ioukit.cli._steps import steps
@@ -21,7 +22,6 @@ from ioukit.cli._steps import steps
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ioukit.cli._json import JsonOutput
     from ioukit.cli._talk import Talk
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.datasets.columns._checks import OnInvalid
@@ -30,8 +30,10 @@ __all__ = [
     "DetectionsOption",
     "ForceOption",
     "FromOption",
+    "InputPath",
     "Job",
     "OutputPath",
+    "SummaryOption",
     "ToOption",
     "TruthOption",
     "convert_data",
@@ -39,6 +41,7 @@ __all__ = [
 
 _LONG_WORK = 30_000_000  # bytes of input; with more, the command shows that it is busy
 
+InputPath: TypeAlias = Annotated[Path, typer.Argument(metavar="IN", help="The data: any known format; - is stdin.")]
 OutputPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="OUT", help="The file or the folder to write. It appears complete or not at all.")
 ]
@@ -58,6 +61,9 @@ DetectionsOption: TypeAlias = Annotated[
     typer.Option("--detections", help="The input is detections of a format that needs no ground truth, such as coco."),
 ]
 ForceOption: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists and is a file.")]
+SummaryOption: TypeAlias = Annotated[
+    JsonOutput | None, json_option("Print a summary as one JSON object; with FILE, write it there.")
+]
 
 
 class Job(NamedTuple):

@@ -1,7 +1,6 @@
 """`ioukit convert`: writes a data set, or detections, in another format."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,12 +11,13 @@ from ioukit.cli._data_sets import (
     DetectionsOption,
     ForceOption,
     FromOption,
+    InputPath,
     Job,
     OutputPath,
+    SummaryOption,
     TruthOption,
     convert_data,
 )
-from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._talk import Talk
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ Examples:
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="The data: any known format; - is stdin.")],
+    source: InputPath,
     output: OutputPath,
     *,
     target_format: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format to write.")],
@@ -46,9 +46,7 @@ def convert(
     repair: RepairOption = None,
     force: ForceOption = False,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
-    json: Annotated[
-        JsonOutput | None, json_option("Print a summary as one JSON object; with FILE, write it there.")
-    ] = None,
+    json: SummaryOption = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:

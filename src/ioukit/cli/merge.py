@@ -14,11 +14,11 @@ from ioukit.cli._data_sets import (
     FromOption,
     Job,
     OutputPath,
+    SummaryOption,
     ToOption,
     TruthOption,
     convert_data,
 )
-from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._talk import Talk
 
 __all__ = ["EXAMPLES", "merge"]
@@ -65,9 +65,7 @@ def merge(
     options: ReaderOptions = None,
     force: ForceOption = False,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
-    json: Annotated[
-        JsonOutput | None, json_option("Print a summary as one JSON object; with FILE, write it there.")
-    ] = None,
+    json: SummaryOption = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:

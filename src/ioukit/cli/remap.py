@@ -11,12 +11,13 @@ from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, Reade
 from ioukit.cli._data_sets import (
     ForceOption,
     FromOption,
+    InputPath,
     Job,
     OutputPath,
+    SummaryOption,
     ToOption,
     convert_data,
 )
-from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._near_names import did_you_mean, near_files
 from ioukit.cli._talk import Talk
 
@@ -39,7 +40,7 @@ class Unmapped(str, Enum):
 
 
 def remap(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="The data: any known format; - is stdin.")],
+    source: InputPath,
     output: OutputPath,
     *,
     classes: Annotated[
@@ -69,9 +70,7 @@ def remap(
     options: ReaderOptions = None,
     force: ForceOption = False,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
-    json: Annotated[
-        JsonOutput | None, json_option("Print a summary as one JSON object; with FILE, write it there.")
-    ] = None,
+    json: SummaryOption = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:

@@ -10,12 +10,13 @@ from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, Reade
 from ioukit.cli._data_sets import (
     ForceOption,
     FromOption,
+    InputPath,
     Job,
     OutputPath,
+    SummaryOption,
     ToOption,
     convert_data,
 )
-from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._options import parse_classes
 from ioukit.cli._talk import Talk
 
@@ -32,7 +33,7 @@ Examples:
 
 # The function is long because its signature is the command line, a line or more per option.
 def subset(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="The data: any known format; - is stdin.")],
+    source: InputPath,
     output: OutputPath,
     *,
     classes: Annotated[
@@ -74,9 +75,7 @@ def subset(
     options: ReaderOptions = None,
     force: ForceOption = False,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
-    json: Annotated[
-        JsonOutput | None, json_option("Print a summary as one JSON object; with FILE, write it there.")
-    ] = None,
+    json: SummaryOption = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:

@@ -24,7 +24,7 @@ from ioukit.datasets.formats.image_files import files_below
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import ImageFinder
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import inside, read_lines, shown, to_number
+from ioukit.datasets.formats.text_files import inside, read_lines, shorter, shown, to_number
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -313,7 +313,7 @@ def write_voc(
     gt = ground_truth
     names = image_file_names(gt)
     classes = [_element(name, f"{gt.source}: class") for name in gt.categories.names]
-    values = [list(map(_plain, row)) for row in _corners(gt.boxes, corners)]
+    values = [list(map(shorter, row)) for row in _corners(gt.boxes, corners)]
     flags = {name: gt.flags[name].tolist() for name in _FLAGS if name in gt.flags}
     poses = gt.attributes["pose"].tolist() if "pose" in gt.attributes else None
     objects: dict[int, list[str]] = {}
@@ -338,7 +338,7 @@ def write_voc(
         text = f"<annotation>\n\t<filename>{escape(name)}</filename>\n"
         if not any(map(np.isnan, size)):
             text += (
-                f"\t<size>\n\t\t<width>{_plain(size[0])}</width>\n\t\t<height>{_plain(size[1])}</height>\n\t</size>\n"
+                f"\t<size>\n\t\t<width>{shorter(size[0])}</width>\n\t\t<height>{shorter(size[1])}</height>\n\t</size>\n"
             )
         (folder / f"{stems[at]}.xml").write_bytes((text + "".join(objects.get(at, ())) + "</annotation>\n").encode())
     listing = inside(path, f"ImageSets/Main/{split}.txt", "split")
@@ -385,7 +385,7 @@ def write_voc_detections(
     for at, category, score, box in zip(
         positions, of_class, dt.scores.tolist(), _corners(dt.boxes, corners), strict=True
     ):
-        lines[category].append(f"{stems[at]} {score!r} {' '.join(map(_plain, box))}\n")
+        lines[category].append(f"{stems[at]} {score!r} {' '.join(map(shorter, box))}\n")
     for name, of_file in zip(files, lines, strict=True):
         (path / f"comp4_det_test_{name}.txt").write_bytes("".join(of_file).encode())
     return lost(dt, Holds())
@@ -396,7 +396,3 @@ def _element(text: str, where: str) -> str:
     if not all(character.isprintable() for character in text) or text != text.strip() or not text:
         raise DatasetError(f"{where}: expected text that XML can hold, found {shown(text)}")
     return escape(text)
-
-
-def _plain(number: float) -> str:
-    return str(int(number)) if number == int(number) else repr(number)
