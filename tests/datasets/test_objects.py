@@ -204,5 +204,11 @@ def test_every_image_is_found_by_its_name(gt: GroundTruth) -> None:
     found = ImageFinder(gt)
     for position, (label, name) in enumerate(zip(gt.images.labels.tolist(), gt.images.names, strict=True)):
         assert found.position(name, "here") == position
-        if str(label) not in gt.images.names:
-            assert found.position(str(label), "here") == position
+        assert found.position(str(label), "here", is_id=True) == position
+        assert found.position(name.rpartition(".")[0], "here") == position
+
+
+def test_the_stem_of_a_file_comes_before_the_id_of_another_image() -> None:
+    found = finder(np.array([1, 2, 3]), ["3.jpg", "1.jpg", "2.jpg"])
+    assert [found.position(name, "here") for name in ("1", "2", "3")] == [1, 2, 0]
+    assert [found.position(name, "here", is_id=True) for name in ("1", "2", "3")] == [0, 1, 2]

@@ -294,6 +294,7 @@ class ImageFinder:
         self.source = ground_truth.source
         self.labels = images.labels
         self.sizes = images.sizes
+        self._named_ids = images.keys is not None
         self._by_label = {str(label): at for at, label in enumerate(images.labels.tolist())}
         self._by_name: dict[str, int | None] = {}
         self._by_path: dict[str, int | None] = {}
@@ -310,10 +311,16 @@ class ImageFinder:
         for at, name in enumerate(names):
             self._by_name.setdefault(name, at)
 
-    def position(self, name: str, where: str) -> int:
-        """The position of an image in the ground truth: by its id or its file name, also without suffix and folders.
+    def position(self, name: str, where: str, *, is_id: bool = False) -> int:
+        """The position of an image in the ground truth: by its file name, also without suffix and folders, or its id.
 
         Of a path, the last parts may be the file name.
+
+        Args:
+            name: What the file of detections says.
+            where: The place of it, for messages.
+            is_id: Whether an image with this id comes before one with this file name. ``1`` may be the stem of the
+                file ``1.jpg`` and the id of another image.
 
         Raises:
             DatasetError: If there is no such image, or several.
@@ -321,12 +328,12 @@ class ImageFinder:
         plain = PurePosixPath(name.replace("\\", "/"))
         stem, parts = plain.stem, plain.parts
         path = str(plain.with_suffix("")) if stem else ""
-        ways: list[tuple[str, Mapping[str, int | None]]] = [(name, self._by_name), (name, self._by_label)]
-        ways += [(str(plain), self._by_path), (path, self._by_path)]
+        ways: list[tuple[str, Mapping[str, int | None]]] = [(name, self._by_label)] if is_id or self._named_ids else []
+        ways += [(name, self._by_name), (str(plain), self._by_path), (path, self._by_path)]
         ways += [("/".join(parts[at:]), self._by_name) for at in range(1, len(parts))]
         # A name without its suffix may have a dot itself, so that its end is no suffix.
-        ways += [(plain.name, self._by_label), (plain.name, self._by_stem)]
-        ways += [(stem, self._by_label), (stem, self._by_stem)]
+        ways += [(plain.name, self._by_stem), (stem, self._by_stem)]
+        ways += [(name, self._by_label), (plain.name, self._by_label), (stem, self._by_label)]
         at = next((found[key] for key, found in ways if key in found), -1)
         if at is None:
             refuse(where, f"the name of one image of {self.source}", f"{shown(name)}, which several have")

@@ -360,7 +360,8 @@ def _known_images(
     for row in np.flatnonzero(rows.good).tolist():
         if keys[row] not in places:
             try:
-                places[keys[row]] = finder.position(str(keys[row]), f"{rows.table.where(row)}, {key}")
+                where = f"{rows.table.where(row)}, {key}"
+                places[keys[row]] = finder.position(str(keys[row]), where, is_id=isinstance(keys[row], int))
             except DatasetError:
                 if rows.problems.stop:
                     raise
