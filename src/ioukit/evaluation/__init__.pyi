@@ -11,6 +11,7 @@ from ioukit.evaluation.analysis.operating import AveragedPoint, OperatingPoint, 
 from ioukit.evaluation.analysis.outcomes import Outcome, Outcomes, outcomes
 from ioukit.evaluation.analysis.proposals import RecallCurves, match_proposals, recall_curves
 from ioukit.evaluation.analysis.tide import ERROR_KINDS, ErrorKinds, error_kinds
+from ioukit.evaluation.class_results import ClassResult, ClassResults
 from ioukit.evaluation.curves import Curves, accumulate
 from ioukit.evaluation.disagreement.comparison import ProtocolComparison, ProtocolResult, compare_protocols
 from ioukit.evaluation.disagreement.moves import ClassMove, ImageMove
@@ -33,7 +34,7 @@ from ioukit.evaluation.matching import match
 from ioukit.evaluation.outlines.outline import Outline, Outlines
 from ioukit.evaluation.outlines.regions import region_outlines
 from ioukit.evaluation.protocols import COCO, COCO_KEYPOINTS, AreaRange, IgnoreRule, Measure, Protocol
-from ioukit.evaluation.results import ClassResult, ClassResults, Evaluation
+from ioukit.evaluation.results import Evaluation
 from ioukit.evaluation.segmentation.panoptic import panoptic_quality
 from ioukit.evaluation.segmentation.panoptic_results import (
     PanopticAverage,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Detections, GroundTruth
+from ioukit.evaluation.class_results import ClassResult, ClassResults
 from ioukit.evaluation.curves import Curves, accumulate
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import Protocol
@@ -22,8 +23,6 @@ from ioukit.evaluation.summary import summarise, summarise_classes, table
 from ioukit.evaluation.table import MatchTable
 
 if TYPE_CHECKING:
-    import typing
-
     from ioukit.evaluation.analysis.confusion import ConfusionMatrix
     from ioukit.evaluation.analysis.images import ImageResults
     from ioukit.evaluation.analysis.lrp import LRPErrors
@@ -31,76 +30,9 @@ if TYPE_CHECKING:
     from ioukit.evaluation.analysis.outcomes import Outcomes
     from ioukit.evaluation.analysis.tide import ErrorKinds
 
-    class _Named(typing.Protocol):
-        @property
-        def id(self) -> int: ...
-        @property
-        def name(self) -> str: ...
-
-
-__all__ = ["ClassResult", "ClassResults", "Evaluation"]
-
-Result = TypeVar("Result", bound="_Named")
-"""The numbers of one category, with its id and its name."""
+__all__ = ["Evaluation"]
 
 _NEAR = 0.1  # the background threshold of TIDE
-
-
-@record(frozen=True, eq=False, repr=False)
-class ClassResult(Frozen):
-    """The numbers of one category."""
-
-    id: int
-    """Its id; -1 if all categories count as one."""
-    name: str
-    """Its name."""
-    num_ground_truth: int
-    """Objects to find, without ignored ones."""
-    num_detections: int
-    """Detections within the cap."""
-    summary: Mapping[str, float]
-    """The same keys as :attr:`Evaluation.summary`; NaN if there are no objects to find."""
-
-    def __repr__(self) -> str:
-        numbers = "".join(f", {key}={value:.4f}" for key, value in list(self.summary.items())[:1])
-        counts = f"{self.num_ground_truth:,} objects, {self.num_detections:,} detections"
-        return f"ClassResult({self.name!r}{numbers}, {counts})"
-
-
-class ClassResults(Sequence[Result]):
-    """The numbers of all categories, sorted by id: ``results[0]`` by position, ``results["person"]`` by name."""
-
-    def __init__(self, results: Sequence[Result]) -> None:
-        """Take the results in order."""
-        self._results = tuple(results)
-
-    def __len__(self) -> int:
-        return len(self._results)
-
-    @overload
-    def __getitem__(self, key: int | str) -> Result: ...
-    @overload
-    def __getitem__(self, key: slice) -> tuple[Result, ...]: ...
-    def __getitem__(self, key: int | str | slice) -> Result | tuple[Result, ...]:
-        if not isinstance(key, str):
-            return self._results[key]
-        found = [result for result in self._results if result.name == key]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            ids = ", ".join(str(result.id) for result in found)
-            raise KeyError(f"{len(found)} categories have the name {key!r}, with the ids {ids}: choose by position")
-        import difflib  # noqa: PLC0415 - only for the message
-
-        close = difflib.get_close_matches(key, [result.name for result in self._results], n=3)
-        hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-        raise KeyError(f"no category has the name {key!r}{hint}")
-
-    def __iter__(self) -> Iterator[Result]:
-        return iter(self._results)
-
-    def __repr__(self) -> str:
-        return repr(self._results)
 
 
 @record(frozen=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ from ioukit import _core
 from ioukit._checks import check_choice
 from ioukit._columns import Columns, Frozen, record
 from ioukit.datasets import Categories
-from ioukit.evaluation.results import ClassResults
+from ioukit.evaluation.class_results import ClassResults
 
 __all__ = ["PanopticAverage", "PanopticClass", "PanopticOutcomes", "PanopticQuality"]
 
