@@ -18,6 +18,7 @@ from ioukit import report as report
 from ioukit import torch as torch
 from ioukit import typing as typing
 from ioukit._core import __version__
+from ioukit.compat.patching import patch, patched, unpatch
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.diagnosis import Diagnosis, Finding, diagnose
 from ioukit.errors import DatasetError
@@ -174,8 +175,11 @@ __all__ = [
     "pairwise_nwd",
     "pairwise_probiou",
     "pairwise_siou",
+    "patch",
+    "patched",
     "polygon_iou",
     "read_coco",
     "soft_nms",
+    "unpatch",
     "weighted_boxes_fusion",
 ]
