@@ -93,7 +93,14 @@ class Evaluator:
         self._threads = threads
         given = given_categories(categories)
         self._known = None if given is None else KnownCategories(given)
-        self._readers = (Reader("predictions", box_format), Reader("targets", box_format))
+        self._readers: tuple[Reader, Reader] = (Reader("predictions", box_format), Reader("targets", box_format))
+        if iou_type != "bbox":
+            from ioukit.evaluation.evaluator.region_reading import RegionReader  # noqa: PLC0415 - boxes do not need it
+
+            self._readers = (
+                RegionReader("predictions", box_format, kind.needs),
+                RegionReader("targets", box_format, kind.needs),
+            )
         self._clear()
 
     def _clear(self) -> None:
@@ -149,11 +156,17 @@ class Evaluator:
         :class:`~ioukit.Boxes`, which know their format.
 
         Args:
-            predictions: (I,) one per image: a dict with ``boxes`` (N, 4), ``scores`` (N,) and ``labels`` (N,). Scores
-                may be any finite numbers; only their order matters. Or :class:`~ioukit.Detections` of all images.
+            predictions: (I,) one per image: a dict with ``boxes`` (N, 4), ``scores`` (N,) and ``labels`` (N,), or an
+                object that :func:`ioukit.datasets.from_predictions` reads, such as Ultralytics' ``Results``. Scores may
+                be any finite numbers; only their order matters. Or :class:`~ioukit.Detections` of all images.
             targets: (I,) one dict per image with ``boxes`` (M, 4) and ``labels`` (M,), and perhaps ``iscrowd`` (M,),
                 ``area`` (M,) in square pixels, and ``image_id``. Without ``area``, areas are those of the regions that
                 are compared. Other keys are not read. Or :class:`~ioukit.GroundTruth`, which lists the images.
+
+                For masks, both sides have ``masks``: (N, H, W) pixels, records of RLE or :class:`~ioukit.Masks`; boxes
+                may be missing. For keypoints, both have ``keypoints`` (N, P, 3); detections need no boxes. For other
+                kinds, ``boxes`` are a set of such regions, for example :class:`~ioukit.RotatedBoxes`. The area of a
+                detection is that of its mask, or of the box around its keypoints, as in pycocotools.
             image_ids: (I,) integers or strings that differ from all earlier ones. If ``None``, those of the targets;
                 if they have none, the images are numbered in order, starting with 0. The order of the ids decides
                 which of two detections with equal scores comes first.
@@ -174,6 +187,8 @@ class Evaluator:
             )
         if not predicted:
             return
+        if type(predicted[0]) is not dict or "boxes" not in predicted[0]:
+            predicted = self._read_by_tools(predicted)
         detections = self._readers[0].rows(predicted, self._known)
         ground_truth = self._readers[1].rows(objects, self._known)
         ids = self._images.of_batch(image_ids, objects, len(objects))
@@ -187,6 +202,14 @@ class Evaluator:
             self._pending_ids += ids
         self._images.add(ids, running=running)
         self._evaluation = None
+
+    def _read_by_tools(self, predictions: Sequence[Any]) -> Sequence[Any]:
+        """The predictions, as dicts if a tool returned them."""
+        from ioukit.evaluation.evaluator.tools import are_of_tools, dicts_of_tools  # noqa: PLC0415 - dicts do not need it
+
+        if not are_of_tools(predictions):
+            return predictions
+        return dicts_of_tools(predictions, self._known, rotated=find_kind(self._iou_type).needs == "RotatedBoxes")
 
     def _matches_at_once(self, rows: Rows) -> bool:
         """Whether a batch is matched by `update` itself: regions take much more memory than their matches."""
