@@ -143,7 +143,7 @@ def test_regions_are_matched_as_they_come() -> None:
     for seed in range(130):
         one = found_in(seed, 3, masks=True)
         evaluator.update([one], [one])
-    assert evaluator._pending_ids == []
+    assert evaluator._images._waiting == []
     evaluation = evaluator.compute()
     assert evaluation.summary["AP50"] > 0.99
     gt = evaluation.ground_truth
