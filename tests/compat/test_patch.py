@@ -80,6 +80,26 @@ def test_imports_give_the_modules_of_ioukit() -> None:
     assert mask.area(mask.encode(np.ones((2, 3), np.uint8, order="F"))) == 6, "what was imported stays"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from pycocotools.coco import COCO, maskUtils",
+        "from pycocotools.cocoeval import COCOeval, Params, maskUtils",
+        "import pycocotools.coco as c; c.COCO()",
+        "from pycocotools._mask import iou, merge, frPyObjects, encode, decode, area, toBbox",
+        "from lvis import LVIS, LVISEval, LVISResults",
+        "from lvis.eval import LVISEval, Params",
+        "import lvis; lvis.LVIS, lvis.lvis.LVIS, lvis.results.LVISResults",
+    ],
+)
+def test_lines_of_programs_run(line: str) -> None:
+    with ioukit.patched():
+        names: dict[str, object] = {}
+        exec(line, names)
+    found = {getattr(value, "__module__", "") or value.__name__ for name, value in names.items() if name[0] != "_"}  # type: ignore[attr-defined]
+    assert {str(name).partition(".")[0] for name in found} == {"ioukit"} or "_mask" in line
+
+
 def test_the_modules_that_were_loaded_come_back(fake: ModuleType) -> None:
     with ioukit.patched():
         assert importlib.import_module("pycocotools.mask") is ioukit.compat.pycocotools.mask

@@ -122,8 +122,7 @@ class LvisMatched:
         order = np.lexsort((rows["image"], -rows["score"], rows["category"]))
         ends = np.cumsum(np.bincount(rows["category"], minlength=count))
         starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
-        listed = self.matched.detections.listed_ids
-        ids = np.array([listed[row] for row in rows["row"][order].tolist()], np.int64)
+        ids = self.matched.detections.ids[rows["row"][order]]
         # As of np.concatenate, where an image has objects and no detections.
         keys = [each["category"].astype(np.int64) * len(self.params.imgIds) + each["image"] for each in (objects, rows)]
         floats = set((np.setdiff1d(*keys) // len(self.params.imgIds)).tolist())

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ioukit.compat.pycocotools import mask as maskUtils  # noqa: F401, N812 - programs import it from here
 from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
 from ioukit.compat.pycocotools._evaluating import Evaluated, evaluate_at_once
 from ioukit.compat.pycocotools._marks import mark_ignored, mark_outside, masks_of_records
