@@ -54,7 +54,7 @@ def test_boxes_from_a_file_are_compared_as_masks(tmp_path: Path) -> None:
         run.accumulate()
         run.summarize()
         seen.append([run.stats, run.evalImgs, gt.dataset["annotations"], run.cocoDt.dataset["annotations"]])
-    assert difference(*seen) is None
+    assert difference(seen[0], seen[1]) is None
 
 
 def _truth_and_results(library: Library, seed: int = 11) -> tuple[Any, Any]:

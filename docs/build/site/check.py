@@ -20,7 +20,7 @@ NOT_IN_THE_REFERENCE = {
     "ioukit.torch",
 }
 # Public modules that are no packages.
-MODULES = ["ioukit.compat.pycocotools.mask", "ioukit.errors", "ioukit.typing"]
+MODULES = ["ioukit.compat.patching", "ioukit.compat.pycocotools.mask", "ioukit.errors", "ioukit.typing"]
 
 
 def rooms() -> list[str]:
