@@ -19,7 +19,7 @@ from support.paths import ROOT
 PAGE = (ROOT / "docs" / "compat.md").read_text(encoding="utf-8")
 SECTIONS = {
     "torchvision.ops": "torchvision_ops",
-    "detectron2.structures": "detectron2",
+    "detectron2": "detectron2",
     "DocsaidKit and Capybara": "docsaidkit",
 }
 
