@@ -99,6 +99,23 @@ def test_lightning(tmp_path: Path) -> None:
     assert wanted["AP"] > 0.1
 
 
+def items_near(found: list[Any], images: Any, sizes: list[tuple[int, int]]) -> list[Any]:
+    """Items of a data set of Transformers whose objects are near the first detections of each image."""
+    torch = pytest.importorskip("torch")
+    items = []
+    for at, (height, width) in enumerate(sizes):
+        boxes = found[at]["boxes"][:4].clamp(min=0) + torch.tensor([0.0, 0.0, 2.0, 1.0])
+        centres = torch.cat([(boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]], dim=1)
+        labels = {
+            "boxes": centres / torch.tensor([width, height, width, height]),
+            "class_labels": found[at]["labels"][:4],
+            "orig_size": torch.tensor([height, width]),
+            "image_id": torch.tensor([at]),
+        }
+        items.append({"pixel_values": images[at], "labels": labels})
+    return items
+
+
 def test_transformers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch, transformers = (pytest.importorskip(name) for name in ("torch", "transformers"))
     for name in ("accelerate", "scipy"):  # the trainer and the loss need them
@@ -122,17 +139,7 @@ def test_transformers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             outputs, threshold=0.0, target_sizes=sizes[start : start + 3]
         )
     ]
-    items = []
-    for at, (height, width) in enumerate(sizes):
-        boxes = found[at]["boxes"][:4].clamp(min=0) + torch.tensor([0.0, 0.0, 2.0, 1.0])
-        centres = torch.cat([(boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]], dim=1)
-        labels = {
-            "boxes": centres / torch.tensor([width, height, width, height]),
-            "class_labels": found[at]["labels"][:4],
-            "orig_size": torch.tensor([height, width]),
-            "image_id": torch.tensor([at]),
-        }
-        items.append({"pixel_values": images[at], "labels": labels})
+    items = items_near(found, images, sizes)
     arguments = transformers.TrainingArguments(
         str(tmp_path), use_cpu=True, report_to="none", per_device_eval_batch_size=3, eval_do_concat_batches=False,
         remove_unused_columns=False, label_names=["labels"], disable_tqdm=True,
