@@ -163,6 +163,55 @@ def test_regions_are_ignored_by_atss() -> None:
     assert (everything.target == -1).all()
 
 
+def test_words_for_predictions_that_a_region_took_out() -> None:
+    regions = [[-1, -1, 11, 9.5], [5, 5, 15, 15]]  # cover predictions 0 and 2
+    result = assign_max_iou(ANCHORS, OBJECTS, ignore_regions=regions)
+    assert result.explain(0).split("\n") == [
+        "object 0: no prediction",
+        "- nothing else overlaps it",
+        "- 1 candidate: ignored, because a region covers it (best IoU 0.90)",
+    ]
+    # The best overlap of object 1 is below the threshold, and it is ignored.
+    assert result.explain(1).split("\n") == [
+        "object 1: no prediction",
+        "- nothing else overlaps it",
+        "- 1 candidate: ignored, because a region covers it (best IoU 0.15)",
+    ]
+    assert [Outcome(code) for code in result.candidates.outcome] == [Outcome.IGNORED, Outcome.IGNORED]
+    # Another prediction overlaps the object too little.
+    less = assign_max_iou([*ANCHORS, [0, 0, 10, 3]], OBJECTS, ignore_regions=[[-1, -1, 11, 20]], ignore_ioa=0.95)
+    assert "ignored" in less.explain(0)
+    part = assign_max_iou([[0, 0, 10, 10], [0, 6, 10, 16]], [[0, 0, 10, 10]], ignore_regions=[[0, 0, 10, 10]])
+    assert part.explain(0).split("\n") == [
+        "object 0: no prediction",
+        "- below 0.50: its best IoU is 0.25",
+        "- 1 candidate: ignored, because a region covers it (best IoU 1.00)",
+    ]
+    of_atss = assign_atss(ANCHORS, OBJECTS, levels=[4], ignore_regions=regions)
+    assert of_atss.explain(0).split("\n")[1:] == [
+        "- 2 candidates: ignored, because a region covers them (best IoU 0.90)",
+        "- 2 candidates: no centre inside (best IoU 0.00)",
+    ]
+    bare = assign_atss(ANCHORS, OBJECTS, levels=[4], ignore_regions=[[-100, -100, 100, 100]])
+    assert bare.explain(0).split("\n") == [
+        "object 0: no prediction",
+        "- 4 candidates: ignored, because a region covers them (best IoU 0.90)",
+    ]
+
+
+def test_words_for_cells_that_are_not_responsible() -> None:
+    result = assign_grid(ANCHORS, OBJECTS[:1], [False, True, True, True])
+    assert result.explain(0).split("\n") == [
+        "object 0: 1 prediction (2) with IoU 0.12 to 0.12",
+        "- 1 candidate: in no cell that is responsible (best IoU 0.90)",
+    ]
+    assert assign_grid(ANCHORS, OBJECTS, [False] * 4).explain(0).split("\n") == [
+        "object 0: no prediction",
+        "- nothing else overlaps it",
+        "- 1 candidate: in no cell that is responsible (best IoU 0.90)",
+    ]
+
+
 def test_hungarian_repeats_and_focal() -> None:
     pytest.importorskip("scipy", reason="needs ioukit[sparse]")
     boxes = [[0, 0, 4, 4], [0, 0, 5, 5], [8, 8, 9, 9]]
