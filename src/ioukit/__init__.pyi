@@ -44,6 +44,7 @@ from ioukit.overlap import (
     elementwise_nwd,
     elementwise_probiou,
     elementwise_siou,
+    elementwise_tiou,
     jaccard_distance,
     jaccard_index,
     jaccard_index_of_counts,
@@ -66,6 +67,7 @@ from ioukit.overlap import (
     pairwise_nwd,
     pairwise_probiou,
     pairwise_siou,
+    pairwise_tiou,
     polygon_iou,
 )
 from ioukit.postprocess import (
@@ -139,6 +141,7 @@ __all__ = [
     "elementwise_nwd",
     "elementwise_probiou",
     "elementwise_siou",
+    "elementwise_tiou",
     "evaluate",
     "fast_nms",
     "filter_detections",
@@ -174,6 +177,7 @@ __all__ = [
     "pairwise_nwd",
     "pairwise_probiou",
     "pairwise_siou",
+    "pairwise_tiou",
     "polygon_iou",
     "read_coco",
     "soft_nms",

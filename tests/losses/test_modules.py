@@ -191,7 +191,7 @@ class TestYolo:
         assert target.max() == 9
         assert losses.dfl_loss(logits[:0], target[:0]) == 0
         with pytest.raises(ValueError, match="unknown compat='mmdet'; dfl_loss has ultralytics"):
-            losses.dfl_loss(logits, target, compat="mmdet")  # type: ignore[arg-type]
+            losses.dfl_loss(logits, target, compat="mmdet")
         with pytest.raises(ValueError, match=r"pred must have shape \(..., 4, bins\) with 2 or more bins"):
             losses.dfl_loss(logits[:, :3], target)
         with pytest.raises(ValueError, match=r"target must have shape \(5, 4\), got \(5,\)"):
