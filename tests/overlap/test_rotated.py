@@ -256,5 +256,5 @@ def test_plain_arrays_are_not_guessed() -> None:
         pairwise_iou(np.zeros((2, 8)), np.zeros((2, 8)))
     with pytest.raises(TypeError, match=r"both sets must be of one kind, got RotatedBoxes and ndarray: convert one"):
         pairwise_iou(clockwise(rows), rows)
-    with pytest.raises(TypeError, match="diou is defined for upright boxes; for RotatedBoxes there are intersection, .*, tiou, giou"):
+    with pytest.raises(TypeError, match="diou is defined for upright boxes; for RotatedBoxes there are intersection"):
         ioukit.pairwise_diou(clockwise(rows), clockwise(rows))

@@ -34,4 +34,5 @@ class Outlined(NamedTuple):
 def giou_of(intersections: FloatArray, first: Outlined, second: Outlined, *, paired: bool, threads: int) -> FloatArray:
     """GIoU from the areas of the intersections, (N, M), or with ``paired`` (N,)."""
     places = np.arange(len(intersections)) if paired else None
-    return _core.hull_giou(np.ascontiguousarray(intersections).reshape(-1), first, second, places, places, threads)
+    areas = np.ascontiguousarray(intersections, np.float64).reshape(-1)
+    return _core.hull_giou(areas, first, second, places, places, threads)

@@ -62,13 +62,13 @@ def pairs(measure: str, first: Polygons, second: Polygons, rows: Rows, columns: 
 def giou(first: Polygons, second: Polygons, paired: bool, threads: int) -> FloatArray:
     """(N, M) generalized IoU, with the convex hull around two polygons; with ``paired`` (N,)."""
     function = elementwise if paired else pairwise
-    one, other = (
-        Outlined(
-            np.asarray(polygons.vertices, np.float64), polygons.offsets, polygons.area, np.zeros((len(polygons), 2))
-        )
-        for polygons in (first, second)
-    )
+    one, other = map(_outlined, (first, second))
     return giou_of(function("intersection", first, second, threads), one, other, paired=paired, threads=threads)
+
+
+def _outlined(polygons: Polygons) -> Outlined:
+    vertices, areas = (np.asarray(values, np.float64) for values in (polygons.vertices, polygons.area))
+    return Outlined(vertices, polygons.offsets, areas, np.zeros((len(polygons), 2)))
 
 
 def check(polygons: Polygons, name: str) -> None:
