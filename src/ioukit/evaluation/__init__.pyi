@@ -34,6 +34,7 @@ from ioukit.evaluation.matching import match
 from ioukit.evaluation.outlines.outline import Outline, Outlines
 from ioukit.evaluation.outlines.regions import region_outlines
 from ioukit.evaluation.protocols import COCO, COCO_KEYPOINTS, AreaRange, IgnoreRule, Measure, Protocol
+from ioukit.evaluation.requirements import Requirement, RequirementResult, check_requirements
 from ioukit.evaluation.results import Evaluation
 from ioukit.evaluation.segmentation.panoptic import panoptic_quality
 from ioukit.evaluation.segmentation.panoptic_results import (
@@ -97,6 +98,8 @@ __all__ = [
     "ProtocolDifference",
     "ProtocolResult",
     "RecallCurves",
+    "Requirement",
+    "RequirementResult",
     "RuleStep",
     "ScoreCurve",
     "ScoreCurves",
@@ -105,6 +108,7 @@ __all__ = [
     "accumulate",
     "aspect_ratios",
     "candidate_pairs",
+    "check_requirements",
     "compare_protocols",
     "confusion_matrix",
     "error_kinds",
