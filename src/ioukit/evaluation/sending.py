@@ -6,8 +6,6 @@ import importlib
 import typing
 from typing import TYPE_CHECKING, Any, Literal
 
-from ioukit.evaluation.metric_names import flat_metrics
-
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
@@ -51,6 +49,8 @@ class SendingMethods:
         Raises:
             ValueError: If the summary lacks a key of ``per_class``.
         """
+        from ioukit.evaluation.metric_names import flat_metrics  # noqa: PLC0415 - evaluating does not need it
+
         return flat_metrics(self.protocol, self.summary, self.counts, self.per_class, per_class)
 
     def to_markdown(self, *, title: str | None = None, worst: int = 10) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 from ioukit.tracking.tracker import Channel, Tracker, is_of_class
@@ -29,7 +30,11 @@ class _Channel(Channel):
 
     def figure(self, name: str, picture: Picture) -> None:
         title, series = _title_and_series(name, "figures")
-        self._logger.report_image(title, series, iteration=self._step or 0, image=picture.pixels)
+        # ClearML writes arrays as JPEG. It reads this file later, in the background, and then deletes it.
+        handle, path = tempfile.mkstemp(prefix="ioukit-", suffix=".png")
+        with open(handle, "wb") as file:
+            file.write(picture.png)
+        self._logger.report_image(title, series, iteration=self._step or 0, local_path=path, delete_after_upload=True)
 
     def file(self, name: str, path: Path) -> None:
         label = name if self._step is None else f"{name}_step_{self._step}"
