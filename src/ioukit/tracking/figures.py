@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit import plots
-from ioukit.tracking.picture import Picture
+from ioukit.tracking.picture import Picture, picture_of
 
 if TYPE_CHECKING:
     import os
@@ -60,8 +60,7 @@ class Drawer:
                 return "the evaluation holds neither its data nor near pairs"
         if name == "worst_images" and self.evaluation.ground_truth is None:
             return "the evaluation does not hold its data"
-        axes = _DRAWN[name](self)
-        return Picture(axes.figure)
+        return picture_of(_DRAWN[name](self).figure)
 
 
 def _precision_recall(drawer: Drawer) -> Any:

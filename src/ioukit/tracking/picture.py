@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit._optional import import_extra
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Picture"]
+__all__ = ["Picture", "picture_of"]
 
 _DPI = 150
 
@@ -21,22 +24,24 @@ _DPI = 150
 class Picture:
     """A drawn figure."""
 
-    figure: Any
-    """The figure of matplotlib."""
-
-    @cached_property
-    def png(self) -> bytes:
-        """The figure as a PNG file, 150 dots per inch."""
-        return self._saved("png")
+    png: bytes = field(repr=False)
+    """The figure as a PNG file, 150 dots per inch."""
 
     @cached_property
     def pixels(self) -> NDArray[np.uint8]:
         """(H, W, 3) the same as RGB, within [0, 255]."""
-        width, height = (int.from_bytes(self.png[at : at + 4], "big") for at in (16, 20))  # of the header of PNG
-        rgba = np.frombuffer(self._saved("rgba"), np.uint8).reshape(height, width, 4)
-        return np.ascontiguousarray(rgba[..., :3])
+        image = import_extra("PIL.Image", extra="plots", needed_by="Picture.pixels")  # matplotlib needs it, too
+        with image.open(io.BytesIO(self.png)) as opened:
+            return np.asarray(opened.convert("RGB"))
 
-    def _saved(self, format: str) -> bytes:
-        buffer = io.BytesIO()
-        self.figure.savefig(buffer, format=format, dpi=_DPI, facecolor=self.figure.get_facecolor())
-        return buffer.getvalue()
+
+def picture_of(figure: Any) -> Picture:
+    """A figure of matplotlib as a picture.
+
+    A letter that the font lacks is drawn as a box without a warning: it would come again for every figure and epoch.
+    """
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(buffer, format="png", dpi=_DPI, facecolor=figure.get_facecolor())
+    return Picture(buffer.getvalue())

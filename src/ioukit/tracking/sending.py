@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from ioukit._checks import check_choice
+from ioukit._optional import import_extra
 from ioukit.tracking.figures import Drawer, chosen_figures
 from ioukit.tracking.registry import find_tracker
 
@@ -130,7 +131,12 @@ class _Sending:
         self.sent, self.undefined = sent, undefined
 
     def send_figures(self, channel: Channel, drawer: Drawer, names: Sequence[str], prefix: str, *, asked: bool) -> None:
-        for name in names:
+        ready = False
+        if names:
+            with self.making("the figures", asked=asked):
+                import_extra("matplotlib", extra="plots", needed_by="log_to(figures=...)")
+                ready = True
+        for name in names if ready else ():
             picture = None
             with self.making(f"the figure {name}", asked=asked):
                 picture = drawer.draw(name)
@@ -163,7 +169,7 @@ class _Sending:
 
     @contextlib.contextmanager
     def making(self, what: str, *, asked: bool) -> Iterator[None]:
-        """Turns an error of what is drawn or written into a failure, once for each missing package.
+        """Turns an error of what is drawn or written into a failure.
 
         A package that is not installed is an error only if the part was asked for.
         """
@@ -173,9 +179,9 @@ class _Sending:
             missing = isinstance(error, ModuleNotFoundError)
             if self.raises and (asked or not missing):
                 raise
-            text = str(error) if missing else f"{what} could not be made: {type(error).__name__}: {error}"
-            if text not in self.failures:
-                self.failures.append(text)
+            self.failures.append(
+                str(error) if missing else f"{what} could not be made: {type(error).__name__}: {error}"
+            )
 
     @contextlib.contextmanager
     def ending(self, channel: Channel) -> Iterator[None]:

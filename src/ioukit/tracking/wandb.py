@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,7 @@ class _Channel(Channel):
         self._log(dict(numbers))
 
     def figure(self, name: str, picture: Picture) -> None:
-        self._log({name: self._wandb.Image(_image(picture))})
+        self._log({name: self._wandb.Image(picture.pixels)})
 
     def file(self, name: str, path: Path) -> None:
         label = re.sub(r"[^\w.\-]", "_", f"{self._run.id}-{name}")[-_LONGEST:]
@@ -48,11 +47,6 @@ class _Channel(Channel):
 
     def _log(self, values: dict[str, Any]) -> None:
         self._run.log(values, step=self._step, commit=False)
-
-
-def _image(picture: Picture) -> Any:
-    pillow = import_extra("PIL.Image", extra="report", needed_by="the figures of W&B")
-    return pillow.open(io.BytesIO(picture.png))
 
 
 def _recognises(run: Any) -> bool:
