@@ -30,6 +30,7 @@ from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._options import parse_classes
 from ioukit.cli._output import print_result
 from ioukit.cli._report import check_report, write_report
+from ioukit.cli._result_tables import TablesFormat, check_tables, write_result_tables
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
 from ioukit.evaluation.kinds import REGION_KINDS, Kind, find_kind
@@ -47,6 +48,7 @@ Examples:
   ioukit eval gt.json dt.json --json | jq .summary.AP
   ioukit eval gt.json dt.json --json result.json --per-class
   ioukit eval gt.json dt.json --report report.html --images val2017/
+  ioukit eval gt.json dt.json --tables tables --tables-format parquet
   ioukit eval gt.json dt.json --at-least AP=0.4 --at-least AP50/person=0.6 --junit checks.xml
   ioukit eval gt.json dt.json --markdown "$GITHUB_STEP_SUMMARY" --log-to runs.jsonl
   ioukit eval gt.json dt.json --errors
@@ -73,6 +75,17 @@ def eval_files(
     ] = None,
     images: Annotated[
         Path | None, typer.Option(metavar="DIR", help="With --report: folder of the images, to show the worst.")
+    ] = None,
+    tables: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Also write tables to a new folder: a file for the numbers per class, image, detection, object and "
+            "point of a curve.",
+        ),
+    ] = None,
+    tables_format: Annotated[
+        TablesFormat | None, typer.Option(help="With --tables: the files to write. [default: csv]")
     ] = None,
     markdown: Annotated[
         Path | None,
@@ -177,6 +190,7 @@ def eval_files(
         if json is not None:
             json.check(sources)
         check_report(report, images, sources, None if json is None else json.path)
+        check_tables(tables, tables_format, [*sources, report, None if json is None else json.path])
         sending = _sending(markdown=markdown, junit=junit, log_to=log_to, at_least=at_least, at_most=at_most)
         if sending is not None:
             sending.check_files(sources, report, json)
@@ -202,6 +216,8 @@ def eval_files(
         analysis = analyse(evaluation, threads=threads) if errors else None
     sections = {"analysis": analysis, "requirements": None if sending is None else sending.checked(evaluation)}
 
+    if tables is not None:
+        write_result_tables(evaluation, tables, tables_format, talk, long=long)
     if json is not None and json.path is not None:
         with bad_output():
             json.write(to_json(evaluation, **sections), talk)
@@ -214,8 +230,8 @@ def eval_files(
     if json is not None and json.path is None:
         json.write(to_json(evaluation, **sections), talk)
     else:
-        tables = _tables(evaluation, analysis, every=per_class)
-        print_result(tables if sending is None else sending.text(evaluation, tables))
+        text = _tables(evaluation, analysis, every=per_class)
+        print_result(text if sending is None else sending.text(evaluation, text))
     if sending is not None:
         sending.exit()
 

@@ -18,6 +18,7 @@ from ioukit.evaluation.disagreement.moves import ClassMove, ImageMove
 from ioukit.evaluation.disagreement.tools import TOOLS, Tool, find_tool
 from ioukit.evaluation.disagreement.walk import ProtocolDifference, RuleStep, explain_difference
 from ioukit.evaluation.evaluating import evaluate
+from ioukit.evaluation.evaluator.evaluator import Evaluator
 from ioukit.evaluation.kinds import (
     REGION_KINDS,
     BoxColumns,
@@ -47,6 +48,9 @@ from ioukit.evaluation.segmentation.semantic import SemanticIoU, semantic_iou
 from ioukit.evaluation.summary import summarise, value_of
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 from ioukit.evaluation.table_file import load_table, save_table
+from ioukit.evaluation.tables.columns import ResultColumn
+from ioukit.evaluation.tables.files import write_tables
+from ioukit.evaluation.tables.register import TABLES, ResultTable
 
 __all__ = [
     "COCO",
@@ -54,6 +58,7 @@ __all__ = [
     "COCO_SIGMAS",
     "ERROR_KINDS",
     "REGION_KINDS",
+    "TABLES",
     "TOOLS",
     "AreaRange",
     "AveragedPoint",
@@ -67,6 +72,7 @@ __all__ = [
     "DetectionRows",
     "ErrorKinds",
     "Evaluation",
+    "Evaluator",
     "IgnoreRule",
     "ImageMove",
     "ImageResults",
@@ -100,6 +106,8 @@ __all__ = [
     "RecallCurves",
     "Requirement",
     "RequirementResult",
+    "ResultColumn",
+    "ResultTable",
     "RuleStep",
     "ScoreCurve",
     "ScoreCurves",
@@ -138,4 +146,5 @@ __all__ = [
     "semantic_iou",
     "summarise",
     "value_of",
+    "write_tables",
 ]
