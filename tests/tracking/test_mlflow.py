@@ -77,7 +77,7 @@ def test_figures_and_report_are_artifacts(client: Any, evaluation: Evaluation, t
     assert logged.files == ("report",)
     page = Path(client.download_artifacts(run.info.run_id, "ioukit/report.html", str(tmp_path)))
     text = page.read_text(encoding="utf-8")
-    assert text.startswith("<!DOCTYPE html>")
+    assert text.startswith("<!doctype html>")
     assert f"{evaluation.summary['AP']:.3f}" in text
     image = pytest.importorskip("PIL.Image", reason="reading pictures needs Pillow")
     with image.open(client.download_artifacts(run.info.run_id, "ioukit/confusion.png", str(tmp_path))) as picture:
