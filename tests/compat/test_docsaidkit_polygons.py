@@ -140,7 +140,7 @@ def test_min_box_has_an_angle_within_90_degrees() -> None:
 def test_a_point_without_a_corner_moves_to_the_corner_next_to_it() -> None:
     """Upstream leaves such a point at (0, 0)."""
     pytest.importorskip("shapely", reason="Shapely is not installed")
-    needle = D.Polygon([[10, 10], [40, 10], [40, 11], [12, 10.5], [10, 30]])
+    needle = D.Polygon(np.array([[10, 10], [40, 10], [40, 11], [12, 10.5], [10, 30]]))
     corners = needle.scale(-0.4).numpy()
     assert len(corners) == 5
     assert (corners >= 10).all()
