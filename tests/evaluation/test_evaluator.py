@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -43,6 +44,39 @@ def test_any_split_gives_the_bits_of_evaluate(seed: int, count: int, at: list[in
             evaluator.compute()
     assert len(evaluator) == count
     assert_same(evaluator.compute(), ioukit.evaluate(*data_of_images(images)))
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    count=st.integers(1, 16),
+    at=st.lists(st.integers(0, 16)),
+    chunk=st.integers(1, 9),
+    at_once=st.integers(1, 30),
+)
+def test_small_pieces_of_memory_change_nothing(seed: int, count: int, at: list[int], chunk: int, at_once: int) -> None:
+    rng = np.random.default_rng(seed)
+    images = [random_images(seed + k, 1, dtype=rng.choice([np.float32, np.float64]))[0] for k in range(count)]  # type: ignore[arg-type]
+    far = 2**40 * int(rng.integers(0, 2))  # beyond int32
+    for prediction, target in images[count // 2 :]:
+        prediction["labels"] = prediction["labels"] + far
+        target["labels"] = target["labels"] + far
+    evaluator = Evaluator(keep_data=True)
+    with (
+        mock.patch("ioukit.evaluation.evaluator.buffers._CHUNK", chunk),
+        mock.patch("ioukit.evaluation.evaluator.collected._AT_ONCE", at_once),
+        mock.patch("ioukit.evaluation.evaluator.matched._MOST_PARTS", 3),
+    ):
+        for part in cut(images, at):
+            evaluator.update(*batch_of(part))
+            if len(evaluator) and rng.random() < 0.3:
+                evaluator.compute()
+        evaluation = evaluator.compute()
+    assert_same(evaluation, ioukit.evaluate(*data_of_images(images)))
+    gt, dt = evaluation.ground_truth, evaluation.detections
+    assert gt is not None
+    assert dt is not None
+    assert gt.ids[evaluation.matches.objects.row].tolist() == evaluation.matches.objects.id.tolist()
+    assert dt.scores[evaluation.matches.detections.row].tolist() == evaluation.matches.detections.score.tolist()
 
 
 @given(seed=st.integers(0, 10**6), count=st.integers(1, 12), at=st.lists(st.integers(0, 12)), strings=st.booleans())
