@@ -51,6 +51,8 @@ def read_coco_masks(
 def read_coco_mask_areas(
     path: str, records: Ids, spans: NDArray[np.uint64], image_sizes: Floats, drop: bool, threads: int
 ) -> Floats: ...
+def record_columns(records: list[Any], names: list[str], kinds: list[str]) -> list[NDArray[Any]] | None: ...
+def complete_boxes(records: list[Any]) -> None: ...
 def box_problem(boxes: Floats) -> tuple[int, str, str] | None: ...
 def match_detections(
     scene: SceneColumns,
@@ -204,6 +206,14 @@ def polygon_pairs(
     offsets2: Ids,
     rows: Ids,
     columns: Ids,
+    threads: int,
+) -> Floats: ...
+def hull_giou(
+    intersections: Floats,
+    first: tuple[Floats, Ids, Floats, Floats],
+    second: tuple[Floats, Ids, Floats, Floats],
+    rows: Ids | None,
+    columns: Ids | None,
     threads: int,
 ) -> Floats: ...
 def simple_polygon_pairs(

@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ioukit
@@ -33,6 +33,7 @@ def cut(images: list[Image], at: list[int]) -> list[list[Image]]:
     return [images[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
+@settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10**6), count=st.integers(1, 12), at=st.lists(st.integers(0, 12)), computed=st.booleans())
 def test_any_split_gives_the_bits_of_evaluate(seed: int, count: int, at: list[int], computed: bool) -> None:
     dtype = [np.float32, np.float64][seed % 2]
@@ -46,6 +47,7 @@ def test_any_split_gives_the_bits_of_evaluate(seed: int, count: int, at: list[in
     assert_same(evaluator.compute(), ioukit.evaluate(*data_of_images(images)))
 
 
+@settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     count=st.integers(1, 16),
@@ -79,6 +81,7 @@ def test_small_pieces_of_memory_change_nothing(seed: int, count: int, at: list[i
     assert dt.scores[evaluation.matches.detections.row].tolist() == evaluation.matches.detections.score.tolist()
 
 
+@settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10**6), count=st.integers(1, 12), at=st.lists(st.integers(0, 12)), strings=st.booleans())
 def test_given_ids_decide_the_order(seed: int, count: int, at: list[int], strings: bool) -> None:
     images = random_images(seed, count)
@@ -97,6 +100,7 @@ def test_given_ids_decide_the_order(seed: int, count: int, at: list[int], string
     assert_same(evaluator.compute(), ioukit.evaluate(*data_of_images(images, ids), near=0.1))
 
 
+@settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10**6), counts=st.lists(st.integers(0, 5), min_size=1, max_size=4), with_ids=st.booleans())
 def test_merged_evaluators_give_the_bits_of_one(seed: int, counts: list[int], with_ids: bool) -> None:
     images = random_images(seed, sum(counts), classes=2 + seed % 5)

@@ -11,6 +11,7 @@ mod join;
 mod losses;
 mod nms;
 mod overlap;
+mod records;
 mod regions;
 
 use pyo3::prelude::*;
@@ -39,11 +40,13 @@ mod _core {
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
     #[pymodule_export]
+    use super::records::{complete_boxes, record_columns};
+    #[pymodule_export]
     use super::regions::boxes3d::{boxes3d_elementwise, boxes3d_pairs, boxes3d_pairwise};
     #[pymodule_export]
     use super::regions::concave::{simple_polygon_pairs, simple_polygon_squared_windings};
     #[pymodule_export]
-    use super::regions::convex::{polygon_elementwise, polygon_pairs, polygon_pairwise};
+    use super::regions::convex::{hull_giou, polygon_elementwise, polygon_pairs, polygon_pairwise};
     #[pymodule_export]
     use super::regions::keypoints::keypoints_may_reach;
     #[pymodule_export]
