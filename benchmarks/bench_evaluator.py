@@ -6,12 +6,12 @@ Batches of 16 images with 10 to 100 detections and 1 to 13 objects of 80 classes
 or NumPy arrays, made before the clock starts. A fresh process runs the whole loop:
 
 - update: the median over all batches;
-- compute: once all images are there, with the class metrics that every library computes anyway;
+- compute: once all images are there;
 - again: compute after 100 more images.
 
 torchmetrics runs with each of its backends, pycocotools and faster-coco-eval. A peer that is not installed is left out.
-"AP" is the number of each. torchmetrics rounds the thresholds of IoU and recall to float32, which moves the fourth or fifth
-digit; with its thresholds, ioukit gives its number.
+"AP" is the number of each. torchmetrics rounds the thresholds of IoU and recall to float32, which moves its last digits;
+with its thresholds, ioukit gives its number.
 """
 
 from __future__ import annotations
