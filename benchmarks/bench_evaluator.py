@@ -10,8 +10,8 @@ or NumPy arrays, made before the clock starts. A fresh process runs the whole lo
 - again: compute after 100 more images.
 
 torchmetrics runs with each of its backends, pycocotools and faster-coco-eval. A peer that is not installed is left out.
-"AP" is the number of each. torchmetrics rounds the thresholds of IoU and recall to float32, which moves its last digits;
-with its thresholds, ioukit gives its number.
+"AP" is the number of each. torchmetrics rounds the thresholds of IoU and recall to float32, which moves the last
+digits; with its thresholds, ioukit gives its number.
 """
 
 from __future__ import annotations
