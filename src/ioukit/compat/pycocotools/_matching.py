@@ -19,6 +19,7 @@ from ioukit._boundary import (
     SceneColumns,
     SelectionColumns,
 )
+from ioukit.compat.pycocotools._distinct import places_among
 from ioukit.compat.pycocotools._sides import Groups, IrregularError, Side
 from ioukit.evaluation.kinds.keypoints import keypoint_similarity
 from ioukit.regions import Masks
@@ -100,7 +101,7 @@ def match(objects: Side, detections: Side, groups: Groups, rules: Rules) -> Matc
     Raises:
         IrregularError: If masks of one image differ in size, or keypoints in number.
     """
-    sorted_thresholds, order = np.unique(rules.thresholds, return_inverse=True)
+    sorted_thresholds, order = places_among(rules.thresholds)
     flags = objects.ignored * np.uint8(_IGNORED) | objects.crowd * np.uint8(_REPEATED)
     if rules.iou_type != "keypoints":
         flags |= objects.crowd * np.uint8(_OVER_DETECTION)
@@ -140,7 +141,7 @@ def match(objects: Side, detections: Side, groups: Groups, rules: Rules) -> Matc
         columns["objects"],
         columns["detections"],
         columns["pairs"],
-        order.astype(np.int64),
+        order,
     )
 
 

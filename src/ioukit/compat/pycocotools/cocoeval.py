@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
+from ioukit.compat.pycocotools._distinct import distinct
 from ioukit.compat.pycocotools._evaluating import Evaluated, evaluate_at_once
 from ioukit.compat.pycocotools._marks import mark_ignored, mark_outside, masks_of_records
 from ioukit.compat.pycocotools._one_image import by_score, match_records, record_overlaps, record_similarities
@@ -101,9 +102,9 @@ class COCOeval:
             p.iouType = "segm" if p.useSegm == 1 else "bbox"
             print(f"useSegm (deprecated) is not None. Running {p.iouType} evaluation")
         print(f"Evaluate annotation type *{p.iouType}*")
-        p.imgIds = list(np.unique(p.imgIds))
+        p.imgIds = list(distinct(p.imgIds))
         if p.useCats:
-            p.catIds = list(np.unique(p.catIds))
+            p.catIds = list(distinct(p.catIds))
         p.maxDets = sorted(p.maxDets)
         self._evaluated = None
         own = type(self)
