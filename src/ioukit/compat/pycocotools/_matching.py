@@ -29,7 +29,7 @@ __all__ = ["Matched", "Rules", "match", "overlaps_of"]
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_IGNORED, _OVER_DETECTION, _REPEATED = 1, 2, 4
+_IGNORED, _OVER_DETECTION, _REPEATED, _VOID = 1, 2, 4, 8
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,7 @@ def match(objects: Side, detections: Side, groups: Groups, rules: Rules) -> Matc
     """
     sorted_thresholds, order = places_among(rules.thresholds)
     flags = objects.ignored * np.uint8(_IGNORED) | objects.crowd * np.uint8(_REPEATED)
+    flags |= (objects.ids == 0) * np.uint8(_VOID)  # pycocotools takes the id 0 for no match
     if rules.iou_type != "keypoints":
         flags |= objects.crowd * np.uint8(_OVER_DETECTION)
     count = len(groups.categories) if groups.by_category else 1

@@ -5,7 +5,7 @@
 `evaluate` matches all images at once. `evalImgs`, `ious`, `_gts` and `_dts` are made when someone asks for them, in the
 order and with the types of pycocotools; `accumulate` reads `evalImgs` if someone has asked for it or has set it. Data
 and parameters that the engine does not evaluate to pycocotools' last bit (boxes with negative sides, scores that are
-NaN, ids of 0) are evaluated image by image as in pycocotools, and so are those of a subclass that changes a step.
+NaN) are evaluated image by image as in pycocotools, and so are those of a subclass that changes a step.
 `docs/pycocotools.md` lists the differences from pycocotools 2.0.11.
 """
 
