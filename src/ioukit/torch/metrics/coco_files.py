@@ -124,7 +124,12 @@ def read_files(
     The images are in the order of their first annotation, as in TorchMetrics.
     """
     kinds = checked_kinds(iou_type)
-    gt, dt = GroundTruth.from_coco(coco_target), Detections.from_coco(coco_preds)
+    if "bbox" in kinds:
+        gt, dt = GroundTruth.from_coco(coco_target), Detections.from_coco(coco_preds)
+    else:  # records of masks may have no box
+        content = json.loads(Path(coco_target).read_bytes())
+        gt = GroundTruth.from_coco({**content, "annotations": _with_boxes(content["annotations"])})
+        dt = Detections.from_coco(_with_boxes(json.loads(Path(coco_preds).read_bytes())))
     ids, first = np.unique(gt.image_ids, return_index=True)
     ids = ids[np.argsort(first)]
     columns: dict[str, dict[str, Any]] = {"target": {}, "preds": {}}
@@ -140,6 +145,11 @@ def read_files(
     columns["target"] |= {"iscrowd": gt.crowd.astype(np.int32), "area": gt.areas.astype(np.float32)}
     columns["preds"]["scores"] = dt.scores.astype(np.float32)
     return _per_image(columns["preds"], dt.image_ids, ids), _per_image(columns["target"], gt.image_ids, ids)
+
+
+def _with_boxes(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Records that all have a box; one without sides if they had none."""
+    return [{"bbox": [0, 0, 0, 0], **record} for record in records]
 
 
 def _per_image(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, List  # noqa: UP035 - see `tables`
 
 import torch
 from torch import Tensor
@@ -119,8 +119,14 @@ class MeanAveragePrecision(_Metric):
     warn_on_many_detections: bool = True
     """Whether ``update`` warns of images with more detections than the last cap."""
 
-    tables: list[Tensor]
-    inputs: list[Tensor]
+    tables: List[Tensor]  # noqa: UP006 - TorchScript, which compiles modules with metrics, knows no `list`
+    inputs: List[Tensor]  # noqa: UP006 - as above
+
+    __jit_unused_properties__: ClassVar[list[str]] = [
+        *getattr(_Metric, "__jit_unused_properties__", ()),
+        *("box_format", "iou_type", "iou_thresholds", "rec_thresholds", "max_detection_thresholds"),
+        *("class_metrics", "extended_summary", "average", "backend"),
+    ]
 
     def __init__(
         self,
