@@ -21,7 +21,7 @@ from ioukit._core import __version__
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.diagnosis import Diagnosis, Finding, diagnose
 from ioukit.errors import DatasetError
-from ioukit.evaluation import COCO, Evaluation, MatchTable, Protocol, evaluate
+from ioukit.evaluation import COCO, Evaluation, Evaluator, MatchTable, Protocol, evaluate
 from ioukit.inspection import Inspection, inspect
 from ioukit.overlap import (
     OverlapPairs,
@@ -104,6 +104,7 @@ __all__ = [
     "Detections",
     "Diagnosis",
     "Evaluation",
+    "Evaluator",
     "Finding",
     "GroundTruth",
     "Inspection",

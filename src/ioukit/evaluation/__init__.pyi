@@ -18,6 +18,7 @@ from ioukit.evaluation.disagreement.moves import ClassMove, ImageMove
 from ioukit.evaluation.disagreement.tools import TOOLS, Tool, find_tool
 from ioukit.evaluation.disagreement.walk import ProtocolDifference, RuleStep, explain_difference
 from ioukit.evaluation.evaluating import evaluate
+from ioukit.evaluation.evaluator.evaluator import Evaluator
 from ioukit.evaluation.kinds import (
     REGION_KINDS,
     BoxColumns,
@@ -66,6 +67,7 @@ __all__ = [
     "DetectionRows",
     "ErrorKinds",
     "Evaluation",
+    "Evaluator",
     "IgnoreRule",
     "ImageMove",
     "ImageResults",

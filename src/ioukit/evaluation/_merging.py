@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["merged_fields"]
+__all__ = ["merged_fields", "with_all_categories"]
 
 Positions = npt.NDArray[np.int64]
 
@@ -60,6 +60,59 @@ def merged_fields(tables: Sequence[Any], *, keep_first: bool) -> dict[str, Any]:
         "sources": (sum(table.sources[0] for table in tables), sum(table.sources[1] for table in tables)),
         "repeated_images": sum(table.repeated_images for table in tables) + len(again),
     }
+
+
+def with_all_categories(tables: Sequence[Any]) -> list[Any]:
+    """The tables, each with the categories of all of them.
+
+    Rows keep their order, because categories are sorted by id in every table.
+
+    Raises:
+        ValueError: If one category has two names, or its attributes differ.
+    """
+    listed = list({id(table.categories): table.categories for table in tables}.values())
+    if len(listed) == 1:
+        return list(tables)
+    union = _union(listed)
+    changed = []
+    for table in tables:
+        place = np.searchsorted(union.ids, table.categories.ids).astype(np.uint32)
+        sides = (table.detections, table.objects)
+        if np.array_equal(place, np.arange(len(union))):
+            rows = sides
+        else:
+            rows = tuple(dataclasses.replace(side, category=place[side.category]) for side in sides)
+        changed.append(dataclasses.replace(table, categories=union, detections=rows[0], objects=rows[1]))
+    return changed
+
+
+def _union(listed: Sequence[Any]) -> Any:
+    """The categories of several lists, each once, sorted by id."""
+    columns = {name: np.concatenate([one.attributes[name] for one in listed]) for name in _common_attributes(listed)}
+    ids = np.concatenate([one.ids for one in listed])
+    names = [name for one in listed for name in one.names]
+    named: dict[int, int] = {}
+    for row, (number, name) in enumerate(zip(ids.tolist(), names, strict=True)):
+        if (first := named.setdefault(number, row)) == row:
+            continue
+        if names[first] == str(number):
+            named[number] = row
+        elif name not in (names[first], str(number)):
+            raise ValueError(
+                f"tables of different categories do not add up: {number} is {names[first]!r} in one and {name!r} in "
+                "another"
+            )
+        for key, column in columns.items():
+            if not np.array_equal(column[first], column[row]):
+                raise ValueError(f"tables of different categories do not add up: the {key} of {number} differs")
+    rows = np.array([named[number] for number in sorted(named)], np.intp)
+    attributes = {key: column[rows] for key, column in columns.items()}
+    return dataclasses.replace(listed[0], ids=ids[rows], names=tuple(names[row] for row in rows), attributes=attributes)
+
+
+def _common_attributes(listed: Sequence[Any]) -> list[str]:
+    """The attributes that all lists have."""
+    return [name for name in listed[0].attributes if all(name in one.attributes for one in listed)]
 
 
 def _rows(parts: Sequence[Any], order: _RowOrder, sources: Sequence[int]) -> Any:

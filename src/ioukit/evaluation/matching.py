@@ -25,7 +25,7 @@ from ioukit.evaluation.kinds import BoxColumns, Comparison, MaskColumns, PairCol
 from ioukit.evaluation.protocols import IgnoreRule, Measure, Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["match", "reaching_pairs", "rules_of"]
+__all__ = ["checked_near", "match", "reaching_pairs", "rules_of"]
 
 _IGNORED, _OVER_DETECTION, _REPEATED, _VOID, _MORE_THAN, _COUNTS_ONCE, _COVERED = 1, 2, 4, 8, 16, 32, 64
 _NEARLY_ONE = 1 - 1e-10  # an overlap that reaches any threshold
@@ -75,7 +75,7 @@ def match(
     """
     kind = find_kind(iou_type)
     protocol = kind.protocol if protocol is None else protocol
-    near = _near_of(protocol, near)
+    near = checked_near(protocol, near)
     listed = ground_truth.images
     chosen_images = _chosen(len(listed), None if images is None else listed.positions(images))
     known = ground_truth.categories
@@ -279,7 +279,7 @@ def _has_jaccard(protocol: Protocol) -> bool:
     return any(measure.quantity == "JI" for measure in protocol.measures)
 
 
-def _near_of(protocol: Protocol, near: float | None) -> float | None:
+def checked_near(protocol: Protocol, near: float | None) -> float | None:
     """The least overlap of near pairs, checked; the Jaccard index needs all pairs that reach the threshold."""
     if near is not None:
         check_number(near=near)

@@ -254,23 +254,31 @@ class MatchTable(Frozen):
         return MatchTable.merge([self, other])
 
     @classmethod
-    def merge(cls, tables: Iterable[MatchTable], *, duplicates: str = "error") -> MatchTable:
+    def merge(cls, tables: Iterable[MatchTable], *, duplicates: str = "error", categories: str = "equal") -> MatchTable:
         """The sum of tables, in time proportional to their rows.
 
         Args:
-            tables: Tables of the same protocol, kind of region and categories.
+            tables: Tables of the same protocol and kind of region.
             duplicates: What to do with an image that is in several tables: ``"error"`` refuses it; ``"first"`` keeps
                 the first one and counts the others in :attr:`repeated_images`. This is for samplers that repeat images
                 to fill the last batch.
+            categories: ``"equal"`` refuses tables of different categories; ``"union"`` gives a table of the categories
+                of all of them. A name that is just the id gives way to another name of the category.
 
         Raises:
             ValueError: If ``tables`` is empty, if they have different protocols or categories, if some have near pairs
-                and others do not, or if two of them have the same image.
+                and others do not, or if two of them have the same image. With ``categories="union"``, if one category
+                has two names.
         """
         check_choice("duplicates", duplicates, ("error", "first"))
+        check_choice("categories", categories, ("equal", "union"))
         tables = list(tables)
         if not tables:
             raise ValueError("merge needs at least one table")
+        if categories == "union":
+            from ioukit.evaluation._merging import with_all_categories  # noqa: PLC0415 - only this needs it
+
+            tables = with_all_categories(tables)
         _check_alike(tables)
         first = tables[0]
         if len(tables) == 1:

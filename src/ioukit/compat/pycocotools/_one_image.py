@@ -1,0 +1,139 @@
+"""Overlaps and matches of the records of one image, step by step as pycocotools takes them.
+
+`COCOeval` needs it for what the engine does not evaluate as pycocotools does, and for subclasses that change a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ioukit.compat.pycocotools import mask as mask_utils
+
+__all__ = ["by_score", "match_records", "record_overlaps", "record_similarities"]
+
+Record = dict[str, Any]
+
+_NEARLY_ONE = 1 - 1e-10  # an overlap that reaches every threshold
+
+
+def by_score(records: Sequence[Record]) -> NDArray[np.int64]:
+    """Positions of detections, best first; those with equal scores stay in order, those with NaN come last."""
+    return np.argsort([-record["score"] for record in records], kind="mergesort").astype(np.int64)
+
+
+def record_overlaps(detections: Sequence[Record], objects: Sequence[Record], key: str) -> Any:
+    """(D, G) overlaps of the boxes or masks under a key; ``[]`` if a side is empty."""
+    of, to = ([record[key] for record in side] for side in (detections, objects))
+    crowd = [int(record["iscrowd"]) for record in objects]
+    if key == "segmentation" and of and to:
+        sizes = [[tuple(mask["size"]) for mask in side] for side in (of, to)]
+        if len({*sizes[0], *sizes[1]}) > 1:
+            return _of_one_size(of, to, crowd, sizes)
+    return mask_utils.iou(of, to, crowd)
+
+
+def _of_one_size(of: list[Any], to: list[Any], crowd: list[int], sizes: list[list[Any]]) -> Any:
+    """(D, G) overlaps of masks; -1 for two of different sizes."""
+    found = np.full((len(to), len(of)), -1.0).T
+    for size in set(sizes[0]) & set(sizes[1]):
+        rows, places = ([place for place, one in enumerate(side) if one == size] for side in sizes)
+        found[np.ix_(rows, places)] = mask_utils.iou(
+            [of[row] for row in rows], [to[place] for place in places], [crowd[place] for place in places]
+        )
+    return found
+
+
+def record_similarities(detections: Sequence[Record], objects: Sequence[Record], sigmas: Any) -> Any:
+    """(D, G) object keypoint similarities, see :func:`ioukit.evaluation.keypoint_similarity`; ``[]`` without a pair."""
+    if not len(detections) or not len(objects):
+        return []
+    found = np.zeros((len(detections), len(objects)))
+    variances = (sigmas * 2) ** 2
+    none = np.zeros(len(sigmas))
+    points = [np.array(record["keypoints"]) for record in detections]
+    for column, record in enumerate(objects):
+        truth = np.array(record["keypoints"])
+        labelled = truth[2::3] > 0
+        x, y, width, height = record["bbox"][:4]
+        for row, given in enumerate(points):
+            if labelled.any():
+                apart = given[0::3] - truth[0::3], given[1::3] - truth[1::3]
+            else:
+                apart = (
+                    _beyond(given[0::3], x - width, x + width * 2, none),
+                    _beyond(given[1::3], y - height, y + height * 2, none),
+                )
+            exponents = (apart[0] ** 2 + apart[1] ** 2) / variances / (record["area"] + np.spacing(1)) / 2
+            if labelled.any():
+                exponents = exponents[labelled]
+            found[row, column] = np.sum(np.exp(-exponents)) / exponents.shape[0]
+    return found
+
+
+def _beyond(places: Any, low: Any, high: Any, none: Any) -> Any:
+    """How far places lie outside of a range."""
+    return np.max((none, low - places), axis=0) + np.max((none, places - high), axis=0)
+
+
+def match_records(
+    detections: Sequence[Record], objects: Sequence[Record], overlaps: Any, area_range: Any, params: Any
+) -> Record:
+    """The matches of detections, best first, and objects that have `_ignore`, those that count first.
+
+    Args:
+        detections: The detections within the cap.
+        objects: The objects.
+        overlaps: (D, G), or ``[]``.
+        area_range: Lowest and highest area.
+        params: The parameters.
+    """
+    thresholds = params.iouThrs
+    crowd = [int(record["iscrowd"]) for record in objects]
+    ignored = np.array([record["_ignore"] for record in objects])
+    matches, taken = np.zeros((len(thresholds), len(detections))), np.zeros((len(thresholds), len(objects)))
+    ignores = np.zeros((len(thresholds), len(detections)))
+    if len(overlaps):
+        table, flags = np.asarray(overlaps).tolist(), ignored.tolist()
+        for place, threshold in enumerate(thresholds):
+            holders = [0.0] * len(objects)
+            for row, detection in enumerate(detections):
+                found = _best_free(table[row], min([threshold, _NEARLY_ONE]), holders, crowd, flags)
+                if found >= 0:
+                    ignores[place, row] = flags[found]
+                    matches[place, row] = objects[found]["id"]
+                    taken[place, found] = detection["id"]
+                    holders[found] = taken[place, found]
+    low, high = area_range
+    outside = np.array([record["area"] < low or record["area"] > high for record in detections], np.bool_)
+    return {
+        "dtIds": [record["id"] for record in detections],
+        "gtIds": [record["id"] for record in objects],
+        "dtMatches": matches,
+        "gtMatches": taken,
+        "dtScores": [record["score"] for record in detections],
+        "gtIgnore": ignored,
+        "dtIgnore": (ignores != 0) | ((matches == 0) & outside[None]),
+    }
+
+
+def _best_free(overlaps: list[float], least: float, holders: list[float], crowd: list[int], ignored: list[int]) -> int:
+    """The position of the best object that is free, -1 for none; the last of equally good ones.
+
+    An object is free if no detection with an id above 0 holds it, or if it is a crowd. Objects that count come first,
+    and one of them is taken before any that is ignored.
+    """
+    found = -1
+    for place, overlap in enumerate(overlaps):
+        if holders[place] > 0 and not crowd[place]:
+            continue
+        if found > -1 and ignored[found] == 0 and ignored[place] == 1:
+            break
+        # Not `overlap >= least`: NaN passes, as in pycocotools.
+        if overlap < least:
+            continue
+        found, least = place, overlap
+    return found

@@ -1,0 +1,304 @@
+"""`pycocotools.coco` with the same names, results and printed lines: change the import, nothing else.
+
+    from ioukit.compat.pycocotools.coco import COCO
+
+A file is read into columns, which `COCOeval` evaluates. The dictionaries of pycocotools (`dataset`, `anns`, `cats`,
+`imgs`, `imgToAnns`, `catToImgs`) are made from the text of the file when one of them is asked for, by your code or by a
+method such as `loadAnns`. From then on they count: what you change in them changes the evaluation.
+`docs/pycocotools.md` lists the differences from pycocotools 2.0.11.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit.compat.pycocotools import mask as mask_utils
+from ioukit.compat.pycocotools._dictionaries import dataset_of_results, indexes
+from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile
+from ioukit.compat.pycocotools._marks import mask_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["COCO"]
+
+Record = dict[str, Any]
+
+_DICTIONARIES = frozenset({"dataset", "anns", "cats", "imgs", "imgToAnns", "catToImgs"})
+
+
+def _isArrayLike(obj: Any) -> bool:
+    return hasattr(obj, "__iter__") and hasattr(obj, "__len__")
+
+
+def _listed(values: Any) -> Any:
+    """The values, or a list of a single one."""
+    return values if _isArrayLike(values) else [values]
+
+
+def _lookup(values: Any) -> Any:
+    """Something that answers ``in`` as the values do, in less time if they can be hashed."""
+    try:
+        return set(values)
+    except TypeError:
+        return values
+
+
+class COCO:
+    """The annotations of a data set, or results on its images, as dictionaries that pycocotools' users know."""
+
+    dataset: Record
+    """What the file holds: ``images``, ``annotations``, ``categories`` and so on."""
+    anns: dict[Any, Record]
+    """Annotations by id."""
+    cats: dict[Any, Record]
+    """Categories by id."""
+    imgs: dict[Any, Record]
+    """Images by id."""
+    imgToAnns: defaultdict[Any, list[Record]]
+    """The annotations of each image."""
+    catToImgs: defaultdict[Any, list[Any]]
+    """The ids of images of each category, once per annotation."""
+
+    def __init__(self, annotation_file: str | os.PathLike[str] | None = None) -> None:
+        """Read a file of annotations; no file makes an object with an empty ``dataset``.
+
+        Raises:
+            OSError: If the file cannot be read.
+            ValueError: If it is no JSON.
+            AssertionError: If it does not hold an object.
+        """
+        self._file: AnnotationFile | ResultFile | None = None
+        if annotation_file is None:
+            self.dataset, self.anns, self.cats, self.imgs = {}, {}, {}, {}
+            self.imgToAnns, self.catToImgs = defaultdict(list), defaultdict(list)
+            return
+        print("loading annotations into memory...")
+        start = time.time()
+        lazy = type(self).createIndex is COCO.createIndex
+        self._file = AnnotationFile.read(annotation_file) if lazy else None
+        if self._file is None:
+            with open(annotation_file) as file:
+                dataset = json.load(file)
+            assert type(dataset) is dict, f"annotation file format {type(dataset)} not supported"
+        print(f"Done (t={time.time() - start:0.2f}s)")
+        if self._file is None:
+            self.dataset = dataset
+            self.createIndex()
+        else:
+            print("creating index...")
+            print("index created!")
+
+    def __getattr__(self, name: str) -> Any:
+        """Make the dictionaries when the first of them is asked for."""
+        file = vars(self).get("_file")
+        if name not in _DICTIONARIES or file is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        for each, value in file.dictionaries().items():
+            vars(self).setdefault(each, value)
+        return vars(self)[name]
+
+    def _columns(self) -> AnnotationFile | ResultFile | None:
+        """The columns of the file; ``None`` once a dictionary was made, because it may have been changed."""
+        return None if self._file is None or not _DICTIONARIES.isdisjoint(vars(self)) else self._file
+
+    def createIndex(self) -> None:
+        """Make ``anns``, ``cats``, ``imgs``, ``imgToAnns`` and ``catToImgs`` from ``dataset``."""
+        print("creating index...")
+        made = indexes(self.dataset)
+        print("index created!")
+        vars(self).update(made)
+
+    def info(self) -> None:
+        """Print what ``dataset["info"]`` says."""
+        for key, value in self.dataset["info"].items():
+            print(f"{key}: {value}")
+
+    def getAnnIds(self, imgIds: Any = (), catIds: Any = (), areaRng: Any = (), iscrowd: Any = None) -> list[Any]:
+        """Ids of annotations, in the order of the images that are asked for; a filter that is empty lets all pass.
+
+        Args:
+            imgIds: Ids of images, or a single one.
+            catIds: Ids of categories, or a single one.
+            areaRng: An area below and an area above those of the annotations.
+            iscrowd: The value of ``iscrowd``; ``None`` for both.
+        """
+        imgIds, catIds = _listed(imgIds), _listed(catIds)
+        if len(imgIds):
+            of_images: Mapping[Any, list[Record]] = self.imgToAnns
+            chosen: Iterable[Record] = itertools.chain.from_iterable(
+                [of_images[image] for image in imgIds if image in of_images]
+            )
+        else:
+            chosen = self.dataset["annotations"]
+        if len(catIds):
+            wanted = _lookup(catIds)
+            chosen = [record for record in chosen if record["category_id"] in wanted]
+        if len(areaRng):
+            chosen = [record for record in chosen if areaRng[0] < record["area"] < areaRng[1]]
+        if iscrowd is not None:
+            return [record["id"] for record in chosen if record["iscrowd"] == iscrowd]
+        return [record["id"] for record in chosen]
+
+    def getCatIds(self, catNms: Any = (), supNms: Any = (), catIds: Any = ()) -> list[Any]:
+        """Ids of categories with one of the names, of the supercategories and of the ids; an empty filter passes all.
+
+        A single string counts as a list of its letters, as in pycocotools: a category named ``person`` passes the
+        filter ``"person"`` because it is a part of it.
+        """
+        found = self.dataset["categories"]
+        for key, given in (("name", catNms), ("supercategory", supNms), ("id", catIds)):
+            wanted = _listed(given)
+            if len(wanted):
+                found = [record for record in found if record[key] in wanted]
+        return [record["id"] for record in found]
+
+    def getImgIds(self, imgIds: Any = (), catIds: Any = ()) -> list[Any]:
+        """Ids of images, all or those that have annotations of all the categories."""
+        imgIds, catIds = _listed(imgIds), _listed(catIds)
+        if len(imgIds) == len(catIds) == 0:
+            return list(self.imgs)
+        found = set(imgIds)
+        for place, category in enumerate(catIds):
+            of_category = set(self.catToImgs[category])
+            found = of_category if place == 0 and not found else found & of_category
+        return list(found)
+
+    def loadAnns(self, ids: Any = ()) -> Any:
+        """The annotations with the ids, or a list with the one of a single id."""
+        return _with_ids(self.anns, ids)
+
+    def loadCats(self, ids: Any = ()) -> Any:
+        """The categories with the ids, or a list with the one of a single id."""
+        return _with_ids(self.cats, ids)
+
+    def loadImgs(self, ids: Any = ()) -> Any:
+        """The images with the ids, or a list with the one of a single id."""
+        return _with_ids(self.imgs, ids)
+
+    def showAnns(self, anns: list[Record], draw_bbox: bool = False) -> int | None:
+        """Draw masks and keypoints on the current axes of matplotlib, or print captions.
+
+        Raises:
+            ModuleNotFoundError: If matplotlib is not installed: ``pip install 'ioukit[plots]'``.
+        """
+        if len(anns) == 0:
+            return 0
+        if "segmentation" in anns[0] or "keypoints" in anns[0]:
+            from ioukit.plots._coco_records import draw_records  # noqa: PLC0415 - needs matplotlib
+
+            draw_records(anns, self._decoded, lambda category: self.cats[category]["skeleton"], boxes=draw_bbox)
+        elif "caption" in anns[0]:
+            for record in anns:
+                print(record["caption"])
+        else:
+            raise Exception("datasetType not supported")
+        return None
+
+    def _decoded(self, record: Record) -> NDArray[np.uint8]:
+        """The pixels of a record whose segmentation is no polygon."""
+        return np.asarray(mask_utils.decode(self.annToRLE(record)))
+
+    def loadRes(self, resFile: Any) -> COCO:
+        """Results on the images of this data set.
+
+        As in pycocotools, the first result tells what all of them are, and the records of a list are completed in
+        place: with ``id``, ``area``, ``iscrowd``, ``segmentation`` or ``bbox``.
+
+        Args:
+            resFile: The path of a file, a list of records, or an (N, 7) array of image id, x, y, width, height, score
+                and category id.
+
+        Raises:
+            AssertionError: If the results are no list, or some are of an image that this data set does not have.
+            IndexError: If there are no results.
+        """
+        res = COCO()
+        print("Loading and preparing results...")
+        start = time.time()
+        anns = resFile
+        if isinstance(resFile, str | os.PathLike):
+            lazy = ResultFile.read(resFile, self)
+            if lazy is not None:
+                self._check_images(lazy.columns.image_ids.tolist())
+                print(f"DONE (t={time.time() - start:0.2f}s)")
+                for name in _DICTIONARIES:
+                    del vars(res)[name]
+                res._file = lazy
+                print("creating index...")
+                print("index created!")
+                return res
+            with open(resFile) as file:
+                anns = json.load(file)
+        elif type(resFile) is np.ndarray:
+            anns = self.loadNumpyAnnotations(resFile)
+        assert type(anns) is list, "results in not an array of objects"
+        self._check_images([record["image_id"] for record in anns])
+        res.dataset = dataset_of_results(self.dataset, anns)
+        print(f"DONE (t={time.time() - start:0.2f}s)")
+        res.dataset["annotations"] = anns
+        res.createIndex()
+        return res
+
+    def _check_images(self, ids: list[Any]) -> None:
+        file = self._columns()
+        known = set(file.image_ids if isinstance(file, AnnotationFile) else self.getImgIds())
+        unknown = set(ids) - known
+        assert not unknown, (
+            "Results do not correspond to current coco set: "
+            f"they have {len(unknown):,} images that it lacks, such as {next(iter(unknown))!r}"
+        )
+
+    def download(self, tarDir: str | None = None, imgIds: Any = ()) -> None:
+        """Refuse: this package loads nothing from the network.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError(
+            "ioukit downloads no images: fetch the address `coco_url` of each record in `imgs` with a tool of yours, "
+            "or use pycocotools for this one call"
+        )
+
+    def loadNumpyAnnotations(self, data: NDArray[Any]) -> list[Record]:
+        """The records of an (N, 7) array of image id, x, y, width, height, score and category id.
+
+        Raises:
+            AssertionError: If it is no array of 7 columns.
+        """
+        print("Converting ndarray to lists...")
+        assert type(data) is np.ndarray
+        print(data.shape)
+        assert data.shape[1] == 7
+        records = []
+        for row in range(len(data)):
+            if row % 1_000_000 == 0:
+                print(f"{row}/{len(data)}")
+            image, x, y, width, height, score, category = data[row]
+            records.append(
+                {"image_id": int(image), "bbox": [x, y, width, height], "score": score, "category_id": int(category)}
+            )
+        return records
+
+    def annToRLE(self, ann: Record) -> Any:
+        """The compressed mask of an annotation: of its polygons, or of its runs; a compressed mask stays as it is."""
+        return mask_of(ann, self.imgs[ann["image_id"]])
+
+    def annToMask(self, ann: Record) -> NDArray[np.uint8]:
+        """(H, W) the pixels of an annotation."""
+        return mask_utils.decode(self.annToRLE(ann))
+
+
+def _with_ids(records: Mapping[Any, Record], ids: Any) -> Any:
+    if _isArrayLike(ids):
+        return [records[one] for one in ids]
+    return [records[ids]] if type(ids) is int else None

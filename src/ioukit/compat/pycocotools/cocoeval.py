@@ -1,0 +1,233 @@
+"""`pycocotools.cocoeval` with the same names, results and printed lines: change the import, nothing else.
+
+    from ioukit.compat.pycocotools.cocoeval import COCOeval
+
+`evaluate` matches all images at once. `evalImgs`, `ious`, `_gts` and `_dts` are made when someone asks for them, in the
+order and with the types of pycocotools; `accumulate` reads `evalImgs` if someone has asked for it or has set it. Data
+and parameters that the engine does not evaluate to pycocotools' last bit (boxes with negative sides, scores that are
+NaN, ids of 0) are evaluated image by image as in pycocotools, and so are those of a subclass that changes a step.
+`docs/pycocotools.md` lists the differences from pycocotools 2.0.11.
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import time
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
+from ioukit.compat.pycocotools._evaluating import Evaluated, evaluate_at_once
+from ioukit.compat.pycocotools._marks import mark_ignored, mark_outside, masks_of_records
+from ioukit.compat.pycocotools._one_image import by_score, match_records, record_overlaps, record_similarities
+from ioukit.compat.pycocotools._params import Params
+from ioukit.compat.pycocotools._sides import IrregularError
+from ioukit.compat.pycocotools._summary import box_numbers, keypoint_numbers, mean_of
+
+__all__ = ["COCOeval", "Params"]
+
+_STEPS = ("_prepare", "computeIoU", "computeOks", "evaluateImg")
+_MADE_ON_DEMAND = frozenset({"evalImgs", "ious", "_gts", "_dts"})
+
+
+class COCOeval:
+    """An evaluation of detections.
+
+    Set ``params``, then call `evaluate`, `accumulate` and `summarize`. ``evalImgs`` has a dictionary for each category,
+    area range and image, in this order, or ``None``; ``ious`` the overlaps of each image and category; ``eval`` the
+    arrays ``precision``, ``recall`` and ``scores``; ``stats`` the numbers of the table.
+
+    Args:
+        cocoGt: The ground truth.
+        cocoDt: The results, from `COCO.loadRes`.
+        iouType: ``"segm"``, ``"bbox"`` or ``"keypoints"``.
+    """
+
+    evalImgs: Any
+    ious: Any
+    _gts: Any
+    _dts: Any
+
+    def __init__(self, cocoGt: Any = None, cocoDt: Any = None, iouType: str = "segm") -> None:
+        if not iouType:
+            print("iouType not specified. use default iouType segm")
+        self.cocoGt = cocoGt
+        self.cocoDt = cocoDt
+        self._evaluated: Evaluated | None = None
+        self.evalImgs = defaultdict(list)
+        self.eval: dict[str, Any] = {}
+        self._gts = defaultdict(list)
+        self._dts = defaultdict(list)
+        self.params = Params(iouType=iouType)
+        self._paramsEval: Any = {}
+        self.stats: Any = []
+        self.ious = {}
+        if cocoGt is not None:
+            self.params.imgIds, self.params.catIds = _sorted_ids(cocoGt)
+
+    def __getattr__(self, name: str) -> Any:
+        """Make what pycocotools keeps of every image when it is asked for."""
+        evaluated = vars(self).get("_evaluated")
+        if name not in _MADE_ON_DEMAND or evaluated is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        vars(self).setdefault(name, evaluated.made(name))
+        return vars(self)[name]
+
+    def _prepare(self) -> None:
+        """Choose the records that take part into ``_gts`` and ``_dts``, and write ``ignore`` and masks into them."""
+        p = self.params
+        chosen = {"imgIds": p.imgIds, "catIds": p.catIds} if p.useCats else {"imgIds": p.imgIds}
+        gts, dts = (coco.loadAnns(coco.getAnnIds(**chosen)) for coco in (self.cocoGt, self.cocoDt))
+        if p.iouType == "segm":
+            masks_of_records(gts, self.cocoGt)
+            masks_of_records(dts, self.cocoDt)
+        mark_ignored(gts, p.iouType)
+        self._gts, self._dts = defaultdict(list), defaultdict(list)
+        for groups, records in ((self._gts, gts), (self._dts, dts)):
+            for record in records:
+                groups[record["image_id"], record["category_id"]].append(record)
+        self.evalImgs = defaultdict(list)
+        self.eval = {}
+
+    def evaluate(self) -> None:
+        """Match the detections of every image; ``params`` are sorted in place, as in pycocotools."""
+        start = time.time()
+        print("Running per image evaluation...")
+        p = self.params
+        if p.useSegm is not None:
+            p.iouType = "segm" if p.useSegm == 1 else "bbox"
+            print(f"useSegm (deprecated) is not None. Running {p.iouType} evaluation")
+        print(f"Evaluate annotation type *{p.iouType}*")
+        p.imgIds = list(np.unique(p.imgIds))
+        if p.useCats:
+            p.catIds = list(np.unique(p.catIds))
+        p.maxDets = sorted(p.maxDets)
+        self._evaluated = None
+        own = type(self)
+        changed = [name for name in _STEPS if name in vars(self) or getattr(own, name) is not getattr(COCOeval, name)]
+        try:
+            if changed:
+                raise IrregularError(f"{changed[0]} is changed")
+            self._evaluated = evaluate_at_once(self.cocoGt, self.cocoDt, p)
+            self.eval = {}
+            for name in _MADE_ON_DEMAND & vars(self).keys():
+                delattr(self, name)
+            self._paramsEval = self._evaluated.params
+        except IrregularError:
+            self._evaluate_one_by_one()
+            self._paramsEval = copy.deepcopy(self.params)
+        print(f"DONE (t={time.time() - start:0.2f}s).")
+
+    def _evaluate_one_by_one(self) -> None:
+        p = self.params
+        self._prepare()
+        categories = p.catIds if p.useCats else [-1]
+        overlaps = self.computeOks if p.iouType == "keypoints" else self.computeIoU
+        self.ious = {(image, category): overlaps(image, category) for image in p.imgIds for category in categories}
+        cap = p.maxDets[-1]
+        self.evalImgs = [
+            self.evaluateImg(image, category, area_range, cap)
+            for category in categories
+            for area_range in p.areaRng
+            for image in p.imgIds
+        ]
+
+    def _records_of(self, imgId: Any, catId: Any) -> tuple[list[Any], list[Any]]:
+        """The objects and the detections of a group."""
+        if self.params.useCats:
+            return self._gts[imgId, catId], self._dts[imgId, catId]
+        keys = [(imgId, category) for category in self.params.catIds]
+        return [one for key in keys for one in self._gts[key]], [one for key in keys for one in self._dts[key]]
+
+    def computeIoU(self, imgId: Any, catId: Any) -> Any:
+        """(D, G) overlaps of an image and a category, the best detections first; ``[]`` if a side is empty."""
+        p = self.params
+        objects, detections = self._records_of(imgId, catId)
+        if not objects and not detections:
+            return []
+        detections = [detections[row] for row in by_score(detections)[: p.maxDets[-1]]]
+        if p.iouType not in ("segm", "bbox"):
+            raise Exception("unknown iouType for iou computation")
+        return record_overlaps(detections, objects, "segmentation" if p.iouType == "segm" else "bbox")
+
+    def computeOks(self, imgId: Any, catId: Any) -> Any:
+        """(D, G) object keypoint similarities of an image and a category; ``[]`` if a side is empty."""
+        p = self.params
+        objects, detections = self._gts[imgId, catId], self._dts[imgId, catId]
+        detections = [detections[row] for row in by_score(detections)[: p.maxDets[-1]]]
+        return record_similarities(detections, objects, p.kpt_oks_sigmas)
+
+    def evaluateImg(self, imgId: Any, catId: Any, aRng: Any, maxDet: int) -> dict[str, Any] | None:
+        """The matches of an image and a category within an area range; ``None`` if there is nothing."""
+        objects, detections = self._records_of(imgId, catId)
+        if not objects and not detections:
+            return None
+        mark_outside(objects, aRng)
+        order = np.argsort([record["_ignore"] for record in objects], kind="mergesort").astype(np.int64)
+        overlaps = self.ious[imgId, catId]
+        found = match_records(
+            [detections[row] for row in by_score(detections)[0:maxDet]],
+            [objects[place] for place in order],
+            overlaps[:, order] if len(overlaps) > 0 else overlaps,
+            aRng,
+            self.params,
+        )
+        return {"image_id": imgId, "category_id": catId, "aRng": aRng, "maxDet": maxDet, **found}
+
+    def accumulate(self, p: Any = None) -> None:
+        """Compute ``eval`` from the matches.
+
+        Args:
+            p: Parameters in the place of ``params``. Categories, area ranges and images should be those of `evaluate`;
+                a warning tells if the results are not those that `p` asks for.
+        """
+        print("Accumulating evaluation results...")
+        start = time.time()
+        evaluated = self._evaluated
+        at_once = evaluated is not None and "evalImgs" not in vars(self) and self._paramsEval is evaluated.params
+        if not (at_once and evaluated is not None and evaluated.count) and not len(self.evalImgs):
+            print("Please run evaluate() first")
+        p = self.params if p is None else p
+        p.catIds = p.catIds if p.useCats == 1 else [-1]
+        if at_once and evaluated is not None and evaluated.has_rules_of(p):
+            arrays = curves_of_match(evaluated.matched, p)
+        else:
+            arrays = curves_of_entries(self.evalImgs, p, self._paramsEval)
+        self.eval = {
+            "params": p,
+            "counts": arrays.counts,
+            "date": datetime.datetime.now().strftime("%Y-%m-%d %H:%M:%S"),
+            "precision": arrays.precision,
+            "recall": arrays.recall,
+            "scores": arrays.scores,
+        }
+        print(f"DONE (t={time.time() - start:0.2f}s).")
+
+    def summarize(self) -> None:
+        """Print the table, and set ``stats``: 12 numbers, or 10 for keypoints."""
+        if not self.eval:
+            raise Exception("Please run accumulate() first")
+        kind = self.params.iouType
+        numbers = keypoint_numbers() if kind == "keypoints" else box_numbers(self.params.maxDets)
+        stats = np.zeros((10 if kind == "keypoints" else 12,))
+        for place, number in enumerate(numbers):
+            line, stats[place] = mean_of(self.eval, self.params, number)
+            print(line)
+        self.stats = stats
+
+    def __str__(self) -> str:
+        """Print the table; the string is empty."""
+        self.summarize()
+        return ""
+
+
+def _sorted_ids(coco: Any) -> tuple[list[Any], list[Any]]:
+    """The ids of images and of categories."""
+    columns = getattr(coco, "_columns", lambda: None)()
+    ids = getattr(columns, "image_ids", None), getattr(columns, "category_ids", None)
+    if ids[0] is not None and ids[1] is not None:
+        return list(ids[0]), list(ids[1])
+    return sorted(coco.getImgIds()), sorted(coco.getCatIds())

@@ -1,0 +1,123 @@
+"""Columns that grow: what was added since the last match, in a few bytes per row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.evaluation.evaluator.rows import Rows
+from ioukit.regions.formats import convert
+from ioukit.typing import BoxFormat
+
+__all__ = ["GrowingColumn", "GrowingRows"]
+
+_CHUNK = 8192
+"""Rows that a piece of memory holds."""
+
+
+class GrowingColumn:
+    """Rows of one shape in pieces of memory, so that growing copies nothing. The dtype widens when it must."""
+
+    def __init__(self, dtype: npt.DTypeLike, tail: tuple[int, ...] = ()) -> None:
+        self._tail = tail
+        self._full: list[npt.NDArray[Any]] = []
+        self._last = np.empty((0, *tail), dtype)
+        self._used = 0
+
+    def append(self, rows: npt.NDArray[Any]) -> None:
+        """Add rows."""
+        dtype = self._last.dtype
+        if rows.dtype != dtype and (wider := np.promote_types(dtype, rows.dtype)) != dtype:
+            self._close(wider)
+        start, end = self._used, self._used + len(rows)
+        if end > len(self._last):
+            room = len(self._last) - start
+            self._last[start:] = rows[:room]
+            rows = rows[room:]
+            self._used = len(self._last)
+            self._close(self._last.dtype, len(rows))
+            start, end = 0, len(rows)
+        self._last[start:end] = rows
+        self._used = end
+
+    def _close(self, dtype: npt.DTypeLike, least: int = 0) -> None:
+        if self._used:
+            whole = self._used == len(self._last)
+            self._full.append(self._last if whole else self._last[: self._used].copy())
+        self._last = np.empty((max(_CHUNK, least), *self._tail), dtype)
+        self._used = 0
+
+    def joined(self) -> npt.NDArray[Any]:
+        """All rows."""
+        return np.concatenate([*self._full, self._last[: self._used]])
+
+
+class GrowingRows:
+    """The rows of one side of many batches."""
+
+    def __init__(self, format: BoxFormat, *, scores: bool) -> None:
+        self.format = format
+        self._counts = GrowingColumn(np.int32)
+        self._labels = GrowingColumn(np.int32)
+        # Boxes of float32 wait in their own format; those of float64, and all that come after them, as x, y, w, h.
+        self._narrow = GrowingColumn(np.float32, (4,))
+        self._wide: GrowingColumn | None = None
+        self._scores = GrowingColumn(np.float32) if scores else None
+        self._crowd: GrowingColumn | None = None
+        self._areas: GrowingColumn | None = None
+        self.count = 0
+
+    def append(self, rows: Rows) -> None:
+        """Add the rows of a batch."""
+        self._counts.append(np.array(rows.counts, np.int32))
+        self._labels.append(_narrowed(rows.labels))
+        assert rows.boxes is not None
+        if self._wide is None and (rows.boxes.dtype != np.float32 or rows.format != self.format):
+            self._wide = GrowingColumn(np.float64, (4,))
+        if self._wide is None:
+            self._narrow.append(rows.boxes)
+        else:
+            self._wide.append(convert(rows.boxes.astype(np.float64, copy=False), rows.format, "xywh"))
+        if self._scores is not None:
+            assert rows.scores is not None
+            self._scores.append(rows.scores)
+        if rows.crowd is not None and self._crowd is None:
+            self._crowd = _filled(self.count, np.array(False))
+        if self._crowd is not None:
+            self._crowd.append(np.zeros(len(rows.labels), np.bool_) if rows.crowd is None else rows.crowd)
+        if rows.areas is not None and self._areas is None:
+            self._areas = _filled(self.count, np.array(np.nan, np.float32))
+        if self._areas is not None:
+            self._areas.append(np.full(len(rows.labels), np.nan, np.float32) if rows.areas is None else rows.areas)
+        self.count += len(rows.labels)
+
+    def joined(self) -> Rows:
+        """The rows of all batches, with boxes ``[x, y, width, height]`` in float64."""
+        boxes = convert(self._narrow.joined().astype(np.float64), self.format, "xywh")
+        if self._wide is not None:
+            boxes = np.concatenate([boxes, self._wide.joined()])
+        return Rows(
+            counts=self._counts.joined().tolist(),
+            labels=self._labels.joined().astype(np.int64),
+            boxes=boxes,
+            format="xywh",
+            scores=None if self._scores is None else self._scores.joined(),
+            crowd=None if self._crowd is None else self._crowd.joined(),
+            areas=None if self._areas is None else self._areas.joined(),
+        )
+
+
+def _narrowed(labels: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """Labels as int32, if that holds them."""
+    if not labels.size or (labels.max() < 2**31 and labels.min() >= -(2**31)):
+        return labels.astype(np.int32)
+    return labels
+
+
+def _filled(count: int, value: npt.NDArray[Any]) -> GrowingColumn:
+    """A column whose first rows have one value."""
+    column = GrowingColumn(value.dtype)
+    column.append(np.full(count, value))
+    return column

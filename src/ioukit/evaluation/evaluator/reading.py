@@ -1,0 +1,258 @@
+"""From the dicts that `update` takes to checked rows."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit.datasets.columns._checks import pixel_boxes
+from ioukit.datasets.formats.text_files import refuse
+from ioukit.evaluation.evaluator.categories import KnownCategories
+from ioukit.evaluation.evaluator.rows import Rows
+from ioukit.evaluation.evaluator.values import Joined, Member, joined, place_of
+from ioukit.regions.boxes import Boxes
+from ioukit.regions.formats import convert
+from ioukit.typing import BoxFormat
+
+__all__ = ["Reader", "as_floats", "box_member"]
+
+_SAFE = 2.0**51  # sides of boxes with such coordinates stay below 2**53
+_OPTIONAL = {"predictions": (), "targets": ("iscrowd", "area")}
+
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+Records = Sequence[Mapping[str, Any]]
+
+
+def box_member(side: str) -> Member:
+    """What the boxes of an image must be."""
+    return Member(side, "boxes", (4,), "iuf")
+
+
+class Reader:
+    """Reads the dicts of one side. It remembers which keys it has seen, so that they are checked once."""
+
+    def __init__(self, side: str, format: BoxFormat) -> None:
+        self.side, self.format = side, format
+        self.needs: tuple[str, ...] = ("boxes", "labels", "scores") if side == "predictions" else ("boxes", "labels")
+        self._boxes = box_member(side)
+        self._labels = Member(side, "labels", (), "iu")
+        self._scores = Member(side, "scores", (), "iuf")
+        self._crowd = Member(side, "iscrowd", (), "biu")
+        self._areas = Member(side, "area", (), "iuf")
+        self._keys_seen: set[tuple[str, ...]] = set()
+
+    def rows(self, records: Records, known: KnownCategories | None) -> Rows:
+        """The boxes of all images.
+
+        Raises:
+            DatasetError: If a value is missing or invalid; the message names the image, the key and the row.
+            TypeError: If a record is no mapping.
+        """
+        self.check_keys(records)
+        boxes, box_format = self._boxes_of(records)
+        labels = self.labels_of(records, boxes.counts, known)
+        read = [boxes, labels]
+        rows = Rows(boxes.counts, labels.rows, boxes.rows, box_format)
+        if self.side == "predictions":
+            scores = self.scores_of(records, boxes.counts)
+            rows.scores = scores.rows
+            read.append(scores)
+        else:
+            read += self.add_flags(records, rows)
+        self.check_devices(read)
+        return rows
+
+    def check_keys(self, records: Records) -> None:
+        """Raises an error for a record that is no mapping or lacks a key, and for keys that are nearly right."""
+        for at, record in enumerate(records):
+            if type(record) is not dict and not isinstance(record, Mapping):
+                raise TypeError(
+                    f"{self.side}[{at}]: expected a dict with {', '.join(self.needs)}, got {type(record).__name__}"
+                )
+            keys = tuple(record)
+            if keys in self._keys_seen:
+                continue
+            self._check_names(keys, f"{self.side}[{at}]")
+            self._keys_seen.add(keys)
+
+    def _check_names(self, keys: tuple[Any, ...], where: str) -> None:
+        names = [key for key in keys if isinstance(key, str)]
+        for name in self.needs:
+            if name not in names:
+                near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+                found = ", ".join(map(repr, keys)) or "no keys"
+                refuse(where, f"the key {name!r}", f"{found}{f'; rename {near[0]!r}' if near else ''}")
+        for name in _OPTIONAL[self.side]:
+            if name not in names and (near := difflib.get_close_matches(name, names, n=1, cutoff=0.8)):
+                refuse(where, f"the key {name!r}, or no such key", repr(near[0]))
+
+    def _boxes_of(self, records: Records) -> tuple[Joined, BoxFormat]:
+        values = [record["boxes"] for record in records]
+        if any(isinstance(value, Boxes) for value in values):
+            return self._with_formats(values), "xywh"
+        found = joined(values, self._boxes)
+        rows = np.ascontiguousarray(as_floats(found.rows))
+        if _core.first_invalid(rows, self.format == "xyxy") is not None or not _is_small(rows):
+            self._check_boxes(rows, found.counts)
+        return found._replace(rows=rows), self.format
+
+    def _with_formats(self, values: Sequence[Any]) -> Joined:
+        """Boxes of which some know their format."""
+        parts = []
+        for at, value in enumerate(values):
+            if isinstance(value, Boxes):
+                if value.normalized:
+                    refuse(f"{self.side}[{at}]: boxes", "pixels", "normalized boxes: denormalize(width, height) them")
+                parts.append(Joined(pixel_boxes(value, len(value)), [len(value)], None))
+            else:
+                # Messages number the images, so the images before this one stand as empty ones.
+                before: list[Any] = [[]] * at
+                one = joined([*before, value], self._boxes)
+                rows = one.rows.astype(np.float64)
+                self._check_boxes(rows, one.counts)
+                parts.append(Joined(convert(rows, self.format, "xywh"), one.counts[-1:], one.device))
+        rows = np.concatenate([part.rows for part in parts])
+        counts = [part.counts[0] for part in parts]
+        devices = {part.device for part in parts} - {None}
+        if (problem := _core.box_problem(np.ascontiguousarray(rows, np.float64))) is not None:
+            row, expected, found = problem
+            image, at = place_of(row, counts)
+            refuse(f"{self.side}[{image}]: boxes: row {at}", expected, found)
+        return Joined(rows, counts, devices.pop() if len(devices) == 1 else None)
+
+    def _check_boxes(self, rows: npt.NDArray[Any], counts: Sequence[int]) -> None:
+        sides = np.ascontiguousarray(convert(rows.astype(np.float64), self.format, "xywh"), np.float64)
+        if (problem := _core.box_problem(sides)) is None:
+            return
+        row, expected, _ = problem
+        image, at = place_of(row, counts)
+        hint = ""
+        if expected.startswith("a width") and self.format == "xyxy":
+            expected = "x1 <= x2 and y1 <= y2"
+            hint = "; if these are widths and heights, say so: Evaluator(box_format='xywh'), or 'cxcywh'"
+        elif expected.startswith("a width"):
+            hint = f" with box_format={self.format!r}"
+        refuse(f"{self.side}[{image}]: boxes: row {at}", expected, f"{rows[row].tolist()}{hint}")
+
+    def labels_of(self, records: Records, counts: Sequence[int], known: KnownCategories | None) -> Joined:
+        """The labels, one per row."""
+        values = [record["labels"] for record in records]
+        if known is not None and any(_are_names(value) for value in values):
+            values = [self._ids_of_names(value, at, known) for at, value in enumerate(values)]
+        labels = joined(values, self._labels)
+        self.check_counts(labels, counts, "labels")
+        if labels.rows.dtype != np.int64:
+            labels = labels._replace(rows=labels.rows.astype(np.int64))
+        if known is not None:
+            known.check(labels.rows, counts, self.side)
+        return labels
+
+    def _ids_of_names(self, value: Any, at: int, known: KnownCategories) -> Any:
+        if not _are_names(value):
+            return value
+        return [known.id_of(str(name), f"{self.side}[{at}]: labels: row {row}") for row, name in enumerate(value)]
+
+    def scores_of(self, records: Records, counts: Sequence[int]) -> Joined:
+        """The scores, one per row: any finite numbers."""
+        scores = joined([record["scores"] for record in records], self._scores)
+        self.check_counts(scores, counts, "scores")
+        rows = as_floats(scores.rows)
+        self._check_finite(rows, counts, "scores")
+        return scores._replace(rows=rows)
+
+    def add_flags(self, records: Records, rows: Rows) -> list[Joined]:
+        """Put ``iscrowd`` and ``area`` of targets into their rows; the values that were read are returned."""
+        read = []
+        crowd, _ = self._given(records, rows.counts, self._crowd, 0)
+        if crowd is not None:
+            values = crowd.rows
+            if values.dtype.kind != "b":
+                wrong = (values != 0) & (values != 1)
+                if wrong.any():
+                    row = int(np.argmax(wrong))
+                    image, at = place_of(row, rows.counts)
+                    refuse(f"targets[{image}]: iscrowd: row {at}", "0 or 1", str(values[row]))
+                values = values != 0
+            rows.crowd = values if values.any() else None
+            read.append(crowd)
+        area, missing = self._given(records, rows.counts, self._areas, 0)
+        if area is not None:
+            values = as_floats(area.rows)
+            self._check_finite(values, rows.counts, "area", lowest=0.0)
+            if missing is not None:
+                values = np.where(missing, np.array(np.nan, values.dtype), values)
+            rows.areas = values
+            read.append(area)
+        return read
+
+    def _given(
+        self, records: Records, counts: Sequence[int], member: Member, missing: int
+    ) -> tuple[Joined | None, npt.NDArray[np.bool_] | None]:
+        """A column that records may lack, and the rows of those that do; ``None`` if all or none of them do."""
+        values = [record.get(member.name) for record in records]
+        lacks = [value is None for value in values]
+        if all(lacks):
+            return None, None
+        rows = None
+        if any(lacks):
+            values = [
+                np.full(count, missing) if value is None else value for value, count in zip(values, counts, strict=True)
+            ]
+            rows = np.repeat(lacks, counts)
+        found = joined(values, member)
+        self.check_counts(found, counts, member.name)
+        return found, rows
+
+    def check_counts(self, found: Joined, counts: Sequence[int], name: str) -> None:
+        """Raises :class:`~ioukit.DatasetError` for the first image with more or fewer values than boxes."""
+        if found.counts == counts:
+            return
+        for image, (count, boxes) in enumerate(zip(found.counts, counts, strict=True)):
+            if count != boxes:
+                refuse(f"{self.side}[{image}]: {name}", f"{boxes:,} values, one per box", f"{count:,}")
+
+    def _check_finite(
+        self, rows: npt.NDArray[Any], counts: Sequence[int], name: str, *, lowest: float | None = None
+    ) -> None:
+        fine = np.isfinite(rows)
+        if lowest is not None:
+            fine &= rows >= lowest
+        if fine.all():
+            return
+        row = int(np.argmin(fine))
+        image, at = place_of(row, counts)
+        expected = "a finite number" if lowest is None else f"a finite number of at least {lowest:g}"
+        refuse(f"{self.side}[{image}]: {name}: row {at}", expected, str(rows[row]))
+
+    def check_devices(self, read: Sequence[Joined]) -> None:
+        """Raises :class:`~ioukit.DatasetError` if the tensors of one side are on different devices."""
+        names = ("boxes", "labels", *(("scores",) if self.side == "predictions" else ("iscrowd", "area")))
+        found = {one.device: name for one, name in zip(read, names, strict=False) if one.device is not None}
+        if len(found) > 1:
+            listed = " and ".join(f"{name} on {device}" for device, name in found.items())
+            refuse(self.side, "tensors on one device", listed)
+
+    def in_format(self, format: BoxFormat) -> Reader:
+        """A reader of the same side for boxes of another format."""
+        return self if format == self.format else Reader(self.side, format)
+
+
+def as_floats(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Numbers as float32 or float64, without loss."""
+    if rows.dtype in _FLOATS:
+        return rows
+    return rows.astype(np.float32 if rows.dtype == np.float16 else np.float64)
+
+
+def _is_small(rows: npt.NDArray[Any]) -> bool:
+    return not rows.size or bool(rows.max() <= _SAFE and rows.min() >= -_SAFE)
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list | tuple | np.ndarray) and len(value) > 0 and isinstance(value[0], str)

@@ -1,0 +1,149 @@
+"""Programs that use `pycocotools.cocoeval` see the same with ioukit's."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pycocotools", reason="pycocotools is not installed")
+
+from parity.random_data import random_case
+from support.cocoeval_runs import OURS, THEIRS, Library, random_run
+from support.same_values import difference
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("first", range(0, 120, 10))
+def test_random_programs_see_the_same(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + 10):
+        run = random_run(seed)
+        ours, theirs = (run.seen(library, tmp_path) for library in (OURS, THEIRS))
+        assert [what for what, _ in ours] == [what for what, _ in theirs], run
+        for (what, value), (_, expected) in zip(ours, theirs, strict=True):
+            assert difference(value, expected, what) is None, run
+
+
+def _truth_and_results(library: Library, seed: int = 11) -> tuple[Any, Any]:
+    case = random_case(seed)
+    gt = library.coco.COCO()
+    gt.dataset = copy.deepcopy(case.gt)
+    gt.createIndex()
+    return gt, gt.loadRes(copy.deepcopy(case.dt))
+
+
+def _arrays(evaluation: Any) -> list[Any]:
+    return [evaluation.eval[name] for name in ("precision", "recall", "scores")] + [evaluation.stats]
+
+
+def _in_batches(library: Library, seed: int) -> list[Any]:
+    """As the reference training of torchvision evaluates: image by image, and all `evalImgs` put together."""
+    gt, dt = _truth_and_results(library, seed)
+    evaluation = library.cocoeval.COCOeval(gt, iouType="bbox")
+    parts, ids = [], []
+    for image in sorted(gt.getImgIds()):
+        found = [record for record in dt.dataset["annotations"] if record["image_id"] == image]
+        evaluation.cocoDt = gt.loadRes(copy.deepcopy(found)) if found else library.coco.COCO()
+        evaluation.params.imgIds = [image]
+        evaluation.evaluate()
+        parts.append(np.asarray(evaluation.evalImgs).reshape(-1, len(evaluation.params.areaRng), 1))
+        ids.append(image)
+    evaluation.evalImgs = list(np.concatenate(parts, 2).flatten())
+    evaluation.params.imgIds = ids
+    evaluation._paramsEval = copy.deepcopy(evaluation.params)
+    evaluation.accumulate()
+    evaluation.summarize()
+    return _arrays(evaluation)
+
+
+@pytest.mark.parametrize("seed", [1, 6, 10, 11, 21, 44])
+def test_entries_of_several_batches_are_put_together(seed: int) -> None:
+    if not random_case(seed).dt:
+        pytest.skip("no results")
+    assert difference(_in_batches(OURS, seed), _in_batches(THEIRS, seed)) is None
+
+
+def _with_halved_overlaps(library: Library) -> list[Any]:
+    class Halved(library.cocoeval.COCOeval):  # type: ignore[misc, name-defined]
+        def computeIoU(self, imgId: Any, catId: Any) -> Any:
+            return np.array(super().computeIoU(imgId, catId)) * 0.7
+
+    evaluation = Halved(*_truth_and_results(library), "bbox")
+    evaluation.evaluate()
+    evaluation.accumulate()
+    evaluation.summarize()
+    return _arrays(evaluation)
+
+
+def test_a_subclass_may_change_a_step() -> None:
+    ours, theirs = _with_halved_overlaps(OURS), _with_halved_overlaps(THEIRS)
+    assert difference(ours, theirs) is None
+    plain = OURS.cocoeval.COCOeval(*_truth_and_results(OURS), "bbox")
+    plain.evaluate()
+    plain.accumulate()
+    plain.summarize()
+    assert difference(_arrays(plain), ours) is not None
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_copies_go_on_where_the_original_was(again: Any, tmp_path: Path) -> None:
+    case = random_case(11)
+    (tmp_path / "gt.json").write_text(json.dumps(case.gt))
+    (tmp_path / "dt.json").write_text(json.dumps(case.dt))
+    gt = OURS.coco.COCO(str(tmp_path / "gt.json"))
+    evaluation = OURS.cocoeval.COCOeval(gt, gt.loadRes(str(tmp_path / "dt.json")), "bbox")
+    evaluation.evaluate()
+    other = again(evaluation)
+    for one in (evaluation, other):
+        one.accumulate()
+        one.summarize()
+    assert difference(_arrays(other), _arrays(evaluation)) is None
+    assert difference(other.evalImgs, evaluation.evalImgs) is None
+    assert other.cocoGt.imgs == gt.imgs
+
+
+def test_accumulate_warns_when_it_takes_the_results_of_others() -> None:
+    evaluation = OURS.cocoeval.COCOeval(*_truth_and_results(OURS), "bbox")
+    evaluation.evaluate()
+    other = copy.deepcopy(evaluation.params)
+    other.areaRng = other.areaRng[2:]
+    with pytest.warns(UserWarning, match=r"areaRng of p and of evaluate\(\) differ"):
+        evaluation.accumulate(other)
+
+
+def test_accumulate_needs_an_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
+    evaluation = OURS.cocoeval.COCOeval(*_truth_and_results(OURS), "bbox")
+    with pytest.raises(Exception, match=r"Please run accumulate\(\) first"):
+        evaluation.summarize()
+    with pytest.raises(AttributeError):
+        evaluation.accumulate()
+    assert "Please run evaluate() first" in capsys.readouterr().out
+
+
+def test_other_kinds_of_regions_are_refused() -> None:
+    with pytest.raises(Exception, match="iouType not supported"):
+        OURS.cocoeval.Params("boundary")
+
+
+def test_params_are_those_of_pycocotools() -> None:
+    for kind in ("bbox", "segm", "keypoints"):
+        ours, theirs = (vars(library.cocoeval.Params(kind)) for library in (OURS, THEIRS))
+        assert difference(ours, theirs) is None
+    params = OURS.cocoeval.Params("bbox")
+    params.setKpParams()
+    assert params.maxDets == [20]
+
+
+def test_the_table_is_printed_by_str(capsys: pytest.CaptureFixture[str]) -> None:
+    evaluation = OURS.cocoeval.COCOeval(*_truth_and_results(OURS), "bbox")
+    evaluation.evaluate()
+    evaluation.accumulate()
+    capsys.readouterr()
+    assert str(evaluation) == ""
+    assert capsys.readouterr().out.count("Average") == 12
