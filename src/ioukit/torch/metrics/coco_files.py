@@ -22,6 +22,7 @@ from ioukit.torch.metrics.packing import packed, unpacked
 
 __all__ = ["packed_sides", "read_files", "write_files"]
 
+_NO_BOX: dict[str, Any] = {"bbox": [0, 0, 0, 0]}
 _COLUMNS = ("counts", "labels", "boxes", "scores", "crowd", "given_areas")
 
 
@@ -63,7 +64,7 @@ def write_files(path: str, records: Sequence[npt.NDArray[np.uint8]], kinds: Sequ
             side = sides[name] = _side(record.columns, name)
             of_side.extend(_annotations(side, first, kinds, len(of_side) + 1))
             labels |= set(side.labels.tolist())
-        images += _images(sides["target"], first, kinds)
+        images += _images(list(sides.values()), first)
         first += len(sides["target"].counts)
     target = {
         "images": images,
@@ -88,16 +89,17 @@ def _side(columns: dict[str, npt.NDArray[Any]], name: str) -> Side:
     return Side(**found, masks=masks)  # type: ignore[arg-type]
 
 
-def _images(side: Side, first: int, kinds: Sequence[str]) -> list[dict[str, int]]:
-    images = [{"id": first + at} for at in range(len(side.counts))]
-    if side.masks is None:
-        return images
-    ends = np.cumsum(side.counts).tolist()
-    sizes = side.masks.sizes.tolist()
-    for image, count, end in zip(images, side.counts.tolist(), ends, strict=True):
-        if count:
-            image |= dict(zip(("height", "width"), sizes[end - 1], strict=True))
-    return [image for image in images if "height" in image] if tuple(kinds) == ("segm",) else images
+def _images(sides: Sequence[Side], first: int) -> list[dict[str, int]]:
+    """The images, with their sizes if they have masks."""
+    images = [{"id": first + at} for at in range(len(sides[0].counts))]
+    for side in sides:
+        if side.masks is None:
+            continue
+        sizes = side.masks.sizes
+        for image, end in zip(images, np.cumsum(side.counts).tolist(), strict=True):
+            if side.counts[image["id"] - first]:
+                image["height"], image["width"] = sizes[end - 1].tolist()
+    return images
 
 
 def _annotations(side: Side, first: int, kinds: Sequence[str], number: int) -> list[dict[str, Any]]:
@@ -124,13 +126,10 @@ def read_files(
     The images are in the order of their first annotation, as in TorchMetrics.
     """
     kinds = checked_kinds(iou_type)
-    if "bbox" in kinds:
-        gt, dt = GroundTruth.from_coco(coco_target), Detections.from_coco(coco_preds)
-    else:  # records of masks may have no box
-        content = json.loads(Path(coco_target).read_bytes())
-        gt = GroundTruth.from_coco({**content, "annotations": _with_boxes(content["annotations"])})
-        dt = Detections.from_coco(_with_boxes(json.loads(Path(coco_preds).read_bytes())))
+    gt = GroundTruth.from_coco(_complete(_json_of(coco_target), coco_target))
+    dt = Detections.from_coco(_with_boxes(_json_of(coco_preds), coco_preds))
     ids, first = np.unique(gt.image_ids, return_index=True)
+    dt = dt.take(np.isin(dt.image_ids, ids))
     ids = ids[np.argsort(first)]
     columns: dict[str, dict[str, Any]] = {"target": {}, "preds": {}}
     for name, side, array in (("target", gt, "annotations"), ("preds", dt, "detections")):
@@ -147,9 +146,29 @@ def read_files(
     return _per_image(columns["preds"], dt.image_ids, ids), _per_image(columns["target"], gt.image_ids, ids)
 
 
-def _with_boxes(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Records that all have a box; one without sides if they had none."""
-    return [{"bbox": [0, 0, 0, 0], **record} for record in records]
+def _json_of(path: str) -> Any:
+    try:
+        return json.loads(Path(path).read_bytes())
+    except ValueError as error:
+        raise DatasetError(f"{path}: expected JSON: {error}") from None
+
+
+def _complete(content: Any, path: str) -> dict[str, Any]:
+    """The content of a file of annotations, with all categories that annotations have: TorchMetrics lists one alone."""
+    if not isinstance(content, dict):
+        raise DatasetError(f"{path}: expected a file of annotations, a JSON object, found {type(content).__name__}")
+    annotations = _with_boxes(content.get("annotations"), f"{path}: annotations")
+    ids = {record.get("id") for record in content.get("categories", ())}
+    new = dict.fromkeys(record.get("category_id") for record in annotations if record.get("category_id") not in ids)
+    categories = [*content.get("categories", ()), *({"id": number, "name": str(number)} for number in new)]
+    return {**content, "annotations": annotations, "categories": categories}
+
+
+def _with_boxes(records: Any, where: str) -> list[dict[str, Any]]:
+    """Records that all have a box. Those of masks may lack it; it gets no sides."""
+    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+        raise DatasetError(f"{where}: expected a list of records, found {type(records).__name__}")
+    return [record if "bbox" in record or "segmentation" not in record else record | _NO_BOX for record in records]
 
 
 def _per_image(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, List  # noqa: UP035 - see `tables`
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -116,11 +116,13 @@ class MeanAveragePrecision(_Metric):
     plot_lower_bound = 0.0
     plot_upper_bound = 1.0
 
-    warn_on_many_detections: bool = True
+    # Without annotations: TorchScript, which compiles modules that hold metrics, reads them and knows no strings.
+    warn_on_many_detections = True
     """Whether ``update`` warns of images with more detections than the last cap."""
 
-    tables: List[Tensor]  # noqa: UP006 - TorchScript, which compiles modules with metrics, knows no `list`
-    inputs: List[Tensor]  # noqa: UP006 - as above
+    if TYPE_CHECKING:
+        tables: list[Tensor]
+        inputs: list[Tensor]
 
     __jit_unused_properties__: ClassVar[list[str]] = [
         *getattr(_Metric, "__jit_unused_properties__", ()),

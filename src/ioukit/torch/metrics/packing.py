@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from ioukit.datasets import Categories
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["Packed", "packed", "packed_table", "table_of", "unpacked"]
+__all__ = ["Packed", "joined_table", "packed", "packed_table", "unpacked"]
 
 Bytes = npt.NDArray[np.uint8]
 _ALIGNED = 8  # columns begin at multiples of this number, so that they are read in place
@@ -54,7 +55,7 @@ def unpacked(stream: Bytes) -> Iterator[Packed]:
         at += text + -text % _ALIGNED
         columns = {}
         for name, dtype, shape in described:
-            size = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
+            size = np.dtype(dtype).itemsize * math.prod(shape)
             columns[name] = stream[at : at + size].view(dtype).reshape(shape)
             at += size + -size % _ALIGNED
         yield Packed(header, columns)
@@ -72,45 +73,64 @@ def packed_table(table: MatchTable, prefix: str) -> dict[str, npt.NDArray[Any]]:
     return columns
 
 
-def table_of(
-    columns: Mapping[str, npt.NDArray[Any]],
+def joined_table(
+    parts: Sequence[Mapping[str, npt.NDArray[Any]]],
     prefix: str,
     *,
     protocol: Protocol,
     iou_type: str,
     categories: Categories,
-    places: npt.NDArray[np.uint32],
+    places: Sequence[npt.NDArray[np.uint32]],
     image_ids: npt.NDArray[np.int64],
     near: float | None,
 ) -> MatchTable:
-    """The match table of which :func:`packed_table` took the columns.
+    """The sum of the match tables of which :func:`packed_table` took the columns, image after image.
 
     Args:
-        columns: The columns.
+        parts: The columns of each table.
         prefix: What their names begin with.
-        protocol: The rules that the table was matched with.
+        protocol: The rules that the tables were matched with.
         iou_type: The kind of region that was compared.
-        categories: The categories of the new table, at least those of the packed one.
-        places: For each category of the packed table, its position in ``categories``, in ascending order.
+        categories: The categories of the sum.
+        places: For each table, the positions of its categories in ``categories``, in ascending order.
         image_ids: The ids that the images get, in ascending order.
-        near: The IoU that near pairs have at least; ``None`` if the table has no near pairs.
+        near: The IoU that near pairs have at least; ``None`` if the tables have none.
     """
+    counts = [part[f"{prefix}image_detections"] for part in parts]
+    shifts = {
+        "image": _shifts([len(count) for count in counts]),
+        "detection": _shifts([len(part[f"{prefix}detections.score"]) for part in parts]),
+        "object": _shifts([len(part[f"{prefix}objects.id"]) for part in parts]),
+    }
+    rows_of = {"detections": _shifts([int(count.sum()) for count in counts]), "objects": shifts["object"]}
     groups: dict[str, Any] = {"near": None}
     for group, rows in _ROWS.items():
         if group == "near" and near is None:
             continue
-        names: Sequence[str] = rows.column_names()
-        found = {name: columns[f"{prefix}{group}.{name}"] for name in names if f"{prefix}{group}.{name}" in columns}
-        if "category" in found:
-            found["category"] = places[found["category"]]
+        found = {}
+        for name in rows.column_names():
+            if f"{prefix}{group}.{name}" not in parts[0]:
+                continue
+            columns = [part[f"{prefix}{group}.{name}"] for part in parts]
+            if name == "category":
+                columns = [place[column] for place, column in zip(places, columns, strict=True)]
+            joined = np.concatenate(columns)
+            shift = rows_of[group] if name == "row" else shifts.get(name)
+            if shift is not None:
+                joined += np.repeat(shift, list(map(len, columns))).astype(joined.dtype)
+            found[name] = joined
         groups[group] = rows(**found, **({"least": near} if group == "near" else {}))
-    counts = columns[f"{prefix}image_detections"]
     return MatchTable(
         protocol=protocol,
         iou_type=iou_type,
         categories=categories,
         image_ids=image_ids,
-        image_detections=counts,
+        image_detections=np.concatenate(counts),
         **groups,
-        sources=(len(groups["objects"]), int(counts.sum())),
+        sources=(len(groups["objects"]), int(sum(count.sum() for count in counts))),
     )
+
+
+def _shifts(lengths: Sequence[int]) -> npt.NDArray[np.int64]:
+    """(P,) where the rows of each part begin."""
+    return np.cumsum([0, *lengths[:-1]], dtype=np.int64)

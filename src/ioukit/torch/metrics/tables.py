@@ -15,7 +15,7 @@ from ioukit.evaluation.matching import match
 from ioukit.evaluation.table import MatchTable
 from ioukit.torch.metrics.arguments import Arguments, Task
 from ioukit.torch.metrics.inputs import Side
-from ioukit.torch.metrics.packing import packed, packed_table, table_of, unpacked
+from ioukit.torch.metrics.packing import joined_table, packed, packed_table, unpacked
 
 __all__ = ["MatchedImages", "matched", "merged"]
 
@@ -130,9 +130,11 @@ def _sides_of_zero(side: Side) -> npt.NDArray[np.float64]:
 def merged(streams: Sequence[Sequence[npt.NDArray[np.uint8]]], arguments: Arguments) -> MatchedImages | None:
     """All images of the results of :func:`matched`; ``None`` if there are none.
 
+    The images are numbered in turn: the first image of each process, then the second of each, and so on. So images that
+    a sampler dealt out one by one get back their order, which decides between equal scores.
+
     Args:
-        streams: For each process, the bytes of its images in order, some of them joined. Image ``i`` of process ``p``
-            gets the number ``i * processes + p``, so images that a sampler dealt out one by one get back their order.
+        streams: For each process, the bytes of its images in order, some of them joined.
         arguments: The arguments of the metric.
 
     Raises:
@@ -148,27 +150,38 @@ def merged(streams: Sequence[Sequence[npt.NDArray[np.uint8]]], arguments: Argume
     if not headers:
         return None
     labels = np.unique(np.concatenate([part.columns["labels"] for stream in parts for part in stream]))
-    categories = [_categories(labels, task) for task in arguments.tasks]
+    numbers = _image_numbers([[len(part.columns["0.image_detections"]) for part in stream] for stream in parts])
     tables: list[list[MatchTable]] = [[] for _ in arguments.tasks]
-    for process, stream in enumerate(parts):
-        first = 0
-        for part in stream:
-            places = np.searchsorted(labels, part.columns["labels"]).astype(np.uint32)
-            images = len(part.columns["0.image_detections"])
-            for at, task in enumerate(arguments.tasks):
-                table = table_of(
-                    part.columns,
-                    f"{at}.",
-                    protocol=task.protocol,
-                    iou_type=task.kind,
-                    categories=categories[at],
-                    places=np.zeros(1, np.uint32) if task.one_class else places,
-                    image_ids=(np.arange(first, first + images)) * len(parts) + process,
-                    near=task.near,
-                )
-                tables[at].append(table)
-            first += images
+    for stream, image_ids in zip(parts, numbers, strict=True):
+        columns = [part.columns for part in stream]
+        if not columns:
+            continue
+        places = [np.searchsorted(labels, each["labels"]).astype(np.uint32) for each in columns]
+        for at, task in enumerate(arguments.tasks):
+            table = joined_table(
+                columns,
+                f"{at}.",
+                protocol=task.protocol,
+                iou_type=task.kind,
+                categories=_categories(labels, task),
+                places=[np.zeros(1, np.uint32)] * len(places) if task.one_class else places,
+                image_ids=image_ids,
+                near=task.near,
+            )
+            tables[at].append(table)
     with_predictions, with_targets = np.sum([header["present"] for header in headers], axis=0).tolist()
     return MatchedImages(
-        tuple(MatchTable.merge(each) for each in tables), tuple(labels.tolist()), with_predictions, with_targets
+        tuple(MatchTable.merge(each) for each in tables),
+        tuple(labels.tolist()),
+        with_predictions,
+        with_targets,
     )
+
+
+def _image_numbers(counts: Sequence[Sequence[int]]) -> list[npt.NDArray[np.int64]]:
+    """The numbers of the images of each process, given how many there are in each of its parts."""
+    turns = [np.arange(sum(of_process), dtype=np.int64) for of_process in counts]
+    order = np.lexsort((np.repeat(np.arange(len(turns)), list(map(len, turns))), np.concatenate(turns)))
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.arange(len(order))
+    return np.split(numbers, np.cumsum(list(map(len, turns)))[:-1])
