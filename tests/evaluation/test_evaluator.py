@@ -90,7 +90,7 @@ def test_images_are_matched_once(monkeypatch: pytest.MonkeyPatch) -> None:
         matched.append(len(ground_truth.images))
         return match(ground_truth, *args, **kwargs)
 
-    monkeypatch.setattr("ioukit.evaluation.evaluator.evaluator.match", counted)
+    monkeypatch.setattr("ioukit.evaluation.evaluator.collected.match", counted)
     evaluator = Evaluator()
     images = random_images(1, 300)
     evaluator.update(*batch_of(images[:200]))

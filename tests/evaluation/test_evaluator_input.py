@@ -271,11 +271,14 @@ def test_merging_needs_the_same_settings() -> None:
     with pytest.raises(TypeError, match="merge expects an Evaluator, got int"):
         evaluator.merge(3)  # type: ignore[arg-type]
     for other, message in [
-        (Evaluator(near=0.1), "evaluators must have the same near, got None and 0.1"),
-        (Evaluator(ioukit.COCO.replace(max_dets=(1, 5))), "evaluators must have the same protocol"),
-        (Evaluator(iou_type="rotated"), "evaluators must have the same iou_type, got 'bbox' and 'rotated'"),
+        (Evaluator(near=0.1), "must have the same near, expected None, got 0.1"),
+        (
+            Evaluator(ioukit.COCO.replace(max_dets=(1, 5))),
+            "evaluators that are merged must have the same protocol, expected COCO",
+        ),
+        (Evaluator(iou_type="rotated"), "must have the same iou_type, expected 'bbox', got 'rotated'"),
     ]:
-        other._images.add([0], running=True)
+        other._images.ids.add([0], running=True)
         with pytest.raises(ValueError, match=message):
             evaluator.merge(other)
     named = Evaluator()

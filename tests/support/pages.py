@@ -18,7 +18,7 @@ __all__ = ["PAGES", "Example", "commands", "examples", "run_programs"]
 PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("**/*.md"))]
 
 # Packages that an example may need, and that may not be installed.
-_OPTIONAL = ("jax", "matplotlib", "PIL", "shapely", "torch", "torchvision")
+_OPTIONAL = ("jax", "matplotlib", "pandas", "PIL", "polars", "pyarrow", "shapely", "torch", "torchvision")
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

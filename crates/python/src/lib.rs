@@ -11,6 +11,7 @@ mod join;
 mod losses;
 mod nms;
 mod overlap;
+mod records;
 mod regions;
 
 use pyo3::prelude::*;
@@ -38,6 +39,8 @@ mod _core {
     use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
+    #[pymodule_export]
+    use super::records::{complete_boxes, record_columns};
     #[pymodule_export]
     use super::regions::boxes3d::{boxes3d_elementwise, boxes3d_pairs, boxes3d_pairwise};
     #[pymodule_export]

@@ -30,6 +30,7 @@ from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._options import parse_classes
 from ioukit.cli._output import print_result
 from ioukit.cli._report import check_report, write_report
+from ioukit.cli._result_tables import TablesFormat, check_tables, write_result_tables
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
@@ -47,6 +48,7 @@ Examples:
   ioukit eval gt.json dt.json --json | jq .summary.AP
   ioukit eval gt.json dt.json --json result.json --per-class
   ioukit eval gt.json dt.json --report report.html --images val2017/
+  ioukit eval gt.json dt.json --tables tables --tables-format parquet
   ioukit eval gt.json dt.json --errors
   ioukit eval gt.json dt.json --like torchmetrics
   ioukit eval gt.json dt.json --repair boxes=xyxy
@@ -71,6 +73,17 @@ def eval_files(
     ] = None,
     images: Annotated[
         Path | None, typer.Option(metavar="DIR", help="With --report: folder of the images, to show the worst.")
+    ] = None,
+    tables: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Also write tables to a new folder: a file for the numbers per class, image, detection, object and "
+            "point of a curve.",
+        ),
+    ] = None,
+    tables_format: Annotated[
+        TablesFormat | None, typer.Option(help="With --tables: the files to write. [default: csv]")
     ] = None,
     per_class: Annotated[
         bool, typer.Option("--per-class", help="Show every class, not the best and worst five.")
@@ -142,6 +155,7 @@ def eval_files(
         if json is not None:
             json.check(sources)
         check_report(report, images, sources, None if json is None else json.path)
+        check_tables(tables, tables_format, [*sources, report, None if json is None else json.path])
         with bad_value("--iou-type"):
             kind = find_kind(iou_type or "bbox")
         tool = chosen_tool(like, protocol)
@@ -168,6 +182,8 @@ def eval_files(
         evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
         analysis = analyse(evaluation, threads=threads) if errors else None
 
+    if tables is not None:
+        write_result_tables(evaluation, tables, tables_format, talk, long=long)
     if json is not None and json.path is not None:
         with bad_output():
             json.write(to_json(evaluation, analysis), talk)

@@ -47,6 +47,9 @@ from ioukit.evaluation.segmentation.semantic import SemanticIoU, semantic_iou
 from ioukit.evaluation.summary import summarise, value_of
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 from ioukit.evaluation.table_file import load_table, save_table
+from ioukit.evaluation.tables.columns import ResultColumn
+from ioukit.evaluation.tables.files import write_tables
+from ioukit.evaluation.tables.register import TABLES, ResultTable
 
 __all__ = [
     "COCO",
@@ -54,6 +57,7 @@ __all__ = [
     "COCO_SIGMAS",
     "ERROR_KINDS",
     "REGION_KINDS",
+    "TABLES",
     "TOOLS",
     "AreaRange",
     "AveragedPoint",
@@ -99,6 +103,8 @@ __all__ = [
     "ProtocolDifference",
     "ProtocolResult",
     "RecallCurves",
+    "ResultColumn",
+    "ResultTable",
     "RuleStep",
     "ScoreCurve",
     "ScoreCurves",
@@ -136,4 +142,5 @@ __all__ = [
     "semantic_iou",
     "summarise",
     "value_of",
+    "write_tables",
 ]

@@ -255,6 +255,66 @@ class Evaluation(Frozen):
         vars(self)["_near_matches"] = table
         return table
 
+    def to_pandas(
+        self,
+        table: str = "per_class",
+        *,
+        iou_threshold: float | None = None,
+        area_range: str | None = None,
+        score_threshold: float = -math.inf,
+    ) -> Any:
+        """A table of the results as a data frame of pandas, one of :data:`ioukit.evaluation.TABLES`.
+
+        The columns have stable names and types. Missing values are NaN in columns of numbers, ``pd.NA`` in columns of
+        integers and flags, ``None`` in columns of text. Columns that need the data, such as boxes, have missing values
+        if the evaluation holds a match table alone.
+
+        Args:
+            table: ``"summary"``, ``"per_class"``, ``"per_image"``, ``"per_detection"``, ``"per_object"``,
+                ``"per_curve"`` or ``"curves"``.
+            iou_threshold: One of the protocol's IoU thresholds, at which outcomes are taken; its main one if ``None``.
+                Tables of curves have all if ``None``.
+            area_range: Label of one of the protocol's area ranges, in the same way.
+            score_threshold: Detections with this score or a higher one count; by default all of them.
+
+        Raises:
+            ModuleNotFoundError: If pandas is not installed.
+            ValueError: If there is no such table, the protocol has no such threshold or area range, the score threshold
+                is NaN, or the data of this evaluation is not that which was matched.
+        """
+        from ioukit.evaluation.tables.frames import Source, pandas_frame  # noqa: PLC0415 - as above
+
+        return pandas_frame(table, Source(self, iou_threshold, area_range, score_threshold))
+
+    def to_polars(
+        self,
+        table: str = "per_class",
+        *,
+        iou_threshold: float | None = None,
+        area_range: str | None = None,
+        score_threshold: float = -math.inf,
+    ) -> Any:
+        """The same as a data frame of Polars, see :meth:`to_pandas`. Missing values are null."""
+        from ioukit.evaluation.tables.frames import Source, polars_frame  # noqa: PLC0415 - as above
+
+        return polars_frame(table, Source(self, iou_threshold, area_range, score_threshold))
+
+    def to_arrow(
+        self,
+        table: str = "per_class",
+        *,
+        iou_threshold: float | None = None,
+        area_range: str | None = None,
+        score_threshold: float = -math.inf,
+    ) -> Any:
+        """The same as a table of PyArrow, see :meth:`to_pandas`. Missing values are null.
+
+        The schema holds the meaning and the unit of each column.
+        """
+        from ioukit.evaluation.tables.frames import Source, arrow_table  # noqa: PLC0415 - as above
+
+        return arrow_table(table, Source(self, iou_threshold, area_range, score_threshold))
+
     def table(self) -> str:
         """The lines of the protocol's table; with COCO's protocol those of pycocotools, -1.000 where undefined."""
         return table(self.protocol, self.summary)

@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["load_table", "save_table"]
+__all__ = ["load_table", "packed_table", "save_table", "unpacked_table"]
 
 _FORMAT = "ioukit match table"
 _VERSION = 1
@@ -63,6 +63,11 @@ def save_table(table: MatchTable, path: str | os.PathLike[str], *, compress: boo
     Raises:
         OSError: If the file cannot be written.
     """
+    write_whole(Path(path), packed_table(table, compress=compress))
+
+
+def packed_table(table: MatchTable, *, compress: bool) -> bytes:
+    """The contents of the file that :func:`save_table` writes."""
     header = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -89,7 +94,7 @@ def save_table(table: MatchTable, path: str | os.PathLike[str], *, compress: boo
             columns |= {f"{group}.{name}": _small(column) for name, column in present.items() if column is not None}
     buffer = io.BytesIO()
     (np.savez_compressed if compress else np.savez)(buffer, allow_pickle=False, **columns)
-    write_whole(Path(path), buffer.getvalue())
+    return buffer.getvalue()
 
 
 def _small(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -108,23 +113,40 @@ def load_table(path: str | os.PathLike[str]) -> MatchTable:
         OSError: If the file cannot be read.
     """
     with open(path, "rb") as file:
-        if file.read(4) != b"PK\x03\x04":
-            raise DatasetError(f"{path}: expected a match table (.npz), found another kind of file")
-        file.seek(0)
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                header = _header(archive)
-                columns = {name: archive[name] for name in archive.files if name != "header"}
-                return _table(header, columns)
-        except DatasetError as error:
-            raise DatasetError(f"{path}: {error}") from None
-        # zipfile raises RuntimeError where damage looks like a later version or a password.
-        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, LookupError, RuntimeError) as error:
-            raise DatasetError(f"{path}: the match table is cut or damaged: {error}") from None
-        except OSError as error:
-            if error.errno != errno.EINVAL:  # a damaged directory names places that no file has
-                raise
-            raise DatasetError(f"{path}: the match table is cut or damaged: {error}") from None
+        return _read(file, os.fspath(path))
+
+
+def unpacked_table(packed: bytes, source: str) -> MatchTable:
+    """The match table of what :func:`packed_table` returned.
+
+    Args:
+        packed: The contents of a file.
+        source: Their name in messages.
+
+    Raises:
+        DatasetError: As :func:`load_table`.
+    """
+    return _read(io.BytesIO(packed), source)
+
+
+def _read(file: BinaryIO, source: str) -> MatchTable:
+    if file.read(4) != b"PK\x03\x04":
+        raise DatasetError(f"{source}: expected a match table (.npz), found another kind of file")
+    file.seek(0)
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            header = _header(archive)
+            columns = {name: archive[name] for name in archive.files if name != "header"}
+            return _table(header, columns)
+    except DatasetError as error:
+        raise DatasetError(f"{source}: {error}") from None
+    # zipfile raises RuntimeError where damage looks like a later version or a password.
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, LookupError, RuntimeError) as error:
+        raise DatasetError(f"{source}: the match table is cut or damaged: {error}") from None
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a damaged directory names places that no file has
+            raise
+        raise DatasetError(f"{source}: the match table is cut or damaged: {error}") from None
 
 
 def _header(archive: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,8 +67,9 @@ def curves_of_match(matched: Matched, params: Any) -> Arrays:
     )
     precision, recall, scores = _drawn(outcomes, params.recThrs, params.maxDets)
     counts = [len(params.iouThrs), len(params.recThrs), matched.group_count, ranges, len(params.maxDets)]
-    order = matched.order
-    return _arranged(counts, precision[:, :, :, order], recall[:, :, :, order], scores[:, :, :, order], found)
+    if (np.diff(matched.order) != 1).any():
+        precision, recall, scores = (one[:, :, :, matched.order] for one in (precision, recall, scores))
+    return _arranged(counts, precision, recall, scores, found)
 
 
 def curves_of_entries(entries: Sequence[Any], params: Any, evaluated: Any) -> Arrays:
@@ -99,13 +100,15 @@ def curves_of_entries(entries: Sequence[Any], params: Any, evaluated: Any) -> Ar
         counts, -np.ones((size, recalls, *shape)), -np.ones((size, *shape)), -np.ones((size, recalls, *shape))
     )
     images = len(evaluated.imgIds)
+    if not caps:
+        return arrays
     curves = [
         [entries[(k * len(evaluated.areaRng) + a) * images + i] for i in chosen[2]]
         for k in chosen[0]
         for a in chosen[1]
     ]
     outcomes = _outcomes(curves)
-    if outcomes is None or not caps or not outcomes.objects.any():
+    if outcomes is None or not outcomes.objects.any():
         return arrays
     if outcomes.thresholds > size:
         raise IndexError(f"evalImgs have {outcomes.thresholds} thresholds, but p.iouThrs has {size}: evaluate() again")
@@ -195,7 +198,9 @@ def _drawn(outcomes: _Outcomes, recalls: Any, caps: Any) -> tuple[Floats, Floats
         ),
         0,
     )
-    precision, recall, reached = (found[name][:, :, of_cap] for name in ("precision", "recall", "scores"))
+    precision, recall, reached = found["precision"], found["recall"], found["scores"]
+    if (np.diff(of_cap) != 1).any():
+        precision, recall, reached = (one[:, :, of_cap] for one in (precision, recall, reached))
     if best_first is not None:
         # 0 is a recall that is not reached.
         known = np.concatenate([np.zeros(1), outcomes.score[best_first]])

@@ -30,15 +30,20 @@ def indexes(dataset: Record) -> dict[str, Any]:
 
 
 def dataset_of_results(truth: Record, anns: list[Record]) -> Record:
-    """The data set of results on the images of another one; the records are completed in place."""
+    """The data set of results on the images of another one, without the records, which are completed in place."""
     if not anns:
-        raise IndexError(
-            "loadRes got no results: use COCO() with an empty `dataset` of your own for a model without any"
-        )
-    dataset: Record = {"info": copy.deepcopy(truth.get("info", {})), "images": list(truth["images"])}
+        raise IndexError("loadRes got no results: for a model without any, make COCO() and set its dataset")
     if complete(anns) == "captions":
         named = {record["image_id"] for record in anns}
+        dataset = images_and_categories(truth, {})
         dataset["images"] = [image for image in dataset["images"] if image["id"] in named]
-    elif any(key in anns[0] for key in ("bbox", "segmentation", "keypoints")):
+        return dataset
+    return images_and_categories(truth, anns[0])
+
+
+def images_and_categories(truth: Record, first: Record) -> Record:
+    """What a data set of results takes over, given the first of them."""
+    dataset: Record = {"info": copy.deepcopy(truth.get("info", {})), "images": list(truth["images"])}
+    if any(key in first for key in ("bbox", "segmentation", "keypoints")):
         dataset["categories"] = copy.deepcopy(truth["categories"])
     return dataset

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile
+from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords
 from ioukit.compat.pycocotools._image_results import image_overlaps, image_results
 from ioukit.compat.pycocotools._marks import Marks, mark_ignored, mark_outside, masks_of_records
 from ioukit.compat.pycocotools._matching import Matched, Rules, match
@@ -122,7 +122,7 @@ def evaluate_at_once(truth: Any, results: Any, params: Any) -> Evaluated:
     )
     for source, records in ((truth, gt_records), (results, dt_records)):
         if records is None:
-            source._columns().marks.append(marks)
+            source._file.mark(marks)
     if gt_records is not None:
         mark_ignored(gt_records, iou_type)
         known, wanted = set(params.imgIds), set(seen)
@@ -153,6 +153,8 @@ def _side(
 ) -> tuple[list[Record] | None, Side]:
     """The records of a side, ``None`` of a file, and its columns."""
     file = getattr(coco, "_columns", lambda: None)()
+    if isinstance(file, ResultRecords) and iou_type != "segm":
+        return None, of_records(file.records, groups, iou_type)
     if isinstance(file, kind):
         try:
             return None, of_file(file, groups, iou_type)

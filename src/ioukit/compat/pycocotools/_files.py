@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import stat
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ioukit.compat.pycocotools._dictionaries import dataset_of_results, indexes
+import numpy as np
+from numpy.typing import NDArray
+
+from ioukit import _core
+from ioukit.compat.pycocotools._dictionaries import dataset_of_results, images_and_categories, indexes
 from ioukit.compat.pycocotools._marks import Marks
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
 
-__all__ = ["AnnotationFile", "ResultFile"]
+__all__ = ["AnnotationFile", "ResultFile", "ResultRecords"]
 
 _FIRST_RECORD = 1 << 20
 """The first record of a file of results must end within so many bytes."""
@@ -69,11 +74,13 @@ class AnnotationFile:
     text: _Text
     columns: GroundTruth
     marks: list[Marks] = field(default_factory=list)
-    """What evaluations would have written into the records."""
+    """What evaluations wrote into the records while there were none."""
     image_ids: list[int] = field(init=False)
     """In ascending order."""
     category_ids: list[int] = field(init=False)
     """In ascending order."""
+    by_image: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    """The rows sorted by image, and the images in that order."""
 
     def __post_init__(self) -> None:
         """List the ids."""
@@ -87,13 +94,35 @@ class AnnotationFile:
         columns = None if text is None else _read(GroundTruth, text)
         return None if text is None or columns is None else cls(text, columns)
 
+    def mark(self, marks: Marks) -> None:
+        """Write into the records, now or as soon as there are any."""
+        if "made" in vars(self):
+            marks.write(self.dictionaries(), results=False)
+        else:
+            self.marks.append(marks)
+
+    def rows_of(self, image_ids: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """The annotations of a few images, so that not all have to be looked at; ``None`` for many images."""
+        if len(image_ids) > len(self.image_ids) // 4:
+            return None
+        if self.by_image is None:
+            order = np.argsort(self.columns.image_ids, kind="stable")
+            self.by_image = order, self.columns.image_ids[order]
+        order, images = self.by_image
+        spans = zip(
+            np.searchsorted(images, image_ids).tolist(),
+            np.searchsorted(images, image_ids, side="right").tolist(),
+            strict=True,
+        )
+        return np.concatenate([order[start:end] for start, end in spans])
+
     def dictionaries(self) -> dict[str, Any]:
         """What `COCO` holds of the file. The same objects every time."""
         if "made" not in vars(self):
             dataset = json.loads(self.text.content.decode())
             made = {"dataset": dataset, **indexes(dataset)}
             for marks in self.marks:
-                marks.write(made["imgToAnns"], made["imgs"], results=False)
+                marks.write(made, results=False)
             vars(self).setdefault("made", made)  # one of two threads
         found: dict[str, Any] = vars(self)["made"]
         return found
@@ -124,10 +153,65 @@ class ResultFile:
             dataset["annotations"] = records
             made = {"dataset": dataset, **indexes(dataset)}
             for marks in self.marks:
-                marks.write(made["imgToAnns"], made["imgs"], results=True)
+                marks.write(made, results=True)
             vars(self).setdefault("made", made)
         found: dict[str, Any] = vars(self)["made"]
         return found
+
+    def mark(self, marks: Marks) -> None:
+        """Write into the records, now or as soon as there are any."""
+        if "made" in vars(self):
+            marks.write(self.dictionaries(), results=True)
+        else:
+            self.marks.append(marks)
+
+
+@dataclass
+class ResultRecords:
+    """A list of results with boxes, which are completed."""
+
+    records: list[Any]
+    """The records when the results were loaded; they may have been changed."""
+    given: list[Any]
+    """The list itself."""
+    truth: Any
+    """The `COCO` of the annotations."""
+
+    @classmethod
+    def read(cls, records: list[Any], truth: Any) -> ResultRecords | None:
+        """Complete records in place; ``None`` if they are no boxes in plain numbers.
+
+        Raises:
+            AssertionError: If the ground truth lacks an image; then no record is completed.
+        """
+        first = records[0] if records else None
+        if not isinstance(first, dict) or "caption" in first or "bbox" not in first:
+            return None
+        columns = _core.record_columns(records, ["image_id", "bbox"], ["integer", "box"])
+        if columns is None:
+            return None
+        truth._check_images(columns[0])
+        enabled = gc.isenabled()
+        gc.disable()  # thousands of small lists are made, and none of them can be garbage
+        try:
+            _core.complete_boxes(records)
+        finally:
+            if enabled:
+                gc.enable()
+        return cls(list(records), records, truth)
+
+    def mark(self, marks: Marks) -> None:
+        """Write nothing: evaluations of boxes and keypoints leave results as they are."""
+
+    def dictionaries(self) -> dict[str, Any]:
+        """What `COCO` holds of the results. The same objects every time."""
+        if "made" not in vars(self):
+            dataset = images_and_categories(self.truth.dataset, self.records[0])
+            found = {"dataset": {**dataset, "annotations": self.records}}
+            made = {"dataset": {**dataset, "annotations": self.given}, **indexes(found["dataset"])}
+            vars(self).setdefault("made", made)
+        made_before: dict[str, Any] = vars(self)["made"]
+        return made_before
 
 
 def _first_record(content: bytes) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -53,13 +54,13 @@ def image_results(matched: Matched, images: list[Any], categories: list[Any], pa
     of_detections, of_objects, keys = _ranges(matched)
     found: list[Any] = [None] * (len(categories) * len(params.areaRng) * len(images))
     rows = matched.detection_rows["row"].tolist()
-    ids = [matched.detections.listed_ids[row] for row in rows]
-    scores = [matched.detections.listed_scores[row] for row in rows]
+    ids = _listed(matched.detections.listed_ids, matched.detections.ids, rows)
+    scores = _listed(matched.detections.listed_scores, matched.detections.scores, rows)
     max_det = params.maxDets[-1]
     for place, area_range in enumerate(params.areaRng):
         matches, taken, ignored, ignored_objects, order = _outcomes(matched, place)
-        listed = matched.objects.listed_ids
-        object_ids = [listed[row] for row in matched.object_rows["row"][order].tolist()]
+        objects = matched.objects
+        object_ids = _listed(objects.listed_ids, objects.ids, matched.object_rows["row"][order].tolist())
         for key in keys:
             category, image = divmod(key, len(images))
             (start, end), (first, last) = of_detections.of(key), of_objects.of(key)
@@ -78,6 +79,11 @@ def image_results(matched: Matched, images: list[Any], categories: list[Any], pa
                 "dtIgnore": ignored[:, start:end].copy(),
             }
     return found
+
+
+def _listed(listed: Sequence[Any] | None, values: NDArray[Any], rows: list[int]) -> list[Any]:
+    """The values of rows, as the records have them."""
+    return values[rows].tolist() if listed is None else [listed[row] for row in rows]
 
 
 def _outcomes(matched: Matched, place: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Ids, Ids]:

@@ -65,14 +65,15 @@ class Marks:
     area_range: tuple[float, float]
     """The last one."""
 
-    def write(self, of_images: Mapping[Any, list[Record]], images: Mapping[Any, Record], *, results: bool) -> None:
-        """Writes it."""
+    def write(self, dictionaries: Mapping[str, Any], *, results: bool) -> None:
+        """Writes it into the records of `COCO`'s dictionaries."""
+        of_images: Mapping[Any, list[Record]] = dictionaries["imgToAnns"]
         chosen = [record for image in self.image_ids if image in of_images for record in of_images[image]]
         if self.category_ids is not None:
             wanted = set(self.category_ids)
             chosen = [record for record in chosen if record["category_id"] in wanted]
         if self.iou_type == "segm":
-            masks_of_records(chosen, _Drawn(images))
+            masks_of_records(chosen, _Drawn(dictionaries["imgs"]))
         if not results:
             mark_ignored(chosen, self.iou_type)
             seen = set(self.seen)

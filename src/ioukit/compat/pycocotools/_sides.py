@@ -24,13 +24,16 @@ __all__ = [
     "detections_of_records",
     "objects_of_file",
     "objects_of_records",
+    "positions",
 ]
 
 Record = dict[str, Any]
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_INTEGERS = ("id", "image_id", "category_id")
 _LARGEST = 2.0**53
+_LONGEST_TABLE = 1 << 22
 _TINY = 1e-290
 """Below this, the area of a box has lost digits, or all of them."""
 
@@ -70,55 +73,67 @@ class Side:
     """(N,) of objects."""
     ignored: NDArray[np.bool_]
     """(N,) of objects."""
-    listed_ids: Sequence[Any]
-    """(N,) ids as the records have them."""
-    listed_scores: Sequence[Any]
-    """(N,) scores as the records have them."""
+    listed_ids: Sequence[Any] | None = None
+    """(N,) ids as the records have them, if they are no integers of NumPy."""
+    listed_scores: Sequence[Any] | None = None
+    """(N,) scores as the records have them, likewise."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
-def objects_of_records(records: Sequence[Record], groups: Groups, iou_type: str) -> Side:
+def objects_of_records(records: list[Record], groups: Groups, iou_type: str) -> Side:
     """The objects among the records of a ground truth.
 
     Raises:
         IrregularError: If a value is missing or unusual.
     """
-    side = _of_records(records, iou_type, with_boxes=iou_type != "segm")
-    crowd = _numbers([record.get("iscrowd", 2) for record in records], "bui")
-    if not np.isin(crowd, (0, 1)).all():
+    names = [*_INTEGERS, "iscrowd"] + (["num_keypoints"] if iou_type == "keypoints" else [])
+    found = _columns(records, names, "area", with_boxes=iou_type != "segm")
+    if not np.isin(found["iscrowd"], (0, 1)).all():
         raise IrregularError("iscrowd")
-    crowd = crowd.astype(np.bool_)
-    ignored = crowd
-    if iou_type == "keypoints":
-        ignored = crowd | (_numbers([record["num_keypoints"] for record in records], "ui") == 0)
-    if (side.ids == 0).any():
+    crowd = found["iscrowd"].astype(np.bool_)
+    ignored = crowd | (found["num_keypoints"] == 0) if iou_type == "keypoints" else crowd
+    if (found["id"] == 0).any():
         raise IrregularError("id 0, which pycocotools takes for no match")
-    return _chosen(replace(side, crowd=crowd, ignored=ignored), groups)
+    return _chosen(replace(_side(records, found, iou_type), crowd=crowd, ignored=ignored), groups)
 
 
-def detections_of_records(records: Sequence[Record], groups: Groups, iou_type: str) -> Side:
+def detections_of_records(records: list[Record], groups: Groups, iou_type: str) -> Side:
     """The detections among the records of results.
 
     Raises:
         IrregularError: If a value is missing or unusual.
     """
-    side = _of_records(records, iou_type, with_boxes=iou_type == "bbox")
-    listed = [record["score"] for record in records]
-    scores = _numbers(listed, "uif")
-    if not np.isfinite(scores).all() or (side.ids <= 0).any():
+    found = _columns(records, [*_INTEGERS], "area", "score", with_boxes=iou_type == "bbox")
+    if not np.isfinite(found["score"]).all() or (found["id"] <= 0).any():
         raise IrregularError("score or id")
-    return _chosen(replace(side, scores=scores, listed_scores=listed), groups)
+    listed = None if found["exact"] else [record["score"] for record in records]
+    return _chosen(replace(_side(records, found, iou_type), scores=found["score"], listed_scores=listed), groups)
 
 
-def _of_records(records: Sequence[Record], iou_type: str, *, with_boxes: bool) -> Side:
+def _columns(records: list[Record], integers: list[str], *numbers: str, with_boxes: bool) -> dict[str, Any]:
+    """The columns of records by name, and whether Python's numbers have told all of them."""
+    names = [*integers, *numbers, *(["bbox"] if with_boxes else [])]
+    kinds = ["integer"] * len(integers) + ["number"] * len(numbers) + ["box"] * with_boxes
+    columns: Any = _core.record_columns(records, names, kinds)
+    exact = columns is not None
+    if not exact:  # numbers and arrays of NumPy, or worse
+        try:
+            columns = [_numbers([record[name] for record in records], "bui") for name in integers]
+            columns += [_numbers([record[name] for record in records], "uif") for name in numbers]
+            columns += [_boxes([record["bbox"] for record in records])] if with_boxes else []
+        except (KeyError, TypeError) as error:
+            raise IrregularError("records") from error
+    found: dict[str, Any] = dict(zip(names, columns, strict=True))
+    found.setdefault("bbox", np.zeros((len(records), 4)))
+    if np.isnan(found["area"]).any():
+        raise IrregularError("area")
+    return {**found, "exact": exact}
+
+
+def _side(records: list[Record], found: dict[str, Any], iou_type: str) -> Side:
     try:
-        listed = [record["id"] for record in records]
-        boxes = _boxes([record["bbox"] for record in records]) if with_boxes else np.zeros((len(records), 4))
-        areas = _numbers([record["area"] for record in records], "uif")
-        image = _numbers([record["image_id"] for record in records], "ui")
-        category = _numbers([record["category_id"] for record in records], "ui")
         regions: Masks | Floats | None = None
         if iou_type == "segm":
             regions = Masks._trusted(*_core.masks_from_rle([record["segmentation"] for record in records], "masks"))
@@ -126,14 +141,11 @@ def _of_records(records: Sequence[Record], iou_type: str, *, with_boxes: bool) -
             regions = _keypoints([record["keypoints"] for record in records])
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise IrregularError("records") from error
-    if np.isnan(areas).any():
-        raise IrregularError("area")
-    ids = _numbers(listed, "ui").astype(np.int64)
-    none = np.zeros(len(ids), np.bool_)
-    return Side(
-        ids, image.astype(np.int64), category.astype(np.int64), areas, boxes, regions, np.zeros(len(ids)), none, none,
-        listed, (),
-    )  # fmt: skip
+    ids, image, category = (found[name].astype(np.int64, copy=False) for name in _INTEGERS)
+    listed = None if found["exact"] else [record["id"] for record in records]
+    count = len(ids)
+    none = np.zeros(count, np.bool_)
+    return Side(ids, image, category, found["area"], found["bbox"], regions, np.zeros(count), none, none, listed)
 
 
 def _numbers(values: list[Any], kinds: str) -> NDArray[Any]:
@@ -181,31 +193,36 @@ def _check_boxes(boxes: Floats) -> None:
 def _chosen(side: Side, groups: Groups) -> Side:
     """The rows of the groups, with positions in the place of ids."""
     _check_boxes(side.boxes)
-    image, of_known = _positions(side.image, groups.images)
+    image = positions(side.image, groups.images)
     order = np.argsort(groups.categories, kind="stable")
-    category, in_known = _positions(side.category, groups.categories[order])
-    category = order[category] if len(order) else category
-    rows = np.flatnonzero(of_known & in_known)
-    if not groups.by_category:
-        rows = rows[np.argsort(category[rows], kind="stable")]
-    every = len(rows) == len(side) and groups.by_category
-    if not every:
-        side = _taken(side, rows)
-        image, category = image[rows], category[rows]
+    category = positions(side.category, groups.categories[order])
+    known = (image >= 0) & (category >= 0)
+    if not (np.diff(order) == 1).all():
+        category = np.where(category >= 0, order[category], -1)
+    if not known.all() or not groups.by_category:
+        rows = np.flatnonzero(known)
+        if not groups.by_category:
+            rows = rows[np.argsort(category[rows], kind="stable")]
+        side, image, category = _taken(side, rows), image[rows], category[rows]
     return replace(side, image=image, category=category if groups.by_category else np.zeros_like(category))
 
 
-def _positions(ids: Ids, known: Ids) -> tuple[Ids, NDArray[np.bool_]]:
-    """(N,) positions among sorted ids, and whether each is one of them."""
-    if not len(known):
-        return np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
+def positions(ids: Ids, known: Ids) -> Ids:
+    """(N,) positions among known ids in ascending order; -1 for an id that is not known."""
+    if not len(known) or not len(ids):
+        return np.full(len(ids), -1)
+    low, high = int(known[0]), int(known[-1])
+    if high - low < _LONGEST_TABLE and low <= int(ids.min()) and int(ids.max()) <= high:
+        table = np.full(high - low + 1, -1)
+        table[known - low] = np.arange(len(known))
+        return table[ids - low]
     places = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-    return places, known[places] == ids
+    return np.where(known[places] == ids, places, -1)
 
 
 def _taken(side: Side, rows: Ids) -> Side:
-    def listed(values: Sequence[Any]) -> Sequence[Any]:
-        return [values[row] for row in rows.tolist()] if len(values) else values
+    def listed(values: Sequence[Any] | None) -> Sequence[Any] | None:
+        return None if values is None else [values[row] for row in rows.tolist()]
 
     return Side(
         side.ids[rows], side.image[rows], side.category[rows], side.areas[rows], side.boxes[rows],
@@ -228,21 +245,10 @@ def objects_of_file(file: AnnotationFile, groups: Groups, iou_type: str) -> Side
             raise IrregularError("num_keypoints")
         ignored = ignored | gt.flags[WITHOUT_KEYPOINTS]
     regions = _regions_of_file(file, gt.image_ids, iou_type, "annotations", file)
-    ids = gt.ids.tolist()
-    side = Side(
-        gt.ids,
-        gt.image_ids,
-        gt.category_ids,
-        gt.areas,
-        gt.boxes,
-        regions,
-        np.zeros(len(gt)),
-        gt.crowd,
-        ignored,
-        ids,
-        (),
-    )
-    return _chosen(side, groups)
+    zeros = np.zeros(len(gt))
+    side = Side(gt.ids, gt.image_ids, gt.category_ids, gt.areas, gt.boxes, regions, zeros, gt.crowd, ignored)
+    rows = file.rows_of(groups.images)
+    return _chosen(side if rows is None else _taken(side, rows), groups)
 
 
 def detections_of_file(file: ResultFile, groups: Groups, iou_type: str) -> Side:
@@ -255,13 +261,9 @@ def detections_of_file(file: ResultFile, groups: Groups, iou_type: str) -> Side:
     truth = file.truth._columns()
     regions = _regions_of_file(file, dt.image_ids, iou_type, "detections", truth)
     count, none = len(dt), np.zeros(len(dt), np.bool_)
-    ids, scores = np.arange(1, count + 1), dt.scores
-    side = Side(
-        ids, dt.image_ids, dt.category_ids, dt.areas_or_those_of_boxes(),
-        dt.boxes if iou_type == "bbox" else np.zeros((count, 4)), regions, scores, none, none,
-        range(1, count + 1), scores.tolist(),
-    )  # fmt: skip
-    return _chosen(side, groups)
+    boxes = dt.boxes if iou_type == "bbox" else np.zeros((count, 4))
+    areas, ids = dt.areas_or_those_of_boxes(), np.arange(1, count + 1)
+    return _chosen(Side(ids, dt.image_ids, dt.category_ids, areas, boxes, regions, dt.scores, none, none), groups)
 
 
 def _regions_of_file(

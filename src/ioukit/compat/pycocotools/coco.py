@@ -21,8 +21,9 @@ import numpy as np
 
 from ioukit.compat.pycocotools import mask as mask_utils
 from ioukit.compat.pycocotools._dictionaries import dataset_of_results, indexes
-from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile
+from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords
 from ioukit.compat.pycocotools._marks import mask_of
+from ioukit.compat.pycocotools._sides import positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -77,7 +78,7 @@ class COCO:
             ValueError: If it is no JSON.
             AssertionError: If it does not hold an object.
         """
-        self._file: AnnotationFile | ResultFile | None = None
+        self._file: AnnotationFile | ResultFile | ResultRecords | None = None
         if annotation_file is None:
             self.dataset, self.anns, self.cats, self.imgs = {}, {}, {}, {}
             self.imgToAnns, self.catToImgs = defaultdict(list), defaultdict(list)
@@ -107,7 +108,7 @@ class COCO:
             vars(self).setdefault(each, value)
         return vars(self)[name]
 
-    def _columns(self) -> AnnotationFile | ResultFile | None:
+    def _columns(self) -> AnnotationFile | ResultFile | ResultRecords | None:
         """The columns of the file; ``None`` once a dictionary was made, because it may have been changed."""
         return None if self._file is None or not _DICTIONARIES.isdisjoint(vars(self)) else self._file
 
@@ -226,33 +227,42 @@ class COCO:
         print("Loading and preparing results...")
         start = time.time()
         anns = resFile
+        lazy: ResultFile | ResultRecords | None = None
         if isinstance(resFile, str | os.PathLike):
             lazy = ResultFile.read(resFile, self)
-            if lazy is not None:
-                self._check_images(lazy.columns.image_ids.tolist())
-                print(f"DONE (t={time.time() - start:0.2f}s)")
-                for name in _DICTIONARIES:
-                    del vars(res)[name]
-                res._file = lazy
-                print("creating index...")
-                print("index created!")
-                return res
-            with open(resFile) as file:
-                anns = json.load(file)
+            if lazy is None:
+                with open(resFile) as file:
+                    anns = json.load(file)
+            else:
+                self._check_images(lazy.columns.image_ids)
         elif type(resFile) is np.ndarray:
             anns = self.loadNumpyAnnotations(resFile)
-        assert type(anns) is list, "results in not an array of objects"
-        self._check_images([record["image_id"] for record in anns])
-        res.dataset = dataset_of_results(self.dataset, anns)
+        if lazy is None:
+            assert type(anns) is list, "results in not an array of objects"
+            lazy = ResultRecords.read(anns, self)
+        if lazy is None:
+            self._check_images([record["image_id"] for record in anns])
+            res.dataset = {**dataset_of_results(self.dataset, anns), "annotations": anns}
         print(f"DONE (t={time.time() - start:0.2f}s)")
-        res.dataset["annotations"] = anns
-        res.createIndex()
+        if lazy is None:
+            res.createIndex()
+            return res
+        for name in _DICTIONARIES:
+            del vars(res)[name]
+        res._file = lazy
+        print("creating index...")
+        print("index created!")
         return res
 
-    def _check_images(self, ids: list[Any]) -> None:
+    def _check_images(self, ids: Any) -> None:
+        """Refuse results on images that this data set does not have."""
         file = self._columns()
-        known = set(file.image_ids if isinstance(file, AnnotationFile) else self.getImgIds())
-        unknown = set(ids) - known
+        if isinstance(file, AnnotationFile) and isinstance(ids, np.ndarray):
+            known = file.columns.images.ids
+            unknown = set(ids[positions(ids, known) < 0].tolist())
+        else:
+            images = self.imgs if type(self).getImgIds is COCO.getImgIds else set(self.getImgIds())
+            unknown = {one for one in set(ids.tolist() if isinstance(ids, np.ndarray) else ids) if one not in images}
         assert not unknown, (
             "Results do not correspond to current coco set: "
             f"they have {len(unknown):,} images that it lacks, such as {next(iter(unknown))!r}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import refuse, shown
-from ioukit.datasets.predictions.prediction import Prediction, array_of
+from ioukit.datasets.formats.text_files import refuse
+from ioukit.datasets.predictions.pixels import masks_of
+from ioukit.datasets.predictions.prediction import Prediction
 from ioukit.errors import DatasetError
 from ioukit.regions.masks import Masks
 from ioukit.regions.rotated import RotatedBoxes
@@ -50,7 +51,7 @@ class PredictedColumns:
             "scores": scores,
             "rotated": prediction.rotated,
             "keypoints": prediction.keypoints,
-            "masks": None if prediction.masks is None else self._masks(prediction.masks, len(scores), where),
+            "masks": None if prediction.masks is None else self._masks(prediction.masks, where),
             **{f"attribute {name}": column for name, column in prediction.attributes.items()},
         }
         for name, column in given.items():
@@ -131,25 +132,9 @@ class PredictedColumns:
             self.problems.meet("unknown class", str(error))
             return None
 
-    def _masks(self, masks: Any, count: int, where: str) -> list[dict[str, Any]]:
+    def _masks(self, masks: Any, where: str) -> list[dict[str, Any]]:
         """(N,) records of RLE."""
-        place = f"{where}: masks"
-        if isinstance(masks, Sequence) and all(isinstance(one, Mapping) for one in masks):
-            try:
-                return Masks.from_rle(masks).to_rle()
-            except (ValueError, TypeError, KeyError) as error:
-                refuse(place, "records of RLE", str(error))
-        pixels = array_of(masks, place)
-        if pixels.ndim == 4 and pixels.shape[1] == 1:
-            pixels = pixels[:, 0]
-        if pixels.size == 0 and not count:
-            return []
-        if pixels.ndim != 3 or pixels.dtype.kind not in "biuf":
-            refuse(place, "pixels of shape (N, H, W)", f"shape {pixels.shape} of dtype {pixels.dtype}")
-        if pixels.dtype.kind == "f" and np.isnan(pixels).any():
-            refuse(place, "probabilities", shown("NaN"))
-        inside = pixels > self.mask_threshold if pixels.dtype.kind == "f" else pixels != 0
-        return Masks.from_arrays(inside).to_rle()
+        return masks_of(masks, f"{where}: masks", threshold=self.mask_threshold).to_rle()
 
 
 def _corners(prediction: Prediction, size: tuple[float, float] | None) -> Floats:

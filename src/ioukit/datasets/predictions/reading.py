@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = ["TOOLS", "from_predictions"]
+__all__ = ["TOOLS", "from_predictions", "tool_of"]
 
 TOOLS = (
     Tool("Ultralytics (Results)", ultralytics.is_prediction, ultralytics.read),
@@ -102,7 +102,7 @@ def from_predictions(
     columns = PredictedColumns(_Classes(classes, ground_truth), problems, source, mask_threshold)
     for at, (given, value) in enumerate(_with_ids(predictions, image_ids, source)):
         where = f"{source}[{at}]"
-        tool = _tool_of(value, where)
+        tool = tool_of(value, where)
         prediction = tool.read(value, where)
         named = prediction.image if given is None else given
         if named is None:
@@ -139,7 +139,12 @@ def _with_ids(predictions: Any, image_ids: Any, source: str) -> Iterable[tuple[A
         raise ValueError(f"{source}: expected an id of an image per object, found more ids than objects")
 
 
-def _tool_of(value: Any, where: str) -> Tool:
+def tool_of(value: Any, where: str) -> Tool:
+    """The tool that returned an object.
+
+    Raises:
+        TypeError: If no tool recognises it.
+    """
     for tool in TOOLS:
         if tool.recognises(value):
             return tool

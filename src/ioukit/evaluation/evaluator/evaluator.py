@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ioukit._checks import check_format, check_threads
 from ioukit.datasets import Categories, Detections, GroundTruth
-from ioukit.datasets.formats.text_files import refuse
-from ioukit.evaluation.evaluator.buffers import GrowingRows
 from ioukit.evaluation.evaluator.categories import KnownCategories, given_categories
-from ioukit.evaluation.evaluator.data import data_of
-from ioukit.evaluation.evaluator.images import ImageIds
-from ioukit.evaluation.evaluator.matched import MatchedParts
+from ioukit.evaluation.evaluator.collected import CollectedImages, Settings
 from ioukit.evaluation.evaluator.reading import Reader
-from ioukit.evaluation.evaluator.rows import Rows
+from ioukit.evaluation.evaluator.state import packed_state, unpacked_state
+from ioukit.evaluation.evaluator.syncing import (
+    Gather,
+    checked_messages,
+    common_table,
+    failure_message,
+    gather_by_torch,
+    state_message,
+)
 from ioukit.evaluation.kinds import find_kind
-from ioukit.evaluation.matching import checked_near, match
+from ioukit.evaluation.matching import checked_near
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.results import Evaluation
 from ioukit.evaluation.table import MatchTable
@@ -83,58 +86,64 @@ class Evaluator:
         threads: int | None = None,
     ) -> None:
         kind = find_kind(iou_type)
-        self._protocol = kind.protocol if protocol is None else protocol
-        self._iou_type = iou_type
         check_format(box_format)
-        self._format: BoxFormat = box_format
-        self._near = checked_near(self._protocol, near)
-        self._keep_data = keep_data
         check_threads(threads)
-        self._threads = threads
         given = given_categories(categories)
-        self._known = None if given is None else KnownCategories(given)
-        self._readers = (Reader("predictions", box_format), Reader("targets", box_format))
-        self._clear()
+        rules = kind.protocol if protocol is None else protocol
+        self._settings = Settings(
+            protocol=rules,
+            iou_type=iou_type,
+            near=checked_near(rules, near),
+            format=box_format,
+            known=None if given is None else KnownCategories(given),
+            keep_data=keep_data,
+            threads=threads,
+        )
+        self._readers: tuple[Reader, Reader] = (Reader("predictions", box_format), Reader("targets", box_format))
+        if iou_type != "bbox":
+            from ioukit.evaluation.evaluator.region_reading import RegionReader  # noqa: PLC0415 - boxes do not need it
 
-    def _clear(self) -> None:
-        self._images = ImageIds()
-        self._matched = MatchedParts(keep_data=self._keep_data)
-        self._forget_pending()
+            self._readers = (
+                RegionReader("predictions", box_format, kind.needs),
+                RegionReader("targets", box_format, kind.needs),
+            )
+        self._images = CollectedImages(self._settings)
+        self._changed()
+
+    def _changed(self) -> None:
+        """Forget what was computed."""
         self._evaluation: Evaluation | None = None
-
-    def _forget_pending(self) -> None:
-        self._pending_ids: list[Any] = []
-        self._pending = (GrowingRows(self._format, scores=True), GrowingRows(self._format, scores=False))
+        self._common: MatchTable | None = None  # of all processes, since the last `sync`
 
     @property
     def protocol(self) -> Protocol:
         """The rules."""
-        return self._protocol
+        return self._settings.protocol
 
     @property
     def iou_type(self) -> str:
         """The kind of region that is compared."""
-        return self._iou_type
+        return self._settings.iou_type
 
     @property
     def box_format(self) -> BoxFormat:
         """The format of boxes that are plain arrays."""
-        return self._format
+        return self._settings.format
 
     @property
     def categories(self) -> Categories | None:
         """The categories that were given; ``None`` if they are those that occur."""
-        return None if self._known is None else self._known.categories
+        return self._settings.categories
 
     def __len__(self) -> int:
-        """The number of images."""
-        return self._images.count
+        """The number of images; after :meth:`sync`, and until the next :meth:`update`, that of all processes."""
+        return self._images.ids.count if self._common is None else len(self._common.image_ids)
 
     def __bool__(self) -> bool:
         return True  # also without images
 
     def __repr__(self) -> str:
-        return f"Evaluator({len(self):,} images, {self._iou_type}, {self._protocol.name})"
+        return f"Evaluator({len(self):,} images, {self.iou_type}, {self.protocol.name})"
 
     def update(
         self,
@@ -149,11 +158,17 @@ class Evaluator:
         :class:`~ioukit.Boxes`, which know their format.
 
         Args:
-            predictions: (I,) one per image: a dict with ``boxes`` (N, 4), ``scores`` (N,) and ``labels`` (N,). Scores
-                may be any finite numbers; only their order matters. Or :class:`~ioukit.Detections` of all images.
+            predictions: (I,) one per image: a dict with ``boxes`` (N, 4), ``scores`` (N,) and ``labels`` (N,), or an
+                object that :func:`ioukit.datasets.from_predictions` reads, such as Ultralytics' ``Results``. Scores may
+                be any finite numbers; only their order matters. Or :class:`~ioukit.Detections` of all images.
             targets: (I,) one dict per image with ``boxes`` (M, 4) and ``labels`` (M,), and perhaps ``iscrowd`` (M,),
                 ``area`` (M,) in square pixels, and ``image_id``. Without ``area``, areas are those of the regions that
                 are compared. Other keys are not read. Or :class:`~ioukit.GroundTruth`, which lists the images.
+
+                For masks, both sides have ``masks``: (N, H, W) pixels, records of RLE or :class:`~ioukit.Masks`; boxes
+                may be missing. For keypoints, both have ``keypoints`` (N, P, 3); detections need no boxes. For other
+                kinds, ``boxes`` are a set of such regions, for example :class:`~ioukit.RotatedBoxes`. The area of a
+                detection is that of its mask, or of the box around its keypoints, as in pycocotools.
             image_ids: (I,) integers or strings that differ from all earlier ones. If ``None``, those of the targets;
                 if they have none, the images are numbered in order, starting with 0. The order of the ids decides
                 which of two detections with equal scores comes first.
@@ -174,23 +189,23 @@ class Evaluator:
             )
         if not predicted:
             return
-        detections = self._readers[0].rows(predicted, self._known)
-        ground_truth = self._readers[1].rows(objects, self._known)
-        ids = self._images.of_batch(image_ids, objects, len(objects))
+        if type(predicted[0]) is not dict or "boxes" not in predicted[0]:
+            predicted = self._read_by_tools(predicted)
+        known = self._settings.known
+        rows = self._readers[0].rows(predicted, known), self._readers[1].rows(objects, known)
+        ids = self._images.ids.of_batch(image_ids, objects, len(objects))
         running = image_ids is None and "image_id" not in objects[0]
-        if self._matches_at_once(detections):
-            first_id = self._matched.objects + self._pending[1].count + 1
-            self._add_matched(*data_of(ids, detections, ground_truth, self.categories, first_id))
-        else:
-            self._pending[0].append(detections)
-            self._pending[1].append(ground_truth)
-            self._pending_ids += ids
-        self._images.add(ids, running=running)
-        self._evaluation = None
+        self._images.add_rows(ids, *rows, running=running)
+        self._changed()
 
-    def _matches_at_once(self, rows: Rows) -> bool:
-        """Whether a batch is matched by `update` itself: regions take much more memory than their matches."""
-        return self._iou_type != "bbox" or _needs_more_than_boxes(self._protocol) or bool(rows.regions)
+    def _read_by_tools(self, predictions: Sequence[Any]) -> Sequence[Any]:
+        """The predictions, as dicts if a tool returned them."""
+        from ioukit.evaluation.evaluator.tools import are_of_tools, dicts_of_tools  # noqa: PLC0415 - dicts do not need it
+
+        if not are_of_tools(predictions):
+            return predictions
+        rotated = find_kind(self.iou_type).needs == "RotatedBoxes"
+        return dicts_of_tools(predictions, self._settings.known, rotated=rotated)
 
     def _update_with_columns(self, detections: Any, ground_truth: Any, image_ids: Any) -> None:
         for name, value, kind in (("predictions", detections, Detections), ("targets", ground_truth, GroundTruth)):
@@ -201,41 +216,8 @@ class Evaluator:
                 )
         if image_ids is not None:
             raise ValueError("image_ids must be left out: the ground truth lists its images")
-        ids = ground_truth.images.labels.tolist()
-        if not ids:
-            return
-        ids = self._images.checked(ids, "targets: images[{}]")
-        if self._known is not None:
-            ground_truth = _with_categories(ground_truth, self._known.categories)
-        self._matched.check_names(ground_truth.categories)
-        self._add_matched(ground_truth, detections)
-        self._images.add(ids, running=False)
-        self._evaluation = None
-
-    def _add_matched(self, ground_truth: GroundTruth, detections: Detections) -> None:
-        """Match some images, after those that wait."""
-        table = self._match(ground_truth, detections)
-        self._match_pending()
-        self._matched.add(table, ground_truth, detections)
-
-    def _match(self, ground_truth: GroundTruth, detections: Detections) -> MatchTable:
-        return match(
-            ground_truth,
-            detections,
-            self._protocol,
-            iou_type=self._iou_type,
-            near=self._near,
-            threads=self._threads,
-        )
-
-    def _match_pending(self) -> None:
-        """Match the images that wait."""
-        if not self._pending_ids:
-            return
-        detections, objects = (rows.joined() for rows in self._pending)
-        data = data_of(self._pending_ids, detections, objects, self.categories, self._matched.objects + 1)
-        self._matched.add(self._match(*data), *data)
-        self._forget_pending()
+        self._images.add_data(ground_truth, detections)
+        self._changed()
 
     def compute(self) -> Evaluation:
         """The evaluation of all images so far. Only images that are new since the last call are matched.
@@ -248,18 +230,18 @@ class Evaluator:
         if self._evaluation is None:
             if not len(self):
                 raise ValueError("compute needs at least one image, got none: call update(predictions, targets) first")
-            self._match_pending()
-            table = self._matched.table()
-            data = self._matched.data()
-            base = Evaluation.from_table(table, threads=self._threads)
-            if data is not None:
-                base = dataclasses.replace(base, ground_truth=data[0], detections=data[1])
-            self._evaluation = base
+            table = self._images.table() if self._common is None else self._common
+            assert table is not None
+            found = Evaluation.from_table(table, threads=self._settings.threads)
+            if self._common is None and (data := self._images.data()) is not None:
+                found = dataclasses.replace(found, ground_truth=data[0], detections=data[1])
+            self._evaluation = found
         return self._evaluation
 
     def reset(self) -> None:
         """Forget all images. The settings stay."""
-        self._clear()
+        self._images = CollectedImages(self._settings)
+        self._changed()
 
     def merge(self, other: Evaluator) -> None:
         """Add the images of another evaluator, which stays as it is.
@@ -275,32 +257,85 @@ class Evaluator:
         """
         if not isinstance(other, Evaluator):
             raise TypeError(f"merge expects an Evaluator, got {type(other).__name__}")
-        if not len(other):
-            return
-        self._check_alike(other)
-        running = other._images.running
-        if len(self) and self._images.running != running:
-            raise ValueError("only one of the evaluators was given ids of images: give ids to both, or to none")
-        ids = other._images.ids()
-        if not running:
-            ids = self._images.checked(ids, "merge: image {}")
-        for categories in other._matched.categories():
-            self._matched.check_names(categories)
-        other._match_pending()
-        self._match_pending()
-        self._matched.merge(other._matched, images=self._images.count if running else 0)
-        self._images.add(ids, running=bool(running))
+        if other._images.ids.count:
+            self._images.merge(other._images)
+            self._changed()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The images of this process, for a checkpoint: a string and an array of bytes.
+
+        ``numpy.savez(path, **state)`` and ``torch.save(state, path)`` write it. Images that wait are matched first. The
+        settings are not part of it, and neither is the data of ``keep_data``.
+        """
+        return packed_state(self._images.state())
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take the images of a state in place of all that there are. If this raises an error, nothing changes.
+
+        Args:
+            state: What :meth:`state_dict` returned, also read back by ``numpy.load`` or ``torch.load``.
+
+        Raises:
+            DatasetError: If it is something else or damaged.
+            ValueError: If it was made with another protocol, kind of region or ``near``, or with categories that this
+                evaluator was not given.
+        """
+        self._images = CollectedImages.of_state(unpacked_state(state, "state"), self._settings)
+        self._changed()
+
+    def sync(self, group: Any = None, *, gather: Gather | None = None) -> None:
+        """Add up the images of all processes: :meth:`compute` then returns the same evaluation in each of them.
+
+        Each process matches its own images, and sends its match table, not boxes. An image of several processes counts
+        once, as samplers repeat images to fill the last batch; this needs ids of images. Without ids, the images of the
+        processes are numbered on in the order of their ranks. A process may have no image. Every process must call
+        this. After the next :meth:`update`, this evaluator goes on with the images of its own process, and another
+        ``sync`` adds up anew.
+
+        If a process fails here, all others raise an error with its message, and no evaluator is changed.
+        :meth:`synced` does the same for errors in the loop before. If a process dies, the others get the error of their
+        backend: with gloo at once, with NCCL after the timeout of the group.
+
+        Args:
+            group: A group of ``torch.distributed``; the default group if ``None``. If there is none, this process is
+                alone.
+            gather: For other libraries: a function that takes the bytes of this process, and returns those of all
+                processes, in the same order everywhere. ``torch.distributed`` is not used then.
+
+        Raises:
+            RuntimeError: If another process failed; the message says which one, and why.
+            ValueError: If the settings of the processes differ, or only some of them were given ids of images.
+        """
+        try:
+            message = state_message(self._images.state())
+        except Exception as error:
+            self._exchange(failure_message(error), group, gather)
+            raise
+        self._common = common_table(self._exchange(message, group, gather))
         self._evaluation = None
 
-    def _check_alike(self, other: Evaluator) -> None:
-        settings = (("iou_type", self._iou_type, other._iou_type), ("near", self._near, other._near))
-        for name, mine, its in settings:
-            if mine != its:
-                raise ValueError(f"evaluators must have the same {name}, got {mine!r} and {its!r}")
-        if self._protocol != other._protocol:
-            raise ValueError(
-                f"evaluators must have the same protocol, got {self._protocol.name!r} and {other._protocol.name!r}"
-            )
+    @contextlib.contextmanager
+    def synced(self, group: Any = None, *, gather: Gather | None = None) -> Iterator[Evaluator]:
+        """A block that ends with :meth:`sync`. If it raises an error, the other processes raise one with its message.
+
+        Without this, a process that fails in its loop would leave the others waiting in :meth:`sync`. The block must
+        not use other collective operations of the group, because a process that fails does not come to them.
+
+        Args:
+            group: As for :meth:`sync`.
+            gather: As for :meth:`sync`.
+        """
+        try:
+            yield self
+        except BaseException as error:
+            with contextlib.suppress(Exception):  # the error of the block is what the user must see
+                self._exchange(failure_message(error), group, gather)
+            raise
+        self.sync(group, gather=gather)
+
+    @staticmethod
+    def _exchange(message: bytes, group: Any, gather: Gather | None) -> Sequence[bytes]:
+        return gather_by_torch(message, group) if gather is None else checked_messages(gather(message), message)
 
 
 def _listed(given: Any, name: str) -> Sequence[Any]:
@@ -309,23 +344,3 @@ def _listed(given: Any, name: str) -> Sequence[Any]:
     if not isinstance(given, Sequence) or isinstance(given, str):
         raise TypeError(f"{name} must be a list with one entry per image, got {type(given).__name__}")
     return given
-
-
-def _needs_more_than_boxes(protocol: Protocol) -> bool:
-    """Whether a protocol needs what dicts do not have, so that its data is looked at as it comes."""
-    return (
-        protocol.verified != "all"
-        or protocol.ranges_by == "flag"
-        or protocol.objects_choose is not None
-        or bool(protocol.detection_values or protocol.counted_values or protocol.category_groups)
-        or protocol.clipped_boxes
-    )
-
-
-def _with_categories(ground_truth: GroundTruth, categories: Categories) -> GroundTruth:
-    """The ground truth with the categories of the evaluator, which must hold its own."""
-    ids = ground_truth.categories.ids
-    unknown = np.flatnonzero(~np.isin(ids, categories.ids))
-    if len(unknown):
-        refuse("targets: categories", "those of the evaluator", f"the id {int(ids[unknown[0]])}")
-    return dataclasses.replace(ground_truth, categories=categories)

@@ -70,7 +70,7 @@ class ImageIds:
             batch.add(one)
         return ids
 
-    def add(self, ids: Labels, *, running: bool) -> None:
+    def add(self, ids: Sequence[Any], *, running: bool) -> None:
         """Keep the ids of a batch."""
         self.count += len(ids)
         if not len(ids):
@@ -79,7 +79,7 @@ class ImageIds:
         if not running:
             self._seen.update(ids)
 
-    def ids(self) -> list[Any]:
+    def listed(self) -> list[Any]:
         """All ids."""
         return list(range(self.count)) if self.running else list(self._seen)
 

@@ -8,7 +8,7 @@ from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.datasets.formats.text_files import refuse
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["MatchedParts"]
+__all__ = ["MatchedParts", "numbered_on"]
 
 _MOST_PARTS = 64
 """So many tables of updates are added to one, so that they take no more than their rows."""
@@ -20,6 +20,8 @@ class MatchedParts:
     def __init__(self, *, keep_data: bool) -> None:
         self.objects = 0
         """The number of objects so far."""
+        self.numbered = True
+        """Whether the objects were numbered in order; those of a `GroundTruth` have their own ids."""
         self._blocks: list[MatchTable] = []
         self._recent: list[MatchTable] = []
         self._data: list[tuple[GroundTruth, Detections]] | None = [] if keep_data else None
@@ -53,6 +55,12 @@ class MatchedParts:
             self._blocks, self._recent = [_sum(parts)], []
         return (self._blocks or self._recent)[0]
 
+    def restore(self, table: MatchTable, *, numbered: bool) -> None:
+        """Take the matches of a state, whose data is not known."""
+        self._recent, self._data = [table], None
+        self.objects, self.numbered = table.sources[0], numbered
+        self._names = _named(table.categories)
+
     def data(self) -> tuple[GroundTruth, Detections] | None:
         """The data of all parts, in the order of the rows of :meth:`table`; ``None`` if it is not kept."""
         if not self._data:
@@ -67,15 +75,23 @@ class MatchedParts:
 
     def merge(self, other: MatchedParts, *, images: int) -> None:
         """Add the parts of another evaluator; the numbers of its images grow by ``images`` if these are numbers."""
-        for table in (*other._blocks, *other._recent):
-            shifted = table
-            if images:
-                objects = dataclasses.replace(table.objects, id=table.objects.id + self.objects)
-                shifted = dataclasses.replace(table, image_ids=table.image_ids + images, objects=objects)
-            self._recent.append(shifted)
+        numbered = self.numbered and other.numbered
+        shift = self.objects if numbered else 0
+        self._recent += [numbered_on(table, images, shift) for table in (*other._blocks, *other._recent)]
+        self.numbered = numbered
         self.objects += other.objects
         self._names |= other._names
         self._data = None
+
+
+def numbered_on(table: MatchTable, images: int, objects: int) -> MatchTable:
+    """The table with larger numbers of images, and with larger ids of objects."""
+    if images:
+        table = dataclasses.replace(table, image_ids=table.image_ids + images)
+    if objects:
+        rows = dataclasses.replace(table.objects, id=table.objects.id + objects)
+        table = dataclasses.replace(table, objects=rows)
+    return table
 
 
 def _named(categories: Categories) -> dict[int, str]:

@@ -54,7 +54,7 @@ def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints")
     def of_kind(compared: Comparison) -> PairColumns:
         return columns(compared, name, sigmas)
 
-    return Kind(name, title, of_kind, COCO_KEYPOINTS, keypoint_outlines)
+    return Kind(name, title, of_kind, COCO_KEYPOINTS, keypoint_outlines, COLUMN)
 
 
 def columns(compared: Comparison, name: str, sigmas: Sequence[float]) -> PairColumns:

@@ -71,6 +71,9 @@ class Kind:
     outlines: Callable[[GroundTruth | Detections, GroundTruth], Outlines] | None = None
     """How figures and reports draw these regions: takes some rows of either side and the whole ground truth, returns an
     outline per row. The upright boxes of the rows are drawn if ``None``."""
+    needs: str | None = None
+    """The column of regions that both sides must have: ``"Masks"``, ``"keypoints"`` or the name of another type of
+    regions; ``None`` for boxes, or if the kind does not say it."""
 
     def outlines_of(self, rows: GroundTruth | Detections, ground_truth: GroundTruth) -> Outlines:
         """How the regions of some rows are drawn: what :attr:`outlines` returns, or else their boxes.
@@ -152,7 +155,7 @@ def region_kind(
         objects, detections = (column_of(side, name, column, array) for side, array in sides)
         return measured_pairs(compared, objects, detections)
 
-    return Kind(name, title, columns, outlines=of_column if outlines is None else outlines)
+    return Kind(name, title, columns, outlines=of_column if outlines is None else outlines, needs=column)
 
 
 def measured_pairs(compared: Comparison, objects: Any, detections: Any) -> PairColumns:

@@ -87,13 +87,27 @@ ROTATED = region_kind("rotated", "rotated boxes, by their exact overlap", "Rotat
 BOX3D = region_kind("box3d", "3-D boxes that turn about the vertical axis", "Boxes3D")
 
 register_kind(BBOX)
-register_kind(Kind("segm", "masks: polygons or RLE", _masks, outlines=_mask_outlines))
-register_kind(Kind("boundary", "boundaries of masks (Boundary IoU)", _boundaries, outlines=_mask_outlines))
+register_kind(Kind("segm", "masks: polygons or RLE", _masks, outlines=_mask_outlines, needs="Masks"))
 register_kind(
-    Kind("keypoints", "COCO's 17 keypoints of persons (OKS)", _keypoints, COCO_KEYPOINTS, outlines=_keypoint_outlines)
+    Kind("boundary", "boundaries of masks (Boundary IoU)", _boundaries, outlines=_mask_outlines, needs="Masks")
+)
+register_kind(
+    Kind(
+        "keypoints", "COCO's 17 keypoints of persons (OKS)", _keypoints, COCO_KEYPOINTS, _keypoint_outlines, "keypoints"
+    )
 )
 register_kind(ROTATED)
-register_kind(Kind("rotated-probiou", "rotated boxes as Gaussians (ProbIoU)", _probiou, outlines=ROTATED.outlines))
+register_kind(
+    Kind(
+        "rotated-probiou",
+        "rotated boxes as Gaussians (ProbIoU)",
+        _probiou,
+        outlines=ROTATED.outlines,
+        needs="RotatedBoxes",
+    )
+)
 register_kind(region_kind("polygon", "polygons, by their exact overlap", "Polygons"))
 register_kind(BOX3D)
-register_kind(Kind("bev", "3-D boxes as seen from above (bird's-eye view)", _bird_eye, outlines=BOX3D.outlines))
+register_kind(
+    Kind("bev", "3-D boxes as seen from above (bird's-eye view)", _bird_eye, outlines=BOX3D.outlines, needs="Boxes3D")
+)

@@ -1,0 +1,193 @@
+"""The images that an evaluator has: some wait, the others are matched."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ioukit.datasets import Categories, Detections, GroundTruth
+from ioukit.datasets.formats.text_files import refuse
+from ioukit.evaluation.evaluator.buffers import GrowingRows
+from ioukit.evaluation.evaluator.categories import KnownCategories
+from ioukit.evaluation.evaluator.data import data_of
+from ioukit.evaluation.evaluator.images import ImageIds
+from ioukit.evaluation.evaluator.matched import MatchedParts
+from ioukit.evaluation.evaluator.rows import Rows
+from ioukit.evaluation.evaluator.state import State
+from ioukit.evaluation.matching import match
+from ioukit.evaluation.protocols import Protocol
+from ioukit.evaluation.table import MatchTable
+from ioukit.typing import BoxFormat
+
+__all__ = ["CollectedImages", "Settings"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How the images of an evaluator are matched."""
+
+    protocol: Protocol
+    iou_type: str
+    near: float | None
+    format: BoxFormat
+    known: KnownCategories | None
+    keep_data: bool
+    threads: int | None
+
+    @property
+    def categories(self) -> Categories | None:
+        """The categories that were given; ``None`` if they are those that occur."""
+        return None if self.known is None else self.known.categories
+
+    def check_same(self, protocol: Protocol, iou_type: str, near: float | None, what: str) -> None:
+        """Raises :class:`ValueError` if matches that were made by other rules cannot be added."""
+        pairs = (
+            ("protocol", self.protocol, protocol),
+            ("iou_type", self.iou_type, iou_type),
+            ("near", self.near, near),
+        )
+        for name, mine, its in pairs:
+            if mine != its:
+                shown = [value.name if isinstance(value, Protocol) else repr(value) for value in (mine, its)]
+                raise ValueError(f"{what} must have the same {name}, expected {shown[0]}, got {shown[1]}")
+
+
+class CollectedImages:
+    """The images so far. A method that raises an error changes nothing."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.ids = ImageIds()
+        self._matched = MatchedParts(keep_data=settings.keep_data)
+        # Regions take much more memory than their matches, so only boxes wait.
+        self._waits = settings.iou_type == "bbox" and not _needs_more_than_boxes(settings.protocol)
+        self._forget_waiting()
+
+    def _forget_waiting(self) -> None:
+        self._waiting: list[Any] = []
+        box_format = self.settings.format
+        self._predictions = GrowingRows(box_format, scores=True)
+        self._targets = GrowingRows(box_format, scores=False)
+
+    def add_rows(self, ids: Sequence[Any], predictions: Rows, targets: Rows, *, running: bool) -> None:
+        """Add the rows of some images, which wait or are matched at once."""
+        if self._waits:
+            self._predictions.append(predictions)
+            self._targets.append(targets)
+            self._waiting += ids
+        else:
+            data = data_of(ids, predictions, targets, self.settings.categories, self._matched.objects + 1)
+            self._matched.add(self._match(*data), *data)
+        self.ids.add(ids, running=running)
+
+    def add_data(self, ground_truth: GroundTruth, detections: Detections) -> None:
+        """Add the images of a data set."""
+        ids = ground_truth.images.labels.tolist()
+        if not ids:
+            return
+        ids = self.ids.checked(ids, "targets: images[{}]")
+        if self.settings.known is not None:
+            ground_truth = _with_categories(ground_truth, self.settings.known.categories)
+        self._matched.check_names(ground_truth.categories)
+        table = self._match(ground_truth, detections)
+        self.match_waiting()
+        self._matched.add(table, ground_truth, detections)
+        self._matched.numbered = False
+        self.ids.add(ids, running=False)
+
+    def _match(self, ground_truth: GroundTruth, detections: Detections) -> MatchTable:
+        chosen = self.settings
+        return match(
+            ground_truth,
+            detections,
+            chosen.protocol,
+            iou_type=chosen.iou_type,
+            near=chosen.near,
+            threads=chosen.threads,
+        )
+
+    def match_waiting(self) -> None:
+        """Match the images that wait."""
+        if not self._waiting:
+            return
+        rows = self._predictions.joined(), self._targets.joined()
+        data = data_of(self._waiting, *rows, self.settings.categories, self._matched.objects + 1)
+        self._matched.add(self._match(*data), *data)
+        self._forget_waiting()
+
+    def table(self) -> MatchTable | None:
+        """The matches of all images; ``None`` if there is none."""
+        self.match_waiting()
+        return self._matched.table() if self.ids.count else None
+
+    def data(self) -> tuple[GroundTruth, Detections] | None:
+        """The data of all images, if it is kept."""
+        return self._matched.data()
+
+    def merge(self, other: CollectedImages) -> None:
+        """Add the images of another evaluator."""
+        chosen, running = other.settings, bool(other.ids.running)
+        self.settings.check_same(chosen.protocol, chosen.iou_type, chosen.near, "evaluators that are merged")
+        if self.ids.count and bool(self.ids.running) != running:
+            raise ValueError("only one of the evaluators was given ids of images: give ids to both, or to none")
+        ids = other.ids.listed()
+        if not running:
+            ids = self.ids.checked(ids, "merge: image {}")
+        other.match_waiting()
+        self.match_waiting()
+        known = self.settings.categories
+        for categories in other._matched.categories():
+            self._matched.check_names(categories)
+            if known is not None and not np.isin(categories.ids, known.ids).all():
+                raise ValueError("the other evaluator has categories that this one was not given")
+        self._matched.merge(other._matched, images=self.ids.count if running else 0)
+        self.ids.add(ids, running=running)
+
+    def state(self) -> State:
+        """All but the data."""
+        return State(self.table(), running=bool(self.ids.running), numbered=self._matched.numbered)
+
+    @classmethod
+    def of_state(cls, state: State, settings: Settings) -> CollectedImages:
+        """The images of a state.
+
+        Raises:
+            ValueError: If it was made with other rules or categories.
+        """
+        images = cls(settings)
+        if (table := state.table) is None:
+            return images
+        near = None if table.near is None else table.near.least
+        settings.check_same(table.protocol, table.iou_type, near, "the state")
+        given = settings.categories
+        if given is not None and (table.categories.ids.tolist(), table.categories.names) != (
+            given.ids.tolist(),
+            given.names,
+        ):
+            raise ValueError("the state was made with other categories than those that this evaluator was given")
+        images._matched.restore(table, numbered=state.numbered)
+        images.ids.add(table.image_ids.tolist(), running=state.running)
+        return images
+
+
+def _needs_more_than_boxes(protocol: Protocol) -> bool:
+    """Whether a protocol needs what dicts of boxes do not have, so that data is looked at as it comes."""
+    return (
+        protocol.verified != "all"
+        or protocol.ranges_by == "flag"
+        or protocol.objects_choose is not None
+        or bool(protocol.detection_values or protocol.counted_values or protocol.category_groups)
+        or protocol.clipped_boxes
+    )
+
+
+def _with_categories(ground_truth: GroundTruth, categories: Categories) -> GroundTruth:
+    """The ground truth with the categories of the evaluator, which must hold its own."""
+    ids = ground_truth.categories.ids
+    unknown = np.flatnonzero(~np.isin(ids, categories.ids))
+    if len(unknown):
+        refuse("targets: categories", "those of the evaluator", f"the id {int(ids[unknown[0]])}")
+    return dataclasses.replace(ground_truth, categories=categories)

@@ -1,0 +1,1 @@
+"""Results as tables: columns with names, types and meanings, for data frames and files."""
