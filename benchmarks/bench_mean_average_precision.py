@@ -7,7 +7,8 @@
 
 The images come in batches of 16 from a seeded generator: 80 classes, 7 targets and 36 detections per image in the mean.
 `update` is the time of all updates, `compute` that of the one call behind them, `again` that of a call after 96 more
-images. Wall time of one process, medians of the rounds. All numbers of the results must be equal.
+images. Seconds of CPU of all threads, so that other work on the machine does not count; medians of the rounds. All
+numbers of the results must be equal.
 """
 
 from __future__ import annotations
@@ -67,18 +68,18 @@ def regions(corners: np.ndarray[Any, Any], kind: str) -> dict[str, torch.Tensor]
 
 
 def timed(metric: Any, first: list[Any], more: list[Any]) -> tuple[list[float], dict[str, Any]]:
-    """Seconds of all updates, of `compute`, and of `compute` after some more images; the last result."""
+    """Seconds of CPU of all updates, of `compute`, and of `compute` after some more images; the last result."""
     times = []
-    started = time.perf_counter()
+    started = time.process_time()
     for batch in first:
         metric.update(*batch)
-    times.append(time.perf_counter() - started)
+    times.append(time.process_time() - started)
     for added in ([], more):
         for batch in added:
             metric.update(*batch)
-        started = time.perf_counter()
+        started = time.process_time()
         result = metric.compute()
-        times.append(time.perf_counter() - started)
+        times.append(time.process_time() - started)
     return times, result
 
 

@@ -171,13 +171,15 @@ def _check_finite(values: Floats, counts: Ints, name: str, key: str) -> None:
 
 
 def _joined(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
-    """The values of all tensors on the CPU, in one dimension. A device is asked once, if all are on the same."""
+    """The rows of all tensors on the CPU. If all are on one device, it is asked once."""
     if not tensors:
         return torch.zeros(0)
-    flat = [tensor.detach().reshape(-1) for tensor in tensors]
-    if len({(tensor.dtype, tensor.device) for tensor in flat}) > 1:
-        flat = [tensor.cpu().double() if tensor.is_floating_point() else tensor.cpu().long() for tensor in flat]
-    return torch.cat(flat).cpu()
+    first = tensors[0]
+    with torch.no_grad():
+        if any(tensor.dtype is not first.dtype or tensor.device != first.device for tensor in tensors):
+            whole = not any(tensor.is_floating_point() for tensor in tensors)
+            tensors = [tensor.cpu().to(torch.long if whole else torch.double) for tensor in tensors]
+        return torch.cat([tensor for tensor in tensors if tensor.numel()] or [first.reshape(-1)]).cpu()
 
 
 def _optional(items: Sequence[Mapping[str, Any]], key: str) -> torch.Tensor:
@@ -195,7 +197,7 @@ def _optional(items: Sequence[Mapping[str, Any]], key: str) -> torch.Tensor:
                 f"Input '{key}' and labels of sample {at} in targets have a different length (expected {count} "
                 f"values, got {column.numel()})"
             )
-        columns.append(column)
+        columns.append(column.reshape(-1))
     return _joined(columns)
 
 
@@ -207,9 +209,9 @@ def _boxes(tensors: Sequence[torch.Tensor], box_format: str) -> Floats:
                 f"Invalid input box of sample {at}, element 0 (expected 4 values, got boxes of shape "
                 f"{tuple(tensor.shape)})"
             )
-    if len({(tensor.dtype, tensor.device) for tensor in tensors}) > 1:
-        parts = [_converted(tensor.detach().cpu().reshape(-1, 4), box_format).double() for tensor in tensors]
-        boxes = torch.cat(parts)
+    if len({tensor.dtype for tensor in tensors}) > 1:
+        tensors = [_converted(tensor.detach().reshape(-1, 4), box_format).double() for tensor in tensors]
+        boxes = _joined(tensors).reshape(-1, 4)
     else:
         boxes = _converted(_joined(tensors).reshape(-1, 4), box_format).double()
     found: Floats = boxes.contiguous().numpy()
