@@ -1,4 +1,8 @@
-"""Columns and match tables as arrays of bytes: tensors of bytes can be moved, saved and gathered like any other."""
+"""Columns and match tables as arrays of bytes: tensors of bytes can be moved, saved and gathered like any other.
+
+There is a table per update, so packing one takes microseconds: it has neither the archive nor the protocol that a file of
+`evaluation.table_file` has.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from ioukit.datasets import Categories
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["Packed", "joined_table", "packed", "packed_table", "unpacked"]
+__all__ = ["Packed", "joined_table", "packed", "table_columns", "unpacked"]
 
 Bytes = npt.NDArray[np.uint8]
 _ALIGNED = 8  # columns begin at multiples of this number, so that they are read in place
@@ -62,7 +66,7 @@ def unpacked(stream: Bytes) -> Iterator[Packed]:
         start += length
 
 
-def packed_table(table: MatchTable, prefix: str) -> dict[str, npt.NDArray[Any]]:
+def table_columns(table: MatchTable, prefix: str) -> dict[str, npt.NDArray[Any]]:
     """The columns of a match table by name. The protocol, the kind of region and the categories are not among them."""
     columns: dict[str, npt.NDArray[Any]] = {f"{prefix}image_detections": table.image_detections}
     for group, rows in _ROWS.items():
@@ -84,7 +88,7 @@ def joined_table(
     image_ids: npt.NDArray[np.int64],
     near: float | None,
 ) -> MatchTable:
-    """The sum of the match tables of which :func:`packed_table` took the columns, image after image.
+    """The sum of the match tables of which :func:`table_columns` took the columns, image after image.
 
     Args:
         parts: The columns of each table.

@@ -15,7 +15,7 @@ from ioukit.evaluation.matching import match
 from ioukit.evaluation.table import MatchTable
 from ioukit.torch.metrics.arguments import Arguments, Task
 from ioukit.torch.metrics.inputs import Side
-from ioukit.torch.metrics.packing import joined_table, packed, packed_table, unpacked
+from ioukit.torch.metrics.packing import joined_table, packed, table_columns, unpacked
 
 __all__ = ["MatchedImages", "matched", "merged"]
 
@@ -57,7 +57,7 @@ def matched(detections: Side, targets: Side, arguments: Arguments) -> npt.NDArra
             near=task.near,
             threads=1 if len(detections) < _MANY else None,
         )
-        columns |= packed_table(table, f"{at}.")
+        columns |= table_columns(table, f"{at}.")
     return packed({"rules": arguments.digest, "present": present}, columns)
 
 
