@@ -1,7 +1,7 @@
 """Columns and match tables as arrays of bytes: tensors of bytes can be moved, saved and gathered like any other.
 
-There is a table per update, so packing one takes microseconds: it has neither the archive nor the protocol that a file of
-`evaluation.table_file` has.
+There is a table per update, so packing one must take microseconds. It has neither the archive nor the protocol that a
+file of `evaluation.table_file` has.
 """
 
 from __future__ import annotations
