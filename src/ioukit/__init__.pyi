@@ -16,6 +16,7 @@ from ioukit import preflight as preflight
 from ioukit import regions as regions
 from ioukit import report as report
 from ioukit import torch as torch
+from ioukit import tracking as tracking
 from ioukit import typing as typing
 from ioukit._core import __version__
 from ioukit.datasets import Detections, GroundTruth, read_coco
@@ -44,6 +45,7 @@ from ioukit.overlap import (
     elementwise_nwd,
     elementwise_probiou,
     elementwise_siou,
+    elementwise_tiou,
     jaccard_distance,
     jaccard_index,
     jaccard_index_of_counts,
@@ -66,6 +68,7 @@ from ioukit.overlap import (
     pairwise_nwd,
     pairwise_probiou,
     pairwise_siou,
+    pairwise_tiou,
     polygon_iou,
 )
 from ioukit.postprocess import (
@@ -140,6 +143,7 @@ __all__ = [
     "elementwise_nwd",
     "elementwise_probiou",
     "elementwise_siou",
+    "elementwise_tiou",
     "evaluate",
     "fast_nms",
     "filter_detections",
@@ -175,6 +179,7 @@ __all__ = [
     "pairwise_nwd",
     "pairwise_probiou",
     "pairwise_siou",
+    "pairwise_tiou",
     "polygon_iou",
     "read_coco",
     "soft_nms",
