@@ -16,6 +16,7 @@ from ioukit import preflight as preflight
 from ioukit import regions as regions
 from ioukit import report as report
 from ioukit import torch as torch
+from ioukit import tracking as tracking
 from ioukit import typing as typing
 from ioukit._core import __version__
 from ioukit.compat.patching import patch, patched, unpatch
@@ -45,6 +46,7 @@ from ioukit.overlap import (
     elementwise_nwd,
     elementwise_probiou,
     elementwise_siou,
+    elementwise_tiou,
     jaccard_distance,
     jaccard_index,
     jaccard_index_of_counts,
@@ -67,6 +69,7 @@ from ioukit.overlap import (
     pairwise_nwd,
     pairwise_probiou,
     pairwise_siou,
+    pairwise_tiou,
     polygon_iou,
 )
 from ioukit.postprocess import (
@@ -141,6 +144,7 @@ __all__ = [
     "elementwise_nwd",
     "elementwise_probiou",
     "elementwise_siou",
+    "elementwise_tiou",
     "evaluate",
     "fast_nms",
     "filter_detections",
@@ -176,6 +180,7 @@ __all__ = [
     "pairwise_nwd",
     "pairwise_probiou",
     "pairwise_siou",
+    "pairwise_tiou",
     "patch",
     "patched",
     "polygon_iou",

@@ -208,6 +208,14 @@ def polygon_pairs(
     columns: Ids,
     threads: int,
 ) -> Floats: ...
+def hull_giou(
+    intersections: Floats,
+    first: tuple[Floats, Ids, Floats, Floats],
+    second: tuple[Floats, Ids, Floats, Floats],
+    rows: Ids | None,
+    columns: Ids | None,
+    threads: int,
+) -> Floats: ...
 def simple_polygon_pairs(
     measure: str,
     vertices1: Floats,

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import support.strategies  # noqa: F401 - loads the profile
-from ioukit import pairwise_ciou, pairwise_giou, pairwise_iou
+from ioukit import pairwise_ciou, pairwise_giou, pairwise_ioa, pairwise_iou
 from ioukit.anchors import anchor_points
-from ioukit.assign import _pairs as pairs_module
 from ioukit.assign import (
+    Outcome,
     assign_atss,
     assign_dual,
     assign_hungarian,
@@ -27,6 +27,7 @@ from ioukit.assign import (
     assign_yolov3,
     assign_yolov5,
 )
+from ioukit.assign import _pairs as pairs_module
 from ioukit.typing import FloatArray
 from support import plain_assignment as plain
 
@@ -88,6 +89,31 @@ def test_atss(seed: int, top_k: int) -> None:
     expected = plain.atss(scene.predictions.tolist(), scene.objects.tolist(), scene.levels, top_k)
     assert_array_equal(result.target, expected)
     check_record(result, scene)
+
+
+@given(seeds, st.sampled_from([1, 3, 9]))
+def test_atss_takes_ignored_anchors_out_before_it_looks_for_candidates(seed: int, top_k: int) -> None:
+    scene = random_scene(seed)
+    rng = np.random.default_rng(seed)
+    corners = np.sort(rng.integers(0, 33, (int(rng.integers(1, 4)), 2, 2)), axis=1).reshape(-1, 4)
+    result = assign_atss(
+        scene.predictions, scene.objects, levels=scene.levels, top_k=top_k, ignore_regions=corners, ignore_ioa=0.5
+    )
+    ignored = (pairwise_ioa(corners, scene.predictions) > 0.5).any(axis=0)
+    lists: list[Any] = [scene.predictions.tolist(), scene.objects.tolist(), scene.levels, top_k, ignored.tolist()]
+    slow: Any = plain.atss
+    assert_array_equal(result.target, slow(*lists))
+    assert_array_equal(result.ignore, ignored)
+    free = [part.sum() for part in np.split(~ignored, np.cumsum(scene.levels)[:-1])]
+    if all(left >= min(top_k, size) for left, size in zip(free, scene.levels, strict=True)):
+        assert_array_equal(result.target, slow(*lists, fill=True))  # MMDetection
+    check_record(result, scene)
+    kept = result.candidates
+    assert_array_equal(kept.outcome == Outcome.IGNORED, ignored[kept.predictions])
+    everything = assign_atss(scene.predictions, scene.objects, levels=scene.levels, top_k=top_k).candidates
+    for gt in range(len(scene.objects)):
+        nearest, own = everything.of(gt).predictions, kept.of(gt)
+        assert set(own.predictions[own.outcome == Outcome.IGNORED]) == set(nearest[ignored[nearest]])
 
 
 @given(seeds, st.sampled_from(["mmdet", "yolox"]), st.sampled_from([1, 10]))

@@ -101,8 +101,8 @@ def test_what_a_box_is() -> None:
     assert box[0] == 10.0
     assert type(box[0]) is float
     assert_array_equal(box[1:3], [20, 50])
-    assert repr(box) == "Box([10.0, 20.0, 50.0, 80.0], XYXY)"
-    assert repr(D.Boxes([[0, 0, 1, 1]], "XYWH", True)) == "Boxes([[0.0, 0.0, 1.0, 1.0]], XYWH, is_normalized=True)"
+    assert repr(box) == "Box([10. 20. 50. 80.]), BoxMode.XYXY"
+    assert repr(D.Boxes([[0, 0, 1, 1]], "XYWH", True)) == "Boxes([[0. 0. 1. 1.]]), BoxMode.XYWH"
     with pytest.raises(TypeError, match="unhashable"):
         hash(box)
     assert box.numpy().dtype == np.float32
@@ -302,18 +302,24 @@ def test_boxes_without_area_are_named(row: list[float]) -> None:
 @pytest.mark.parametrize(
     ("call", "kind", "says"),
     [
-        (lambda: D.BoxMode.align_code("nope"), ValueError, r"unknown box mode 'nope'; choose from XYXY \(0\)"),
+        (lambda: D.BoxMode.align_code("nope"), KeyError, r"^unknown box mode 'nope'; choose from XYXY \(0\)"),
+        (lambda: D.BoxMode.align_code("nope"), ValueError, r"^unknown box mode 'nope'; choose from XYXY \(0\)"),
+        (lambda: D.Boxes([[0, 0, 1, 1], [0, 0, 1]]), TypeError, "boxes must be a regular array of numbers"),
         (lambda: D.BoxMode.align_code(3), ValueError, "unknown box mode 3; choose"),
-        (lambda: D.BoxMode.align_code(1.0), TypeError, "an int, a str or a BoxMode, got float"),  # type: ignore[arg-type]
+        (lambda: D.BoxMode.align_code(1.0), TypeError, "not int, str, or BoxMode: got float"),  # type: ignore[arg-type]
         (lambda: D.BoxMode.convert([0, 0, 1], 0, 1), ValueError, r"must have shape \(..., 4\), got \(3,\)"),
-        (lambda: D.Box([0, 0, 1]), ValueError, r"a Box has 4 numbers, got shape \(3,\)"),
+        (lambda: D.Box([0, 0, 1]), TypeError, r"a Box has 4 numbers, got shape \(3,\)"),
         (lambda: D.Box("0011"), TypeError, "got str"),
-        (lambda: D.Boxes([0, 0, 1, 1]), ValueError, r"Boxes must have shape \(N, 4\), got \(4,\)"),
+        (lambda: D.Boxes([0, 0, 1, 1]), TypeError, r"Boxes must have shape \(N, 4\), got \(4,\)"),
         (lambda: D.Box([0, 0, 1, 1]).clip(2, 0, 1, 1), ValueError, "xmin <= xmax"),
         (lambda: D.Box([0, 0, 1, 1]).clip(np.nan, 0, 1, 1), ValueError, "xmin <= xmax"),
         (lambda: D.Box([0, 0, 1, 1]).scale((1, 1), fx=2), ValueError, "dsize, or fx and fy, not both"),
-        (lambda: D.pairwise_iou(D.Boxes([]), ROWS), TypeError, "boxes2 must be .*Boxes, got list"),
-        (lambda: D.merge_boxes(ROWS), TypeError, "boxes must be .*Boxes, got list"),
+        (
+            lambda: D.pairwise_iou(D.Boxes([]), ROWS),
+            TypeError,
+            "boxes1 and boxes2 must be Boxes of .*, got Boxes and list",
+        ),
+        (lambda: D.merge_boxes(ROWS), TypeError, "boxes must be Boxes of .*, got list"),
     ],
 )
 def test_errors(call: Any, kind: type[Exception], says: str) -> None:

@@ -35,11 +35,13 @@ def test_values_of_keypoints() -> None:
 
 def test_keypoints_have_colours() -> None:
     keypoints = D.Keypoints([[0, 0], [1, 1], [2, 2]])  # a list of lists, which upstream refuses
-    assert keypoints.point_colors == [(127, 0, 255), (127, 255, 180), (255, 0, 0)]
+    assert keypoints.point_colors == [(127, 0, 255), (128, 254, 179), (255, 0, 0)]
     pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
-    keypoints.set_point_colors("viridis")
+    keypoints.point_colors = "viridis"
     assert keypoints.point_colors[0] == (68, 1, 84)
     assert D.Keypoints([[0, 0]], cmap="viridis").point_colors == [(68, 1, 84)]
+    with pytest.raises(KeyError, match="no-map"):  # upstream takes the rainbow
+        D.Keypoints([[0, 0]], cmap="no-map")
 
 
 def test_lists_of_keypoints() -> None:
@@ -51,7 +53,32 @@ def test_lists_of_keypoints() -> None:
     several[0] = second
     assert several[0] == second
     assert D.KeypointsList.cat([several, D.KeypointsList([first])]).to_list()[2] == first.to_list()
-    assert len(D.KeypointsList([])) == 0
+
+
+def test_a_list_without_objects() -> None:
+    nothing = D.KeypointsList([])
+    assert len(nothing) == 0
+    assert nothing.numpy().shape == (0,)
+    assert nothing.point_colors == []
+    nothing.point_colors = "viridis"
+    assert nothing.shift(1, 1) == nothing.normalize(4, 4).denormalize(4, 4) == nothing
+    several = D.KeypointsList([[[0, 0], [1, 1]]])
+    assert D.KeypointsList.cat([nothing, several]) == several
+    assert D.KeypointsList.cat([nothing, nothing]) == nothing
+    assert D.KeypointsList(np.zeros((0, 17, 3))).numpy().shape == (0, 17, 3)
+
+
+def test_text_of_keypoints() -> None:
+    assert repr(D.Keypoints([[0, 1]])) == "Keypoints([[0. 1.]])"
+    assert repr(D.KeypointsList([[[0, 1]]])) == "KeypointsList([[[0. 1.]]])"
+
+
+@pytest.mark.parametrize("cmap", ["rainbow", "viridis", "jet", "tab10"])
+def test_colours_are_those_of_matplotlib(cmap: str) -> None:
+    matplotlib = pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
+    for count in range(1, 300):
+        expected = matplotlib.colormaps[cmap](np.linspace(0, 1, count), bytes=True)[:, :3]
+        assert D.Keypoints(np.zeros((count, 2)), cmap=cmap).point_colors == [tuple(row) for row in expected.tolist()]
 
 
 @pytest.mark.parametrize(
@@ -64,6 +91,7 @@ def test_lists_of_keypoints() -> None:
         (lambda: D.Keypoints([[0, 0]], is_normalized=True).normalize(1, 1), ValueError, "already normalized"),
         (lambda: D.Keypoints([[0, 0]]).denormalize(1, 1), ValueError, "not normalized"),
         (lambda: D.KeypointsList.cat([]), ValueError, "at least one KeypointsList"),
+        (lambda: D.KeypointsList.cat("ab"), TypeError, "should be a list of KeypointsList, got str"),  # type: ignore[arg-type]
         (lambda: D.KeypointsList.cat([1]), TypeError, r"keypoints_lists\[0\] must be a KeypointsList, got int"),  # type: ignore[list-item]
         (
             lambda: D.KeypointsList.cat([D.KeypointsList([[[0, 0]]]), D.KeypointsList([[[0, 0], [1, 1]]])]),

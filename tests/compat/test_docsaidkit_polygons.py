@@ -23,7 +23,9 @@ def test_values_of_a_polygon() -> None:
     polygon = D.Polygon(DIAMOND["points"])
     for name in ("area", "arclength", "extent", "centroid", "min_box_wh"):
         assert_allclose(getattr(polygon, name), DIAMOND[name], rtol=1e-6)
-    assert polygon.boundingbox == D.Box(DIAMOND["boundingbox_upstream_test"])
+    assert polygon.boundingbox.to_list() == DIAMOND["boundingbox_upstream_test"]
+    assert polygon.boundingbox.box_mode is D.BoxMode.XYWH
+    assert polygon.shift(2, 3).boundingbox.to_list() == [2, 3, 10, 10]
     (centre, radius), (expected_centre, expected_radius) = polygon.min_circle, DIAMOND["min_circle"]
     assert_allclose([*centre, radius], [*expected_centre, expected_radius])
     assert polygon.orientation == pytest.approx(DIAMOND["orientation_upstream"])
@@ -43,8 +45,10 @@ def test_a_polygon_grows_point_by_point() -> None:
     for style in D.JOIN_STYLE:
         assert len(square.scale(2, join_style=style)) == 4
     assert [style.value for style in D.JOIN_STYLE] == [1, 2, 3]
-    assert len(D.Polygon([[0, 0], [1, 1]]).scale(3)) == 0
     assert D.Polygons([square, square]).scale(1) == D.Polygons([SQUARE["expected"]] * 2)
+    assert D.Polygons([square, square.scale(6)]).scale(-5.5).to_list() == [square.scale(0.5).to_list()]
+    with pytest.raises(ValueError, match="at least 3 points to grow, got 2"):
+        D.Polygon([[0, 0], [1, 1]]).scale(3)
 
 
 @pytest.mark.parametrize("array", [[[1, 2]], [1, 2], np.array([[[1, 2]]]), (1.0, 2.0), D.Polygon([1, 2])])
@@ -82,11 +86,12 @@ def test_methods_of_a_polygon() -> None:
     assert polygon.copy() == polygon
     assert polygon != D.Polygon(IRREGULAR[:4])
     assert_array_equal(polygon[1], [20, 5])
-    assert sorted(polygon.to_convexhull().to_list()) == sorted([row for row in IRREGULAR if row != [9, 12]])
+    assert polygon.to_convexhull().to_list() == [row for row in IRREGULAR if row != [9, 12]]
     corners = polygon.to_min_boxpoints()
     assert corners.area == pytest.approx(math.prod(polygon.min_box_wh), rel=1e-5)
     assert 0 < polygon.solidity < 1
-    assert repr(D.Polygon([[0, 1]], True)) == "Polygon([[0.0, 1.0]], is_normalized=True)"
+    assert repr(D.Polygon([[0, 1]], True)) == "Polygon([[0. 1.]])"
+    assert repr(D.Polygons([[[0, 1]]])) == "Polygons([Polygon([[0. 1.]])])"
     with pytest.raises(TypeError, match="unhashable"):
         hash(polygon)
 
@@ -118,7 +123,7 @@ def test_opencv_measures_the_same() -> None:
 def test_min_box_has_an_angle_within_90_degrees() -> None:
     flat = D.Polygon([[0, 0], [4, 0], [4, 2], [0, 2]])
     assert flat.min_box == ((2, 1), (2, 4), 90)
-    assert flat.orientation == 0
+    assert flat.orientation == 90  # the angle of min_box, as upstream
     turn = np.radians(np.arange(5, 180, 10))
     for angle in turn:
         along, across = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
@@ -130,6 +135,45 @@ def test_min_box_has_an_angle_within_90_degrees() -> None:
 
 
 # Mended
+
+
+def test_a_point_without_a_corner_moves_to_the_corner_next_to_it() -> None:
+    """Upstream leaves such a point at (0, 0)."""
+    pytest.importorskip("shapely", reason="Shapely is not installed")
+    needle = D.Polygon(np.array([[10, 10], [40, 10], [40, 11], [12, 10.5], [10, 30]]))
+    corners = needle.scale(-0.4).numpy()
+    assert len(corners) == 5
+    assert (corners >= 10).all()
+    crossed = D.Polygon([[0, 0], [10, 10], [10, 0], [0, 10]])  # upstream grows what crosses itself, too
+    assert len(crossed.scale(1)) == 4
+
+
+def test_of_boxes_with_one_area_one_is_taken() -> None:
+    """All boxes along the sides of a triangle are equally small; rounding decides upstream."""
+    triangle = D.Polygon([[18.97, 16.34], [28.52, 32.65], [9.07, 23.48]])
+    (_, _), (width, height), degrees = triangle.min_box
+    assert width * height == pytest.approx(2 * triangle.area)
+    assert 0 < degrees <= 90
+    assert triangle.to_min_boxpoints().area == pytest.approx(2 * triangle.area, rel=1e-5)
+
+
+def test_corners_of_a_hull_begin_where_opencv_begins() -> None:
+    corners = [[0, 4], [2, 0], [9, 3], [5, 8]]
+    for shift in range(4):  # in the order of the hull, the first point comes first
+        turned = corners[shift:] + corners[:shift]
+        assert D.Polygon(turned).to_convexhull().to_list() == turned
+        assert D.Polygon(turned[::-1]).to_convexhull().to_list() == turned  # in the opposite order, the last point
+    mixed = [corners[0], corners[2], corners[1], corners[3]]  # else the one with the largest x
+    assert D.Polygon(mixed).to_convexhull().to_list() == [[9, 3], [5, 8], [0, 4], [2, 0]]
+    line = D.Polygon([[1, 2], [3, 4], [5, 6]])
+    assert line.to_convexhull().to_list() == [[5, 6], [1, 2]]
+    assert D.Polygon([[1, 2], [1, 2]]).to_convexhull().to_list() == [[1, 2]]
+    assert D.Polygon([]).to_convexhull().to_list() == []
+
+
+def test_normalized_corners_keep_their_digits() -> None:
+    small = D.Polygon(np.array([[10, 7], [10, 23], [23, 20], [20, 7]]) / 65536, is_normalized=True)
+    assert_allclose(small.to_min_boxpoints().numpy() * 65536, [[10, 7], [23, 7], [23, 23], [10, 23]], atol=0.01)
 
 
 def test_the_unit_of_a_polygon_is_kept() -> None:
@@ -150,7 +194,7 @@ def test_the_unit_of_a_polygon_is_kept() -> None:
         polygon.denormalize(2, 2).denormalize(2, 2)
     with pytest.raises(ValueError, match="normalized and absolute boxes do not mix"):
         D.Polygons([polygon, D.Polygon(SQUARE["points"])])
-    assert_allclose(polygon.boundingbox.numpy(), [0.1, 0.1, 0.2, 0.2], rtol=1e-6)
+    assert_allclose(polygon.boundingbox.numpy(), [0.1, 0.1, 0.1, 0.1], rtol=1e-6)
 
 
 def test_centroid_and_solidity_are_exact() -> None:
@@ -165,15 +209,22 @@ def test_centroid_and_solidity_are_exact() -> None:
 def test_polygons() -> None:
     polygons = D.Polygons([DIAMOND["points"], D.Polygon(IRREGULAR), [[0, 0]]])
     assert len(polygons) == 3
-    assert polygons.is_empty() == [False, False, True]
+    assert polygons.is_empty().tolist() == [False, False, True]
+    assert polygons[polygons.area > 60] == polygons[1:2]
+    assert polygons[~polygons.is_empty()] == polygons[:2]
     assert polygons.drop_empty() == D.Polygons([DIAMOND["points"], IRREGULAR])
     kept = polygons.drop_empty()
-    for name in (
-        "moments", "area", "arclength", "boundingbox", "min_circle", "min_box", "min_box_wh", "orientation", "extent",
-        "solidity",
-    ):  # fmt: skip
+    for name in ("moments", "min_circle", "min_box"):
         assert getattr(kept, name) == [getattr(polygon, name) for polygon in kept], name
-    assert_allclose(kept.centroid, [polygon.centroid for polygon in kept])
+    shapes: dict[str, tuple[int, ...]] = {"centroid": (2,), "min_box_wh": (2,), "boundingbox": (4,)}
+    for name in ("area", "arclength", "centroid", "boundingbox", "min_box_wh", "orientation", "extent", "solidity"):
+        measured, expected = getattr(kept, name), [getattr(polygon, name) for polygon in kept]
+        assert_array_equal(measured, [list(one) for one in expected] if name in shapes else expected)
+        assert measured.shape == (2, *shapes.get(name, ()))
+        assert measured.dtype == np.float64
+        assert getattr(polygons[:0], name).shape == (0, *shapes.get(name, ()))
+    assert polygons[:0].is_empty().tolist() == []
+    assert polygons[:0].is_empty().dtype == np.bool_
     assert kept.to_boxes() == D.Boxes([[0, 0, 10, 10], [1, 1, 20, 19]])
     assert kept.to_boxes("XYWH").box_mode is D.BoxMode.XYWH
     calls: list[Any] = [
@@ -213,6 +264,10 @@ def test_contours_of_an_image() -> None:
     image[2:6, 3:9], image[10:15, 20:28] = 255, 255
     boxes = D.Polygons.from_image(image).to_boxes().to_list()
     assert sorted(boxes) == [[3, 2, 8, 5], [20, 10, 27, 14]]
+    image[18, 1] = 255  # the contour of a single pixel is a point
+    assert len(D.Polygons.from_image(image)) == 2
+    with pytest.raises(TypeError, match="image must be a NumPy array, got str"):
+        D.Polygons.from_image("image")  # type: ignore[arg-type]
 
 
 # Overlap
@@ -315,7 +370,13 @@ def test_points_in_a_box() -> None:
 @pytest.mark.parametrize(
     ("call", "kind", "says"),
     [
-        (lambda: D.Polygon([[1, 2, 3]]), ValueError, r"must have shape \(K, 2\), .* got \(1, 3\)"),
+        (lambda: D.Polygon([[0, 0], [1]]), TypeError, "polygon must be a regular array of numbers"),
+        (lambda: D.Polygon([]).is_empty("3"), TypeError, 'expected "int", got "str"'),  # type: ignore[arg-type]
+        (lambda: D.Polygon([[0, np.nan]] * 3).clip(0, 0, 1, 1), ValueError, "finite"),
+        (lambda: D.Polygon([[0, np.inf]] * 3).scale(1), ValueError, "finite"),
+        (lambda: D.Polygons("12"), TypeError, "polygons must be Polygons, a list or an array, got str"),
+        (lambda: D.Polygons.cat("ab"), TypeError, "should be a list of Polygons, got str"),  # type: ignore[arg-type]
+        (lambda: D.Polygon([[1, 2, 3]]), TypeError, r"must have shape \(K, 2\), .* got \(1, 3\)"),
         (lambda: D.Polygon("12"), TypeError, "got str"),
         (lambda: D.Polygon([[0, np.nan]] * 3).area, ValueError, "finite"),
         (lambda: D.Polygon(IRREGULAR).clip(1, 0, 0, 1), ValueError, "xmin <= xmax"),
@@ -323,9 +384,9 @@ def test_points_in_a_box() -> None:
         (lambda: D.Polygons.cat([1]), TypeError, r"polygons_list\[0\] must be Polygons, got int"),  # type: ignore[list-item]
         (lambda: D.Polygons([], normalized=True).normalize(1, 1), ValueError, "already normalized"),
         (lambda: D.Polygons([]).denormalize(1, 1), ValueError, "not normalized"),
-        (lambda: D.polygon_iou(D.Polygon([]), []), TypeError, "poly2 must be .*Polygon, got list"),  # type: ignore[arg-type]
+        (lambda: D.polygon_iou(D.Polygon([]), []), TypeError, "poly2 must be Polygon of .*, got list"),  # type: ignore[arg-type]
         (lambda: D.jaccard_index(SQUARE["points"], IRREGULAR, (9, 9)), ValueError, "gt_poly must have 4 points, got 5"),
-        (lambda: D.jaccard_index(SQUARE["points"], SQUARE["points"], None), ValueError, "image_size must be"),
+        (lambda: D.jaccard_index(SQUARE["points"], SQUARE["points"], None), ValueError, "the image size must be"),
         (lambda: D.jaccard_index([[np.nan, 0]] * 4, SQUARE["points"], (9, 9)), ValueError, "finite"),
         (lambda: D.order_points_clockwise([[0, 0]]), ValueError, r"pts must have shape \(4, 2\), got \(1, 2\)"),
     ],

@@ -19,7 +19,7 @@ from support.paths import ROOT
 PAGE = (ROOT / "docs" / "compat.md").read_text(encoding="utf-8")
 SECTIONS = {
     "torchvision.ops": "torchvision_ops",
-    "detectron2.structures": "detectron2",
+    "detectron2": "detectron2",
     "DocsaidKit and Capybara": "docsaidkit",
 }
 
@@ -86,4 +86,4 @@ def test_contours_name_the_extra_they_need(monkeypatch: pytest.MonkeyPatch) -> N
     module = importlib.import_module("ioukit.compat.docsaidkit")
     monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(ModuleNotFoundError, match=r"Polygons.from_image needs cv2: pip install 'ioukit\[opencv\]'"):
-        module.Polygons.from_image([[0]])
+        module.Polygons.from_image(np.zeros((2, 2), np.uint8))

@@ -139,3 +139,38 @@ def test_masks() -> None:
 def test_errors(call: Any, kind: type[Exception], says: str) -> None:
     with pytest.raises(kind, match=says):
         call()
+
+
+@pytest.mark.parametrize("wrong", [[[0.0, 0.0, 1.0, 1.0]], "boxes", None, 3])
+def test_what_is_no_array_is_named(wrong: Any) -> None:
+    boxes, scores = np.array([[0.0, 0, 1, 1]]), np.array([0.5])
+    says = f"must be a tensor or a NumPy array, got {type(wrong).__name__}"
+    calls: list[tuple[str, Any]] = [
+        ("boxes2", lambda: ours.box_iou(boxes, wrong)),
+        ("boxes1", lambda: ours.box_iou(wrong, boxes, fmt="cxcywhr")),
+        ("boxes1", lambda: ours.generalized_box_iou(wrong, boxes)),
+        ("boxes1", lambda: ours.distance_box_iou(wrong, boxes)),
+        ("boxes2", lambda: ours.complete_box_iou(boxes, wrong)),
+        ("boxes1", lambda: ours.generalized_box_iou_loss(wrong, boxes)),
+        ("boxes2", lambda: ours.distance_box_iou_loss(boxes, wrong)),
+        ("boxes2", lambda: ours.complete_box_iou_loss(boxes, wrong)),
+        ("boxes", lambda: ours.box_area(wrong)),
+        ("boxes", lambda: ours.box_convert(wrong, "xyxy", "xywh")),
+        ("boxes", lambda: ours.clip_boxes_to_image(wrong, (4, 4))),
+        ("boxes", lambda: ours.remove_small_boxes(wrong, 1)),
+        ("masks", lambda: ours.masks_to_boxes(wrong)),
+        ("boxes", lambda: ours.nms(wrong, scores, 0.5)),
+        ("scores", lambda: ours.nms(boxes, wrong, 0.5)),
+        ("boxes", lambda: ours.batched_nms(wrong, scores, scores, 0.5)),
+        ("scores", lambda: ours.batched_nms(boxes, wrong, scores, 0.5)),
+        ("idxs", lambda: ours.batched_nms(boxes, scores, wrong, 0.5)),
+    ]
+    for name, call in calls:
+        with pytest.raises(TypeError, match=f"^{name} {says}"):
+            call()
+
+
+def test_suppression_of_no_boxes_reads_nothing_else() -> None:
+    for boxes in (np.zeros(0), np.zeros((0, 4), np.float32)):
+        rows = ours.batched_nms(boxes, None, None, None)  # type: ignore[arg-type]
+        assert (rows.shape, rows.dtype) == ((0,), np.int64)

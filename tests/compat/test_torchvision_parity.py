@@ -197,9 +197,52 @@ def test_thin_rotated_boxes_are_measured_in_float64(torch: Any, theirs: Any) -> 
     assert errors[1] > 1e-5
 
 
-def test_functions_are_not_scripted(torch: Any) -> None:
-    with pytest.warns(FutureWarning), pytest.raises(torch.jit.frontend.NotSupportedError):
-        torch.jit.script(ours.box_iou)
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+@pytest.mark.parametrize("name", ours.__all__)
+def test_functions_say_that_they_are_not_scripted(torch: Any, name: str) -> None:
+    with pytest.raises(TypeError, match=rf"\.{name} cannot be compiled by TorchScript .*: use torch\.compile"):
+        torch.jit.script(getattr(ours, name))
+
+
+@pytest.mark.parametrize("name", OVERLAPS)
+def test_functions_are_compiled(torch: Any, name: str) -> None:
+    boxes = torch.tensor(random_boxes(6))
+    compiled = torch.compile(getattr(ours, name), backend="eager")
+    torch.testing.assert_close(compiled(boxes, boxes), getattr(ours, name)(boxes, boxes))
+
+
+def test_suppression_of_nothing_is_torchvisions(torch: Any, theirs: Any) -> None:
+    empty = torch.empty((0,), dtype=torch.int64)
+    for boxes in (empty, torch.zeros(0, 4), torch.zeros(0, 4, dtype=torch.float16)):
+        expected = theirs.batched_nms(boxes, None, None, None)
+        torch.testing.assert_close(ours.batched_nms(boxes, None, None, None), expected)  # type: ignore[arg-type]
+    rows = ours.batched_nms(torch.zeros(0, 4), torch.zeros(0), empty, 0.5)
+    torch.testing.assert_close(rows, theirs.batched_nms(torch.zeros(0, 4), torch.zeros(0), empty, 0.5))
+    torch.testing.assert_close(ours.nms(torch.zeros(0, 4), torch.zeros(0), 0.5), empty)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+def test_suppression_of_quantized_tensors_reads_their_numbers(torch: Any) -> None:
+    rng = np.random.default_rng(3)
+    for scale, zero in ((1, 0), (2, 50), (3, 10)):
+        corners = rng.uniform(0, 60, (200, 2))
+        boxes = torch.tensor(
+            np.concatenate([corners, corners + rng.uniform(1, 60, (200, 2))], axis=1), dtype=torch.float32
+        )
+        scores = torch.tensor(rng.permutation(200), dtype=torch.float32)
+        packed = [torch.quantize_per_tensor(one, scale, zero, torch.quint8) for one in (boxes, scores)]
+        for threshold in (0.2, 0.5, 0.8):
+            plain = [one.dequantize() for one in packed]
+            found, expected = (ours.nms(one[0], one[1], threshold) for one in (packed, plain))
+            torch.testing.assert_close(found, expected)
+
+
+def test_an_unknown_reduction_is_named(torch: Any, theirs: Any) -> None:
+    boxes = torch.tensor(random_boxes(2))
+    for name in LOSSES:
+        for module in (ours, theirs):
+            with pytest.raises(ValueError, match=r"Invalid.*xyz"):
+                getattr(module, name)(boxes, boxes, reduction="xyz")
 
 
 def test_what_nms_cannot_order_is_refused(torch: Any) -> None:

@@ -184,7 +184,14 @@ class TestYolo:
         )
         assert_allclose(losses.dfl_loss(logits, target, reduction="none").detach(), expected / 4)
         assert torch.autograd.gradcheck(lambda x: losses.dfl_loss(x, target), (logits,))
+        # Ultralytics clamps to 6.99, in the last two sides alone.
+        clamped = 0.01 * (chances[:, 2, 6] - chances[:, 2, 7] + chances[:, 3, 6] - chances[:, 3, 7])
+        found = losses.dfl_loss(logits, target, reduction="none", compat="ultralytics").detach()
+        assert_allclose(found, (expected - clamped) / 4)
+        assert target.max() == 9
         assert losses.dfl_loss(logits[:0], target[:0]) == 0
+        with pytest.raises(ValueError, match="unknown compat='mmdet'; dfl_loss has ultralytics"):
+            losses.dfl_loss(logits, target, compat="mmdet")
         with pytest.raises(ValueError, match=r"pred must have shape \(..., 4, bins\) with 2 or more bins"):
             losses.dfl_loss(logits[:, :3], target)
         with pytest.raises(ValueError, match=r"target must have shape \(5, 4\), got \(5,\)"):

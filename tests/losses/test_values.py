@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,8 @@ class TestErrors:
             (lambda a, b: ANY.iou_loss(a, b, reduction="max"), "unknown reduction 'max'; choose from none, mean"),
             (lambda a, b: ANY.iou_loss(a, b, compat="keras"), "unknown compat='keras'; choose from torchvision"),
             (lambda a, b: ANY.iou_loss(a, b, compat="torchvision"), "torchvision has no iou loss; with compat"),
+            (lambda a, b: ANY.siou_loss(a, b, compat="torchvision"), "torchvision has no siou loss; with compat"),
+            (lambda a, b: ANY.siou_loss(a, b, neg_gamma=False), "neg_gamma=False is a rule of MMDetection"),
             (lambda a, b: ANY.focal_eiou_loss(a, b, gamma=0), "gamma must be positive and finite, got 0"),
             (lambda a, b: ANY.alpha_iou_loss(a, b, alpha=-1), "alpha must be positive and finite, got -1"),
             (lambda a, b: ANY.alpha_iou_loss(a, b, base="siou"), "unknown base 'siou'; choose from iou, giou"),
@@ -249,6 +252,49 @@ def test_conventions_have_the_measured_values(case: dict[str, Any]) -> None:
             with np.errstate(all="ignore"):
                 found = loss(pred, target, compat=compat)[0]
             assert_allclose(found, expected, rtol=1e-6, atol=1e-6, err_msg=key)
+
+
+def mmdet_iou(a: Any, b: Any) -> tuple[float, float]:
+    """The IoU of its IoU loss, and that of its SIoU loss."""
+    inter = max(min(a[2], b[2]) - max(a[0], b[0]), 0) * max(min(a[3], b[3]) - max(a[1], b[1]), 0)
+    union = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - inter
+    return max(inter / max(union, 1e-6), 1e-6), inter / (union + 1e-6)
+
+
+def mmdet_siou_loss(a: Any, b: Any, neg_gamma: bool, eps: float = 1e-6) -> float:
+    width, height = max(a[2], b[2]) - min(a[0], b[0]), max(a[3], b[3]) - min(a[1], b[1])
+    dx, dy = (b[0] + b[2] - a[0] - a[2]) / 2 + eps, (b[1] + b[3] - a[1] - a[3]) / 2 + eps
+    sines = abs(dx) / math.hypot(dx, dy), abs(dy) / math.hypot(dx, dy)
+    angle = math.cos(2 * math.asin(sines[1] if sines[0] > math.sqrt(0.5) else sines[0]) - math.pi / 2)
+    gamma = (angle - 2) * (1 if neg_gamma else -1)
+    distance = sum(1 - math.exp(gamma * (d / max(side, eps)) ** 2) for d, side in ((dx, width), (dy, height)))
+    sides = ((a[2] - a[0], b[2] - b[0]), (a[3] - a[1] + eps, b[3] - b[1] + eps))
+    shape = sum((1 - math.exp(-abs(one - other) / max(one, other))) ** 4 for one, other in sides)
+    return 1 - min(max(mmdet_iou(a, b)[1] - (distance + shape) / 2, -1), 1)
+
+
+def test_mmdet_raises_iou_in_every_mode_and_clamps_siou() -> None:
+    rng = np.random.default_rng(4)
+    near, far = pairs(), rng.uniform(0, 1000, (2, 200, 2))
+    small = np.concatenate([far, far + 10.0 ** rng.uniform(-5, 3, (2, 200, 2))], axis=2)
+    grid = np.sort(rng.integers(0, 4, (2, 300, 2, 2)), axis=2).reshape(2, 300, 4).astype(float)
+    grid[:, :, 2] += grid[:, :, 0] == grid[:, :, 2]  # its widths have no epsilon
+    for pred, target in (near, small, grid):
+        raised = np.array([mmdet_iou(a, b)[0] for a, b in zip(pred.tolist(), target.tolist(), strict=True)])
+        for mode, expected in (("linear", 1 - raised), ("square", 1 - raised**2), ("log", -np.log(raised))):
+            found = losses.iou_loss(pred, target, mode=mode, compat="mmdet")  # type: ignore[arg-type]
+            assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        for neg_gamma in (None, False, True):
+            found = losses.siou_loss(pred, target, neg_gamma=neg_gamma, compat="mmdet")
+            slow = [mmdet_siou_loss(a, b, bool(neg_gamma)) for a, b in zip(pred.tolist(), target.tolist(), strict=True)]
+            assert_allclose(found, slow, rtol=1e-9, atol=1e-9)
+    paper = losses.siou_loss(*near, neg_gamma=True, compat="mmdet")
+    assert_allclose(paper, np.minimum(losses.siou_loss(*near), 2), atol=1e-5)
+    assert_array_equal(losses.siou_loss(*near, neg_gamma=True), losses.siou_loss(*near))
+    apart = np.array([[0.0, 0, 10, 10]]), np.array([[30.0, 0, 40, 10]])
+    assert losses.iou_loss(*apart, compat="mmdet")[0] == 1 - 1e-6
+    # The distance lowers the loss: a box that lies apart has none.
+    assert losses.siou_loss(*apart, compat="mmdet")[0] == 0 < losses.siou_loss(*apart)[0]
 
 
 def test_conventions_are_ours_where_no_epsilon_counts() -> None:

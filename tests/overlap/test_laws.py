@@ -160,8 +160,9 @@ def test_no_boxes_are_too_small_or_too_large(variant: Variant, dtype: Any, data:
     a, b = data.draw(extreme_boxes(dtype)), data.draw(extreme_boxes(dtype))
     values = pairwise(variant, a, b, length=2.0**501)
     assert ((values >= variant.low - 1e-6) & (values <= variant.high)).all()  # false for NaN
-    reverse = pairwise(variant, b, a, length=2.0**501, **({"of": "first"} if variant.name == "ioa" else {}))
-    assert_array_equal(values, reverse.T)
+    if variant.symmetric or variant.name == "ioa":
+        reverse = pairwise(variant, b, a, length=2.0**501, **({"of": "first"} if variant.name == "ioa" else {}))
+        assert_array_equal(values, reverse.T)
 
 
 @all_variants

@@ -20,6 +20,7 @@ MEASURES: dict[str, Any] = {
     "ioa": lambda common, _, second: over(common, second),
     "iom": lambda common, first, second: over(common, np.minimum(first, second)),
     "jaccard_distance": lambda common, first, second: 1 - over(common, first + second - common),
+    "tiou": lambda common, first, second: over(common, first + second - common) * over(common, first),
 }
 
 

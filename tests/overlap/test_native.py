@@ -30,6 +30,7 @@ PARAMETERS: dict[str, tuple[float, ...]] = {
     "nwd": (2.0**21,),
     "centre_distance": (),
     "jaccard_distance": (),
+    "tiou": (),
 }
 NATIVE = [*PARAMETERS]
 ROUNDED = [name for name in NATIVE if name not in ("ciou", "siou", "alpha_iou", "nwd")]

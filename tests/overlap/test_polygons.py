@@ -28,7 +28,7 @@ ARROW = [[0, 0], [4, 2], [0, 4], [1, 2]]  # concave, of area 6
 BOW_TIE = [[0, 0], [4, 4], [4, 0], [0, 4]]
 LINE = [[0, 0], [2, 2], [4, 4]]
 TOUCHING = [[0, 0], [4, 0], [2, 2], [4, 4], [0, 4], [2, 2]]  # two triangles that share a corner, of area 8
-MEASURES = ("intersection", "iou", "ioa", "iom", "jaccard_distance")
+MEASURES = ("intersection", "iou", "ioa", "iom", "jaccard_distance", "tiou")
 
 
 def real_polygons() -> Polygons:
@@ -70,8 +70,8 @@ class TestConvex:
             assert_array_equal(getattr(ioukit, f"elementwise_{name}")(a[0], b), values[0])
         assert ioukit.pairwise_ioa(a, b, of="first")[0, 0] == 0.75
         assert pairwise_iou(Polygons([]), b).shape == (0, 4)
-        with pytest.raises(TypeError, match="giou is defined for upright boxes; for Polygons"):
-            ioukit.pairwise_giou(a, b)
+        with pytest.raises(TypeError, match="diou is defined for upright boxes; for Polygons"):
+            ioukit.pairwise_diou(a, b)
         with pytest.raises(TypeError, match="both sets must be of one kind, got Polygons and Boxes"):
             pairwise_iou(a, boxes[0])
         with pytest.raises(ValueError, match="normalized and absolute"):

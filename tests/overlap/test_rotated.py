@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CASES = json.loads((DATA / "rotated" / "rotated_iou.json").read_text())
 PAIRS = json.loads((DATA / "rotated" / "box_pairs.json").read_text())["pairs"]
-MEASURES = ["intersection", "iou", "ioa", "iom", "jaccard_distance"]
+MEASURES = ["intersection", "iou", "ioa", "iom", "jaccard_distance", "tiou"]
 
 
 def clockwise(rows: Any) -> RotatedBoxes:
@@ -237,6 +237,7 @@ def test_the_layout_of_the_result() -> None:
     assert_array_equal(table, np.concatenate([pairwise_iou(one, b, threads=1) for one in a]))
     assert_array_equal(np.diag(table), elementwise_iou(a, b))
     assert_array_equal(ioukit.pairwise_jaccard_distance(a, b), 1 - table)
+    assert_array_equal(ioukit.pairwise_tiou(a, b), table * ioukit.pairwise_ioa(a, b, of="first"))
     shared, areas = pairwise_intersection(a, b), (a.area[:, None], b.area[None])
     assert_array_equal(ioukit.pairwise_ioa(a, b), shared / areas[1])
     assert_array_equal(ioukit.pairwise_ioa(a, b, of="first"), shared / areas[0])
@@ -255,5 +256,5 @@ def test_plain_arrays_are_not_guessed() -> None:
         pairwise_iou(np.zeros((2, 8)), np.zeros((2, 8)))
     with pytest.raises(TypeError, match=r"both sets must be of one kind, got RotatedBoxes and ndarray: convert one"):
         pairwise_iou(clockwise(rows), rows)
-    with pytest.raises(TypeError, match="giou is defined for upright boxes; for RotatedBoxes there are intersection"):
-        ioukit.pairwise_giou(clockwise(rows), clockwise(rows))
+    with pytest.raises(TypeError, match="diou is defined for upright boxes; for RotatedBoxes there are intersection"):
+        ioukit.pairwise_diou(clockwise(rows), clockwise(rows))

@@ -26,13 +26,14 @@ def test_the_first_survivor_that_overlaps_is_named(metric: Any, dtype: Any) -> N
         options = {"metric": metric, "iou_threshold": threshold, "labels": labels, "batch": batch, "max_keep": max_keep}
         result: Suppression = nms(boxes, scores, score_threshold=-0.2, explain=True, **options)
         assert_array_equal(result.keep, nms(boxes, scores, score_threshold=-0.2, **options))
-        overlap = table(metric, boxes)
+        computed = np.promote_types(dtype, np.float32)
+        overlap = table(metric, boxes.astype(computed))
         for box in range(len(boxes)):
             first = next(
                 (
                     k
                     for k in result.keep
-                    if overlap[k, box] > threshold and (labels[k], batch[k]) == (labels[box], batch[box])
+                    if overlap[k, box] > computed.type(threshold) and (labels[k], batch[k]) == (labels[box], batch[box])
                 ),
                 -1,
             )
@@ -43,7 +44,8 @@ def test_the_first_survivor_that_overlaps_is_named(metric: Any, dtype: Any) -> N
                 assert result.reason[box] == ("max_keep" if first < 0 else "overlap")
                 assert first >= 0 or max_keep is not None
             assert result.suppressed_by[box] == first
-            assert_array_equal(result.overlap[box], dtype(math.nan) if first < 0 else overlap[first, box])
+            assert_array_equal(result.overlap[box], computed.type(math.nan) if first < 0 else overlap[first, box])
+            assert result.overlap.dtype == computed
 
 
 def test_many_boxes_on_several_threads() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from ioukit import Boxes, nms, nms_padded
+import ioukit
+from ioukit import Boxes, nms, nms_padded, pairwise_iou
+from ioukit.compat import torchvision_ops as compat
 from ioukit.postprocess import _array_api
 from ioukit.postprocess._inputs import device_set
 from ioukit.postprocess._options import limits_of
@@ -44,21 +47,67 @@ def test_tensors_on_the_cpu() -> None:
         nms(b[:2], torch.tensor([0.0, torch.nan]), iou_threshold=0.5)
 
 
-def test_bfloat16_is_compared_as_bfloat16() -> None:
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_overlaps_of_halves_are_compared_in_float32(kind: str) -> None:
     rng = np.random.default_rng(2)
-    for _ in range(200):
+    for number in range(200):
         boxes, scores = random_set(rng)
-        b, s = torch.tensor(boxes.clip(-99, 99)).bfloat16(), torch.tensor(scores).bfloat16()
-        from ioukit import pairwise_iou  # noqa: PLC0415
-
-        overlap = pairwise_iou(b, b)
-        assert overlap.dtype == torch.bfloat16
-        values = overlap[overlap > 0]
+        b, s = (torch.tensor(array).to(getattr(torch, kind)) for array in (boxes.clip(-99, 99), scores))
+        overlap = pairwise_iou(b.float(), b.float())
+        values = overlap if number % 2 else pairwise_iou(b, b)
+        values = values[values > 0]
         threshold = float(values[rng.integers(len(values))]) if len(values) else 0.5
         for at in (False, True):
             keep = nms(b, s, iou_threshold=threshold, suppress="at_or_above" if at else "above")
-            wanted = greedy(overlap.double().numpy(), s.double().tolist(), threshold, at=at)
+            wanted = greedy(overlap.numpy(), s.double().tolist(), threshold, at=at)
             assert keep.tolist() == wanted
+            rule = rule_of("iou", None, threshold, "at_or_above" if at else "above")
+            given = device_set(b, s, format=None, check=True)
+            assert _array_api.survivors(given, rule, limits_of(None, None)).tolist() == wanted
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_halves_give_what_torchvision_gives_under_autocast(kind: str) -> None:
+    """Autocast runs `nms` in float32; without it, torchvision has no NMS of halves on the CPU."""
+    torchvision_ops = pytest.importorskip("torchvision.ops", reason="torchvision is not installed")
+    rng = np.random.default_rng(7)
+    for number in range(300):
+        boxes, scores = random_set(rng)
+        # Of equal scores torchvision takes any first.
+        scores = rng.permutation(len(boxes)) / 256
+        b, s = (torch.tensor(array).to(getattr(torch, kind)) for array in (boxes.clip(-99, 99), scores))
+        area = (b[:, 2:] - b[:, :2]).float().prod(dim=1)
+        b, s = b[area > 0], s[area > 0]  # torchvision's overlap of boxes without an area is NaN
+        labels = torch.from_numpy(rng.integers(0, 3, len(b)))
+        rounded = pairwise_iou(b, b)
+        values = rounded[rounded > 0]
+        # torchvision compares with a double, so the threshold is one that float32 has.
+        threshold = float(values[rng.integers(len(values))]) if number % 3 and len(values) else 0.5
+        with torch.autocast("cpu", torch.bfloat16):
+            wanted = torchvision_ops.nms(b, s, threshold)
+            wanted_by_class = torchvision_ops.batched_nms(b, s, labels, threshold)
+        assert nms(b, s, threshold).tolist() == wanted.tolist()
+        assert compat.nms(b, s, threshold).tolist() == wanted.tolist()
+        if len(b) and float(b.min()) >= 0:  # torchvision shifts classes apart by the largest coordinate
+            assert compat.batched_nms(b, s, labels, threshold).tolist() == wanted_by_class.tolist()
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_all_kinds_of_suppression_compare_halves_in_float32(kind: str) -> None:
+    rng = np.random.default_rng(8)
+    functions: list[Any] = [
+        ioukit.soft_nms, ioukit.matrix_nms, ioukit.fast_nms, ioukit.cluster_nms, ioukit.non_maximum_merge,
+        functools.partial(ioukit.cluster_nms, variant="weighted"),
+        functools.partial(nms_padded, iou_threshold=0.5, max_keep=9),
+    ]  # fmt: skip
+    for _ in range(30):
+        boxes, scores = random_set(rng)
+        b, s = (torch.tensor(array).to(getattr(torch, kind)) for array in (boxes.clip(-99, 99), abs(scores)))
+        for function in functions:
+            found, wanted = function(b, s), function(b.float(), s.float())
+            for ours, theirs in zip(*((each,) if isinstance(each, torch.Tensor) else each for each in (found, wanted)),
+                                    strict=True):  # fmt: skip
+                assert_array_equal(ours.float().numpy(), theirs.to(ours.dtype).float().numpy())
 
 
 @pytest.mark.parametrize("metric", ["iou", "giou", "ciou", "ioa"])

@@ -73,6 +73,7 @@ def exact_overlap(variant: str, a: FloatArray, b: FloatArray, *parameters: float
         "eiou": diou - sides,
         "centre_distance": math.sqrt(distance),
         "jaccard_distance": 1 - iou,
+        "tiou": iou * _over(intersection, area_a),
     }
     return float(exact[variant])
 
@@ -124,6 +125,7 @@ def rounded_overlap(variant: str, a: FloatArray, b: FloatArray, *parameters: flo
         "eiou": diou - (over(dw * dw, width * width) + over(dh * dh, height * height)),
         "centre_distance": np.sqrt(dx * dx + dy * dy) * half,
         "jaccard_distance": a.dtype.type(1) - iou,
+        "tiou": iou * over(intersection, area_a),
     }[variant]
 
 

@@ -69,13 +69,18 @@ def nearest(numbers: Any, boxes: Any, point: tuple[float, float]) -> list[int]:
     return sorted(numbers, key=apart)
 
 
-def atss(anchors: Any, objects: Any, levels: Sequence[int], top_k: int) -> list[int]:
+def atss(
+    anchors: Any, objects: Any, levels: Sequence[int], top_k: int, ignored: Sequence[bool] = (), fill: bool = False
+) -> list[int]:
+    """``fill``: MMDetection's rule. Ignored anchors are infinitely far, and still fill a level of few others."""
     wanted: list[list[tuple[float, int]]] = [[] for _ in anchors]
     for k, g in enumerate(objects):
         cx, cy = centre(g)
         candidates, start = [], 0
         for size in levels:
-            candidates += nearest(range(start, start + size), anchors, (cx, cy))[:top_k]
+            level = range(start, start + size)
+            near = nearest([j for j in level if not (ignored and ignored[j])], anchors, (cx, cy))
+            candidates += (near + [j for j in level if j not in near and fill])[:top_k]
             start += size
         overlaps = [Fraction(iou(anchors[j], g)) for j in candidates]
         mean = sum(overlaps, Fraction(0)) / max(len(overlaps), 1)

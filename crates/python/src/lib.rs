@@ -46,7 +46,7 @@ mod _core {
     #[pymodule_export]
     use super::regions::concave::{simple_polygon_pairs, simple_polygon_squared_windings};
     #[pymodule_export]
-    use super::regions::convex::{polygon_elementwise, polygon_pairs, polygon_pairwise};
+    use super::regions::convex::{hull_giou, polygon_elementwise, polygon_pairs, polygon_pairwise};
     #[pymodule_export]
     use super::regions::keypoints::keypoints_may_reach;
     #[pymodule_export]

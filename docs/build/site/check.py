@@ -14,6 +14,8 @@ import ioukit
 NOT_IN_THE_REFERENCE = {
     "ioukit.cli",
     "ioukit.compat",
+    "ioukit.compat.detectron2.layers",
+    "ioukit.compat.detectron2.structures",
     "ioukit.compat.docsaidkit.drawing",
     "ioukit.compat.docsaidkit.structures",
     "ioukit.compat.pycocotools",

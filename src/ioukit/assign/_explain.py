@@ -48,10 +48,10 @@ def explanation(
     lines = [_result(gt, learners, own)]
     if not len(learners):
         lines += _without_candidates(facts, own)
-    for code in (Outcome.OUTSIDE, Outcome.BELOW, Outcome.WORTHLESS, Outcome.RANK):
+    for code in (Outcome.IGNORED, Outcome.OUTSIDE, Outcome.BELOW, Outcome.WORTHLESS, Outcome.RANK):
         chosen = own.outcome == code
         if chosen.any():
-            lines.append(_rejected(code, own, chosen, facts))
+            lines.append(_rejected(rule, code, own, chosen, facts))
     lines += _lost(rule, candidates, own, target)
     return "\n".join(lines)
 
@@ -66,21 +66,22 @@ def _result(gt: int, learners: NDArray[np.int64], own: Candidates) -> str:
 
 
 def _without_candidates(facts: Mapping[str, Any], own: Candidates) -> list[str]:
-    """Why an object has no candidates at all."""
+    """Why an object has no candidates at all, or none that it may have."""
+    barred = np.isin(own.outcome, (Outcome.IGNORED, Outcome.OUTSIDE))
     if facts.get("on_image") is False:
         return ["- its centre is not on the image, so no cell answers for it"]
-    if facts.get("inside") == 0 and not (own.outcome == Outcome.OUTSIDE).any():
+    if facts.get("inside") == 0 and not barred.any():
         return ["- no centre inside: no prediction lies in its reach"]
     if "ratio" in facts and not len(own):
         return [f"- no anchor of its shape: the nearest has a side {facts['ratio']:.3g} times as long or as short"]
-    if not len(own) and "best" in facts:
+    if barred.all() and "best" in facts and "mean" not in facts:
         if not facts["best"] > 0:
-            return ["- nothing overlaps it"]
+            return ["- nothing else overlaps it" if len(own) else "- nothing overlaps it"]
         return [f"- below {facts['threshold']:.2f}: its best IoU is {facts['best']:.2f}"]
     return [] if len(own) else ["- there is no candidate"]
 
 
-def _rejected(code: Outcome, own: Candidates, chosen: NDArray[np.bool_], facts: Mapping[str, Any]) -> str:
+def _rejected(rule: str, code: Outcome, own: Candidates, chosen: NDArray[np.bool_], facts: Mapping[str, Any]) -> str:
     count, best = int(chosen.sum()), float(own.overlap[chosen].max())
     if code == Outcome.BELOW:
         mean = "mean + std " if "mean" in facts else ""
@@ -89,6 +90,10 @@ def _rejected(code: Outcome, own: Candidates, chosen: NDArray[np.bool_], facts: 
         reason = "the metric is 0"
     elif code == Outcome.RANK:
         reason = f"better ones of the same object took its {facts['taken']} places (best IoU {best:.2f})"
+    elif code == Outcome.IGNORED:
+        reason = f"ignored, because a region covers {'it' if count == 1 else 'them'} (best IoU {best:.2f})"
+    elif rule == "assign_grid":
+        reason = f"in no cell that is responsible (best IoU {best:.2f})"
     else:
         reason = f"no centre inside (best IoU {best:.2f})"
     return f"- {count} candidate{_plural(count)}: {reason}"

@@ -105,6 +105,9 @@ def match_rows(
     forced = np.full(count, -1, np.int64)
     tops = np.zeros(objects, dtype)
     kept = _Kept(dtype)
+    barred = np.empty(0, np.int64)
+    if ignored is not None or eligible is not None:
+        barred = np.flatnonzero((False if ignored is None else ignored) | (False if eligible is None else ~eligible))
     for gt, given in enumerate(rows):
         overlaps = given if ignored is None else np.where(ignored, dtype.type(-1), given)
         np.maximum(best, overlaps, out=best)
@@ -119,6 +122,8 @@ def match_rows(
             forced[ties if every_tie or low_quality == "detectron2" else ties[:1]] = gt
             reached[ties] = True
         kept.add(gt, row, np.flatnonzero(reached))
+        if len(barred):
+            kept.add(gt, given, barred[_would_have(given[barred], top, thresholds)])
 
     taken = thresholds.reached(able)
     if low_quality == "detectron2":
@@ -133,9 +138,20 @@ def match_rows(
         background = np.ones(count, bool) if ignored is None else ~ignored
     facts = {"best": tops, "threshold": np.full(objects, thresholds.positive)}
     return finished(
-        like, rule=rule, objects=objects, target=target, candidates=kept.candidates(target), overlap=overlap,
+        like, rule=rule, objects=objects, target=target, overlap=overlap,
+        candidates=kept.candidates(target, ignored, eligible),
         ignore=(target < 0) & ~background, facts=facts,
     )  # fmt: skip
+
+
+def _would_have(barred: FloatArray, top: float, thresholds: Thresholds) -> NDArray[np.bool_]:
+    """True for the overlaps with barred predictions that reach the threshold or are the best of all of the object.
+
+    ``top`` is the best overlap with a prediction that the object may have.
+    """
+    best = max(top, barred.max())
+    found: NDArray[np.bool_] = thresholds.reached(barred) | ((barred == best) & (best > 0))
+    return found
 
 
 class _Kept:
@@ -152,8 +168,14 @@ class _Kept:
         self.columns.append(columns)
         self.values.append(row[columns])
 
-    def candidates(self, target: NDArray[np.int64]) -> Candidates:
+    def candidates(
+        self, target: NDArray[np.int64], ignored: NDArray[np.bool_] | None, eligible: NDArray[np.bool_] | None
+    ) -> Candidates:
         objects, columns, values = map(np.concatenate, (self.objects, self.columns, self.values))
         outcome = np.where(target[columns] == objects, Outcome.ASSIGNED, Outcome.STOLEN).astype(np.uint8)
         outcome[target[columns] < 0] = Outcome.BELOW
+        if eligible is not None:
+            outcome[~eligible[columns]] = Outcome.OUTSIDE
+        if ignored is not None:
+            outcome[ignored[columns]] = Outcome.IGNORED
         return Candidates(objects, columns, values, values.copy(), outcome)

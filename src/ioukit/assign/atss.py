@@ -56,7 +56,8 @@ def assign_atss(
         top_k: Candidates per level. A level with fewer anchors gives all of them.
         margin: In the unit of the boxes, at least 0.
         ignore_regions: (R, 4) regions such as crowds. An anchor is ignored if more than ``ignore_ioa`` of its area lies
-            in one of them.
+            in one of them. It is no candidate then: the next nearest anchor of the level takes its place. MMDetection
+            does the same, but fills a level that has fewer than ``top_k`` other anchors with ignored ones.
         ignore_ioa: Within [0, 1].
         format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
             own.
@@ -91,7 +92,15 @@ def assign_atss(
     if sum(sizes) != len(first) or min(sizes, default=0) < 0:
         raise ValueError(f"levels must add up to the {len(first)} anchors, got {sizes}, which add up to {sum(sizes)}")
     count, dtype = len(second), first.dtype
-    rows, columns = _nearest(first, second, sizes, most)
+    level_places = np.split(np.arange(len(first)), np.cumsum(sizes)[:-1]) if sizes else []
+    ignored, out_rows, out_columns = None, np.empty(0, np.int64), np.empty(0, np.int64)
+    if ignore_regions is not None:
+        ignored = covered(first, boxes_of(ignore_regions, format, "ignore_regions", check).astype(dtype), ignore_ioa)
+    if ignored is not None and ignored.any():
+        rows, columns = _nearest(first, second, [places[~ignored[places]] for places in level_places], most)
+        out_rows, out_columns = _taken_out(first, second, level_places, ignored, most, rows, columns)
+    else:
+        rows, columns = _nearest(first, second, level_places, most)
     overlap = elementwise_iou(first[columns], second[rows], check=False)
     mean, threshold, best = _statistics(rows, overlap, count)
 
@@ -100,9 +109,6 @@ def assign_atss(
     inside = np.minimum(np.minimum(x - x1, y - y1), np.minimum(x2 - x, y2 - y)) > margin
     reached = overlap >= threshold[rows]
     chosen = np.flatnonzero(inside & reached)
-    if ignore_regions is not None:
-        ignored = covered(first, boxes_of(ignore_regions, format, "ignore_regions", check).astype(dtype), ignore_ioa)
-        chosen = chosen[~ignored[columns[chosen]]]
     wins = keepers(rows[chosen], columns[chosen], overlap[chosen])
 
     outcome = np.full(len(rows), Outcome.BELOW, np.uint8)
@@ -112,25 +118,35 @@ def assign_atss(
     target[columns[won]] = rows[won]
     assigned = np.full(len(first), np.nan, dtype)
     assigned[columns[won]] = overlap[won]
-    ignore = ignored & (target < 0) if ignore_regions is not None else None
     facts = {"mean": mean, "threshold": threshold, "best": best, "inside": np.bincount(rows[inside], minlength=count)}
+    candidates = Candidates(rows, columns, overlap, overlap.copy(), outcome)
+    if len(out_rows):
+        out_overlap = elementwise_iou(first[out_columns], second[out_rows], check=False)
+        candidates = candidates.and_taken_out(out_rows, out_columns, out_overlap)
     return finished(
-        anchors, rule="assign_atss", objects=count, target=target, overlap=assigned, facts=facts, ignore=ignore,
-        candidates=Candidates(rows, columns, overlap, overlap.copy(), outcome),
+        anchors, rule="assign_atss", objects=count, target=target, overlap=assigned, facts=facts, ignore=ignored,
+        candidates=candidates,
     )  # fmt: skip
 
 
 def _nearest(
-    anchors: FloatArray, objects: FloatArray, sizes: Sequence[int], most: int
+    anchors: FloatArray, objects: FloatArray, levels: Sequence[NDArray[np.int64]], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The object and the anchor of every candidate, sorted by object, then level, then distance."""
+    """The object and the anchor of every candidate, sorted by object, then level, then distance.
+
+    Args:
+        anchors: (P, 4) corners.
+        objects: (G, 4) corners.
+        levels: The positions of the anchors of each level that may be candidates, ascending.
+        most: Candidates per object and level.
+    """
     x, y = ((anchors[:, :2] + anchors[:, 2:]) / 2).T
     cx, cy = ((objects[:, :2] + objects[:, 2:]) / 2).T
     rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    start = 0
-    for size in sizes:
+    for places in levels:
+        size, level_x, level_y = len(places), x[places], y[places]
         for block in object_blocks(len(objects), size):
-            dx, dy = x[start : start + size] - cx[block, None], y[start : start + size] - cy[block, None]
+            dx, dy = level_x - cx[block, None], level_y - cy[block, None]
             squared = dx * dx + dy * dy
             if size > most:
                 # Squares are compared, because different squares may have equal roots.
@@ -140,11 +156,35 @@ def _nearest(
                 near, place = np.nonzero(np.ones_like(squared, bool))
             picked = best_of_each(near, place, -squared[near, place], most)
             rows.append(near[picked] + block.start)
-            columns.append(place[picked] + start)
-        start += size
+            columns.append(places[place[picked]])
     all_rows, all_columns = np.concatenate(rows), np.concatenate(columns)
     order = np.argsort(all_rows, kind="stable")
     return all_rows[order], all_columns[order]
+
+
+def _taken_out(
+    anchors: FloatArray,
+    objects: FloatArray,
+    levels: Sequence[NDArray[np.int64]],
+    ignored: NDArray[np.bool_],
+    most: int,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of an object and an ignored anchor that would be candidates if no anchor was ignored, sorted by object.
+
+    ``rows`` and ``columns`` are the candidates. With the nearest ignored anchors they hold the nearest of all anchors.
+    """
+    out_rows, out_columns = _nearest(anchors, objects, [places[ignored[places]] for places in levels], most)
+    rows, columns = np.concatenate([rows, out_rows]), np.concatenate([columns, out_columns])
+    level_of = np.repeat(np.arange(len(levels)), [len(places) for places in levels])
+    groups = rows * len(levels) + level_of[columns]
+    order = np.argsort(groups, kind="stable")
+    rows, columns = rows[order], columns[order]
+    apart = (anchors[columns, :2] + anchors[columns, 2:]) / 2 - (objects[rows, :2] + objects[rows, 2:]) / 2
+    nearest = best_of_each(groups[order], columns, -(apart**2).sum(axis=1), most)
+    picked = nearest[ignored[columns[nearest]]]
+    return rows[picked], columns[picked]
 
 
 def _statistics(rows: NDArray[np.int64], overlap: FloatArray, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:

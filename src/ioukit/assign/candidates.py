@@ -26,13 +26,16 @@ class Outcome(enum.IntEnum):
     BELOW = 2
     """The overlap does not reach the threshold."""
     OUTSIDE = 3
-    """The centre of the prediction is outside the object, or too close to its edge."""
+    """The centre of the prediction is outside the object, or too close to its edge. In `assign_grid`: the cell of the
+    prediction is not responsible."""
     WORTHLESS = 4
     """The metric of the pair is 0."""
     RANK = 5
     """The object takes a limited number of predictions, and better ones filled its places."""
     OVERWRITTEN = 6
     """A later object was assigned to the same cell and anchor."""
+    IGNORED = 7
+    """A region of ``ignore_regions`` covers the prediction, so no object may have it."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -71,3 +74,13 @@ class Candidates:
         low, high = np.searchsorted(self.objects, [gt, gt + 1])
         fields = (getattr(self, field.name)[low:high] for field in dataclasses.fields(self))
         return Candidates(*fields)
+
+    def and_taken_out(
+        self, objects: NDArray[np.int64], predictions: NDArray[np.int64], overlap: FloatArray
+    ) -> Candidates:
+        """These candidates and further pairs, of predictions that are ignored."""
+        outcome = np.full(len(objects), Outcome.IGNORED, np.uint8)
+        more = (objects, predictions, overlap, overlap, outcome)
+        order = np.argsort(np.concatenate([self.objects, objects]), kind="stable")
+        fields = (getattr(self, field.name) for field in dataclasses.fields(self))
+        return Candidates(*(np.concatenate(pair)[order] for pair in zip(fields, more, strict=True)))

@@ -24,7 +24,7 @@ _MMDET_EPS = 1e-6  # the default of its loss classes; its functions have 1e-7, e
 _ULTRALYTICS_EPS = 1e-7
 
 
-def convention(library: str, name: str) -> Callable[[TrainingPairs], Array]:
+def convention(library: str, name: str) -> Callable[..., Array]:
     """The overlap as a library computes it; its loss is 1 minus the overlap.
 
     Raises:
@@ -97,6 +97,11 @@ def _mmdet_iou(pairs: TrainingPairs) -> Array:
     return intersection / pairs.xp.clip(union, _MMDET_EPS, None)
 
 
+def _mmdet_raised_iou(pairs: TrainingPairs) -> Array:
+    """The IoU of its class `IoULoss`, in all modes of at least epsilon, where the gradient ends."""
+    return pairs.xp.clip(_mmdet_iou(pairs), _MMDET_EPS, None)
+
+
 def _mmdet_giou(pairs: TrainingPairs) -> Array:
     xp, (width, height) = pairs.xp, _enclosing(pairs)
     union = xp.clip(_areas(pairs) - _clipped(pairs), _MMDET_EPS, None)
@@ -119,6 +124,23 @@ def _mmdet_ciou(pairs: TrainingPairs) -> Array:
     # The gate in the code of the paper: shapes count only where IoU is above 0.5.
     alpha = constant(xp.where(iou > 0.5, aspect / (1 - iou + aspect), 0.0))
     return xp.clip(iou - (_distance(pairs, _MMDET_EPS) + alpha * aspect), -1.0, 1.0)
+
+
+def _mmdet_siou(pairs: TrainingPairs, neg_gamma: bool = False) -> Array:
+    """Without ``neg_gamma`` the exponents of the distance are positive, so a distance raises the overlap."""
+    xp, a, b, eps = pairs.xp, pairs.a, pairs.b, _MMDET_EPS
+    width, height = (xp.clip(side, eps, None) for side in _enclosing(pairs))
+    dx, dy = ((b.x1 + b.x2 - a.x1 - a.x2) * 0.5 + eps, (b.y1 + b.y2 - a.y1 - a.y2) * 0.5 + eps)
+    apart = (dx**2 + dy**2) ** 0.5
+    along, across = xp.abs(dx) / apart, xp.abs(dy) / apart
+    sine = xp.where(along > math.sqrt(2) / 2, across, along)
+    angle = xp.cos(xp.asin(sine) * 2 - math.pi / 2)
+    gamma = angle - 2 if neg_gamma else 2 - angle
+    distance = 2 - xp.exp(gamma * (dx / width) ** 2) - xp.exp(gamma * (dy / height) ** 2)
+    shape = 0.0
+    for one, other in ((a.width, b.width), (a.height + eps, b.height + eps)):
+        shape = shape + (1 - xp.exp(-(xp.abs(one - other) / xp.maximum(one, other)))) ** 4
+    return xp.clip(_mmdet_sum_iou(pairs) - 0.5 * (distance + shape), -1.0, 1.0)
 
 
 def _ultralytics_iou(pairs: TrainingPairs) -> Array:
@@ -147,9 +169,15 @@ def _ultralytics_ciou(pairs: TrainingPairs) -> Array:
     return iou - (_distance(pairs, _ULTRALYTICS_EPS) + alpha * aspect)
 
 
-_LIBRARIES: dict[str, dict[str, Callable[[TrainingPairs], Array]]] = {
+_LIBRARIES: dict[str, dict[str, Callable[..., Array]]] = {
     "torchvision": {"giou": _torchvision_giou, "diou": _torchvision_diou, "ciou": _torchvision_ciou},
-    "mmdet": {"iou": _mmdet_iou, "giou": _mmdet_giou, "diou": _mmdet_diou, "ciou": _mmdet_ciou},
+    "mmdet": {
+        "iou": _mmdet_raised_iou,
+        "giou": _mmdet_giou,
+        "diou": _mmdet_diou,
+        "ciou": _mmdet_ciou,
+        "siou": _mmdet_siou,
+    },
     "ultralytics": {
         "iou": _ultralytics_iou,
         "giou": _ultralytics_giou,

@@ -6,6 +6,7 @@ read signatures without running the code.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -151,16 +152,31 @@ def siou_loss(
     pred: BoxesLike,
     target: BoxesLike,
     *,
+    neg_gamma: bool | None = None,
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
     check: bool = False,
+    compat: Convention | None = None,
 ) -> Array:
     """``1 - SIoU``. A centre first moves to the nearer axis through the target, then along it; the sides become equal.
 
+    Options:
+        neg_gamma: The sign of the exponents of the distance term. True is the formula of the paper, of YOLOv6 and of
+            this function. MMDetection's default is False, by which a distance lowers the loss; so it is the default
+            with ``compat="mmdet"``, and only there it may be False.
+
     Reference: Gevorgyan, SIoU Loss, 2022, arXiv:2205.12740, with theta = 4.
     """
-    return box_loss(_one_minus(overlap_of(Measure("siou"))), pred, target, format, reduction, weight, check)
+    if compat is not None:
+        overlap: Formula = functools.partial(convention(compat, "siou"), neg_gamma=bool(neg_gamma))
+    elif neg_gamma is False:
+        raise ValueError(
+            "neg_gamma=False is a rule of MMDetection, by which a distance lowers the loss: add compat='mmdet'"
+        )
+    else:
+        overlap = overlap_of(Measure("siou"))
+    return box_loss(_one_minus(overlap), pred, target, format, reduction, weight, check)
 
 
 @documented

@@ -17,6 +17,7 @@ from ioukit.overlap.elementwise import (
     elementwise_mpdiou,
     elementwise_nwd,
     elementwise_siou,
+    elementwise_tiou,
 )
 from ioukit.overlap.engines.engine import Engine, register_engine
 from ioukit.overlap.gaussian import elementwise_kfiou, elementwise_probiou, pairwise_kfiou, pairwise_probiou
@@ -39,6 +40,7 @@ from ioukit.overlap.pairwise import (
     pairwise_mpdiou,
     pairwise_nwd,
     pairwise_siou,
+    pairwise_tiou,
 )
 from ioukit.overlap.polygon import polygon_iou
 
@@ -64,6 +66,7 @@ __all__ = [
     "elementwise_nwd",
     "elementwise_probiou",
     "elementwise_siou",
+    "elementwise_tiou",
     "jaccard_distance",
     "jaccard_index",
     "jaccard_index_of_counts",
@@ -86,6 +89,7 @@ __all__ = [
     "pairwise_nwd",
     "pairwise_probiou",
     "pairwise_siou",
+    "pairwise_tiou",
     "polygon_iou",
     "register_engine",
 ]

@@ -225,6 +225,7 @@ FORMULAS: dict[str, Callable[..., Array]] = {
     "nwd": _nwd,
     "centre_distance": _centre_distance,
     "jaccard_distance": lambda pairs: 1 - pairs.iou(),
+    "tiou": lambda pairs: pairs.iou() * pairs.ratio(pairs.intersection(), pairs.a.area),
 }
 
 

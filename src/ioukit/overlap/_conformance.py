@@ -21,7 +21,7 @@ __all__ = ["BACKENDS", "BOXES", "MEASURES", "Agreement", "Backend", "Unavailable
 
 MEASURES = (
     *map(Measure, ("intersection", "iou", "iom", "giou", "diou", "ciou", "eiou", "siou", "centre_distance")),
-    *(ioa("first"), ioa("second"), Measure("jaccard_distance")),
+    *(ioa("first"), ioa("second"), Measure("jaccard_distance"), Measure("tiou")),
     *(mpdiou((640, 480)), alpha_iou(3.0), alpha_iou(0.5), inner_iou(0.7), inner_iou(1.4), nwd(12.8)),
 )
 

@@ -53,6 +53,10 @@ Examples:
 Reference: {reference}.
 """
 
+_CORNERS = (
+    "Or two sets of `RotatedBoxes` or of `Polygons`, without ``format``: C is then the convex hull of both, and the "
+    "values are float64."
+)
 _REGIONS = (
     "Or two sets of regions of another kind, such as `RotatedBoxes`, `Polygons` or `Masks`, without ``format``; their "
     "values are float64."
@@ -106,9 +110,10 @@ def _options(row: Variant) -> str:
 
 
 def _help(function: Callable[..., Any], row: Variant, *, shape1: str, shape2: str, **parts: str) -> str:
+    kinds = _REGIONS if row.of_regions else _CORNERS if row.of_corners else ""
     boxes1 = (
         f"boxes1: `Boxes`, nested lists or an array of shape {shape1}, in pixels or relative to the image. Arrays may "
-        f"be of NumPy, PyTorch, JAX, CuPy or another library of the array API. {_REGIONS if row.of_regions else ''}"
+        f"be of NumPy, PyTorch, JAX, CuPy or another library of the array API. {kinds}"
     )
     boxes2 = f"boxes2: The same, in the same unit and from the same library, of shape {shape2}."
     return _HELP.format(

@@ -37,6 +37,7 @@ __all__ = [
     "elementwise_mpdiou",
     "elementwise_nwd",
     "elementwise_siou",
+    "elementwise_tiou",
 ]
 
 
@@ -238,6 +239,19 @@ def elementwise_jaccard_distance(
 ) -> Array:
     """Jaccard distance, 1 - IoU, of each box with its counterpart."""
     return _elementwise(Measure("jaccard_distance"), boxes1, boxes2, format, check, threads)
+
+
+@documented
+def elementwise_tiou(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+) -> Array:
+    """Tightness-aware IoU of each object with its detection."""
+    return _elementwise(Measure("tiou"), boxes1, boxes2, format, check, threads)
 
 
 def _elementwise(

@@ -37,6 +37,7 @@ __all__ = [
     "pairwise_mpdiou",
     "pairwise_nwd",
     "pairwise_siou",
+    "pairwise_tiou",
 ]
 
 
@@ -268,6 +269,21 @@ def pairwise_jaccard_distance(
 ) -> Array:
     """Jaccard distance, 1 - IoU, of every box of one set with every box of another."""
     return _pairwise(Measure("jaccard_distance"), boxes1, boxes2, format, check, threads, out, max_bytes)
+
+
+@documented
+def pairwise_tiou(
+    boxes1: BoxesLike,
+    boxes2: BoxesLike,
+    *,
+    format: BoxFormat | None = None,
+    check: bool = True,
+    threads: int | None = None,
+    out: Array | None = None,
+    max_bytes: int | None = _agnostic.MAX_BYTES,
+) -> Array:
+    """Tightness-aware IoU of every object of one set with every detection of another."""
+    return _pairwise(Measure("tiou"), boxes1, boxes2, format, check, threads, out, max_bytes)
 
 
 def _pairwise(

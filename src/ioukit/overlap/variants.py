@@ -51,6 +51,8 @@ class Variant:
     """The value of a box without an area with itself."""
     of_regions: bool = False
     """Whether regions of other kinds have it, because it follows from areas."""
+    of_corners: bool = False
+    """Whether rotated boxes and polygons have it, with the convex hull of both as C."""
 
     @property
     def range(self) -> str:
@@ -123,6 +125,7 @@ VARIANTS = (
         "inside the other, it is the gradient of IoU. Where C has no area, it is 0.",
         reference="Rezatofighi et al., Generalized Intersection over Union, CVPR 2019, arXiv:1902.09630",
         example=(0.25, -0.5),
+        of_corners=True,
     ),
     Variant(
         "diou",
@@ -253,6 +256,18 @@ VARIANTS = (
         example=(0.75, 1.0),
         of_itself=0.0,
         of_no_area=1.0,
+        of_regions=True,
+    ),
+    Variant(
+        "tiou",
+        formula="IoU |A and B| / |A|, A the object and B the detection",
+        low=0.0,
+        high=1.0,
+        degenerate="0 for a box without an area.",
+        gradient="0 where the boxes lie apart or touch. It also reaches the object, whose covered part it counts.",
+        reference="the TIoU-recall of Liu et al., Tightness-Aware Evaluation Protocol, CVPR 2019, arXiv:1904.00813",
+        example=(0.0625, 0.0),
+        symmetric=False,
         of_regions=True,
     ),
 )

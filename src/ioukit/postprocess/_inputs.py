@@ -148,7 +148,7 @@ class DeviceSet(NamedTuple):
     xp: Any
     """The functions of the library."""
     boxes: Array
-    """(N, 4) xyxy."""
+    """(N, 4) xyxy, float32 or float64; float16 and bfloat16 become float32, as on the host."""
     scores: Array
     """(N,) floats."""
     labels: Array | None
@@ -222,9 +222,6 @@ def device_set(
     if check:
         _check_values(boxes, scores, format, xp.finfo(computed).bits)
     corners = as_corners(xp, xp.astype(numbers, computed, copy=False), format or "xyxy")
-    if format in (None, "xyxy"):
-        # Half precision stays half precision: overlaps are rounded to it before they are compared.
-        corners = xp.astype(corners, dtype, copy=False)
     if not xp.isdtype(scores.dtype, "real floating"):
         scores = xp.astype(scores, dtype)
     labels, batch = (_device_column(xp, name, c, boxes, count) for name, c in (("labels", labels), ("batch", batch)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit import _core
 from ioukit.postprocess._groups import groups, limited
-from ioukit.postprocess._inputs import as_kind, refuse_nan
+from ioukit.postprocess._inputs import refuse_nan
 from ioukit.postprocess._rule import least_reaching
 from ioukit.postprocess.suppression import suppression_of
 
@@ -29,7 +29,7 @@ def survivors(given: HostSet, rule: Rule, limits: Limits, threads: int) -> Ids:
     """(K,) the positions of the boxes that survive, by descending score."""
     keep = _core.nms_survivors(
         rule.measure.variant,
-        least_reaching(rule, given.box_kind),
+        least_reaching(rule, given.boxes.dtype),
         given.boxes,
         given.scores,
         groups(given.labels, given.batch),
@@ -50,14 +50,14 @@ def explained(given: HostSet, rule: Rule, limits: Limits, keep: Ids, threads: in
     of_kept, of_others = (None, None) if codes is None else (codes[keep], codes[rows])
     first, values = _core.nms_first_suppressors(
         rule.measure.variant,
-        least_reaching(rule, given.box_kind),
+        least_reaching(rule, given.boxes.dtype),
         given.boxes[keep],
         of_kept,
         given.boxes[rows],
         of_others,
         threads,
     )
-    return suppression_of(given.scores, rule, keep, rows, first, as_kind(values, given.box_kind))
+    return suppression_of(given.scores, rule, keep, rows, first, values)
 
 
 def _least_score(given: HostSet, limits: Limits) -> float | None:

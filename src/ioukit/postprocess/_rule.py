@@ -62,45 +62,12 @@ def rule_of(metric: str, of: str | None, iou_threshold: float, suppress: str) ->
     return Rule(metric, measure, threshold, strict)  # type: ignore[arg-type]
 
 
-def least_reaching(rule: Rule, dtype: np.dtype[Any] | Literal["bfloat16"]) -> float:
-    """The smallest overlap, computed in float32 or float64, that removes a box after rounding to ``dtype``.
+def least_reaching(rule: Rule, dtype: np.dtype[Any]) -> float:
+    """The smallest overlap that removes a box, for overlaps computed in ``dtype``, float32 or float64.
 
     The threshold is rounded to ``dtype`` first, as NumPy does when it compares an array with a Python number.
     """
     if dtype == np.float64:
         return math.nextafter(rule.threshold, math.inf) if rule.strict else rule.threshold
-    if dtype == np.float32:
-        low = np.float32(rule.threshold)
-        return float(np.nextafter(low, np.float32(np.inf)) if rule.strict else low)
-    step = _Steps(8, -126) if isinstance(dtype, str) else _Steps(11, -14)
-    low_half = step.rounded(rule.threshold)
-    if rule.strict:
-        low_half = step.next(low_half)
-    # Values from half way to the number below round up to it. The value half way does so only if the number is even.
-    middle = np.float32((step.next(low_half, -1) + low_half) / 2)
-    if step.rounded(float(middle)) < low_half:
-        middle = np.nextafter(middle, np.float32(np.inf))
-    return float(middle)
-
-
-class _Steps(NamedTuple):
-    """The numbers of a floating type: the bits of its significand, and the exponent of its smallest normal number."""
-
-    bits: int
-    least: int
-
-    def spacing(self, value: float) -> float:
-        exponent = math.frexp(value)[1] - 1 if value else self.least
-        return math.ldexp(1.0, max(exponent, self.least) - self.bits + 1)
-
-    def rounded(self, value: float) -> float:
-        step = self.spacing(value)
-        return round(value / step) * step  # Python rounds half to even
-
-    def next(self, value: float, sign: int = 1) -> float:
-        """The next number of this type after ``value``, or the one before it if ``sign`` is -1."""
-        step = self.spacing(value)
-        toward_zero = value and sign * value < 0
-        if toward_zero and abs(math.frexp(value)[0]) == 0.5:  # at a power of two the steps halve
-            step = max(step / 2, math.ldexp(1.0, self.least - self.bits + 1))
-        return value + sign * step
+    low = np.float32(rule.threshold)
+    return float(np.nextafter(low, np.float32(np.inf)) if rule.strict else low)

@@ -92,8 +92,8 @@ def nms(
     every number of threads.
 
     The overlaps are those of ``pairwise_<metric>`` to the last bit. They are compared as in NumPy: the threshold is
-    rounded to their dtype first. A box without area has no overlap and survives; only a negative threshold can remove
-    it.
+    rounded to their dtype first. Overlaps of float16 and bfloat16 boxes are computed and compared in float32, as in
+    torchvision under autocast. A box without area has no overlap and survives; only a negative threshold can remove it.
 
     Args:
         boxes: (N, 4) array, xyxy by default, in pixels or relative to the image; nested lists, `Boxes`, or other

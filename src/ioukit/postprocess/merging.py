@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 
 from ioukit import _core
+from ioukit._checks import check_choice, check_threads
 from ioukit.overlap.join import overlap_join
+from ioukit.postprocess._inputs import region_set, restored
+from ioukit.postprocess._mask_merging import Against, group_masks
 from ioukit.postprocess._options import check_thresholds
 from ioukit.postprocess._ranked import ranked_pairs
-from ioukit.regions import Boxes
+from ioukit.regions import Boxes, Masks
+from ioukit.regions.regions import Regions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -23,10 +28,10 @@ __all__ = ["Merged", "merge_boxes", "non_maximum_merge"]
 
 
 class Merged(NamedTuple):
-    """Merged boxes by descending score."""
+    """Merged boxes or masks by descending score."""
 
     boxes: Array
-    """(K, 4) the smallest boxes around the groups."""
+    """(K, 4) the smallest boxes around the groups; `Masks` with their unions if masks were merged."""
     scores: Array
     """(K,) the best score of each group."""
     keep: Array
@@ -36,40 +41,46 @@ class Merged(NamedTuple):
 
 
 def non_maximum_merge(
-    boxes: BoxesLike,
+    boxes: BoxesLike | Masks,
     scores: ArrayLike,
     iou_threshold: float = 0.5,
     *,
     labels: ArrayLike | None = None,
     metric: SymmetricMetric = "iou",
+    against: Against = "best",
     format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
 ) -> Merged:
-    """The smallest box around each group of a best box and the boxes that overlap it.
+    """The smallest box around each group of a best box and the boxes that overlap it, or the union of masks.
 
     The box with the best score forms a group with all boxes whose overlap with it is **at least** ``iou_threshold``, as
     in supervision (`nms` asks for an overlap above it). Then the best of the remaining boxes forms a group, and so on.
     Boxes are compared with the best box, not with the merged one, so a group does not grow without end. With
     ``metric="iom"`` this merges the parts of an object that lies across tiles, because a part overlaps the whole by its
-    full area.
+    full area. `Masks` may also be compared with the union of the group so far, as in supervision: masks join until none
+    of those that are left overlaps the union enough.
 
     Args:
-        boxes: (N, 4) array, xyxy by default, in pixels or any other unit; nested lists or `Boxes`.
+        boxes: (N, 4) array, xyxy by default, in pixels or any other unit; nested lists or `Boxes`. Or `Masks` of one
+            size.
         scores: (N,) numbers from the same library, also infinities. Of equal scores the lower position is the better.
         iou_threshold: At least 0. At 0, all boxes that intersect the best box join its group.
         labels: (N,) integers, such as classes. Only boxes with equal labels are merged.
-        metric: The overlap.
+        metric: The overlap; for masks ``"iou"`` or ``"iom"``.
+        against: ``"best"`` (the default), or ``"merged"`` for masks only: what a mask is compared with.
         format: The format of plain arrays and of the result: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. For
             `Boxes` the result is xyxy.
         check: Whether plain arrays are checked.
         threads: How many threads may search for overlaps; by default one per core. It does not change a bit.
 
     Returns:
-        ``boxes``, ``scores``, ``keep`` and ``groups``, as arrays of the caller's library.
+        ``boxes``, ``scores``, ``keep`` and ``groups``, as arrays of the caller's library; of the library of the scores
+        for masks.
 
     Raises:
-        ValueError: If a shape does not fit, a box is not valid, a score is NaN, or an option is out of range.
+        ValueError: If a shape does not fit, a box is not valid, masks have two sizes, a score is NaN, or an option is
+            out of range.
         TypeError: If an argument has the wrong type, or the arrays come from different libraries.
 
     Examples:
@@ -84,6 +95,11 @@ def non_maximum_merge(
     Reference: the greedy NMM of Akyon et al., Slicing Aided Hyper Inference, ICIP 2022, arXiv:2202.06934.
     """
     check_thresholds(iou_threshold=iou_threshold)
+    check_choice("against", against, get_args(Against))
+    if isinstance(boxes, Regions) and not isinstance(boxes, Boxes):
+        return _merged_masks(boxes, scores, labels, iou_threshold, metric, against, format, threads)
+    if against == "merged":
+        raise ValueError("against='merged' is for Masks: boxes are compared with the best box of their group")
     ranked = ranked_pairs(boxes, scores, labels, iou_threshold, metric, format, check, threads, weights=False)
     given, order, corners = ranked.given, ranked.order, ranked.boxes
     # A box that greedy suppression would remove joins the group of the box that would remove it.
@@ -99,6 +115,28 @@ def non_maximum_merge(
         given.scores_back(ranked.scores[places]),
         given.positions_back(order[places].astype(np.int64)),
         given.positions_back(groups),
+    )
+
+
+def _merged_masks(
+    masks: Regions,
+    scores: ArrayLike,
+    labels: ArrayLike | None,
+    iou_threshold: float,
+    metric: str,
+    against: Against,
+    format: BoxFormat | None,
+    threads: int | None,
+) -> Merged:
+    if not isinstance(masks, Masks):
+        raise TypeError(f"boxes must be Boxes, Masks, a NumPy array or nested lists, got {type(masks).__name__}")
+    if format is not None:
+        raise ValueError("format is for upright boxes, not for Masks")
+    given = region_set(masks, scores, labels)
+    found = group_masks(given, iou_threshold, metric, against, check_threads(threads))
+    back = partial(restored, like=scores)
+    return Merged(
+        found.masks, back(given.scores[found.keep], kind=given.score_kind), back(found.keep), back(found.groups)
     )
 
 

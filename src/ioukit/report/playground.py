@@ -33,6 +33,7 @@ TITLES = {
     "nwd": "NWD",
     "centre_distance": "Centre distance",
     "jaccard_distance": "Jaccard distance",
+    "tiou": "TIoU",
 }
 LOSSES = ("iou", "giou", "diou", "ciou", "eiou", "siou", "mpdiou", "alpha_iou", "inner_iou", "nwd")
 """The measures that have a loss, 1 minus the measure, in `ioukit.losses`."""

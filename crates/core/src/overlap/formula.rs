@@ -339,3 +339,14 @@ impl Formula for JaccardDistance {
         N::one() - iou(a, b, inter)
     }
 }
+
+/// Tightness-aware IoU (Liu et al., CVPR 2019): IoU times the part of the first box, an object, that is covered.
+#[derive(Clone, Copy)]
+pub struct Tiou;
+
+impl Formula for Tiou {
+    #[inline(always)]
+    fn value<N: Number>(self, a: &Measured<N>, b: &Measured<N>, inter: N) -> N {
+        iou(a, b, inter) * ratio(inter, a.area)
+    }
+}

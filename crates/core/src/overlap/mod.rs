@@ -66,6 +66,8 @@ pub enum Variant {
     CentreDistance,
     /// 1 - IoU.
     JaccardDistance,
+    /// IoU times the part of the first box that is covered.
+    Tiou,
 }
 
 /// Calls a generic function with the formula of a variant, before its other arguments.
@@ -91,13 +93,14 @@ macro_rules! with_formula {
             Variant::Nwd { constant } => $function(formula::Nwd { constant } $(, $argument)*),
             Variant::CentreDistance => $function(formula::CentreDistance $(, $argument)*),
             Variant::JaccardDistance => $function(formula::JaccardDistance $(, $argument)*),
+            Variant::Tiou => $function(formula::Tiou $(, $argument)*),
         }
     };
 }
 
 impl Variant {
     /// All of them, with parameters that are as good as any.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Intersection,
         Self::Iou,
         Self::IoaFirst,
@@ -114,6 +117,7 @@ impl Variant {
         Self::Nwd { constant: 12.8 },
         Self::CentreDistance,
         Self::JaccardDistance,
+        Self::Tiou,
     ];
 
     /// Whether the formula reads the angles of the diagonals.
@@ -143,6 +147,7 @@ impl Variant {
             Self::Nwd { .. } => "nwd",
             Self::CentreDistance => "centre_distance",
             Self::JaccardDistance => "jaccard_distance",
+            Self::Tiou => "tiou",
         }
     }
 

@@ -182,6 +182,8 @@ fn values_one_can_check_in_the_head() {
         (Variant::Nwd { constant: 2.5 }, [3.0, 4.0, 5.0, 6.0], (-2.0_f64).exp()),
         (Variant::CentreDistance, [3.0, 4.0, 5.0, 6.0], 5.0),
         (Variant::JaccardDistance, [0.0, 0.0, 1.0, 1.0], 0.75),
+        (Variant::Tiou, [0.0, 0.0, 1.0, 1.0], 0.0625),
+        (Variant::Tiou, [0.0, 0.0, 4.0, 4.0], 0.25),
     ] {
         assert_eq!(one(variant, unit, other), expected, "{}", variant.name());
     }

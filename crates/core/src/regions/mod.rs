@@ -4,6 +4,7 @@ pub mod boxes;
 pub mod boxes3d;
 pub mod concave;
 pub mod convex;
+pub mod hull;
 pub mod keypoints;
 pub mod rle;
 pub mod rotated;

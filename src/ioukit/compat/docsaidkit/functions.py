@@ -25,7 +25,6 @@ __all__ = [
     "is_inside_box",
     "jaccard_index",
     "merge_boxes",
-    "order_points_clockwise",
     "pairwise_intersection",
     "pairwise_ioa",
     "pairwise_iou",
@@ -88,15 +87,15 @@ def merge_boxes(boxes: Boxes, threshold: float = 0.5) -> tuple[Boxes, list[list[
         are in the order of their first row.
     """
     if not isinstance(boxes, Boxes):
-        raise TypeError(f"boxes must be ioukit.compat.docsaidkit.Boxes, got {type(boxes).__name__}")
+        raise TypeError(f"boxes must be Boxes of ioukit.compat.docsaidkit, got {type(boxes).__name__}")
     merged, groups = merge(boxes.checked(), iou_threshold=threshold)
     return Boxes(merged.numpy(), boxes.box_mode, boxes.is_normalized), [group.tolist() for group in groups]
 
 
 def _check_pair(boxes1: Boxes, boxes2: Boxes) -> None:
-    for name, boxes in (("boxes1", boxes1), ("boxes2", boxes2)):
-        if not isinstance(boxes, Boxes):
-            raise TypeError(f"{name} must be ioukit.compat.docsaidkit.Boxes, got {type(boxes).__name__}")
+    if not (isinstance(boxes1, Boxes) and isinstance(boxes2, Boxes)):
+        kinds = f"{type(boxes1).__name__} and {type(boxes2).__name__}"
+        raise TypeError(f"Input type of boxes1 and boxes2 must be Boxes of ioukit.compat.docsaidkit, got {kinds}")
     one_unit(boxes1, boxes2)
 
 
@@ -125,7 +124,7 @@ def polygon_iou(poly1: Polygon, poly2: Polygon) -> float:
     """
     for name, polygon in (("poly1", poly1), ("poly2", poly2)):
         if not isinstance(polygon, Polygon):
-            raise TypeError(f"{name} must be ioukit.compat.docsaidkit.Polygon, got {type(polygon).__name__}")
+            raise TypeError(f"{name} must be Polygon of ioukit.compat.docsaidkit, got {type(polygon).__name__}")
     one_unit(poly1, poly2)
     parts1, parts2 = (polygon.checked().make_valid() for polygon in (poly1, poly2))
     both = float(ioukit.pairwise_intersection(parts1, parts2).sum())
@@ -152,7 +151,7 @@ def jaccard_index(
             quadrilateral, or a number is NaN or infinite.
     """
     if image_size is None:
-        raise ValueError("image_size must be (height, width), got None")
+        raise ValueError("the image size must be (height, width), got image_size=None")
     found, truth = (poly if isinstance(poly, Polygon) else Polygon(poly) for poly in (pred_poly, gt_poly))
     one_unit(found, truth)
     for name, polygon in (("pred_poly", found), ("gt_poly", truth)):
@@ -219,25 +218,3 @@ def _direction(polygon: Polygon, name: str) -> FloatArray:
     a, b, c, d = polygon.numpy()
     direction: FloatArray = (c - a) + (d - b)
     return direction
-
-
-def order_points_clockwise(pts: ArrayLike, inverse: bool = False) -> FloatArray:
-    """Four corners in the order upper left, upper right, lower right, lower left.
-
-    The two points with the smallest x are the left ones. This is ambiguous for diamonds;
-    `ioukit.order_points_clockwise` sorts by the direction from the middle.
-
-    Args:
-        pts: (4, 2), where y points down. If two points have the same x, the upper one counts as left of the other.
-        inverse: The opposite direction: upper left, lower left, lower right, upper right.
-
-    Returns:
-        (4, 2) in the dtype of the points.
-    """
-    points = np.asarray(pts)
-    if points.shape != (4, 2):
-        raise ValueError(f"pts must have shape (4, 2), got {points.shape}")
-    ordered = points[np.lexsort([points[:, 1], points[:, 0]])]
-    left, right = (side[np.argsort(side[:, 1], kind="stable")] for side in (ordered[:2], ordered[2:]))
-    corners = [left[0], right[0], right[1], left[1]]
-    return np.array([corners[0], *corners[:0:-1]] if inverse else corners)

@@ -24,10 +24,15 @@ all other losses                      added epsilons; NaN gradients for  the sam
                                       boxes without an area              not change; `ioukit.losses` has neither
 an IoU near ``iou_threshold``         float32 compared with a double;    float32 compared with the threshold in
                                       on CUDA as here                    float32
+float16 and bfloat16 in NMS           float32 under autocast; on the     computed and compared in float32
+                                      CPU without it a RuntimeError
 `batched_nms` of large coordinates    shifted by class, which rounds;    labels are compared, coordinates stay
                                       wrong below 0
 invalid boxes and NaN scores in NMS   kept or dropped by chance          ValueError that names the row
-``torch.jit.script``                  works                              does not work
+``torch.jit.script``                  works                              TypeError with the reason; ``torch.compile``
+                                                                         works
+a wrong shape in NMS                  RuntimeError                       ValueError
+a list where a tensor belongs         AttributeError or TypeError        TypeError that names the argument
 ====================================  =================================  ==========================================
 
 Overlaps of tensors on the CPU that need no gradient are computed by ioukit's native code in shared memory.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ioukit._arrays import namespace_of
+from ioukit.compat._torchscript import not_for_torchscript
 from ioukit.compat.torchvision_ops._formats import convert
-from ioukit.compat.torchvision_ops._inputs import ROTATED, UPRIGHT, at_least_float32, check_numbers
+from ioukit.compat.torchvision_ops._inputs import ROTATED, UPRIGHT, at_least_float32, check_arrays, check_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 
+@not_for_torchscript
 def box_convert(boxes: Array, in_fmt: str, out_fmt: str) -> Array:
     """The same boxes in another format, in a new array of the same dtype.
 
@@ -51,6 +53,7 @@ def box_convert(boxes: Array, in_fmt: str, out_fmt: str) -> Array:
     return xp.astype(convert(xp, at_least_float32(boxes), in_fmt, out_fmt), boxes.dtype, copy=False)
 
 
+@not_for_torchscript
 def box_area(boxes: Array, fmt: str = "xyxy") -> Array:
     """Areas of upright boxes.
 
@@ -69,6 +72,7 @@ def box_area(boxes: Array, fmt: str = "xyxy") -> Array:
     return sides[..., 0] * sides[..., 1]
 
 
+@not_for_torchscript
 def clip_boxes_to_image(boxes: Array, size: Sequence[float]) -> Array:
     """The part of each xyxy box inside an image.
 
@@ -86,6 +90,7 @@ def clip_boxes_to_image(boxes: Array, size: Sequence[float]) -> Array:
     return xp.stack(sides, axis=-1)
 
 
+@not_for_torchscript
 def remove_small_boxes(boxes: Array, min_size: float) -> Array:
     """The rows of the xyxy boxes whose width and height are both at least ``min_size``.
 
@@ -102,6 +107,7 @@ def remove_small_boxes(boxes: Array, min_size: float) -> Array:
     return xp.nonzero((sides[..., 0] >= min_size) & (sides[..., 1] >= min_size))[0]
 
 
+@not_for_torchscript
 def masks_to_boxes(masks: Array) -> Array:
     """The boxes around masks, from the first to the last pixel that is not 0.
 
@@ -112,6 +118,7 @@ def masks_to_boxes(masks: Array) -> Array:
         (N, 4) float32 xyxy; zeros for a mask without pixels. x2 and y2 are those of the last pixel, not of the edge
         behind it, so the box of a single pixel has no area. Add 1 to x2 and y2 for the half-open boxes of ioukit.
     """
+    check_arrays(masks=masks)
     if masks.ndim != 3:
         raise ValueError(f"masks must have shape (N, H, W), got {tuple(masks.shape)}")
     xp = namespace_of(masks)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ioukit.compat.torchvision_ops._inputs import in_floats
+from ioukit.compat._torchscript import not_for_torchscript
+from ioukit.compat.torchvision_ops._inputs import check_arrays, in_floats
 from ioukit.losses import ciou_loss, diou_loss, giou_loss
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ __all__ = ["complete_box_iou_loss", "distance_box_iou_loss", "generalized_box_io
 _EPS = 1e-7
 
 
+@not_for_torchscript
 def generalized_box_iou_loss(boxes1: Array, boxes2: Array, reduction: str = "none", eps: float = 1e-7) -> Array:
     """``1 - GIoU`` of each box with its target: `ioukit.losses.giou_loss` with ``compat="torchvision"``.
 
@@ -35,17 +37,22 @@ def generalized_box_iou_loss(boxes1: Array, boxes2: Array, reduction: str = "non
     return _loss(giou_loss, boxes1, boxes2, reduction, eps)
 
 
+@not_for_torchscript
 def distance_box_iou_loss(boxes1: Array, boxes2: Array, reduction: str = "none", eps: float = 1e-7) -> Array:
     """``1 - DIoU`` of each box with its target: `ioukit.losses.diou_loss`; see `generalized_box_iou_loss`."""
     return _loss(diou_loss, boxes1, boxes2, reduction, eps)
 
 
+@not_for_torchscript
 def complete_box_iou_loss(boxes1: Array, boxes2: Array, reduction: str = "none", eps: float = 1e-7) -> Array:
     """``1 - CIoU`` of each box with its target: `ioukit.losses.ciou_loss`; see `generalized_box_iou_loss`."""
     return _loss(ciou_loss, boxes1, boxes2, reduction, eps)
 
 
 def _loss(loss: Callable[..., Array], boxes1: Array, boxes2: Array, reduction: str, eps: float) -> Array:
+    check_arrays(boxes1=boxes1, boxes2=boxes2)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"Invalid reduction {reduction!r}; choose from none, mean, sum")
     if eps != _EPS:
         raise ValueError(f"eps must be {_EPS}, got {eps}: ioukit.losses has the same losses without an epsilon")
     if tuple(boxes1.shape) != tuple(boxes2.shape):

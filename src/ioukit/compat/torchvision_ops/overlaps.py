@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ioukit._arrays import as_numpy, namespace_of
-from ioukit.compat.torchvision_ops._inputs import ROTATED, UPRIGHT, in_floats
+from ioukit.compat._torchscript import not_for_torchscript
+from ioukit.compat.torchvision_ops._inputs import ROTATED, UPRIGHT, check_arrays, in_floats
 from ioukit.compat.torchvision_ops.boxes import box_convert
 from ioukit.overlap import pairwise_ciou, pairwise_diou, pairwise_giou, pairwise_iou
 from ioukit.regions import RotatedBoxes
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["box_iou", "complete_box_iou", "distance_box_iou", "generalized_box_iou"]
 
 
+@not_for_torchscript
 def box_iou(boxes1: Array, boxes2: Array, fmt: str = "xyxy") -> Array:
     """IoU of every box of one set with every box of another: `ioukit.pairwise_iou`.
 
@@ -41,11 +43,13 @@ def box_iou(boxes1: Array, boxes2: Array, fmt: str = "xyxy") -> Array:
     return namespace_of(boxes1).asarray(overlap.astype("float32"), device=getattr(boxes1, "device", None))
 
 
+@not_for_torchscript
 def generalized_box_iou(boxes1: Array, boxes2: Array) -> Array:
     """GIoU of every xyxy box of one set with every box of another, (..., N, M): `ioukit.pairwise_giou`."""
     return in_floats(pairwise_giou, boxes1, boxes2)
 
 
+@not_for_torchscript
 def distance_box_iou(boxes1: Array, boxes2: Array, eps: float = 1e-7) -> Array:  # noqa: ARG001 - torchvision's
     """DIoU of every xyxy box of one set with every box of another, (..., N, M): `ioukit.pairwise_diou`.
 
@@ -54,6 +58,7 @@ def distance_box_iou(boxes1: Array, boxes2: Array, eps: float = 1e-7) -> Array: 
     return in_floats(pairwise_diou, boxes1, boxes2)
 
 
+@not_for_torchscript
 def complete_box_iou(boxes1: Array, boxes2: Array, eps: float = 1e-7) -> Array:  # noqa: ARG001 - torchvision's
     """CIoU of every xyxy box of one set with every box of another, (..., N, M): `ioukit.pairwise_ciou`.
 
@@ -63,6 +68,7 @@ def complete_box_iou(boxes1: Array, boxes2: Array, eps: float = 1e-7) -> Array: 
 
 
 def _rotated(name: str, boxes: Array, fmt: str) -> RotatedBoxes:
+    check_arrays(**{name: boxes})
     if boxes.ndim != 2 or boxes.shape[1] != ROTATED[fmt]:
         raise ValueError(f"{name} must have shape (N, {ROTATED[fmt]}) in {fmt!r}, got {tuple(boxes.shape)}")
     xp = namespace_of(boxes)

@@ -10,6 +10,8 @@ from ioukit.regions import Boxes, Regions
 from ioukit.regions._by_kind import ByKind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -24,6 +26,9 @@ _OF_REGIONS = [row.name for row in VARIANTS if row.of_regions]
 
 class Engine(Protocol):
     """How regions of one kind overlap: a module or an object with these three functions.
+
+    An engine may have a fourth function, ``giou(first, second, paired, threads)``: the generalized IoU of every pair,
+    (N, M), or with ``paired`` of each region with its counterpart, (N,). TIoU follows from IoU and IoA.
 
     In all three, ``measure`` is ``"intersection"``, ``"iou"``, ``"ioa_first"`` (over the area of the first region),
     ``"ioa_second"``, ``"iom"`` or ``"jaccard_distance"``. ``threads`` is a number of threads, where 0 means one per
@@ -113,28 +118,40 @@ def _kind(boxes: object) -> Kind | None:
 
 def pairwise(engine: Engine, measure: Measure, first: Any, second: Any, threads: int | None) -> FloatArray:
     """(N, M) overlaps by an engine."""
-    return engine.pairwise(_name(measure, first), first, second, check_threads(threads))
+    return _measured(engine, engine.pairwise, measure, first, second, False, check_threads(threads))
 
 
 def elementwise(engine: Engine, measure: Measure, first: Any, second: Any, threads: int | None) -> FloatArray:
     """(N,) overlaps by an engine. A set of one region is compared with every region of the other set."""
-    name = _name(measure, first)
     if 1 in (len(first), len(second)) and len(first) != len(second):
-        return engine.pairwise(name, first, second, check_threads(threads)).reshape(-1)
+        return pairwise(engine, measure, first, second, threads).reshape(-1)
     if len(first) != len(second):
         raise ValueError(f"elementwise needs two sets of one length, got {len(first)} and {len(second)} regions")
-    return engine.elementwise(name, first, second, check_threads(threads))
+    return _measured(engine, engine.elementwise, measure, first, second, True, check_threads(threads))
 
 
-def _name(measure: Measure, region: object) -> str:
-    check_measure(measure, region)
-    return measure.variant
+def _measured(
+    engine: Engine,
+    function: Callable[[str, Any, Any, int], FloatArray],
+    measure: Measure,
+    first: Any,
+    second: Any,
+    paired: bool,
+    threads: int,
+) -> FloatArray:
+    giou: Callable[[Any, Any, bool, int], FloatArray] | None = getattr(engine, "giou", None)
+    if measure.variant == "giou" and giou is not None:
+        return giou(first, second, paired, threads)
+    check_measure(measure, first, (*_OF_REGIONS, *(("giou",) if giou is not None else ())))
+    if measure.variant == "tiou":
+        return function("iou", first, second, threads) * function("ioa_first", first, second, threads)
+    return function(measure.variant, first, second, threads)
 
 
-def check_measure(measure: Measure, region: object) -> None:
-    """Raises `TypeError` for a measure that only upright boxes have."""
+def check_measure(measure: Measure, region: object, known: Sequence[str] = tuple(_OF_REGIONS)) -> None:
+    """Raises `TypeError` for a measure that regions of this kind do not have."""
     name = "ioa" if measure.variant.startswith("ioa_") else measure.variant
-    if name in _OF_REGIONS:
+    if name in known:
         return
-    known = ", ".join(_OF_REGIONS)
+    known = ", ".join(known)
     raise TypeError(f"{measure.variant} is defined for upright boxes; for {type(region).__name__} there are {known}")

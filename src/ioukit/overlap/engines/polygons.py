@@ -8,6 +8,7 @@ import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_one_unit
+from ioukit.overlap.engines._hulls import Outlined, giou_of
 from ioukit.regions._polygon_geometry import bounds, hull
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-__all__ = ["check", "elementwise", "pairs", "pairwise"]
+__all__ = ["check", "elementwise", "giou", "pairs", "pairwise"]
 
 _NAMES = ("boxes1[{}]", "boxes2[{}]")  # what messages call a row of each set
 _CROSSED = 1e-9  # a path may go around this part of its area twice, or the wrong way, because of rounding
@@ -56,6 +57,18 @@ def pairs(measure: str, first: Polygons, second: Polygons, rows: Rows, columns: 
     if len(at):
         values[at] = _simple(measure, a, b, rows[at], columns[at], threads)
     return values
+
+
+def giou(first: Polygons, second: Polygons, paired: bool, threads: int) -> FloatArray:
+    """(N, M) generalized IoU, with the convex hull around two polygons; with ``paired`` (N,)."""
+    function = elementwise if paired else pairwise
+    one, other = map(_outlined, (first, second))
+    return giou_of(function("intersection", first, second, threads), one, other, paired=paired, threads=threads)
+
+
+def _outlined(polygons: Polygons) -> Outlined:
+    vertices, areas = (np.asarray(values, np.float64) for values in (polygons.vertices, polygons.area))
+    return Outlined(vertices, polygons.offsets, areas, np.zeros((len(polygons), 2)))
 
 
 def check(polygons: Polygons, name: str) -> None:

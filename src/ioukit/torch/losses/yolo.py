@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -12,6 +14,8 @@ from ioukit.losses._pairs import Reduction, reduced
 from ioukit.typing import BoxFormat
 
 __all__ = ["dfl_loss", "objectness_loss", "yolo_box_loss"]
+
+_ULTRALYTICS_MARGIN = 0.01  # keeps the upper bin below the last one
 
 
 def yolo_box_loss(
@@ -80,31 +84,42 @@ def objectness_loss(
     return reduced(namespace_of(losses), losses, reduction, weight)
 
 
-def dfl_loss(pred: Tensor, target: Tensor, *, reduction: Reduction = "mean", weight: Tensor | None = None) -> Tensor:
+def dfl_loss(
+    pred: Tensor,
+    target: Tensor,
+    *,
+    reduction: Reduction = "mean",
+    weight: Tensor | None = None,
+    compat: Literal["ultralytics"] | None = None,
+) -> Tensor:
     """Distribution focal loss: the cross entropy with the two bins around each distance, the nearer one weighted more.
 
     Args:
         pred: (..., 4, bins), logits of the distances to the left, top, right and bottom edges, in cells of the grid.
-        target: (..., 4) the distances, clamped to [0, bins - 1].
+        target: (..., 4) the distances, clamped to [0, bins - 1]. It stays as it is; Ultralytics clamps it in place.
         reduction: ``"mean"`` (the default), which divides by the sum of the weights; ``"sum"``; or ``"none"``: (...),
             the mean of the four sides of each box.
         weight: A factor per box: (...), or an array that broadcasts to it.
+        compat: ``"ultralytics"``: clamp the distances to [0, bins - 1.01], as Ultralytics does. So the last bin never
+            has more than 0.99 of the weight.
 
     Returns:
         The loss; float32 for half precision.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not fit, or ``compat`` is not known.
 
     Reference: Li et al., Generalized Focal Loss, NeurIPS 2020, arXiv:2006.04388.
     """
+    if compat not in (None, "ultralytics"):
+        raise ValueError(f"unknown compat={compat!r}; dfl_loss has ultralytics")
     if pred.ndim < 2 or pred.shape[-2] != 4 or pred.shape[-1] < 2:
         raise ValueError(f"pred must have shape (..., 4, bins) with 2 or more bins, got {tuple(pred.shape)}")
     if target.shape != pred.shape[:-1]:
         raise ValueError(f"target must have shape {tuple(pred.shape[:-1])}, got {tuple(target.shape)}")
     logits = pred if pred.dtype.itemsize >= 4 else pred.float()
     last = logits.shape[-1] - 1
-    place = target.detach().to(logits.dtype).clamp(0, last)
+    place = target.detach().to(logits.dtype).clamp(0, last if compat is None else last - _ULTRALYTICS_MARGIN)
     low = place.floor().clamp(max=last - 1)
     share = (place - low).unsqueeze(-1)  # of the upper bin
     bins = low.long().unsqueeze(-1)

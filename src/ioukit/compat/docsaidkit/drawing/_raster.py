@@ -1,4 +1,4 @@
-"""Lines, discs and filled polygons in the pixels of an array, by NumPy alone."""
+"""Lines, discs, rings and filled polygons in the pixels of an array, by NumPy alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["disc", "fill", "segment"]
+__all__ = ["disc", "fill", "ring", "segment"]
 
 Color = tuple[int, ...] | list[int] | int
 
@@ -19,9 +19,9 @@ Color = tuple[int, ...] | list[int] | int
 def segment(
     image: NDArray[Any], start: Sequence[float], end: Sequence[float], color: Color, thickness: int = 1
 ) -> None:
-    """Paints the pixels on a segment, and those whose centre is at most half the thickness away from it."""
+    """Paints the pixels whose centre is at most `reach_of` the thickness away from a segment."""
     (x1, y1), (x2, y2) = start, end
-    reach = max(thickness / 2, 0.5)
+    reach = reach_of(thickness)
     window = _window(image, min(x1, x2) - reach, min(y1, y2) - reach, max(x1, x2) + reach, max(y1, y2) + reach)
     if window is None:
         return
@@ -30,8 +30,12 @@ def segment(
     length2 = dx * dx + dy * dy
     along = np.clip(((x - x1) * dx + (y - y1) * dy) / length2, 0, 1) if length2 else 0.0
     apart2 = (x - x1 - along * dx) ** 2 + (y - y1 - along * dy) ** 2
-    # If both borders counted, an even thickness would paint one pixel too many.
-    image[rows, columns][apart2 < reach**2 if thickness % 2 == 0 else apart2 <= reach**2] = color
+    image[rows, columns][apart2 <= reach**2] = color
+
+
+def reach_of(thickness: int) -> float:
+    """How far a line reaches to either side: a thickness of 1, 2, 3, 4, 5 paints 1, 3, 5, 5, 7 pixels, as in OpenCV."""
+    return 0.5 if thickness <= 1 else (thickness + 1) // 2
 
 
 def disc(image: NDArray[Any], centre: Sequence[float], radius: float, color: Color) -> None:
@@ -41,6 +45,16 @@ def disc(image: NDArray[Any], centre: Sequence[float], radius: float, color: Col
     if window is not None:
         rows, columns, y, x = window
         image[rows, columns][(x - cx) ** 2 + (y - cy) ** 2 <= radius**2] = color
+
+
+def ring(image: NDArray[Any], centre: Sequence[float], radius: float, color: Color, thickness: int) -> None:
+    """Paints the pixels whose centre is at most `reach_of` the thickness away from a circle."""
+    (cx, cy), reach = centre, reach_of(thickness)
+    outer = radius + reach
+    window = _window(image, cx - outer, cy - outer, cx + outer, cy + outer)
+    if window is not None:
+        rows, columns, y, x = window
+        image[rows, columns][np.abs(np.hypot(x - cx, y - cy) - radius) <= reach] = color
 
 
 def fill(image: NDArray[Any], points: NDArray[Any], color: Color) -> None:

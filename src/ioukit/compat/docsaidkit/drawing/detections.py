@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-import zlib
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._optional import import_extra
-from ioukit.compat.docsaidkit.drawing._canvas import (
-    canvas,
-    colors_of,
-    in_image,
-    in_pixels,
-    thicknesses_of,
-    truncated,
+from ioukit.compat.docsaidkit.drawing._canvas import canvas, in_pixels, truncated
+from ioukit.compat.docsaidkit.drawing.arguments import (
+    prepare_color,
+    prepare_colors,
+    prepare_thickness,
+    prepare_thicknesses,
 )
+from ioukit.compat.docsaidkit.drawing.colors import color_of_label
 from ioukit.compat.docsaidkit.drawing.shapes import draw_box
+from ioukit.compat.docsaidkit.drawing.text import font_of, from_pillow, pillow_drawing
 from ioukit.compat.docsaidkit.structures.prepare import prepare_box, prepare_boxes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
 
-    from ioukit.compat.docsaidkit.drawing._canvas import Color, Image
+    from ioukit.compat.docsaidkit.drawing._canvas import Image
+    from ioukit.compat.docsaidkit.drawing.arguments import Color
     from ioukit.compat.docsaidkit.structures.box_and_polygon import Box
     from ioukit.compat.docsaidkit.structures.boxes_and_polygons import Boxes
 
 __all__ = ["draw_detection", "draw_detections"]
+
+WHITE: Color = (255, 255, 255)
 
 
 def draw_detection(
@@ -36,25 +40,53 @@ def draw_detection(
     box: Box | ArrayLike,
     label: str,
     score: float | None = None,
-    color: Color | None = None,
-    thickness: int = 2,
+    color: Color | int | None = None,
+    thickness: int | None = None,
+    text_color: Color | int = WHITE,
+    font_path: str | Path | None = None,
+    text_size: int | None = None,
+    box_alpha: float = 1.0,
+    text_bg_alpha: float = 0.6,
 ) -> Image:
-    """The image with a box, and above its upper left corner its label and score; needs Pillow.
+    """(H, W, 3) the image with a box, and above its upper left corner its label and score; needs Pillow.
 
     Args:
-        img: (H, W) or (H, W, 3) uint8; it does not change.
+        img: (H, W), (H, W, 1) or (H, W, 3) uint8; it does not change.
         box: A `Box`, or 4 numbers as xyxy.
         label: The name of the class.
-        score: The score, shown as a percentage; None shows no score.
-        color: The colour of box and label; by default it depends on the label.
-        thickness: Thickness of the lines in pixels.
+        score: The score within [0, 1], shown as a percentage; None shows no score.
+        color: The colour of the box and of the plate behind the text; by default it depends on the label.
+        thickness: Thickness of the lines in pixels; by default 0.002 of the diagonal of the image.
+        text_color: The colour of the text.
+        font_path: A TrueType or OpenType font; by default the font of Pillow.
+        text_size: Size of the font in pixels; by default a tenth of the height of the box, and at least 12.
+        box_alpha: The opacity of the box, within [0, 1].
+        text_bg_alpha: The opacity of the plate behind the text, within [0, 1].
+
+    Raises:
+        ValueError: If an opacity is not within [0, 1].
     """
-    chosen = _color_of(label) if color is None else color
-    painted = draw_box(img, box, chosen, thickness)
-    text = label if score is None else f"{label} {score:.0%}"
-    made = in_pixels(prepare_box(box), painted)
-    x, y = truncated(made.left_top).tolist()
-    return _write(painted, text, x, y, chosen)
+    for name, alpha in (("box_alpha", box_alpha), ("text_bg_alpha", text_bg_alpha)):
+        if not 0 <= alpha <= 1:
+            raise ValueError(f"{name} must be within [0, 1], got {alpha}")
+    painted = canvas(img)
+    height, width = painted.shape[:2]
+    shown = color_of_label(str(label)) if color is None else prepare_color(color)
+    lines = max(1, int(math.hypot(height, width) * 0.002 + 0.5)) if thickness is None else prepare_thickness(thickness)
+    corners = in_pixels(prepare_box(box), painted)
+    x1, y1, _, y2 = truncated(corners.numpy()).tolist()
+    painted = _mixed(draw_box(painted, corners, shown, lines), painted, box_alpha)
+    text = str(label) if score is None else f"{label} {score * 100:.1f}%"
+    font = font_of(font_path, max(12, int((y2 - y1) * 0.1)) if text_size is None else text_size)
+    pillow, draw = pillow_drawing(painted)
+    left, top, right, bottom = draw.textbbox((0, 0), text, font=font)
+    pad = max(1, lines // 2)
+    across = sorted([max(0, x1), min(width, x1 + int(right - left) + 2 * pad)])
+    down = sorted([max(0, y1 - int(bottom - top) - 2 * pad), min(height, y1)])
+    plate = [(across[0], down[0]), (across[1], down[1])]
+    draw.rectangle(plate, fill=(*shown[::-1], int(text_bg_alpha * 255)))
+    draw.text((plate[0][0] + pad, plate[0][1] + pad), text, font=font, fill=prepare_color(text_color)[::-1])
+    return from_pillow(pillow)
 
 
 def draw_detections(
@@ -62,47 +94,49 @@ def draw_detections(
     boxes: Boxes | Sequence[Any],
     labels: Sequence[str],
     scores: Sequence[float] | None = None,
-    color: Color | Sequence[Color] | None = None,
-    thickness: int | Sequence[int] = 2,
+    colors: Color | int | Sequence[Color | int] | None = None,
+    thicknesses: int | Sequence[int] | None = None,
+    text_colors: Color | int | Sequence[Color | int] = WHITE,
+    font_path: str | Path | None = None,
+    text_sizes: Sequence[int] | None = None,
+    box_alpha: float = 1.0,
+    text_bg_alpha: float = 0.6,
 ) -> Image:
-    """The image with many boxes, each with its label and score; see `draw_detection`.
+    """(H, W, 3) the image with many boxes, each with its label and score; see `draw_detection`.
+
+    Colours and thicknesses are one for all boxes, or one per box; labels, scores and sizes of the text are one per box.
 
     Raises:
-        ValueError: If there is not one label, score or colour for each box.
+        ValueError: If the number of labels, scores, sizes, colours or thicknesses is not the number of boxes.
     """
     made = prepare_boxes(boxes)
-    for name, values in (("labels", labels), ("scores", scores)):
-        if values is not None and len(values) != len(made):
-            raise ValueError(f"{name} must have one entry per box, got {len(values)} for {len(made)}")
-    colors = [None] * len(made) if color is None else colors_of(color, len(made))
+    count = len(made)
+    if len(labels) != count:
+        raise ValueError(f"Number of boxes must match number of labels, got {count} and {len(labels)}")
+    for name, values in (("scores", scores), ("text_sizes", text_sizes)):
+        if values is not None and len(values) != count:
+            raise ValueError(f"Number of {name} must match number of boxes, got {len(values)} and {count}")
+    none = [None] * count
+    each = zip(
+        made,
+        labels,
+        none if scores is None else scores,
+        none if colors is None else prepare_colors(colors, count),
+        none if thicknesses is None else prepare_thicknesses(thicknesses, count),
+        prepare_colors(text_colors, count),
+        none if text_sizes is None else text_sizes,
+        strict=True,
+    )
     painted = canvas(img)
-    for row, box in enumerate(made):
-        score = None if scores is None else scores[row]
+    for box, label, score, color, thickness, text_color, text_size in each:
         painted = draw_detection(
-            painted, box, labels[row], score, colors[row], thicknesses_of(thickness, len(made))[row]
+            painted, box, label, score, color, thickness, text_color, font_path, text_size, box_alpha, text_bg_alpha
         )
     return painted
 
 
-def _color_of(label: str) -> Color:
-    """A colour that depends on the label alone, and is never dark."""
-    code = zlib.crc32(label.encode())
-    return tuple(80 + (code >> shift) % 176 for shift in (0, 8, 16))
-
-
-def _write(image: NDArray[np.uint8], text: str, x: int, y: int, color: Color) -> NDArray[np.uint8]:
-    """The image with text on a plate, whose lower left corner is (x, y); the plate is moved into the image."""
-    image_draw = import_extra("PIL.ImageDraw", extra="plots", needed_by="draw_detection")
-    pillow = import_extra("PIL.Image", extra="plots", needed_by="draw_detection")
-    font = import_extra("PIL.ImageFont", extra="plots", needed_by="draw_detection").load_default()
-    left, top, right, bottom = (round(side) for side in font.getbbox(text))
-    plate = pillow.new("L", (right - left + 4, bottom - top + 4), 0)
-    image_draw.Draw(plate).text((2 - left, 2 - top), text, fill=255, font=font)
-    letters = np.asarray(plate) > 127
-    height, width = image.shape[:2]
-    x, y = max(min(x, width - letters.shape[1]), 0), max(min(y - letters.shape[0], height - letters.shape[0]), 0)
-    part = image[y : y + letters.shape[0], x : x + letters.shape[1]]
-    letters = letters[: part.shape[0], : part.shape[1]]
-    part[...] = in_image(color, image)
-    part[letters] = 0 if np.mean(color) > 127 else 255
-    return image
+def _mixed(above: NDArray[np.uint8], below: NDArray[np.uint8], alpha: float) -> NDArray[np.uint8]:
+    """The upper image over the lower one, with an opacity."""
+    if alpha == 1:
+        return above
+    return np.rint(above * float(alpha) + below * (1 - float(alpha))).astype(np.uint8)

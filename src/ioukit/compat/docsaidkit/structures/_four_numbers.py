@@ -184,5 +184,4 @@ class FourNumbers(WithUnit):
         return len(self._array)
 
     def __repr__(self) -> str:
-        unit = ", is_normalized=True" if self._normalized else ""
-        return f"{type(self).__name__}({self._array.tolist()}, {self._mode.name}{unit})"
+        return f"{type(self).__name__}({self._array}), {self._mode}"

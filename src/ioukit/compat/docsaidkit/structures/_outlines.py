@@ -1,4 +1,4 @@
-"""Moments of a polygon, and the smallest circle around points, which `ioukit.Polygon` does not have."""
+"""What `ioukit.Polygon` does not have: moments, the smallest circle, and corners in the order of OpenCV."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._optional import import_extra
+from ioukit.regions._polygon_geometry import hull
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import ArrayLike
+
     from ioukit.typing import FloatArray
 
-__all__ = ["moments_of", "smallest_circle"]
+__all__ = ["grown", "hull_rows", "moments_of", "order_points_clockwise", "smallest_circle"]
 
 _ORDERS = [(p, q) for total in range(4) for p, q in ((total - q, q) for q in range(total + 1))]
 
@@ -94,3 +99,80 @@ def _through(border: Sequence[tuple[float, float]]) -> tuple[tuple[float, float]
     a, b = ax * ax + ay * ay, bx * bx + by * by
     x, y = (by * a - ay * b) / cross, (ax * b - bx * a) / cross
     return (x0 + x, y0 + y), math.hypot(x, y)
+
+
+def hull_rows(points: FloatArray) -> list[int]:
+    """The rows of the corners of the convex hull, in the order in which OpenCV's ``convexHull`` returns the corners.
+
+    The corners run from x towards y. If the rows, read around the hull, rise or fall with a single jump, the first
+    corner is the one behind the jump. Otherwise it is the corner with the largest x, and of these with the largest y.
+    Points without an area have two corners, or one.
+    """
+    corners = [(x, y) for x, y in hull(points).tolist()]
+    if len(corners) < 3:
+        places = [(x, y) for x, y in points.tolist()]
+        ends = [max(places), min(places)] if places else []
+        return [places.index(end) for end in dict.fromkeys(ends)]
+    start = corners.index(max(corners))
+    corners = corners[start:] + corners[:start]
+    rows = _rows_of_corners(points, corners)
+    rising = sum(row > before for row, before in zip(rows, [rows[-1], *rows[:-1]], strict=True))
+    if rising in (1, len(rows) - 1):
+        start = rows.index(max(rows) if rising == 1 else min(rows))
+        rows = rows[start:] + rows[:start]
+    return rows
+
+
+def _rows_of_corners(points: FloatArray, corners: list[tuple[float, float]]) -> list[int]:
+    """The row of each corner; where points coincide, the first or the last of them, as OpenCV's search meets them."""
+    first: dict[tuple[float, float], int] = {}
+    last: dict[tuple[float, float], int] = {}
+    for row, (x, y) in enumerate(points.tolist()):
+        first.setdefault((x, y), row)
+        last[x, y] = row
+    low = corners.index(min(corners, key=lambda corner: (-corner[1], corner[0])))
+    left = corners.index(min(corners))
+    high = corners.index(min(corners, key=lambda corner: (corner[1], corner[0])))
+    met_last = {*range(low + 1, left), *range(left + 1, high)} | ({0} - {low})
+    return [(last if position in met_last else first)[corner] for position, corner in enumerate(corners)]
+
+
+def grown(points: FloatArray, distance: float, join_style: str) -> FloatArray:
+    """(K, 2) points of a polygon that grows by a distance on all sides; (0, 2) if nothing is left.
+
+    Each corner of the grown polygon goes to the point next to it, and a later corner replaces an earlier one. A point
+    that gets no corner moves to the corner next to it. If the polygon falls into parts, the largest part counts.
+    """
+    shapely = import_extra("shapely", extra="polygons", needed_by="Polygon.scale")
+    shape = shapely.Polygon(points).buffer(distance, join_style=join_style)
+    shape = max(getattr(shape, "geoms", [shape]), key=lambda part: part.area)
+    corners = shapely.get_coordinates(shapely.get_exterior_ring(shape))
+    if not len(corners):
+        return points[:0]
+    apart = np.linalg.norm(corners[:, None] - points, axis=2)  # (G, K)
+    moved = corners[apart.argmin(axis=0)]
+    for corner, nearest in zip(corners, apart.argmin(axis=1).tolist(), strict=True):
+        moved[nearest] = corner
+    return np.asarray(moved, np.float64)
+
+
+def order_points_clockwise(pts: ArrayLike, inverse: bool = False) -> FloatArray:
+    """Four corners in the order upper left, upper right, lower right, lower left.
+
+    The two points with the smallest x are the left ones. This is ambiguous for diamonds;
+    `ioukit.order_points_clockwise` sorts by the direction from the middle.
+
+    Args:
+        pts: (4, 2), where y points down. If two points have the same x, the upper one counts as left of the other.
+        inverse: The opposite direction: upper left, lower left, lower right, upper right.
+
+    Returns:
+        (4, 2) in the dtype of the points.
+    """
+    points = np.asarray(pts)
+    if points.shape != (4, 2):
+        raise ValueError(f"pts must have shape (4, 2), got {points.shape}")
+    ordered = points[np.lexsort([points[:, 1], points[:, 0]])]
+    left, right = (side[np.argsort(side[:, 1], kind="stable")] for side in (ordered[:2], ordered[2:]))
+    corners = [left[0], right[0], right[1], left[1]]
+    return np.array([corners[0], *corners[:0:-1]] if inverse else corners)

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 import ioukit
-from ioukit._arrays import as_floats
 from ioukit._checks import check_finite, check_window
 from ioukit.compat.docsaidkit.structures._four_numbers import FourNumbers
-from ioukit.compat.docsaidkit.structures._outlines import moments_of, smallest_circle
-from ioukit.compat.docsaidkit.structures.modes import BoxMode, WithUnit, unit_of
+from ioukit.compat.docsaidkit.structures._outlines import (
+    grown,
+    hull_rows,
+    moments_of,
+    order_points_clockwise,
+    smallest_circle,
+)
+from ioukit.compat.docsaidkit.structures.modes import BoxMode, WithUnit, numbers_of, unit_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from ioukit.regions._polygon_shapely import JoinStyle
     from ioukit.typing import FloatArray
 
 __all__ = ["JOIN_STYLE", "Box", "MinBox", "Polygon"]
@@ -38,8 +42,8 @@ class Box(FourNumbers):
         normalized: The same flag, as DocsaidKit spells it.
 
     Raises:
-        ValueError: If there are not 4 numbers, or the flags contradict each other or the flag of the `Box`.
-        TypeError: If the data are not numbers.
+        TypeError: If the data are not 4 numbers.
+        ValueError: If the mode is unknown, or the flags contradict each other or the flag of the `Box`.
     """
 
     def __init__(
@@ -54,9 +58,9 @@ class Box(FourNumbers):
         if isinstance(array, Box):
             self._set(array._in(mode), mode, unit_of(is_normalized, normalized, array._normalized))
             return
-        numbers = as_floats(array, "box")
+        numbers = numbers_of(array, "box")
         if numbers.shape != (4,):
-            raise ValueError(f"a Box has 4 numbers, got shape {numbers.shape}")
+            raise TypeError(f"a Box has 4 numbers, got shape {numbers.shape}")
         self._set(numbers, mode, unit_of(is_normalized, normalized))
 
     def square(self) -> Self:
@@ -97,8 +101,8 @@ class Polygon(WithUnit):
         normalized: The same flag, as DocsaidKit spells it.
 
     Raises:
-        ValueError: If the shape does not fit, or the flags contradict each other or the flag of the `Polygon`.
-        TypeError: If the data are not numbers.
+        TypeError: If the data are not numbers, or their shape does not fit.
+        ValueError: If the flags contradict each other or the flag of the `Polygon`.
     """
 
     __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, so there is no hash
@@ -109,7 +113,7 @@ class Polygon(WithUnit):
         if isinstance(array, Polygon):
             points, sources = array._array, [array.is_normalized]
         else:
-            points, sources = as_floats(array, "polygon"), []
+            points, sources = numbers_of(array, "polygon"), []
         if points.shape == (0,):
             points = points.reshape(0, 2)
         elif points.shape == (2,):
@@ -117,7 +121,7 @@ class Polygon(WithUnit):
         elif points.ndim == 3 and points.shape[1] == 1:
             points = points[:, 0]
         if points.ndim != 2 or points.shape[1] != 2:
-            raise ValueError(f"a Polygon must have shape (K, 2), (K, 1, 2), (2,) or (0,), got {points.shape}")
+            raise TypeError(f"a Polygon must have shape (K, 2), (K, 1, 2), (2,) or (0,), got {points.shape}")
         self._array: FloatArray = np.array(points, np.float32)
         self._array.flags.writeable = False
         self._normalized: bool = unit_of(is_normalized, normalized, *sources)
@@ -137,7 +141,9 @@ class Polygon(WithUnit):
         return ioukit.Polygon(points, normalized=self._normalized)
 
     def is_empty(self, threshold: int = 3) -> bool:
-        """Whether the polygon has fewer points than the threshold."""
+        """Whether the polygon has fewer points than the threshold; TypeError if the threshold is not an integer."""
+        if not isinstance(threshold, (int, np.integer)):
+            raise TypeError(f'wrong type of threshold: expected "int", got "{type(threshold).__name__}"')
         return len(self) < threshold
 
     def numpy(self, flatten: bool = False) -> FloatArray:
@@ -169,8 +175,12 @@ class Polygon(WithUnit):
 
         The number of points stays the same. `ioukit.Polygon.clip` gives the part of the polygon inside the window,
         which has another shape where an edge crosses the window.
+
+        Raises:
+            ValueError: If the window is inverted or holds NaN, or a point is NaN or infinite.
         """
         check_window(xmin, ymin, xmax, ymax)
+        self.checked()
         return self._like(np.clip(self._array, np.array([xmin, ymin]), np.array([xmax, ymax])))
 
     def shift(self, shift_x: float, shift_y: float) -> Polygon:
@@ -181,31 +191,40 @@ class Polygon(WithUnit):
     def scale(self, distance: float, join_style: int | JOIN_STYLE = JOIN_STYLE.mitre) -> Polygon:
         """The polygon grown by a distance on all sides, or shrunk if it is negative; needs the extra ``polygons``.
 
-        Each point moves to the nearest corner of the grown polygon, so the number of points stays the same. If the
-        polygon falls into parts, the largest part counts. If nothing is left, the result has no points.
+        The number of points stays the same. Each corner of the grown polygon goes to the point next to it. If several
+        corners go to one point, the last of them counts; if none does, the point moves to the corner next to it. If
+        the polygon falls into parts, the largest part counts. If nothing is left, the result has no points.
+
+        Args:
+            distance: In the unit of the polygon.
+            join_style: What corners become: round, mitre or bevel, as a member of `JOIN_STYLE` or as its number.
 
         Raises:
-            ValueError: If the path crosses itself.
+            ValueError: If the polygon has fewer than 3 points, or a point is NaN or infinite.
         """
-        styles: dict[JOIN_STYLE, JoinStyle] = {style: style.name for style in JOIN_STYLE}  # type: ignore[misc]
         if self.is_empty():
-            return self._like(self._array[:0])
-        parts = (
-            self.checked().to_polygons().buffer(distance, join_style=styles[JOIN_STYLE(join_style)], parts="largest")
-        )
-        grown = parts.points()[0]
-        if not len(grown):
-            return self._like(self._array[:0])
-        apart = np.linalg.norm(self._array[:, None] - grown, axis=2)  # (K, G)
-        return self._like(grown[apart.argmin(axis=1)])
+            raise ValueError(f"a polygon needs at least 3 points to grow, got {len(self)}")
+        check_finite(distance=distance)
+        self.checked()
+        return self._like(grown(self._array.astype(np.float64), distance, JOIN_STYLE(join_style).name))
 
     def to_convexhull(self) -> Polygon:
-        """The smallest convex polygon around this one, clockwise on the screen; empty if it has no area."""
-        return self._like(self.checked().convex_hull().points)
+        """The corners of the smallest convex polygon around the points, clockwise on the screen.
+
+        The first corner is that of OpenCV: the one with the largest x, unless the points are in the order of the hull
+        or in the opposite order. Points on one line have two corners.
+        """
+        points = self._array.astype(np.float64)
+        self.checked()
+        return self._like(self._array[hull_rows(points)])
 
     def to_min_boxpoints(self) -> Polygon:
-        """The four corners of the smallest box at any angle, clockwise on the screen."""
-        return self._like(self.checked().min_area_corners())
+        """The four corners of the smallest box at any angle, in the order of `order_points_clockwise`.
+
+        They are rounded to 4 decimals, as upstream, and to 7 decimals if the polygon is normalized.
+        """
+        corners = self.checked().min_area_corners()
+        return self._like(order_points_clockwise(corners.round(7 if self._normalized else 4) + 0.0))
 
     def to_box(self, box_mode: int | str | BoxMode = BoxMode.XYXY) -> Box:
         """The smallest upright box around the points, in a mode.
@@ -232,13 +251,13 @@ class Polygon(WithUnit):
 
     @property
     def centroid(self) -> FloatArray:
-        """(2,) the centre of the area; NaN without points."""
-        return np.array(self.checked().centroid, np.float32)
+        """(2,) float64 the centre of the area; without an area, the centre of the edges; NaN without points."""
+        return self.checked().centroid
 
     @property
     def boundingbox(self) -> Box:
-        """The smallest upright box around the points, XYXY, in the polygon's unit."""
-        return self.to_box()
+        """The smallest upright box around the points, XYWH, in the polygon's unit."""
+        return self.to_box(BoxMode.XYWH)
 
     @property
     def min_circle(self) -> tuple[tuple[float, float], float]:
@@ -267,8 +286,8 @@ class Polygon(WithUnit):
 
     @property
     def orientation(self) -> float:
-        """Degrees within [0, 180) from the x axis to the long side of `min_box`; within [0, 90) if it is a square."""
-        return math.degrees(self.checked().orientation)
+        """The angle of `min_box`, in degrees within (0, 90]."""
+        return self.min_box[2]
 
     @property
     def extent(self) -> float:
@@ -296,5 +315,4 @@ class Polygon(WithUnit):
         return bool(np.allclose(self._array, other._array))
 
     def __repr__(self) -> str:
-        unit = ", is_normalized=True" if self._normalized else ""
-        return f"Polygon({self._array.tolist()}{unit})"
+        return f"Polygon({self._array})"

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 import ioukit
-from ioukit._arrays import as_floats
 from ioukit._optional import import_extra
 from ioukit.compat.docsaidkit.structures._four_numbers import FourNumbers
 from ioukit.compat.docsaidkit.structures.box_and_polygon import JOIN_STYLE, Box, Polygon
-from ioukit.compat.docsaidkit.structures.modes import BoxMode, WithUnit, unit_of
+from ioukit.compat.docsaidkit.structures.modes import BoxMode, WithUnit, numbers_of, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,8 +37,8 @@ class Boxes(FourNumbers):
         normalized: The same flag, as DocsaidKit spells it.
 
     Raises:
-        ValueError: If the shape does not fit, or units contradict each other.
-        TypeError: If the data are not numbers.
+        TypeError: If the data are not numbers, or their shape does not fit.
+        ValueError: If the mode is unknown, or units contradict each other.
     """
 
     def __init__(
@@ -60,11 +59,11 @@ class Boxes(FourNumbers):
                 of_rows = unit_of(is_normalized, normalized)
                 sources = [item._normalized if isinstance(item, Box) else of_rows for item in array]
             array = [item._in(mode).tolist() if isinstance(item, Box) else item for item in array]
-        numbers = as_floats(array, "boxes")
+        numbers = numbers_of(array, "boxes")
         if numbers.shape == (0,):
             numbers = numbers.reshape(0, 4)
         if numbers.ndim != 2 or numbers.shape[1] != 4:
-            raise ValueError(f"Boxes must have shape (N, 4), got {numbers.shape}")
+            raise TypeError(f"Boxes must have shape (N, 4), got {numbers.shape}")
         self._set(numbers, mode, unit_of(is_normalized, normalized, *sources))
 
     def square(self) -> Self:
@@ -103,7 +102,7 @@ class Boxes(FourNumbers):
         if isinstance(item, (list, tuple, np.ndarray)):
             rows = np.asarray(item, np.intp if not len(item) else None)
         if not isinstance(rows, slice) and not (isinstance(rows, np.ndarray) and rows.dtype.kind in "iub"):
-            raise TypeError(f"Boxes are indexed by integers, slices, lists, masks and index arrays, got {item!r}")
+            raise TypeError(f"Boxes indices must be integers, slices, lists, masks or index arrays, got {item!r}")
         if isinstance(rows, np.ndarray) and rows.ndim != 1:
             raise TypeError(f"an index of Boxes must have one dimension, got shape {rows.shape}")
         return self._like(self._array[rows])
@@ -121,7 +120,8 @@ class Polygons(WithUnit):
         normalized: The same flag, as DocsaidKit spells it.
 
     Raises:
-        ValueError: If the shape of a polygon does not fit, or units contradict each other.
+        TypeError: If the data are neither polygons nor lists of points, or the shape of a polygon does not fit.
+        ValueError: If units contradict each other.
     """
 
     __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, so there is no hash
@@ -133,6 +133,8 @@ class Polygons(WithUnit):
         *,
         normalized: bool | None = None,
     ) -> None:
+        if not isinstance(polygons, (Polygons, list, tuple, np.ndarray)):
+            raise TypeError(f"polygons must be Polygons, a list or an array, got {type(polygons).__name__}")
         given = list(polygons)
         sources = [item.is_normalized for item in given if isinstance(item, Polygon)]
         if isinstance(polygons, Polygons):
@@ -151,9 +153,11 @@ class Polygons(WithUnit):
         """The polygons of several sets, in order.
 
         Raises:
-            TypeError: If an element is not `Polygons`.
+            TypeError: If the argument is not a list, or an element is not `Polygons`.
             ValueError: If the list is empty, or units differ.
         """
+        if not isinstance(polygons_list, (list, tuple)):
+            raise TypeError(f"polygons_list should be a list of Polygons, got {type(polygons_list).__name__}")
         if not polygons_list:
             raise ValueError("cat needs at least one Polygons")
         for position, item in enumerate(polygons_list):
@@ -166,20 +170,27 @@ class Polygons(WithUnit):
     def from_image(cls, image: NDArray[np.uint8], mode: int | None = None, method: int | None = None) -> Polygons:
         """The outer contours of the pixels that are not 0, by OpenCV's ``findContours`` (extra ``opencv``).
 
+        Contours of a single point are left out.
+
         Args:
             image: (H, W) uint8.
             mode: OpenCV's retrieval mode, by default ``RETR_EXTERNAL``.
             method: OpenCV's approximation method, by default ``CHAIN_APPROX_SIMPLE``.
+
+        Raises:
+            TypeError: If the image is not an array.
         """
+        if not isinstance(image, np.ndarray):
+            raise TypeError(f"image must be a NumPy array, got {type(image).__name__}")
         cv2 = import_extra("cv2", extra="opencv", needed_by="Polygons.from_image")
         mode = cv2.RETR_EXTERNAL if mode is None else mode
         method = cv2.CHAIN_APPROX_SIMPLE if method is None else method
         contours, _ = cv2.findContours(np.ascontiguousarray(image), mode, method)
-        return cls(list(contours))
+        return cls([contour for contour in contours if len(contour) > 1])
 
-    def is_empty(self, threshold: int = 3) -> list[bool]:
-        """For each polygon, whether it has fewer points than the threshold."""
-        return [polygon.is_empty(threshold) for polygon in self]
+    def is_empty(self, threshold: int = 3) -> NDArray[np.bool_]:
+        """(N,) whether each polygon has fewer points than the threshold."""
+        return np.array([polygon.is_empty(threshold) for polygon in self], np.bool_)
 
     def drop_empty(self, threshold: int = 3) -> Polygons:
         """The polygons that have at least as many points as the threshold."""
@@ -209,8 +220,8 @@ class Polygons(WithUnit):
         return self._each(lambda polygon: polygon.shift(shift_x, shift_y))
 
     def scale(self, distance: float, join_style: int | JOIN_STYLE = JOIN_STYLE.mitre) -> Polygons:
-        """Each polygon grown or shrunk by a distance; see `Polygon.scale`. A polygon that vanishes becomes empty."""
-        return self._each(lambda polygon: polygon.scale(distance, join_style))
+        """Each polygon grown or shrunk by a distance; see `Polygon.scale`. Polygons that vanish are left out."""
+        return self._each(lambda polygon: polygon.scale(distance, join_style)).drop_empty()
 
     def to_convexhull(self) -> Polygons:
         """The smallest convex polygon around each; see `Polygon.to_convexhull`."""
@@ -249,25 +260,30 @@ class Polygons(WithUnit):
         """Moments of each polygon; see `Polygon.moments`."""
         return [polygon.moments for polygon in self]
 
-    @property
-    def area(self) -> list[float]:
-        """Area of each polygon."""
-        return [polygon.area for polygon in self]
+    def _measured(self, name: str, *shape: int) -> FloatArray:
+        """(N, ...) float64: one property of each polygon."""
+        values = [getattr(polygon, name) for polygon in self]
+        return np.array(values, np.float64).reshape(len(values), *shape)
 
     @property
-    def arclength(self) -> list[float]:
-        """Length of the closed path of each polygon."""
-        return [polygon.arclength for polygon in self]
+    def area(self) -> FloatArray:
+        """(N,) areas."""
+        return self._measured("area")
 
     @property
-    def centroid(self) -> list[FloatArray]:
-        """Centre of the area of each polygon; NaN without points."""
-        return [polygon.centroid for polygon in self]
+    def arclength(self) -> FloatArray:
+        """(N,) lengths of the closed paths."""
+        return self._measured("arclength")
 
     @property
-    def boundingbox(self) -> list[Box]:
-        """Smallest upright box around each polygon."""
-        return [polygon.boundingbox for polygon in self]
+    def centroid(self) -> FloatArray:
+        """(N, 2) centres of the areas; without an area, the centre of the edges; NaN without points."""
+        return self._measured("centroid", 2)
+
+    @property
+    def boundingbox(self) -> FloatArray:
+        """(N, 4) smallest upright boxes around the polygons, XYWH; ValueError if a polygon has no points."""
+        return np.array([polygon.boundingbox.numpy() for polygon in self], np.float64).reshape(-1, 4)
 
     @property
     def min_circle(self) -> list[tuple[tuple[float, float], float]]:
@@ -276,28 +292,28 @@ class Polygons(WithUnit):
 
     @property
     def min_box(self) -> list[MinBox]:
-        """Centre, (width, height) and angle of the smallest box around each; see `Polygon.min_box`."""
+        """Centre, (width, height) and angle of the smallest box at any angle around each; see `Polygon.min_box`."""
         return [polygon.min_box for polygon in self]
 
     @property
-    def min_box_wh(self) -> list[tuple[float, float]]:
-        """Width and height of `min_box` for each polygon."""
-        return [polygon.min_box_wh for polygon in self]
+    def min_box_wh(self) -> FloatArray:
+        """(N, 2) width and height of `min_box`."""
+        return self._measured("min_box_wh", 2)
 
     @property
-    def orientation(self) -> list[float]:
-        """Degrees from the x axis to the long side of `min_box`, for each polygon."""
-        return [polygon.orientation for polygon in self]
+    def orientation(self) -> FloatArray:
+        """(N,) angles of `min_box`, in degrees within (0, 90]."""
+        return self._measured("orientation")
 
     @property
-    def extent(self) -> list[float]:
-        """Area over the area of the upright bounding box, for each polygon."""
-        return [polygon.extent for polygon in self]
+    def extent(self) -> FloatArray:
+        """(N,) areas divided by the areas of the upright bounding boxes; NaN where these are 0."""
+        return self._measured("extent")
 
     @property
-    def solidity(self) -> list[float]:
-        """Area over the area of the convex hull, for each polygon."""
-        return [polygon.solidity for polygon in self]
+    def solidity(self) -> FloatArray:
+        """(N,) areas divided by the areas of the convex hulls; NaN where these are 0."""
+        return self._measured("solidity")
 
     def __len__(self) -> int:
         return len(self._polygons)
@@ -319,5 +335,4 @@ class Polygons(WithUnit):
         return self._normalized == other._normalized and self._polygons == other._polygons
 
     def __repr__(self) -> str:
-        unit = ", is_normalized=True" if self._normalized else ""
-        return f"Polygons({self.to_list()}{unit})"
+        return f"Polygons({self._polygons})"

@@ -34,12 +34,12 @@ class _Points(WithUnit):
     __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, so there is no hash
 
     def _set(self, array: FloatArray, cmap: str, normalized: bool) -> None:
-        if array.size == 0 and array.ndim < self._ndim:
-            array = array.reshape(0, *([0] * (self._ndim - 2)), 2)
-        if array.ndim != self._ndim or array.shape[-1] not in (2, 3):
+        if array.shape == (0,):  # no object: upstream keeps this shape for a list of objects
+            array = array.reshape((0, 2) if self._ndim == 2 else (0,))
+        elif array.ndim != self._ndim or array.shape[-1] not in (2, 3):
             shape = "(N, K, 2 or 3)" if self._ndim == 3 else "(K, 2 or 3)"
             raise ValueError(f"{type(self).__name__} must have shape {shape}, got {array.shape}")
-        if array.shape[-1] == 3 and not ((array[..., 2] >= 0) & (array[..., 2] <= 2)).all():
+        elif array.shape[-1] == 3 and not ((array[..., 2] >= 0) & (array[..., 2] <= 2)).all():
             raise ValueError("the third number of a keypoint is its visibility, from 0 to 2")
         self._array, self._cmap, self._normalized = np.array(array, np.float32), cmap, normalized
         self.set_point_colors(cmap)
@@ -47,7 +47,8 @@ class _Points(WithUnit):
     def _with(self, factor: Sequence[float], offset: Sequence[float], normalized: bool | None = None) -> Self:
         """Coordinates times a factor plus an offset; the visibility stays."""
         array = np.array(self._array)
-        array[..., :2] = array[..., :2] * np.array(factor, np.float32) + np.array(offset, np.float32)
+        if array.ndim > 1:
+            array[..., :2] = array[..., :2] * np.array(factor, np.float32) + np.array(offset, np.float32)
         made = self.__class__.__new__(self.__class__)
         made._set(array, self._cmap, self._normalized if normalized is None else normalized)
         return made
@@ -88,20 +89,26 @@ class _Points(WithUnit):
 
     @property
     def point_colors(self) -> list[Color]:
-        """(red, green, blue) within [0, 255] for each of the K points."""
+        """(red, green, blue) within [0, 255] for each of the K points.
+
+        They are set by the name of a colour map; see `set_point_colors`.
+        """
         return list(self._colors)
+
+    @point_colors.setter
+    def point_colors(self, cmap: str) -> None:
+        self.set_point_colors(cmap)
 
     def set_point_colors(self, cmap: str) -> None:
         """Sets `point_colors` by a colour map: ``"rainbow"``, or the name of a map of Matplotlib (extra ``plots``)."""
-        count = self._array.shape[-2]
-        places = [k / max(count - 1, 1) for k in range(count)]
+        places = np.linspace(0, 1, self._array.shape[-2] if self._array.ndim > 1 else 0)
         if cmap == "rainbow":
-            shares = [_rainbow(place) for place in places]
+            colors = [_rainbow(place) for place in places.tolist()]
         else:
             matplotlib = import_extra("matplotlib", extra="plots", needed_by=f"the colour map {cmap!r}")
-            shares = [matplotlib.colormaps[cmap](place)[:3] for place in places]
+            colors = [(r, g, b) for r, g, b, _ in matplotlib.colormaps[cmap](places, bytes=True).tolist()]
         self._cmap = cmap
-        self._colors: list[Color] = [(int(r * 255), int(g * 255), int(b * 255)) for r, g, b in shares]
+        self._colors: list[Color] = colors
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold nearly the same numbers (``np.allclose``) in one unit."""
@@ -115,8 +122,7 @@ class _Points(WithUnit):
         return len(self._array)
 
     def __repr__(self) -> str:
-        unit = ", is_normalized=True" if self._normalized else ""
-        return f"{type(self).__name__}({self._array.tolist()}{unit})"
+        return f"{type(self).__name__}({self._array})"
 
 
 class Keypoints(_Points):
@@ -156,7 +162,7 @@ class KeypointsList(_Points):
     """The K keypoints of each of N objects.
 
     Args:
-        array: (N, K, 2) or (N, K, 3), a list of `Keypoints` of one length, or `KeypointsList`.
+        array: (N, K, 2) or (N, K, 3), a list of `Keypoints` of one length, or `KeypointsList`. ``[]`` has shape (0,).
         cmap: The colour map of `point_colors`.
         is_normalized: Whether the unit is the image; `Keypoints` keep their own.
         normalized: The same flag, as DocsaidKit spells it.
@@ -190,19 +196,22 @@ class KeypointsList(_Points):
         """The keypoints of several lists, in order.
 
         Raises:
-            TypeError: If an element is not a `KeypointsList`.
+            TypeError: If the argument is not a list, or an element is not a `KeypointsList`.
             ValueError: If the sequence is empty, or units or numbers of points differ.
         """
+        if not isinstance(keypoints_lists, (list, tuple)):
+            raise TypeError(f"keypoints_lists should be a list of KeypointsList, got {type(keypoints_lists).__name__}")
         if not keypoints_lists:
             raise ValueError("cat needs at least one KeypointsList")
         for position, item in enumerate(keypoints_lists):
             if not isinstance(item, KeypointsList):
                 raise TypeError(f"keypoints_lists[{position}] must be a KeypointsList, got {type(item).__name__}")
         unit = unit_of(None, None, *(item._normalized for item in keypoints_lists))
-        shapes = {item._array.shape[1:] for item in keypoints_lists}
+        filled = [item for item in keypoints_lists if item._array.ndim > 1]
+        shapes = {item._array.shape[1:] for item in filled}
         if len(shapes) > 1:
             raise ValueError(f"all keypoints must have one shape, got {sorted(shapes)}")
-        arrays = np.concatenate([item._array for item in keypoints_lists])
+        arrays = np.concatenate([item._array for item in filled or keypoints_lists])
         return cls(arrays, keypoints_lists[0]._cmap, is_normalized=unit)
 
     def __getitem__(self, item: Any) -> Any:
@@ -229,6 +238,9 @@ class KeypointsList(_Points):
         return (self[row] for row in range(len(self)))
 
 
-def _rainbow(place: float) -> tuple[float, float, float]:
-    """Red, green and blue of the rainbow of Matplotlib and of gnuplot (its formulas 33, 13 and 10)."""
-    return min(abs(2 * place - 0.5), 1.0), math.sin(math.pi * place), math.cos(math.pi / 2 * place)
+def _rainbow(place: float) -> Color:
+    """Red, green and blue of the rainbow of Matplotlib, which has 256 steps (gnuplot's formulas 33, 13 and 10)."""
+    step = min(int(place * 256), 255) / 255
+    shares = min(abs(2 * step - 0.5), 1.0), math.sin(math.pi * step), math.cos(math.pi / 2 * step)
+    red, green, blue = (int(share * 255) for share in shares)
+    return red, green, blue

@@ -15,9 +15,18 @@ from ioukit.regions.formats import convert
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from ioukit.typing import BoxFormat
+    from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["BoxMode", "WithUnit", "one_unit", "unit_of"]
+__all__ = ["BoxMode", "UnknownModeError", "WithUnit", "numbers_of", "one_unit", "unit_of"]
+
+
+class UnknownModeError(KeyError, ValueError):
+    """A name or a number that is no `BoxMode`.
+
+    Upstream raises KeyError for a name and ValueError for a number; this error is caught as either.
+    """
+
+    __str__ = Exception.__str__  # a KeyError would show its message in quotes
 
 
 class BoxMode(Enum):
@@ -41,7 +50,7 @@ class BoxMode(Enum):
         """The mode for its number, its name in any case, or itself.
 
         Raises:
-            ValueError: If there is no such mode.
+            UnknownModeError: If there is no such mode. It is a KeyError and a ValueError.
             TypeError: If the argument is neither an integer, a string nor a `BoxMode`.
         """
         if isinstance(box_mode, BoxMode):
@@ -50,13 +59,13 @@ class BoxMode(Enum):
         if isinstance(box_mode, str):
             if box_mode.upper() in BoxMode.__members__:
                 return BoxMode[box_mode.upper()]
-            raise ValueError(f"unknown box mode {box_mode!r}; choose from {names}")
+            raise UnknownModeError(f"unknown box mode {box_mode!r}; choose from {names}")
         try:
             code = operator.index(box_mode)
         except TypeError:
-            raise TypeError(f"a box mode is an int, a str or a BoxMode, got {type(box_mode).__name__}") from None
+            raise TypeError(f"a box mode that is not int, str, or BoxMode: got {type(box_mode).__name__}") from None
         if code not in range(len(BoxMode)):
-            raise ValueError(f"unknown box mode {code}; choose from {names}")
+            raise UnknownModeError(f"unknown box mode {code}; choose from {names}")
         return BoxMode(code)
 
     @staticmethod
@@ -83,6 +92,16 @@ class BoxMode(Enum):
         else:
             numbers = as_floats(numbers, "boxes")
         return convert(numbers, source.format, target.format)
+
+
+def numbers_of(data: object, name: str) -> FloatArray:
+    """The data as a floating array; lists of unequal lengths raise TypeError, as every wrong shape does upstream."""
+    if isinstance(data, (list, tuple)):
+        try:
+            data = np.asarray(data)
+        except ValueError as error:
+            raise TypeError(f"{name} must be a regular array of numbers: {error}") from None
+    return as_floats(data, name)
 
 
 def unit_of(is_normalized: bool | None, normalized: bool | None, *sources: bool) -> bool:

@@ -156,6 +156,7 @@ const FORMULAS = {
   nwd: (pair, { constant = 12.8 }) => pair.wasserstein().times(-1 / constant).exp(),
   centre_distance: (pair) => pair.centreDistance().root(),
   jaccard_distance: (pair) => num(1).minus(pair.iou()),
+  tiou: (pair) => pair.iou().times(pair.intersection().over(pair.a.area)),
 };
 
 // The value of a measure of two boxes [x1, y1, x2, y2].

@@ -47,6 +47,7 @@ function worked(name, object, detection, options) {
       return `\u221a(${p(dx.magnitude())}\u00b2 + ${p(dy.magnitude())}\u00b2)`;
     },
     jaccard_distance: () => minus("1", iou),
+    tiou: () => `${iou} \u00d7 ${quotient(pair.intersection(), a.area)}`,
   }[name]();
   return `${middle} = ${value}`;
 }

@@ -1,44 +1,96 @@
-"""Overlaps of boxes, and the distances of points from the sides of boxes."""
+"""`Boxes`: upright boxes, and their overlaps; `BoxMode`. As ``detectron2.structures.boxes``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 import ioukit
-from ioukit._arrays import as_numpy, namespace_of
-from ioukit.compat.detectron2.boxes import Boxes
-from ioukit.compat.detectron2.rotated_boxes import RotatedBoxes
+from ioukit._arrays import namespace_of
+from ioukit.compat._torchscript import not_for_torchscript
+from ioukit.compat.detectron2.structures._tensor_boxes import TensorBoxes
+from ioukit.compat.detectron2.structures.box_mode import BoxMode
 
 if TYPE_CHECKING:
     from ioukit.typing import Array
 
 __all__ = [
+    "BoxMode",
+    "Boxes",
     "matched_pairwise_iou",
     "pairwise_intersection",
     "pairwise_ioa",
     "pairwise_iou",
-    "pairwise_iou_rotated",
     "pairwise_point_box_distance",
 ]
 
 
+@not_for_torchscript
+class Boxes(TensorBoxes):
+    """N upright boxes, xyxy in pixels.
+
+    Args:
+        tensor: (N, 4), or an empty list; converted to float32.
+
+    Raises:
+        ValueError: If the shape is not (N, 4).
+        ModuleNotFoundError: If PyTorch is not installed.
+    """
+
+    _columns = 4
+
+    def area(self) -> Array:
+        """(N,) areas."""
+        width, height = self._size()
+        return width * height
+
+    def _size(self) -> tuple[Array, Array]:
+        return self.tensor[:, 2] - self.tensor[:, 0], self.tensor[:, 3] - self.tensor[:, 1]
+
+    def clip(self, box_size: tuple[int, int]) -> None:
+        """Clips the boxes to an image of size (height, width), in place.
+
+        Raises:
+            ValueError: If a coordinate is NaN or infinite.
+        """
+        if not self.tensor.isfinite().all():
+            raise ValueError("Boxes to clip must be finite")
+        height, width = box_size
+        x, y = self.tensor[:, 0::2].clamp(0, width), self.tensor[:, 1::2].clamp(0, height)
+        self.tensor = namespace_of(self.tensor).stack([x[:, 0], y[:, 0], x[:, 1], y[:, 1]], axis=-1)
+
+    def _bounds(self) -> tuple[Array, Array, Array, Array]:
+        x1, y1, x2, y2 = self.tensor.unbind(dim=1)
+        return x1, y1, x2, y2
+
+    def get_centers(self) -> Array:
+        """(N, 2) x and y of the centres."""
+        return (self.tensor[:, :2] + self.tensor[:, 2:]) / 2
+
+    def scale(self, scale_x: float, scale_y: float) -> None:
+        """Multiplies all x and all y, in place, as for a resized image."""
+        self.tensor[:, 0::2] *= scale_x
+        self.tensor[:, 1::2] *= scale_y
+
+
+@not_for_torchscript
 def pairwise_intersection(boxes1: Boxes, boxes2: Boxes) -> Array:
     """Areas of the intersections, (N, M): `ioukit.pairwise_intersection`."""
     return ioukit.pairwise_intersection(*_tensors(boxes1, boxes2))
 
 
+@not_for_torchscript
 def pairwise_iou(boxes1: Boxes, boxes2: Boxes) -> Array:
     """IoU of every box of one set with every box of another, (N, M): `ioukit.pairwise_iou`."""
     return ioukit.pairwise_iou(*_tensors(boxes1, boxes2))
 
 
+@not_for_torchscript
 def pairwise_ioa(boxes1: Boxes, boxes2: Boxes) -> Array:
     """Intersection over the area of the second box, (N, M): `ioukit.pairwise_ioa`."""
     return ioukit.pairwise_ioa(*_tensors(boxes1, boxes2))
 
 
+@not_for_torchscript
 def matched_pairwise_iou(boxes1: Boxes, boxes2: Boxes) -> Array:
     """IoU of each box with its counterpart, (N,): `ioukit.elementwise_iou`.
 
@@ -50,25 +102,7 @@ def matched_pairwise_iou(boxes1: Boxes, boxes2: Boxes) -> Array:
     return ioukit.elementwise_iou(*_tensors(boxes1, boxes2))
 
 
-def pairwise_iou_rotated(boxes1: RotatedBoxes | Array, boxes2: RotatedBoxes | Array) -> Array:
-    """IoU of rotated boxes, (N, M) float32 without a gradient: `ioukit.pairwise_iou` of `ioukit.RotatedBoxes`.
-
-    Args:
-        boxes1: `RotatedBoxes`, or a tensor (N, 5).
-        boxes2: `RotatedBoxes`, or a tensor (M, 5).
-    """
-    tensors = [boxes.tensor if isinstance(boxes, RotatedBoxes) else boxes for boxes in (boxes1, boxes2)]
-    overlap = ioukit.pairwise_iou(*(_checked(tensor) for tensor in tensors))
-    return namespace_of(tensors[0]).asarray(overlap.astype(np.float32), device=tensors[0].device)
-
-
-def _checked(tensor: Array) -> ioukit.RotatedBoxes:
-    numbers = as_numpy(tensor)
-    if numbers is None:
-        raise TypeError("rotated boxes have no overlap in a traced program")
-    return ioukit.RotatedBoxes(numbers, unit="degrees", sense="counterclockwise")
-
-
+@not_for_torchscript
 def pairwise_point_box_distance(points: Array, boxes: Boxes) -> Array:
     """The distances of points from the sides of boxes.
 

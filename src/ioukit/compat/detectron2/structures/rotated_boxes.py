@@ -1,4 +1,4 @@
-"""`RotatedBoxes`: boxes rotated about their centres."""
+"""`RotatedBoxes`: boxes rotated about their centres, and their overlaps. As ``detectron2.structures.rotated_boxes``."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import math
 from typing import TYPE_CHECKING
 
 from ioukit._arrays import namespace_of
-from ioukit.compat.detectron2._tensor_boxes import TensorBoxes
-from ioukit.compat.detectron2.box_mode import half_extents
+from ioukit.compat._torchscript import not_for_torchscript
+from ioukit.compat.detectron2.layers.rotated_boxes import pairwise_iou_rotated
+from ioukit.compat.detectron2.structures._tensor_boxes import TensorBoxes
+from ioukit.compat.detectron2.structures.box_mode import half_extents
 
 if TYPE_CHECKING:
     from ioukit.typing import Array
 
-__all__ = ["RotatedBoxes"]
+__all__ = ["RotatedBoxes", "pairwise_iou"]
 
 
+@not_for_torchscript
 class RotatedBoxes(TensorBoxes):
     """N rotated boxes: centre x and y, width, height, degrees counterclockwise.
 
@@ -81,3 +84,16 @@ class RotatedBoxes(TensorBoxes):
         self.tensor[:, 2] *= (scale_x * cos).hypot(scale_y * sin)
         self.tensor[:, 3] *= (scale_x * sin).hypot(scale_y * cos)
         self.tensor[:, 4] = (scale_x * sin).atan2(scale_y * cos) * (180 / math.pi)
+
+
+@not_for_torchscript
+def pairwise_iou(boxes1: RotatedBoxes, boxes2: RotatedBoxes) -> Array:
+    """IoU of rotated boxes, (N, M) float32 without a gradient: `pairwise_iou_rotated` of ``detectron2.structures``.
+
+    Raises:
+        TypeError: If an argument is not `RotatedBoxes`.
+    """
+    for name, boxes in (("boxes1", boxes1), ("boxes2", boxes2)):
+        if not isinstance(boxes, RotatedBoxes):
+            raise TypeError(f"{name} must be ioukit.compat.detectron2.RotatedBoxes, got {type(boxes).__name__}")
+    return pairwise_iou_rotated(boxes1, boxes2)

@@ -40,9 +40,14 @@ class TensorBoxes(ABC):
         """A copy in new memory."""
         return type(self)(self.tensor.clone())
 
-    def to(self, device: Any) -> Self:
-        """The boxes on another device."""
-        return type(self)(self.tensor.to(device=device))
+    def to(self, device: Any, non_blocking: bool = False) -> Self:
+        """The boxes on another device.
+
+        Args:
+            device: The device, as ``torch.Tensor.to`` takes it.
+            non_blocking: Whether the copy may run while the program goes on, as in ``torch.Tensor.to``.
+        """
+        return type(self)(self.tensor.to(device=device, non_blocking=non_blocking))
 
     @property
     def device(self) -> Any:
