@@ -23,9 +23,7 @@ Floats = NDArray[np.float64]
 _NO_CAP = 2**31 - 1
 
 
-def match_at_once(
-    gts: Sequence[Record], dts: Sequence[Record], params: Any, unlisted: Mapping[Any, Any]
-) -> LvisMatched:
+def match_at_once(gts: list[Record], dts: list[Record], params: Any, unlisted: Mapping[Any, Any]) -> LvisMatched:
     """Matches the detections that take part to the objects.
 
     Args:
