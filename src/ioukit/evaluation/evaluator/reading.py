@@ -19,7 +19,7 @@ from ioukit.regions.boxes import Boxes
 from ioukit.regions.formats import convert
 from ioukit.typing import BoxFormat
 
-__all__ = ["Reader", "as_floats", "box_member"]
+__all__ = ["Reader", "Records"]
 
 _SAFE = 2.0**51  # sides of boxes with such coordinates stay below 2**53
 _OPTIONAL = {"predictions": (), "targets": ("iscrowd", "area")}
@@ -29,18 +29,13 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 Records = Sequence[Mapping[str, Any]]
 
 
-def box_member(side: str) -> Member:
-    """What the boxes of an image must be."""
-    return Member(side, "boxes", (4,), "iuf")
-
-
 class Reader:
     """Reads the dicts of one side. It remembers which keys it has seen, so that they are checked once."""
 
     def __init__(self, side: str, format: BoxFormat) -> None:
         self.side, self.format = side, format
         self.needs: tuple[str, ...] = ("boxes", "labels", "scores") if side == "predictions" else ("boxes", "labels")
-        self._boxes = box_member(side)
+        self._boxes = Member(side, "boxes", (4,), "iuf")
         self._labels = Member(side, "labels", (), "iu")
         self._scores = Member(side, "scores", (), "iuf")
         self._crowd = Member(side, "iscrowd", (), "biu")
@@ -100,7 +95,7 @@ class Reader:
             if type(value).__name__ == "BoundingBoxes":
                 self._check_named_format(value, at)
         found = joined(values, self._boxes)
-        rows = np.ascontiguousarray(as_floats(found.rows))
+        rows = np.ascontiguousarray(_as_floats(found.rows))
         if _core.first_invalid(rows, self.format == "xyxy") is not None or not _is_small(rows):
             self._check_boxes(rows, found.counts)
         return found._replace(rows=rows), self.format
@@ -172,7 +167,7 @@ class Reader:
         """The scores, one per row: any finite numbers."""
         scores = joined([record["scores"] for record in records], self._scores)
         self.check_counts(scores, counts, "scores")
-        rows = as_floats(scores.rows)
+        rows = _as_floats(scores.rows)
         self._check_finite(rows, counts, "scores")
         return scores._replace(rows=rows)
 
@@ -193,7 +188,7 @@ class Reader:
             read.append(crowd)
         area, missing = self._given(records, rows.counts, self._areas, 0)
         if area is not None:
-            values = as_floats(area.rows)
+            values = _as_floats(area.rows)
             self._check_finite(values, rows.counts, "area", lowest=0.0)
             if missing is not None:
                 values = np.where(missing, np.array(np.nan, values.dtype), values)
@@ -248,12 +243,8 @@ class Reader:
             listed = " and ".join(f"{name} on {device}" for device, name in found.items())
             refuse(self.side, "tensors on one device", listed)
 
-    def in_format(self, format: BoxFormat) -> Reader:
-        """A reader of the same side for boxes of another format."""
-        return self if format == self.format else Reader(self.side, format)
 
-
-def as_floats(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _as_floats(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Numbers as float32 or float64, without loss."""
     if rows.dtype in _FLOATS:
         return rows
