@@ -52,14 +52,14 @@ class Reader:
         self.check_keys(records)
         boxes, box_format = self._boxes_of(records)
         labels = self.labels_of(records, boxes.counts, known)
-        read = [boxes, labels]
+        read = {"boxes": boxes, "labels": labels}
         rows = Rows(boxes.counts, labels.rows, boxes.rows, box_format)
         if self.side == "predictions":
             scores = self.scores_of(records, boxes.counts)
             rows.scores = scores.rows
-            read.append(scores)
+            read["scores"] = scores
         else:
-            read += self.add_flags(records, rows)
+            read |= self.add_flags(records, rows)
         self.check_devices(read)
         return rows
 
@@ -171,9 +171,9 @@ class Reader:
         self._check_finite(rows, counts, "scores")
         return scores._replace(rows=rows)
 
-    def add_flags(self, records: Records, rows: Rows) -> list[Joined]:
+    def add_flags(self, records: Records, rows: Rows) -> dict[str, Joined]:
         """Put ``iscrowd`` and ``area`` of targets into their rows; the values that were read are returned."""
-        read = []
+        read = {}
         crowd, _ = self._given(records, rows.counts, self._crowd, 0)
         if crowd is not None:
             values = crowd.rows
@@ -185,7 +185,7 @@ class Reader:
                     refuse(f"targets[{image}]: iscrowd: row {at}", "0 or 1", str(values[row]))
                 values = values != 0
             rows.crowd = values if values.any() else None
-            read.append(crowd)
+            read["iscrowd"] = crowd
         area, missing = self._given(records, rows.counts, self._areas, 0)
         if area is not None:
             values = _as_floats(area.rows)
@@ -193,7 +193,7 @@ class Reader:
             if missing is not None:
                 values = np.where(missing, np.array(np.nan, values.dtype), values)
             rows.areas = values
-            read.append(area)
+            read["area"] = area
         return read
 
     def _given(
@@ -235,10 +235,12 @@ class Reader:
         expected = "a finite number" if lowest is None else f"a finite number of at least {lowest:g}"
         refuse(f"{self.side}[{image}]: {name}: row {at}", expected, str(rows[row]))
 
-    def check_devices(self, read: Sequence[Joined]) -> None:
+    def check_devices(self, read: Mapping[str, Joined]) -> None:
         """Raises :class:`~ioukit.DatasetError` if the tensors of one side are on different devices."""
-        names = ("boxes", "labels", *(("scores",) if self.side == "predictions" else ("iscrowd", "area")))
-        found = {one.device: name for one, name in zip(read, names, strict=False) if one.device is not None}
+        found: dict[str, str] = {}
+        for name, one in read.items():
+            if one.device is not None:
+                found.setdefault(one.device, name)
         if len(found) > 1:
             listed = " and ".join(f"{name} on {device}" for device, name in found.items())
             refuse(self.side, "tensors on one device", listed)
