@@ -62,10 +62,9 @@ def _in_batches(library: Library, seed: int) -> list[Any]:
     return _arrays(evaluation)
 
 
-@pytest.mark.parametrize("seed", [1, 6, 10, 11, 21, 44])
+@pytest.mark.parametrize("seed", [1, 6, 10, 11, 21])
 def test_entries_of_several_batches_are_put_together(seed: int) -> None:
-    if not random_case(seed).dt:
-        pytest.skip("no results")
+    assert random_case(seed).dt
     assert difference(_in_batches(OURS, seed), _in_batches(THEIRS, seed)) is None
 
 
@@ -115,6 +114,22 @@ def test_accumulate_warns_when_it_takes_the_results_of_others() -> None:
     other.areaRng = other.areaRng[2:]
     with pytest.warns(UserWarning, match=r"areaRng of p and of evaluate\(\) differ"):
         evaluation.accumulate(other)
+
+
+def test_accumulate_refuses_caps_below_zero() -> None:
+    evaluation = OURS.cocoeval.COCOeval(*_truth_and_results(OURS), "bbox")
+    evaluation.params.maxDets = [-1, 10, 100]
+    evaluation.evaluate()
+    with pytest.raises(ValueError, match="maxDets must be at least 0, got -1"):
+        evaluation.accumulate()
+
+
+def test_accumulate_refuses_thresholds_that_were_not_evaluated() -> None:
+    evaluation = OURS.cocoeval.COCOeval(*_truth_and_results(OURS), "bbox")
+    evaluation.evaluate()
+    evaluation.params.iouThrs = evaluation.params.iouThrs[:2]
+    with pytest.raises(IndexError, match=r"evalImgs have 10 thresholds, but p\.iouThrs has 2"):
+        evaluation.accumulate()
 
 
 def test_accumulate_needs_an_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
