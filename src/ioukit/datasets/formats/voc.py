@@ -168,6 +168,10 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
     keys = sorted(name[:-4] for name in found_files if name.endswith(".xml"))
     if split is not None:
         listing = inside(folder.parent, f"ImageSets/Main/{split}.txt", os.fspath(path))
+        if not os.path.isfile(listing):
+            there = ", ".join(sorted(file.stem for file in Path(listing).parent.glob("*.txt"))[:8]) or "none"
+            expected = f"ImageSets/Main/{split}.txt, the names of the images of split={split!r}"
+            raise DatasetError(f"{folder.parent}: expected {expected}, found these lists: {there}")
         there = set(keys)
         keys = []
         for number, line in enumerate(read_lines(listing), start=1):
