@@ -169,9 +169,9 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
     if split is not None:
         listing = inside(folder.parent, f"ImageSets/Main/{split}.txt", os.fspath(path))
         if not os.path.isfile(listing):
-            there = ", ".join(sorted(file.stem for file in Path(listing).parent.glob("*.txt"))[:8]) or "none"
-            expected = f"ImageSets/Main/{split}.txt, the names of the images of split={split!r}"
-            raise DatasetError(f"{folder.parent}: expected {expected}, found these lists: {there}")
+            lists = ", ".join(sorted(file.stem for file in Path(listing).parent.glob("*.txt"))[:8]) or "none"
+            expected = f"{listing}, the names of the images of split={split!r}"
+            raise DatasetError(f"expected {expected}, found these lists: {lists}")
         there = set(keys)
         keys = []
         for number, line in enumerate(read_lines(listing), start=1):
