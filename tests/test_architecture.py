@@ -32,6 +32,7 @@ LAYERS = (
     {"inspection", "preflight"},
     {"plots"},
     {"report", "ledger"},
+    {"tracking"},
     {"cli", "compat"},
 )
 LEVEL: dict[str, float] = {part: level for level, parts in enumerate(LAYERS) for part in parts}
@@ -41,7 +42,14 @@ LEVEL["torch"] = LEVEL["evaluation"] + 0.5
 USERS_OF_TORCH = {"torch", "cli", "compat"}
 
 # Packages at home in one place, and only there.
-HOMES = {"torch": "torch", "torchvision": "torch", "matplotlib": "plots", "typer": "cli", "rich": "cli"}
+HOMES = {
+    **dict.fromkeys(("torch", "torchvision"), "torch"),
+    "matplotlib": "plots",
+    **dict.fromkeys(("clearml", "mlflow", "tensorboardX", "wandb"), "tracking"),
+    **dict.fromkeys(("typer", "rich"), "cli"),
+}
+# The only imports that go up: methods of an evaluation that call a room above, by its name and when they are called.
+DOORS = {("evaluation/sending.py", "ioukit.report"), ("evaluation/sending.py", "ioukit.tracking")}
 # What every installation has; the rest is imported inside the function that needs it, by `_optional`.
 ALWAYS = {
     re.split(r"[^\w.-]", requirement)[0].replace("-", "_")
@@ -58,7 +66,8 @@ def violations(path: Path, root: Path) -> Iterator[str]:
     if part and part not in LEVEL:
         yield f"{path.relative_to(root)}:1: {part} has no place in the order of imports"
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        for name in imported(node, module):
+        by_name = [name for name in imported_by_name(node) if (path.relative_to(root).as_posix(), name) not in DOORS]
+        for name in (*imported(node, module), *by_name):
             where = f"{path.relative_to(root)}:{getattr(node, 'lineno', 1)}: "
             package, _, rest = name.partition(".")
             if package != "ioukit":
@@ -91,6 +100,14 @@ def imported(node: ast.AST, module: Path) -> Iterator[str]:
             yield from (f"ioukit.{alias.name}" for alias in node.names)
         else:
             yield base
+
+
+def imported_by_name(node: ast.AST) -> Iterator[str]:
+    """The module of ioukit in a call such as ``importlib.import_module("ioukit.report")``, unless it is computed."""
+    if isinstance(node, ast.Call) and node.args and ast.unparse(node.func).endswith(("import_module", "__import__")):
+        name = node.args[0]
+        if isinstance(name, ast.Constant) and str(name.value).startswith("ioukit."):
+            yield str(name.value)
 
 
 def circles(root: Path) -> list[tuple[str, ...]]:
@@ -199,6 +216,16 @@ def test_packages_are_imported_at_the_top_only_where_always_installed() -> None:
         ("report/html.py", "from rich import print", "rich may be imported by cli/ alone"),
         ("evaluation/results.py", "from ioukit.report.writer import write_report", "evaluation may not import report"),
         ("evaluation/curves.py", "def f():\n    import ioukit.report.writer", "evaluation may not import report"),
+        (
+            "evaluation/curves.py",
+            "def f():\n    import_module('ioukit.report')",
+            "evaluation may not import report",
+        ),
+        ("evaluation/sending.py", "from ioukit.report import page", "evaluation may not import report"),
+        ("evaluation/sending.py", "importlib.import_module('ioukit.cli')", "evaluation may not import cli"),
+        ("report/html.py", "from ioukit.tracking import junit", "report may not import tracking"),
+        ("tracking/mlflow.py", "from ioukit.cli import _app", "tracking may not import cli"),
+        ("report/html.py", "import mlflow", "mlflow may be imported by tracking/ alone"),
         ("helpers/things.py", "", "helpers has no place in the order of imports"),
     ],
 )
@@ -220,6 +247,8 @@ def test_a_broken_rule_is_named_with_its_line(file: str, line: str, says: str, t
         ("torch/losses.py", "import torch\nfrom ioukit.assign import atss\nfrom ioukit.evaluation import evaluate"),
         ("cli/eval.py", "import ioukit\nimport typer\nfrom ioukit.cli._talk import Talk"),
         ("__init__.py", "from ioukit.evaluation import evaluate"),
+        ("evaluation/sending.py", "def f():\n    return importlib.import_module('ioukit.tracking')"),
+        ("tracking/mlflow.py", "import mlflow\nfrom ioukit.report import write_report"),
     ],
 )
 def test_good_imports_are_not_named(file: str, line: str, tmp_path: Path) -> None:

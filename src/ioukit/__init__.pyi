@@ -16,6 +16,7 @@ from ioukit import preflight as preflight
 from ioukit import regions as regions
 from ioukit import report as report
 from ioukit import torch as torch
+from ioukit import tracking as tracking
 from ioukit import typing as typing
 from ioukit._core import __version__
 from ioukit.datasets import Detections, GroundTruth, read_coco

@@ -59,11 +59,10 @@ def analysis_table(analysis: dict[str, Any]) -> str:
     return "\n".join([f"at IoU {analysis['iou_threshold']:.2f}, AP {_number(analysis['ap'])}", *lines])
 
 
-def to_json(evaluation: Evaluation, analysis: dict[str, Any] | None) -> str:
-    """The evaluation as one JSON object, with the analysis under its name if there is one."""
-    if analysis is None:
-        return evaluation.to_json()
-    return json.dumps({**evaluation.to_dict(), "analysis": analysis}, allow_nan=False)
+def to_json(evaluation: Evaluation, **sections: Any) -> str:
+    """The evaluation as one JSON object, with the sections that are not empty under their names."""
+    filled = {name: section for name, section in sections.items() if section}
+    return json.dumps({**evaluation.to_dict(), **filled}, allow_nan=False) if filled else evaluation.to_json()
 
 
 def _point(point: OperatingPoint) -> dict[str, Any]:

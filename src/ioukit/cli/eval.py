@@ -33,8 +33,8 @@ from ioukit.cli._report import check_report, write_report
 from ioukit.cli._result_tables import TablesFormat, check_tables, write_result_tables
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
-from ioukit.evaluation.kinds import REGION_KINDS, find_kind
-from ioukit.evaluation.protocols import PROTOCOLS
+from ioukit.evaluation.kinds import REGION_KINDS, Kind, find_kind
+from ioukit.evaluation.protocols import PROTOCOLS, Protocol
 
 __all__ = ["EXAMPLES", "eval_files"]
 
@@ -49,6 +49,8 @@ Examples:
   ioukit eval gt.json dt.json --json result.json --per-class
   ioukit eval gt.json dt.json --report report.html --images val2017/
   ioukit eval gt.json dt.json --tables tables --tables-format parquet
+  ioukit eval gt.json dt.json --at-least AP=0.4 --at-least AP50/person=0.6 --junit checks.xml
+  ioukit eval gt.json dt.json --markdown "$GITHUB_STEP_SUMMARY" --log-to runs.jsonl
   ioukit eval gt.json dt.json --errors
   ioukit eval gt.json dt.json --like torchmetrics
   ioukit eval gt.json dt.json --repair boxes=xyxy
@@ -84,6 +86,39 @@ def eval_files(
     ] = None,
     tables_format: Annotated[
         TablesFormat | None, typer.Option(help="With --tables: the files to write. [default: csv]")
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write numbers and worst classes as Markdown; - prints it instead of the tables. The file of "
+            "$GITHUB_STEP_SUMMARY is appended to.",
+        ),
+    ] = None,
+    at_least: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC=NUMBER",
+            help="Exit with 1 if the metric is lower or undefined: AP=0.4, AP50/person=0.6. Can be repeated.",
+        ),
+    ] = None,
+    at_most: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC=NUMBER", help="Exit with 1 if the metric is higher or undefined, as MR-2=0.5."),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write the checks of --at-least and --at-most as tests, in JUnit's XML."
+        ),
+    ] = None,
+    log_to: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RUN",
+            help="Also send numbers to a tracker: FILE.jsonl for JSON lines, mlflow[:URI] or wandb[:PROJECT] with "
+            "figures and report. Can be repeated.",
+        ),
     ] = None,
     per_class: Annotated[
         bool, typer.Option("--per-class", help="Show every class, not the best and worst five.")
@@ -156,6 +191,9 @@ def eval_files(
             json.check(sources)
         check_report(report, images, sources, None if json is None else json.path)
         check_tables(tables, tables_format, [*sources, report, None if json is None else json.path])
+        sending = _sending(markdown=markdown, junit=junit, log_to=log_to, at_least=at_least, at_most=at_most)
+        if sending is not None:
+            sending.check_files(sources, report, json)
         with bad_value("--iou-type"):
             kind = find_kind(iou_type or "bbox")
         tool = chosen_tool(like, protocol)
@@ -168,33 +206,53 @@ def eval_files(
     gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long, repairs=repair or ())
     read = time.perf_counter()
     if iou_type is None and dt.regions:
-        from ioukit.cli._iou_type import chosen_iou_type  # noqa: PLC0415 - files of boxes need no choice
-
-        name, why = chosen_iou_type(gt, dt, rules)
-        kind = find_kind(name)
+        kind = _chosen_kind(gt, dt, rules, talk)
         rules = chosen_protocol(protocol, kind, tool, **options)
-        if why:
-            talk.say(why)
     if tool is not None:
         talk.say(tool.text(kind.name))
     chosen = None if classes is None else _classes(classes, gt)
     with bad_input(), talk.busy("evaluating", long=long):
         evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
         analysis = analyse(evaluation, threads=threads) if errors else None
+    sections = {"analysis": analysis, "requirements": None if sending is None else sending.checked(evaluation)}
 
     if tables is not None:
         write_result_tables(evaluation, tables, tables_format, talk, long=long)
     if json is not None and json.path is not None:
         with bad_output():
-            json.write(to_json(evaluation, analysis), talk)
+            json.write(to_json(evaluation, **sections), talk)
     if report is not None:
         write_report(evaluation, report, images, threads, talk, long=long)
+    if sending is not None:
+        sending.send(evaluation, talk, seconds=time.perf_counter() - start, threads=threads)
     end = time.perf_counter()
     talk.say(f"done {len(evaluation.per_class):,} classes  {end - read:.2f} s  {end - start:.2f} s in all")
     if json is not None and json.path is None:
-        json.write(to_json(evaluation, analysis), talk)
+        json.write(to_json(evaluation, **sections), talk)
     else:
-        print_result(_tables(evaluation, analysis, every=per_class))
+        text = _tables(evaluation, analysis, every=per_class)
+        print_result(text if sending is None else sending.text(evaluation, text))
+    if sending is not None:
+        sending.exit()
+
+
+def _sending(**options: Any) -> Any:
+    """What `--markdown`, `--junit`, `--log-to`, `--at-least` and `--at-most` ask for; ``None`` if none is given."""
+    if not any(options.values()):
+        return None
+    from ioukit.cli._sending import Sending  # noqa: PLC0415 - a plain evaluation should not wait for it
+
+    return Sending(**options)
+
+
+def _chosen_kind(gt: ioukit.GroundTruth, dt: ioukit.Detections, rules: Protocol, talk: Talk) -> Kind:
+    """The kind of region of files that have more than boxes; a line says why."""
+    from ioukit.cli._iou_type import chosen_iou_type  # noqa: PLC0415 - files of boxes need no choice
+
+    name, why = chosen_iou_type(gt, dt, rules)
+    if why:
+        talk.say(why)
+    return find_kind(name)
 
 
 def _classes(classes: list[str], gt: ioukit.GroundTruth) -> list[int | str]:

@@ -35,6 +35,7 @@ from ioukit.evaluation.matching import match
 from ioukit.evaluation.outlines.outline import Outline, Outlines
 from ioukit.evaluation.outlines.regions import region_outlines
 from ioukit.evaluation.protocols import COCO, COCO_KEYPOINTS, AreaRange, IgnoreRule, Measure, Protocol
+from ioukit.evaluation.requirements import Requirement, RequirementResult, check_requirements
 from ioukit.evaluation.results import Evaluation
 from ioukit.evaluation.segmentation.panoptic import panoptic_quality
 from ioukit.evaluation.segmentation.panoptic_results import (
@@ -103,6 +104,8 @@ __all__ = [
     "ProtocolDifference",
     "ProtocolResult",
     "RecallCurves",
+    "Requirement",
+    "RequirementResult",
     "ResultColumn",
     "ResultTable",
     "RuleStep",
@@ -113,6 +116,7 @@ __all__ = [
     "accumulate",
     "aspect_ratios",
     "candidate_pairs",
+    "check_requirements",
     "compare_protocols",
     "confusion_matrix",
     "error_kinds",

@@ -19,6 +19,7 @@ from ioukit.evaluation.class_results import ClassResult, ClassResults
 from ioukit.evaluation.curves import Curves, accumulate
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import Protocol
+from ioukit.evaluation.sending import SendingMethods
 from ioukit.evaluation.summary import summarise, summarise_classes, table
 from ioukit.evaluation.table import MatchTable
 
@@ -36,7 +37,7 @@ _NEAR = 0.1  # the background threshold of TIDE
 
 
 @record(frozen=True, eq=False, repr=False)
-class Evaluation(Frozen):
+class Evaluation(SendingMethods, Frozen):
     """The result of :func:`ioukit.evaluate`, or of :meth:`from_table`."""
 
     matches: MatchTable

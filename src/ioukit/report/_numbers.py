@@ -30,6 +30,7 @@ __all__ = [
     "score_text",
     "settings",
     "size_rows",
+    "text",
     "value_text",
 ]
 

@@ -1,0 +1,114 @@
+"""The methods of an evaluation that send its numbers elsewhere: flat metrics, Markdown, experiment trackers."""
+
+from __future__ import annotations
+
+import importlib
+import typing
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from ioukit.evaluation.class_results import ClassResult, ClassResults
+    from ioukit.evaluation.protocols import Protocol
+
+    class _HasNumbers(typing.Protocol):
+        @property
+        def protocol(self) -> Protocol: ...
+        @property
+        def summary(self) -> Mapping[str, float]: ...
+        @property
+        def counts(self) -> Mapping[str, int]: ...
+        @property
+        def per_class(self) -> ClassResults[ClassResult]: ...
+
+
+__all__ = ["SendingMethods"]
+
+
+class SendingMethods:
+    """What an evaluation inherits to send its numbers elsewhere.
+
+    Pages and trackers are rooms above this one. These methods are the only door to them: they import a room by its name
+    when they are called. ``tests/test_architecture.py`` lists both names, and refuses others.
+    """
+
+    def metrics(self: _HasNumbers, *, per_class: bool | Sequence[str] = True) -> dict[str, float]:
+        """All numbers by flat names, which stay the same: for trackers and for checks.
+
+        Args:
+            per_class: Which numbers of each class to add: those of the protocol's headline measures if ``True`` (of
+                COCO's: ``AP``, ``AP50``, ``AP75`` and ``AR100``), those with the given keys, or none if ``False``.
+
+        Returns:
+            The numbers, NaN where undefined. Those of the summary have their keys (``AP``), counts begin with
+            ``counts/`` (``counts/images``), and those of a class end with its name (``AP/person``). A class whose name
+            is empty, or that of another class, has its id, too: ``AP/person#7``.
+
+        Raises:
+            ValueError: If the summary lacks a key of ``per_class``.
+        """
+        from ioukit.evaluation.metric_names import flat_metrics  # noqa: PLC0415 - evaluating does not need it
+
+        return flat_metrics(self.protocol, self.summary, self.counts, self.per_class, per_class)
+
+    def to_markdown(self, *, title: str | None = None, worst: int = 10) -> str:
+        """The numbers, the worst classes and the notes as Markdown, see :func:`ioukit.report.markdown_summary`."""
+        text: str = importlib.import_module("ioukit.report").markdown_summary(self, title=title, worst=worst)
+        return text
+
+    def log_to(
+        self,
+        run: Any,
+        *,
+        step: int | None = None,
+        prefix: str = "",
+        per_class: bool | Sequence[str] = True,
+        figures: bool | Sequence[str] | None = None,
+        report: bool | None = None,
+        images: str | os.PathLike[str] | None = None,
+        errors: Literal["raise", "warn"] = "warn",
+        threads: int | None = None,
+    ) -> Any:
+        """Send numbers, figures and the report to an experiment tracker.
+
+        The tracker is found by the type of ``run``. None is imported for that.
+
+        Args:
+            run: Where to send: the module ``mlflow``, an ``mlflow.ActiveRun`` or ``(MlflowClient(), run_id)``; a
+                ``wandb.Run``; a ``SummaryWriter`` of ``torch.utils.tensorboard`` or ``tensorboardX``; a
+                ``clearml.Task``; a path that ends with ``.jsonl``, or an open text file. See
+                :func:`ioukit.tracking.register_tracker` for others.
+            step: The epoch or iteration; ``None`` if there is only one evaluation.
+            prefix: Text before every name, such as ``"val/"``.
+            per_class: The numbers of each class, as in :meth:`metrics`.
+            figures: ``True`` for all figures, or some of :data:`ioukit.tracking.FIGURES`, or ``False``. By default all
+                for trackers that show figures, and none for JSON lines. They need matplotlib.
+            report: Whether to send the report, a file of HTML; by default as for ``figures``. It needs Jinja2.
+            images: The folder of the photographs, for the worst images in the report and as a figure.
+            errors: What happens if the tracker, a figure or the report fails. ``"warn"`` continues with a
+                :class:`ioukit.tracking.TrackerWarning`, so that no training ends because of a tracker; after an error
+                of the tracker, nothing more is sent. ``"raise"`` raises.
+            threads: How many threads; all cores if ``None``.
+
+        Returns:
+            What was sent, with the undefined metrics, which are left out: a :class:`ioukit.tracking.Logged`.
+
+        Raises:
+            TypeError: If no tracker knows ``run``, or ``step`` is not a whole number.
+            ValueError: If there is no such figure or key, or ``images`` is not a folder.
+            ioukit.tracking.TrackerError: If the tracker fails, and ``errors`` is ``"raise"``.
+        """
+        return importlib.import_module("ioukit.tracking").log_evaluation(
+            self,
+            run,
+            step=step,
+            prefix=prefix,
+            per_class=per_class,
+            figures=figures,
+            report=report,
+            images=images,
+            errors=errors,
+            threads=threads,
+        )

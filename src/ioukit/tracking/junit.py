@@ -1,0 +1,82 @@
+"""JUnit's XML, which shows what an evaluation must reach among the tests of a build."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from ioukit._output import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ioukit.evaluation import Evaluation, RequirementResult
+
+__all__ = ["junit_xml"]
+
+
+def junit_xml(
+    evaluation: Evaluation,
+    results: Sequence[RequirementResult],
+    *,
+    name: str = "ioukit",
+    created: datetime.datetime | None = None,
+    seconds: float = 0.0,
+) -> str:
+    """The results of requirements as a file of JUnit: a test case for each.
+
+    The properties of the suite are the protocol, the kind of region, and the numbers of the whole evaluation to their
+    last bit. An undefined metric fails its test. The document is valid by the schemas of Ant and of Jenkins.
+
+    Args:
+        evaluation: The result of `ioukit.evaluate`.
+        results: What :func:`ioukit.evaluation.check_requirements` returned.
+        name: The name of the suite, and the class of its test cases.
+        created: When the tests ran; now if ``None``.
+        seconds: How long the evaluation took, within [0, inf).
+
+    Returns:
+        The text of an XML document in UTF-8.
+
+    Examples:
+        >>> from ioukit import Detections, GroundTruth, evaluate
+        >>> from ioukit.evaluation import Requirement, check_requirements
+        >>> gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[7], boxes=[[10, 10, 50, 50]])
+        >>> dt = Detections.from_arrays(image_ids=[1], category_ids=[7], boxes=[[10, 10, 50, 50]], scores=[0.9])
+        >>> evaluation = evaluate(gt, dt)
+        >>> text = junit_xml(evaluation, check_requirements(evaluation, [Requirement("AP", 0.4)]))
+        >>> print(text.splitlines()[-4].strip())
+        <testcase classname="ioukit" name="AP at least 0.4" time="0.000" />
+    """
+    when = datetime.datetime.now(datetime.timezone.utc) if created is None else created
+    root = ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(
+        root,
+        "testsuite",
+        name=printable(name),
+        package=printable(name),
+        id="0",
+        hostname="localhost",
+        timestamp=when.strftime("%Y-%m-%dT%H:%M:%S"),
+        tests=str(len(results)),
+        failures=str(sum(not result.met for result in results)),
+        errors="0",
+        time=f"{seconds:.3f}",
+    )
+    properties = ElementTree.SubElement(suite, "properties")
+    known: dict[str, object] = {"protocol": evaluation.protocol.name, "iou_type": evaluation.matches.iou_type}
+    for key, value in {**known, **evaluation.metrics(per_class=False)}.items():
+        text = "undefined" if isinstance(value, float) and math.isnan(value) else str(value)
+        ElementTree.SubElement(properties, "property", name=printable(key), value=printable(text))
+    for result in results:
+        words = {"classname": printable(name), "name": printable(str(result.requirement)), "time": "0.000"}
+        case = ElementTree.SubElement(suite, "testcase", words)
+        if not result.met:
+            failure = ElementTree.SubElement(case, "failure", message=printable(str(result)), type="requirement")
+            failure.text = printable(str(result))
+    for stream in ("system-out", "system-err"):
+        ElementTree.SubElement(suite, stream)
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
