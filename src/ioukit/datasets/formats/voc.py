@@ -170,10 +170,8 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
         listing = inside(folder.parent, f"ImageSets/Main/{split}.txt", os.fspath(path))
         if not os.path.isfile(listing):
             lists = ", ".join(sorted(file.stem for file in Path(listing).parent.glob("*.txt"))[:8]) or "none"
-            expected = f"{listing}, the names of the images of split={split!r}"
-            raise DatasetError(f"expected {expected}, found these lists: {lists}")
-        there = set(keys)
-        keys = []
+            raise DatasetError(f"expected {listing}, the names of the images of split={split!r}; there are {lists}")
+        there, keys = set(keys), []
         for number, line in enumerate(read_lines(listing), start=1):
             key = line.strip()
             if key and key not in there:
