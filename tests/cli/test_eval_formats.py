@@ -212,11 +212,11 @@ def test_convert_takes_values_of_all_kinds(tmp_path: Path) -> None:
     [
         (
             ["--gt-format", "coc"],
-            "Invalid value for --gt-format: unknown format 'coc'; did you mean 'coco' or 'voc'? Else choose from coco, ",
+            "Invalid value for --gt-format: unknown format 'coc'; did you mean 'coco' or 'voc'? Else choose",
         ),
         (
             ["--dt-format", "coc"],
-            "Invalid value for --dt-format: unknown format 'coc'; did you mean 'coco' or 'voc'? Else choose from coco, ",
+            "Invalid value for --dt-format: unknown format 'coc'; did you mean 'coco' or 'voc'? Else choose",
         ),
         (
             ["--gt-option", "attribute=1"],
