@@ -13,13 +13,19 @@ _LISTS = re.compile(r"(?<=<!-- columns -->\n).*?(?=<!-- end of columns -->)", re
 
 
 def section(table: ResultTable) -> str:
-    lines = [f"### `{table.name}`", "", table.rows, "", "| Column | Type | Unit | Meaning |", "|---|---|---|---|"]
+    lines = [f"### `{table.name}`", "", table.rows, "", "| Column | Type | Meaning |", "|---|---|---|"]
     return "\n".join([*lines, *map(_row, table.columns)]) + "\n"
 
 
 def _row(column: ResultColumn) -> str:
-    kind = f"{column.type} or missing" if column.optional else column.type
-    return f"| `{column.name}` | {kind} | {column.unit} | {column.meaning} |"
+    return f"| `{column.name}` | {type_of(column)} | {column.meaning} |"
+
+
+def type_of(column: ResultColumn) -> str:
+    """The type, with the unit and whether values may be missing: ``number, pixels, or missing``."""
+    return ", ".join(
+        [column.type, *([column.unit] if column.unit else []), *(["or missing"] if column.optional else [])]
+    )
 
 
 def page() -> str:

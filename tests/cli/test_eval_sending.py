@@ -70,6 +70,7 @@ def test_checks_are_in_the_json(result: ioukit.Evaluation) -> None:
         (["--markdown", str(GT)], "is an input and would be overwritten"),
         (["--markdown", "a", "--junit", "a", "--at-least", "AP=0"], "--junit: a is the file of another option, too"),
         (["--markdown", "a", "--report", "a"], "--markdown: a is the file of another option, too"),
+        (["--log-to", "no/runs.jsonl"], "--log-to: no/runs.jsonl: there is no folder no"),
         (["--log-to", "runs.txt"], "--log-to: expected a file that ends with .jsonl, or mlflow[:ADDRESS]"),
     ],
 )

@@ -40,6 +40,8 @@ def test_keypoints_have_colours() -> None:
     keypoints.point_colors = "viridis"
     assert keypoints.point_colors[0] == (68, 1, 84)
     assert D.Keypoints([[0, 0]], cmap="viridis").point_colors == [(68, 1, 84)]
+    with pytest.raises(KeyError, match="no-map"):  # upstream takes the rainbow
+        D.Keypoints([[0, 0]], cmap="no-map")
 
 
 def test_lists_of_keypoints() -> None:

@@ -76,6 +76,11 @@ def test_shapes_outside_the_image_are_cut() -> None:
     assert_array_equal(D.draw_polygon(CANVAS, [[100, 100], [200, 100], [200, 200]], fillup=True), CANVAS)
 
 
+def test_arguments_of_opencv_are_refused() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'lineType'"):
+        D.draw_polygon(CANVAS, [[2, 2], [10, 2], [2, 10]], lineType=16)  # type: ignore[call-arg]
+
+
 def test_points_are_discs_or_rings() -> None:
     disc = D.draw_point(CANVAS, (5, 6), scale=5, color=RED)
     assert painted(D.draw_point(CANVAS, (5, 6), color=RED)) == [[5, 5], [6, 4], [6, 5], [6, 6], [7, 5]]

@@ -137,6 +137,45 @@ def test_min_box_has_an_angle_within_90_degrees() -> None:
 # Mended
 
 
+def test_a_point_without_a_corner_moves_to_the_corner_next_to_it() -> None:
+    """Upstream leaves such a point at (0, 0)."""
+    pytest.importorskip("shapely", reason="Shapely is not installed")
+    needle = D.Polygon(np.array([[10, 10], [40, 10], [40, 11], [12, 10.5], [10, 30]]))
+    corners = needle.scale(-0.4).numpy()
+    assert len(corners) == 5
+    assert (corners >= 10).all()
+    crossed = D.Polygon([[0, 0], [10, 10], [10, 0], [0, 10]])  # upstream grows what crosses itself, too
+    assert len(crossed.scale(1)) == 4
+
+
+def test_of_boxes_with_one_area_one_is_taken() -> None:
+    """All boxes along the sides of a triangle are equally small; rounding decides upstream."""
+    triangle = D.Polygon([[18.97, 16.34], [28.52, 32.65], [9.07, 23.48]])
+    (_, _), (width, height), degrees = triangle.min_box
+    assert width * height == pytest.approx(2 * triangle.area)
+    assert 0 < degrees <= 90
+    assert triangle.to_min_boxpoints().area == pytest.approx(2 * triangle.area, rel=1e-5)
+
+
+def test_corners_of_a_hull_begin_where_opencv_begins() -> None:
+    corners = [[0, 4], [2, 0], [9, 3], [5, 8]]
+    for shift in range(4):  # in the order of the hull, the first point comes first
+        turned = corners[shift:] + corners[:shift]
+        assert D.Polygon(turned).to_convexhull().to_list() == turned
+        assert D.Polygon(turned[::-1]).to_convexhull().to_list() == turned  # in the opposite order, the last point
+    mixed = [corners[0], corners[2], corners[1], corners[3]]  # else the one with the largest x
+    assert D.Polygon(mixed).to_convexhull().to_list() == [[9, 3], [5, 8], [0, 4], [2, 0]]
+    line = D.Polygon([[1, 2], [3, 4], [5, 6]])
+    assert line.to_convexhull().to_list() == [[5, 6], [1, 2]]
+    assert D.Polygon([[1, 2], [1, 2]]).to_convexhull().to_list() == [[1, 2]]
+    assert D.Polygon([]).to_convexhull().to_list() == []
+
+
+def test_normalized_corners_keep_their_digits() -> None:
+    small = D.Polygon(np.array([[10, 7], [10, 23], [23, 20], [20, 7]]) / 65536, is_normalized=True)
+    assert_allclose(small.to_min_boxpoints().numpy() * 65536, [[10, 7], [23, 7], [23, 23], [10, 23]], atol=0.01)
+
+
 def test_the_unit_of_a_polygon_is_kept() -> None:
     pytest.importorskip("shapely", reason="Shapely is not installed")
     polygon = D.Polygon(np.array(SQUARE["points"]) / 100, is_normalized=True)

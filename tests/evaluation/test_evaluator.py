@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import pickle
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ioukit
@@ -32,6 +33,7 @@ def cut(images: list[Image], at: list[int]) -> list[list[Image]]:
     return [images[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
+@settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10**6), count=st.integers(1, 12), at=st.lists(st.integers(0, 12)), computed=st.booleans())
 def test_any_split_gives_the_bits_of_evaluate(seed: int, count: int, at: list[int], computed: bool) -> None:
     dtype = [np.float32, np.float64][seed % 2]
@@ -45,6 +47,41 @@ def test_any_split_gives_the_bits_of_evaluate(seed: int, count: int, at: list[in
     assert_same(evaluator.compute(), ioukit.evaluate(*data_of_images(images)))
 
 
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    count=st.integers(1, 16),
+    at=st.lists(st.integers(0, 16)),
+    chunk=st.integers(1, 9),
+    at_once=st.integers(1, 30),
+)
+def test_small_pieces_of_memory_change_nothing(seed: int, count: int, at: list[int], chunk: int, at_once: int) -> None:
+    rng = np.random.default_rng(seed)
+    images = [random_images(seed + k, 1, dtype=rng.choice([np.float32, np.float64]))[0] for k in range(count)]  # type: ignore[arg-type]
+    far = 2**40 * int(rng.integers(0, 2))  # beyond int32
+    for prediction, target in images[count // 2 :]:
+        prediction["labels"] = prediction["labels"] + far
+        target["labels"] = target["labels"] + far
+    evaluator = Evaluator(keep_data=True)
+    with (
+        mock.patch("ioukit.evaluation.evaluator.buffers._CHUNK", chunk),
+        mock.patch("ioukit.evaluation.evaluator.collected._AT_ONCE", at_once),
+        mock.patch("ioukit.evaluation.evaluator.matched._MOST_PARTS", 3),
+    ):
+        for part in cut(images, at):
+            evaluator.update(*batch_of(part))
+            if len(evaluator) and rng.random() < 0.3:
+                evaluator.compute()
+        evaluation = evaluator.compute()
+    assert_same(evaluation, ioukit.evaluate(*data_of_images(images)))
+    gt, dt = evaluation.ground_truth, evaluation.detections
+    assert gt is not None
+    assert dt is not None
+    assert gt.ids[evaluation.matches.objects.row].tolist() == evaluation.matches.objects.id.tolist()
+    assert dt.scores[evaluation.matches.detections.row].tolist() == evaluation.matches.detections.score.tolist()
+
+
+@settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10**6), count=st.integers(1, 12), at=st.lists(st.integers(0, 12)), strings=st.booleans())
 def test_given_ids_decide_the_order(seed: int, count: int, at: list[int], strings: bool) -> None:
     images = random_images(seed, count)
@@ -63,6 +100,7 @@ def test_given_ids_decide_the_order(seed: int, count: int, at: list[int], string
     assert_same(evaluator.compute(), ioukit.evaluate(*data_of_images(images, ids), near=0.1))
 
 
+@settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10**6), counts=st.lists(st.integers(0, 5), min_size=1, max_size=4), with_ids=st.booleans())
 def test_merged_evaluators_give_the_bits_of_one(seed: int, counts: list[int], with_ids: bool) -> None:
     images = random_images(seed, sum(counts), classes=2 + seed % 5)

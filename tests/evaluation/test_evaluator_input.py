@@ -191,12 +191,44 @@ def test_wrong_arguments_are_refused(predictions: Any, targets: Any, error: Any,
     assert len(evaluator) == 0
 
 
-def test_tensors_on_two_devices() -> None:
+def test_tensors_without_values() -> None:
     torch = pytest.importorskip("torch")
     away = torch.zeros((2, 4), device="meta")
+    with pytest.raises(ioukit.DatasetError, match=r"predictions\[0\]: boxes: .* without values \(device 'meta'\)"):
+        Evaluator().update([{**PREDICTION, "boxes": away}], [TARGET])
+
+
+def test_tensors_on_two_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The device "meta" stands for a GPU, which has values."""
+    torch = pytest.importorskip("torch")
+
+    def copied(tensor: Any) -> Any:
+        return np.zeros(tensor.shape, np.float32) if tensor.device.type == "meta" else tensor.numpy()
+
+    monkeypatch.setattr("ioukit.evaluation.evaluator.values.as_numpy", copied)
+    near, away = torch.zeros((2, 4)), torch.zeros((2, 4), device="meta")
+    scores, labels = torch.zeros(2), torch.tensor([1, 2])
     evaluator = Evaluator()
-    with pytest.raises(ioukit.DatasetError, match=r"predictions\[0\]: boxes: expected numbers .* without values"):
-        evaluator.update([{**PREDICTION, "boxes": away}], [TARGET])
+    message = r"predictions: boxes: expected tensors on one device, found cpu \(image 0\) and meta \(image 1\)"
+    with pytest.raises(ioukit.DatasetError, match=message):
+        evaluator.update([{**PREDICTION, "boxes": near}, {**PREDICTION, "boxes": away}], [TARGET, TARGET])
+    message = "predictions: expected tensors on one device, found boxes on meta and scores on cpu"
+    with pytest.raises(ioukit.DatasetError, match=message):
+        evaluator.update([{"boxes": away, "scores": scores, "labels": labels}], [TARGET])
+    assert len(evaluator) == 0
+    evaluator.update([{"boxes": away, "scores": [0, 0], "labels": [1, 2]}], [{"boxes": near, "labels": labels}])
+
+
+def test_boxes_of_torchvision_know_their_format() -> None:
+    torch, tv_tensors = pytest.importorskip("torch"), pytest.importorskip("torchvision.tv_tensors")
+    rows = torch.tensor([[0.0, 0, 9, 9], [1, 1, 8, 8]])
+    corners, sides = (tv_tensors.BoundingBoxes(rows, format=name, canvas_size=(20, 20)) for name in ("XYXY", "XYWH"))
+    evaluator = Evaluator()
+    evaluator.update([{**PREDICTION, "boxes": corners}], [TARGET])
+    message = r"predictions\[0\]: boxes: expected the format 'xyxy' .*, found BoundingBoxes in the format 'xywh'"
+    with pytest.raises(ioukit.DatasetError, match=message):
+        evaluator.update([{**PREDICTION, "boxes": sides}], [TARGET])
+    assert len(evaluator) == 1
 
 
 def test_ids_of_images() -> None:

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ioukit.tracking.tracker import renamed
 from support.evaluated_scenes import coco, made
 from support.report_cases import ATTACKS
 
@@ -115,6 +118,21 @@ def test_names_that_mlflow_refuses_are_changed_and_stay_apart(client: Any) -> No
     assert list(logged.numbers.values()) == expected
     assert client.get_run(run_id).data.metrics == dict(logged.numbers)
     assert {"AP/a_b", "AP/狗", "AP/50_"} <= {*logged.numbers, *logged.undefined}
+
+
+@given(st.lists(st.text("aB1狗/._-: @#\\\n\x00", max_size=300), unique=True, max_size=12))
+def test_any_names_become_names_that_mlflow_takes(names: list[str]) -> None:
+    from mlflow.utils.validation import _validate_metric_name  # noqa: PLC0415 - it may not be installed
+
+    from ioukit.tracking.mlflow import _LONGEST, _allowed  # noqa: PLC0415 - as above
+
+    new = renamed([f"AP/{name}" for name in names], _allowed, longest=_LONGEST)
+    assert len(set(new.values())) == len(names)
+    for old, name in new.items():
+        _validate_metric_name(name)
+        assert len(name) <= _LONGEST
+        if len(old) <= _LONGEST and _allowed(old) == old:
+            assert name == old
 
 
 def test_more_numbers_than_a_request_takes(client: Any) -> None:

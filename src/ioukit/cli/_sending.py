@@ -14,6 +14,7 @@ from ioukit.cli._output import check_output, printable, write_whole
 from ioukit.cli._requirements import check_numbers, parse_requirements, requirements_table, requirements_to_list
 from ioukit.report import markdown_summary
 from ioukit.tracking import TrackerError, junit_xml
+from ioukit.tracking.json_lines import TRACKER as JSON_LINES
 from ioukit.tracking.registry import TRACKERS
 
 if TYPE_CHECKING:
@@ -82,6 +83,10 @@ class Sending:
                 if any(os.path.realpath(path) == os.path.realpath(other) for other in taken):
                     raise ValueError(f"{path} is the file of another option, too")
             taken.append(path)
+        for address in self.log_to:
+            if JSON_LINES.recognises(address):
+                with bad_value("--log-to"):
+                    check_output(Path(address), inputs)
 
     def checked(self, evaluation: Evaluation) -> list[dict[str, Any]]:
         """Compares the numbers with what is required. Returns the results for JSON.

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -30,7 +30,6 @@ from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._options import parse_classes
 from ioukit.cli._output import print_result
 from ioukit.cli._report import check_report, write_report
-from ioukit.cli._result_tables import TablesFormat, check_tables, write_result_tables
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
 from ioukit.evaluation.kinds import REGION_KINDS, Kind, find_kind
@@ -85,7 +84,7 @@ def eval_files(
         ),
     ] = None,
     tables_format: Annotated[
-        TablesFormat | None, typer.Option(help="With --tables: the files to write. [default: csv]")
+        Literal["csv", "parquet"] | None, typer.Option(help="With --tables: the files to write. [default: csv]")
     ] = None,
     markdown: Annotated[
         Path | None,
@@ -190,15 +189,20 @@ def eval_files(
         if json is not None:
             json.check(sources)
         check_report(report, images, sources, None if json is None else json.path)
-        check_tables(tables, tables_format, [*sources, report, None if json is None else json.path])
+        files = [*sources, report, markdown, junit, None if json is None else json.path]
+        result_tables = _result_tables(tables, tables_format, files)
         sending = _sending(markdown=markdown, junit=junit, log_to=log_to, at_least=at_least, at_most=at_most)
         if sending is not None:
             sending.check_files(sources, report, json)
         with bad_value("--iou-type"):
             kind = find_kind(iou_type or "bbox")
         tool = chosen_tool(like, protocol)
-        options: dict[str, Any] = {"iou_thresholds": iou_thresholds, "max_dets": max_dets, "areas": areas}
-        options["class_agnostic"] = class_agnostic
+        options: dict[str, Any] = {
+            "iou_thresholds": iou_thresholds,
+            "max_dets": max_dets,
+            "areas": areas,
+            "class_agnostic": class_agnostic,
+        }
         rules = chosen_protocol(protocol, kind, tool, **options)
     long = size_of(sources) > _LONG_WORK
 
@@ -216,8 +220,8 @@ def eval_files(
         analysis = analyse(evaluation, threads=threads) if errors else None
     sections = {"analysis": analysis, "requirements": None if sending is None else sending.checked(evaluation)}
 
-    if tables is not None:
-        write_result_tables(evaluation, tables, tables_format, talk, long=long)
+    if result_tables is not None:
+        result_tables.write(evaluation, talk, long=long)
     if json is not None and json.path is not None:
         with bad_output():
             json.write(to_json(evaluation, **sections), talk)
@@ -234,6 +238,17 @@ def eval_files(
         print_result(text if sending is None else sending.text(evaluation, text))
     if sending is not None:
         sending.exit()
+
+
+def _result_tables(folder: Path | None, format: Literal["csv", "parquet"] | None, files: list[Path | None]) -> Any:
+    """What `--tables` and `--tables-format` ask for, checked; ``None`` if neither is given."""
+    if folder is None and format is None:
+        return None
+    from ioukit.cli._result_tables import ResultTables  # noqa: PLC0415 - a plain evaluation should not wait for it
+
+    asked = ResultTables(folder, format)
+    asked.check(files)
+    return asked
 
 
 def _sending(**options: Any) -> Any:

@@ -4,8 +4,9 @@ They are for code that was written for those libraries: change the import, keep 
 itself. ``docs/compat.md`` lists the ioukit name for every name here.
 
 - `ioukit.compat.torchvision_ops`: the box functions of ``torchvision.ops``, for tensors and NumPy arrays.
-- `ioukit.compat.detectron2`: ``Boxes``, ``RotatedBoxes``, ``BoxMode`` and the overlaps of ``detectron2.structures``.
-- `ioukit.compat.docsaidkit`: the structures and functions of DocsaidKit and of its successor Capybara.
+- `ioukit.compat.detectron2`: ``Boxes``, ``RotatedBoxes``, ``BoxMode`` and the overlaps of ``detectron2.structures``,
+  and the suppression of ``detectron2.layers``.
+- `ioukit.compat.docsaidkit`: the structures, functions and drawings of DocsaidKit and of its successor Capybara.
 - `ioukit.compat.pycocotools`: ``COCO``, ``COCOeval`` and ``mask`` of ``pycocotools``, with the same bits.
 
 The docstring of each module lists what differs from the original. Every difference has a test. The modules are imported

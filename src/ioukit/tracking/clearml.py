@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,11 @@ class _Channel(Channel):
         handle, path = tempfile.mkstemp(prefix="ioukit-", suffix=".png")
         with open(handle, "wb") as file:
             file.write(picture.png)
-        self._logger.report_image(title, series, iteration=self._step or 0, local_path=path, delete_after_upload=True)
+        try:
+            self._logger.report_image(title, series, self._step or 0, local_path=path, delete_after_upload=True)
+        except Exception:
+            os.unlink(path)
+            raise
 
     def file(self, name: str, path: Path) -> None:
         label = name if self._step is None else f"{name}_step_{self._step}"

@@ -47,7 +47,7 @@ def junit_xml(
         >>> dt = Detections.from_arrays(image_ids=[1], category_ids=[7], boxes=[[10, 10, 50, 50]], scores=[0.9])
         >>> evaluation = evaluate(gt, dt)
         >>> text = junit_xml(evaluation, check_requirements(evaluation, [Requirement("AP", 0.4)]))
-        >>> print(text.splitlines()[-4].strip())
+        >>> print(text.splitlines()[-5].strip())
         <testcase classname="ioukit" name="AP at least 0.4" time="0.000" />
     """
     when = datetime.datetime.now(datetime.timezone.utc) if created is None else created

@@ -37,7 +37,6 @@ Angles are in degrees, and counterclockwise as seen in an image, where y points 
 from ioukit.compat.detectron2.layers import (
     batched_nms,
     batched_nms_rotated,
-    nms,
     nms_rotated,
     pairwise_iou_rotated,
 )
@@ -51,6 +50,7 @@ from ioukit.compat.detectron2.structures import (
     pairwise_iou,
     pairwise_point_box_distance,
 )
+from ioukit.compat.torchvision_ops import nms  # `layers` has a module of this name, too
 
 __all__ = [
     "BoxMode",

@@ -68,8 +68,8 @@ with visibility
 `Keypoints` refuses lists of lists             accepted
 an unknown colour map becomes the rainbow      an error
 **output**
-functions that draw change a colour image in   a new image, except ``draw_line(inplace=True)``
-place, and `draw_boxes` a copy of a grey one
+functions that draw change a colour image in   a new image in both cases, except ``draw_line(inplace=True)``
+place; `draw_boxes` does not paint a grey one
 points with visibility 0 are drawn             not drawn
 `draw_polygon` hands other arguments to        TypeError
 OpenCV

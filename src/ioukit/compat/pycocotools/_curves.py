@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ioukit import _core
 from ioukit._boundary import DrawingColumns, OutcomeColumns
+from ioukit.compat.pycocotools._distinct import places_among
 from ioukit.compat.pycocotools._matching import Matched
 
 __all__ = ["Arrays", "curves_of_entries", "curves_of_match"]
@@ -176,7 +177,7 @@ def _sets(flags: NDArray[Any]) -> NDArray[np.uint8]:
 def _drawn(outcomes: _Outcomes, recalls: Any, caps: Any) -> tuple[Floats, Floats, Floats]:
     """(C, A, M, T, R) precision, (C, A, M, T) recall and (C, A, M, T, R) scores; NaN where there is nothing to find."""
     wanted = np.asarray(recalls, np.float64)
-    limits, of_cap = np.unique(np.asarray(caps), return_inverse=True)
+    limits, of_cap = places_among(np.asarray(caps))
     if limits[0] < 0:
         raise ValueError(f"maxDets must be at least 0, got {limits[0]}")
     order = np.argsort(wanted, kind="stable")

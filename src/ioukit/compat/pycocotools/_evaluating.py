@@ -36,7 +36,9 @@ class Evaluated:
 
     matched: Matched
     params: Any
-    """A copy of the parameters, which becomes `_paramsEval`."""
+    """A copy of the parameters."""
+    shown: Any
+    """Another one, which becomes `_paramsEval`."""
     area_ranges: Any
     """Those of the parameters themselves, as `evalImgs` lists them."""
     sources: tuple[Any, Any]
@@ -110,7 +112,7 @@ def evaluate_at_once(truth: Any, results: Any, params: Any) -> Evaluated:
     )
     matched = match(objects, detections, groups, rules)
     evaluated = Evaluated(
-        matched, copy.deepcopy(params), list(params.areaRng), (truth, results), (gt_records, dt_records)
+        matched, _copied(params), _copied(params), list(params.areaRng), (truth, results), (gt_records, dt_records)
     )
     seen = list(params.catIds)
     marks = Marks(
@@ -132,12 +134,18 @@ def evaluate_at_once(truth: Any, results: Any, params: Any) -> Evaluated:
     return evaluated
 
 
+def _copied(params: Any) -> Any:
+    """A deep copy. The ids are integers, so copies of their lists are enough."""
+    known = {id(ids): list(ids) for ids in (params.imgIds, params.catIds) if isinstance(ids, list)}
+    return copy.deepcopy(params, dict(known))
+
+
 def _groups(params: Any) -> Groups:
     images, categories = np.array(params.imgIds), np.array(params.catIds)
     for ids in (images, categories):
         if ids.ndim != 1 or not len(ids) or ids.dtype.kind != "i":
             raise IrregularError("ids")
-    if len(np.unique(categories)) < len(categories) or (params.iouType == "keypoints" and not params.useCats):
+    if len(set(categories.tolist())) < len(categories) or (params.iouType == "keypoints" and not params.useCats):
         raise IrregularError("categories")
     return Groups(images.astype(np.int64), categories.astype(np.int64), bool(params.useCats))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ioukit.compat.pycocotools._distinct import distinct
 from ioukit.compat.pycocotools._matching import Matched, overlaps_of
 
 __all__ = ["image_overlaps", "image_results"]
@@ -39,7 +40,7 @@ def _ranges(matched: Matched) -> tuple[_Ranges, _Ranges, list[int]]:
     detections, objects = (
         _Ranges(rows["category"], rows["image"], images) for rows in (matched.detection_rows, matched.object_rows)
     )
-    return detections, objects, np.union1d(detections.keys, objects.keys).tolist()
+    return detections, objects, distinct(np.concatenate([detections.keys, objects.keys])).tolist()
 
 
 def image_results(matched: Matched, images: list[Any], categories: list[Any], params: Any) -> list[Any]:

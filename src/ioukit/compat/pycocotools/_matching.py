@@ -19,6 +19,7 @@ from ioukit._boundary import (
     SceneColumns,
     SelectionColumns,
 )
+from ioukit.compat.pycocotools._distinct import places_among
 from ioukit.compat.pycocotools._sides import Groups, IrregularError, Side
 from ioukit.evaluation.kinds.keypoints import keypoint_similarity
 from ioukit.regions import Masks
@@ -28,7 +29,7 @@ __all__ = ["Matched", "Rules", "match", "overlaps_of"]
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_IGNORED, _OVER_DETECTION, _REPEATED = 1, 2, 4
+_IGNORED, _OVER_DETECTION, _REPEATED, _VOID = 1, 2, 4, 8
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,9 @@ def match(objects: Side, detections: Side, groups: Groups, rules: Rules) -> Matc
     Raises:
         IrregularError: If masks of one image differ in size, or keypoints in number.
     """
-    sorted_thresholds, order = np.unique(rules.thresholds, return_inverse=True)
+    sorted_thresholds, order = places_among(rules.thresholds)
     flags = objects.ignored * np.uint8(_IGNORED) | objects.crowd * np.uint8(_REPEATED)
+    flags |= (objects.ids == 0) * np.uint8(_VOID)  # pycocotools takes the id 0 for no match
     if rules.iou_type != "keypoints":
         flags |= objects.crowd * np.uint8(_OVER_DETECTION)
     count = len(groups.categories) if groups.by_category else 1
@@ -140,7 +142,7 @@ def match(objects: Side, detections: Side, groups: Groups, rules: Rules) -> Matc
         columns["objects"],
         columns["detections"],
         columns["pairs"],
-        order.astype(np.int64),
+        order,
     )
 
 

@@ -94,8 +94,6 @@ def objects_of_records(records: list[Record], groups: Groups, iou_type: str) -> 
         raise IrregularError("iscrowd")
     crowd = found["iscrowd"].astype(np.bool_)
     ignored = crowd | (found["num_keypoints"] == 0) if iou_type == "keypoints" else crowd
-    if (found["id"] == 0).any():
-        raise IrregularError("id 0, which pycocotools takes for no match")
     return _chosen(replace(_side(records, found, iou_type), crowd=crowd, ignored=ignored), groups)
 
 

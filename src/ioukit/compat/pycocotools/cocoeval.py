@@ -5,7 +5,7 @@
 `evaluate` matches all images at once. `evalImgs`, `ious`, `_gts` and `_dts` are made when someone asks for them, in the
 order and with the types of pycocotools; `accumulate` reads `evalImgs` if someone has asked for it or has set it. Data
 and parameters that the engine does not evaluate to pycocotools' last bit (boxes with negative sides, scores that are
-NaN, ids of 0) are evaluated image by image as in pycocotools, and so are those of a subclass that changes a step.
+NaN) are evaluated image by image as in pycocotools, and so are those of a subclass that changes a step.
 `docs/pycocotools.md` lists the differences from pycocotools 2.0.11.
 """
 
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
+from ioukit.compat.pycocotools._distinct import distinct
 from ioukit.compat.pycocotools._evaluating import Evaluated, evaluate_at_once
 from ioukit.compat.pycocotools._marks import mark_ignored, mark_outside, masks_of_records
 from ioukit.compat.pycocotools._one_image import by_score, match_records, record_overlaps, record_similarities
@@ -101,9 +102,9 @@ class COCOeval:
             p.iouType = "segm" if p.useSegm == 1 else "bbox"
             print(f"useSegm (deprecated) is not None. Running {p.iouType} evaluation")
         print(f"Evaluate annotation type *{p.iouType}*")
-        p.imgIds = list(np.unique(p.imgIds))
+        p.imgIds = list(distinct(p.imgIds))
         if p.useCats:
-            p.catIds = list(np.unique(p.catIds))
+            p.catIds = list(distinct(p.catIds))
         p.maxDets = sorted(p.maxDets)
         self._evaluated = None
         own = type(self)
@@ -115,7 +116,7 @@ class COCOeval:
             self.eval = {}
             for name in _MADE_ON_DEMAND & vars(self).keys():
                 delattr(self, name)
-            self._paramsEval = self._evaluated.params
+            self._paramsEval = self._evaluated.shown
         except IrregularError:
             self._evaluate_one_by_one()
             self._paramsEval = copy.deepcopy(self.params)
@@ -187,7 +188,7 @@ class COCOeval:
         print("Accumulating evaluation results...")
         start = time.time()
         evaluated = self._evaluated
-        at_once = evaluated is not None and "evalImgs" not in vars(self) and self._paramsEval is evaluated.params
+        at_once = evaluated is not None and "evalImgs" not in vars(self) and self._paramsEval is evaluated.shown
         if not (at_once and evaluated is not None and evaluated.count) and not len(self.evalImgs):
             print("Please run evaluate() first")
         p = self.params if p is None else p

@@ -21,7 +21,7 @@ ROTATED = {"cxcywhr": 5, "xywhr": 5, "xyxyxyxy": 8}
 def check_arrays(**arrays: object) -> None:
     """Raises `TypeError` for a list, a string or anything else that is not an array."""
     for name, array in arrays.items():
-        if not (hasattr(array, "shape") and hasattr(array, "dtype")):
+        if not hasattr(array, "dtype"):
             raise TypeError(f"{name} must be a tensor or a NumPy array, got {type(array).__name__}")
 
 

@@ -49,9 +49,13 @@ class GrowingColumn:
         self._last = np.empty((max(_CHUNK, least), *self._tail), dtype)
         self._used = 0
 
-    def joined(self) -> npt.NDArray[Any]:
-        """All rows."""
-        return np.concatenate([*self._full, self._last[: self._used]])
+    def whole(self) -> npt.NDArray[Any]:
+        """All rows, which then are one piece of memory."""
+        if len(self._full) != 1 or self._used:
+            self._full = [np.concatenate([*self._full, self._last[: self._used]])]
+            self._last = self._last[:0].copy()
+            self._used = 0
+        return self._full[0]
 
 
 class GrowingRows:
@@ -93,20 +97,31 @@ class GrowingRows:
             self._areas.append(np.full(len(rows.labels), np.nan, np.float32) if rows.areas is None else rows.areas)
         self.count += len(rows.labels)
 
-    def joined(self) -> Rows:
-        """The rows of all batches, with boxes ``[x, y, width, height]`` in float64."""
-        boxes = convert(self._narrow.joined().astype(np.float64), self.format, "xywh")
-        if self._wide is not None:
-            boxes = np.concatenate([boxes, self._wide.joined()])
+    def counts(self) -> npt.NDArray[np.int32]:
+        """(I,) the number of rows of each image."""
+        return self._counts.whole()
+
+    def rows(self, images: slice, start: int, end: int) -> Rows:
+        """The rows of some images, which are those from `start` to `end`, with boxes in float64."""
+        narrow = self._narrow.whole()
+        first = narrow[start : min(end, len(narrow))].astype(np.float64)
+        boxes = convert(first, self.format, "xywh")
+        if self._wide is not None and end > len(narrow):
+            wide = self._wide.whole()[max(start - len(narrow), 0) : end - len(narrow)]
+            boxes = np.concatenate([boxes, wide])
         return Rows(
-            counts=self._counts.joined().tolist(),
-            labels=self._labels.joined().astype(np.int64),
+            counts=self.counts()[images].tolist(),
+            labels=self._labels.whole()[start:end].astype(np.int64),
             boxes=boxes,
             format="xywh",
-            scores=None if self._scores is None else self._scores.joined(),
-            crowd=None if self._crowd is None else self._crowd.joined(),
-            areas=None if self._areas is None else self._areas.joined(),
+            scores=_part(self._scores, start, end),
+            crowd=_part(self._crowd, start, end),
+            areas=_part(self._areas, start, end),
         )
+
+
+def _part(column: GrowingColumn | None, start: int, end: int) -> npt.NDArray[Any] | None:
+    return None if column is None else column.whole()[start:end]
 
 
 def _narrowed(labels: npt.NDArray[np.int64]) -> npt.NDArray[Any]:

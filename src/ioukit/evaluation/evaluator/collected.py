@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,10 @@ from ioukit.evaluation.table import MatchTable
 from ioukit.typing import BoxFormat
 
 __all__ = ["CollectedImages", "Settings"]
+
+
+_AT_ONCE = 1 << 16
+"""So many rows are matched at a time."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,10 +117,30 @@ class CollectedImages:
         """Match the images that wait."""
         if not self._waiting:
             return
-        rows = self._predictions.joined(), self._targets.joined()
-        data = data_of(self._waiting, *rows, self.settings.categories, self._matched.objects + 1)
-        self._matched.add(self._match(*data), *data)
+        found, first_id = [], self._matched.objects + 1
+        for images, predicted, objects in self._pieces():
+            rows = self._predictions.rows(images, *predicted), self._targets.rows(images, *objects)
+            data = data_of(self._waiting[images], *rows, self.settings.categories, first_id)
+            found.append((self._match(*data), *(data if self.settings.keep_data else (None, None))))
+            first_id += len(data[0])
+        for table, ground_truth, detections in found:
+            self._matched.add(table, ground_truth, detections)
         self._forget_waiting()
+
+    def _pieces(self) -> Iterator[tuple[slice, tuple[int, int], tuple[int, int]]]:
+        """Images that wait, some at a time, as data takes more memory while it is matched than while it waits.
+
+        Yields the images, and where their detections and their objects begin and end.
+        """
+        ends = [np.cumsum(np.append(0, side.counts())) for side in (self._predictions, self._targets)]
+        total = ends[0] + ends[1]
+        first, count = 0, len(self._waiting)
+        while first < count:
+            last = int(np.searchsorted(total, total[first] + _AT_ONCE, side="right")) - 1
+            last = min(max(last, first + 1), count)
+            spans = [(int(side[first]), int(side[last])) for side in ends]
+            yield slice(first, last), spans[0], spans[1]
+            first = last
 
     def table(self) -> MatchTable | None:
         """The matches of all images; ``None`` if there is none."""

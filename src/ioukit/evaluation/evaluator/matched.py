@@ -33,13 +33,13 @@ class MatchedParts:
             if self._names.get(number, name) != name:
                 refuse(f"categories: {number}", f"the name {self._names[number]!r}, as before", repr(name))
 
-    def add(self, table: MatchTable, ground_truth: GroundTruth, detections: Detections) -> None:
+    def add(self, table: MatchTable, ground_truth: GroundTruth | None, detections: Detections | None) -> None:
         """Add the matches of some images."""
         self._recent.append(table)
         if len(self._recent) >= _MOST_PARTS:
             self._blocks.append(_sum(self._recent))
             self._recent = []
-        if self._data is not None:
+        if self._data is not None and ground_truth is not None and detections is not None:
             self._data.append((ground_truth, detections))
         self.objects += table.sources[0]
         self._names |= _named(table.categories)

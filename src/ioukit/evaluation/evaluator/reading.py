@@ -96,11 +96,21 @@ class Reader:
         values = [record["boxes"] for record in records]
         if any(isinstance(value, Boxes) for value in values):
             return self._with_formats(values), "xywh"
+        for at, value in enumerate(values):
+            if type(value).__name__ == "BoundingBoxes":
+                self._check_named_format(value, at)
         found = joined(values, self._boxes)
         rows = np.ascontiguousarray(as_floats(found.rows))
         if _core.first_invalid(rows, self.format == "xyxy") is not None or not _is_small(rows):
             self._check_boxes(rows, found.counts)
         return found._replace(rows=rows), self.format
+
+    def _check_named_format(self, value: Any, at: int) -> None:
+        """Refuses torchvision's boxes in another format; they know theirs, and arrays do not."""
+        named = getattr(getattr(value, "format", None), "name", self.format).lower()
+        if named != self.format:
+            expected = f"the format {self.format!r} of Evaluator(box_format=...)"
+            refuse(f"{self.side}[{at}]: boxes", expected, f"BoundingBoxes in the format {named!r}")
 
     def _with_formats(self, values: Sequence[Any]) -> Joined:
         """Boxes of which some know their format."""

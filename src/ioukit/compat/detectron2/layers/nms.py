@@ -77,7 +77,7 @@ def _rotated(boxes: Any, scores: Any, idxs: Any, iou_threshold: float) -> Array:
     regions = checked(boxes, "boxes")
     columns = []
     for name, values in (("scores", scores), ("idxs", idxs)):
-        if values is not None and not (hasattr(values, "shape") and hasattr(values, "dtype")):
+        if values is not None and not hasattr(values, "dtype"):
             raise TypeError(f"{name} must be a tensor or a NumPy array, got {type(values).__name__}")
         columns.append(None if values is None else as_numpy(values))
     host_scores, host_idxs = columns

@@ -35,7 +35,7 @@ def pairwise_iou_rotated(boxes1: Any, boxes2: Any) -> Array:
 
 def checked(tensor: Any, name: str) -> ioukit.RotatedBoxes:
     """The rows of a tensor as `ioukit.RotatedBoxes`."""
-    if not (hasattr(tensor, "shape") and hasattr(tensor, "dtype")):
+    if not hasattr(tensor, "dtype"):
         raise TypeError(f"{name} must be a tensor or RotatedBoxes, got {type(tensor).__name__}")
     numbers = as_numpy(tensor)
     if numbers is None:

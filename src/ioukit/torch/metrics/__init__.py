@@ -1,0 +1,1 @@
+"""Metrics for training loops in PyTorch."""
