@@ -116,6 +116,39 @@ def test_accumulate_warns_when_it_takes_the_results_of_others() -> None:
         evaluation.accumulate(other)
 
 
+def test_a_subclass_may_choose_annotations(tmp_path: Path) -> None:
+    case = random_case(11)
+    (tmp_path / "gt.json").write_text(json.dumps(case.gt))
+    (tmp_path / "dt.json").write_text(json.dumps(case.dt))
+    seen = []
+    for library in (OURS, THEIRS):
+
+        class Large(library.coco.COCO):  # type: ignore[misc, name-defined]
+            def getAnnIds(self, *args: Any, **kwargs: Any) -> Any:
+                return [one for one in super().getAnnIds(*args, **kwargs) if self.anns[one]["area"] > 500]
+
+        gt = Large(str(tmp_path / "gt.json"))
+        evaluation = library.cocoeval.COCOeval(gt, gt.loadRes(str(tmp_path / "dt.json")), "bbox")
+        evaluation.evaluate()
+        evaluation.accumulate()
+        evaluation.summarize()
+        seen.append(_arrays(evaluation))
+    assert difference(seen[0], seen[1]) is None
+    with_all = OURS.coco.COCO(str(tmp_path / "gt.json"))
+    assert len(with_all.getAnnIds()) > len(gt.getAnnIds())
+
+
+def test_the_objects_of_pycocotools_are_evaluated_too() -> None:
+    seen = []
+    for library in (OURS, THEIRS):
+        evaluation = library.cocoeval.COCOeval(*_truth_and_results(THEIRS), "bbox")
+        evaluation.evaluate()
+        evaluation.accumulate()
+        evaluation.summarize()
+        seen.append(_arrays(evaluation))
+    assert difference(seen[0], seen[1]) is None
+
+
 def test_accumulate_refuses_caps_below_zero() -> None:
     evaluation = OURS.cocoeval.COCOeval(*_truth_and_results(OURS), "bbox")
     evaluation.params.maxDets = [-1, 10, 100]

@@ -36,7 +36,9 @@ class Evaluated:
 
     matched: Matched
     params: Any
-    """A copy of the parameters, which becomes `_paramsEval`."""
+    """A copy of the parameters."""
+    shown: Any
+    """Another one, which becomes `_paramsEval`."""
     area_ranges: Any
     """Those of the parameters themselves, as `evalImgs` lists them."""
     sources: tuple[Any, Any]
@@ -109,7 +111,9 @@ def evaluate_at_once(truth: Any, results: Any, params: Any) -> Evaluated:
         results, params, groups, iou_type, ResultFile, detections_of_file, detections_of_records
     )
     matched = match(objects, detections, groups, rules)
-    evaluated = Evaluated(matched, _copied(params), list(params.areaRng), (truth, results), (gt_records, dt_records))
+    evaluated = Evaluated(
+        matched, _copied(params), _copied(params), list(params.areaRng), (truth, results), (gt_records, dt_records)
+    )
     seen = list(params.catIds)
     marks = Marks(
         iou_type,

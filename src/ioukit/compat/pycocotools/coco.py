@@ -35,6 +35,7 @@ __all__ = ["COCO"]
 Record = dict[str, Any]
 
 _DICTIONARIES = frozenset({"dataset", "anns", "cats", "imgs", "imgToAnns", "catToImgs"})
+_CHOOSING = ("getAnnIds", "getCatIds", "getImgIds", "loadAnns", "annToRLE")
 
 
 def _isArrayLike(obj: Any) -> bool:
@@ -109,8 +110,14 @@ class COCO:
         return vars(self)[name]
 
     def _columns(self) -> AnnotationFile | ResultFile | ResultRecords | None:
-        """The columns of the file; ``None`` once a dictionary was made, because it may have been changed."""
-        return None if self._file is None or not _DICTIONARIES.isdisjoint(vars(self)) else self._file
+        """The columns of the file; ``None`` once a dictionary was made, because it may have been changed.
+
+        ``None`` also for a subclass that chooses annotations in its own way.
+        """
+        own = type(self)
+        changed = any(name in vars(self) or getattr(own, name) is not getattr(COCO, name) for name in _CHOOSING)
+        touched = not _DICTIONARIES.isdisjoint(vars(self))
+        return None if self._file is None or touched or changed else self._file
 
     def createIndex(self) -> None:
         """Make ``anns``, ``cats``, ``imgs``, ``imgToAnns`` and ``catToImgs`` from ``dataset``."""

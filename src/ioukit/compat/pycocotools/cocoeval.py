@@ -116,7 +116,7 @@ class COCOeval:
             self.eval = {}
             for name in _MADE_ON_DEMAND & vars(self).keys():
                 delattr(self, name)
-            self._paramsEval = self._evaluated.params
+            self._paramsEval = self._evaluated.shown
         except IrregularError:
             self._evaluate_one_by_one()
             self._paramsEval = copy.deepcopy(self.params)
@@ -188,7 +188,7 @@ class COCOeval:
         print("Accumulating evaluation results...")
         start = time.time()
         evaluated = self._evaluated
-        at_once = evaluated is not None and "evalImgs" not in vars(self) and self._paramsEval is evaluated.params
+        at_once = evaluated is not None and "evalImgs" not in vars(self) and self._paramsEval is evaluated.shown
         if not (at_once and evaluated is not None and evaluated.count) and not len(self.evalImgs):
             print("Please run evaluate() first")
         p = self.params if p is None else p
