@@ -149,6 +149,20 @@ def test_the_objects_of_pycocotools_are_evaluated_too() -> None:
     assert difference(seen[0], seen[1]) is None
 
 
+def test_an_error_in_the_data_is_the_only_one(tmp_path: Path) -> None:
+    case = random_case(11)
+    (tmp_path / "gt.json").write_text(json.dumps(case.gt))
+    gt = OURS.coco.COCO(str(tmp_path / "gt.json"))
+    evaluation = OURS.cocoeval.COCOeval(gt, gt.loadRes(copy.deepcopy(case.dt)), "bbox")
+    evaluation.evaluate()
+    for record in gt.dataset["annotations"]:
+        del record["iscrowd"]
+    with pytest.raises(KeyError, match="iscrowd") as found:
+        evaluation.evaluate()
+    assert found.value.__context__ is None
+    assert len(evaluation.evalImgs) == 0
+
+
 def test_accumulate_refuses_caps_below_zero() -> None:
     evaluation = OURS.cocoeval.COCOeval(*_truth_and_results(OURS), "bbox")
     evaluation.params.maxDets = [-1, 10, 100]
