@@ -36,7 +36,8 @@ LAYERS = (
     {"cli", "compat"},
 )
 LEVEL: dict[str, float] = {part: level for level, parts in enumerate(LAYERS) for part in parts}
-TOP = len(LAYERS)  # ioukit/__init__.py and __main__.py, which name what the layers offer
+TOP = len(LAYERS)  # the files that name or run what the layers offer
+ON_TOP = ("__init__", "__main__", "patch")
 # Beside the layers: it may use all up to evaluation, and few may use it.
 LEVEL["torch"] = LEVEL["evaluation"] + 0.5
 USERS_OF_TORCH = {"torch", "cli", "compat"}
@@ -61,7 +62,7 @@ ALWAYS = {
 def violations(path: Path, root: Path) -> Iterator[str]:
     """The lines of a file that import what its place does not allow."""
     module = path.relative_to(root.parent).with_suffix("")
-    part = module.parts[1] if len(module.parts) > 2 or module.name not in ("__init__", "__main__") else ""
+    part = module.parts[1] if len(module.parts) > 2 or module.name not in ON_TOP else ""
     level = LEVEL.get(part, TOP)
     if part and part not in LEVEL:
         yield f"{path.relative_to(root)}:1: {part} has no place in the order of imports"

@@ -19,6 +19,7 @@ from ioukit import torch as torch
 from ioukit import tracking as tracking
 from ioukit import typing as typing
 from ioukit._core import __version__
+from ioukit.compat.patching import patch, patched, unpatch
 from ioukit.datasets import Detections, GroundTruth, read_coco
 from ioukit.diagnosis import Diagnosis, Finding, diagnose
 from ioukit.errors import DatasetError
@@ -180,8 +181,11 @@ __all__ = [
     "pairwise_probiou",
     "pairwise_siou",
     "pairwise_tiou",
+    "patch",
+    "patched",
     "polygon_iou",
     "read_coco",
     "soft_nms",
+    "unpatch",
     "weighted_boxes_fusion",
 ]

@@ -30,6 +30,33 @@ def test_random_programs_see_the_same(first: int, tmp_path: Path) -> None:
             assert difference(value, expected, what) is None, run
 
 
+def test_boxes_from_a_file_are_compared_as_masks(tmp_path: Path) -> None:
+    """The results have no masks, so their records are made, and with them those of the ground truth."""
+    corners = [[10.0, 10.0, 100.0, 10.0, 100.0, 90.0], [0.0, 120.0, 60.0, 120.0, 60.0, 160.0, 0.0, 160.0]]
+    objects = [
+        {"id": 1 + place, "image_id": 1, "category_id": 1, "iscrowd": place, "area": 900.0, "segmentation": [corner]}
+        for place, corner in enumerate(corners)
+    ]
+    truth = {
+        "images": [{"id": 1, "width": 200, "height": 180}],
+        "categories": [{"id": 1, "name": "thing"}],
+        "annotations": [{**one, "bbox": [0.0, 0.0, 30.0, 30.0]} for one in objects],
+    }
+    boxes = ([10.0, 10.0, 90.0, 80.0], [0.0, 120.0, 60.0, 40.0])
+    results = [{"image_id": 1, "category_id": 1, "bbox": box, "score": 0.5} for box in boxes]
+    for name, data in (("gt", truth), ("dt", results)):
+        (tmp_path / name).write_text(json.dumps(data))
+    seen = []
+    for library in (OURS, THEIRS):
+        gt = library.coco.COCO(str(tmp_path / "gt"))
+        run = library.cocoeval.COCOeval(gt, gt.loadRes(str(tmp_path / "dt")), "segm")
+        run.evaluate()
+        run.accumulate()
+        run.summarize()
+        seen.append([run.stats, run.evalImgs, gt.dataset["annotations"], run.cocoDt.dataset["annotations"]])
+    assert difference(seen[0], seen[1]) is None
+
+
 def _truth_and_results(library: Library, seed: int = 11) -> tuple[Any, Any]:
     case = random_case(seed)
     gt = library.coco.COCO()
@@ -147,6 +174,20 @@ def test_the_objects_of_pycocotools_are_evaluated_too() -> None:
         evaluation.summarize()
         seen.append(_arrays(evaluation))
     assert difference(seen[0], seen[1]) is None
+
+
+def test_an_error_in_the_data_is_the_only_one(tmp_path: Path) -> None:
+    case = random_case(11)
+    (tmp_path / "gt.json").write_text(json.dumps(case.gt))
+    gt = OURS.coco.COCO(str(tmp_path / "gt.json"))
+    evaluation = OURS.cocoeval.COCOeval(gt, gt.loadRes(copy.deepcopy(case.dt)), "bbox")
+    evaluation.evaluate()
+    for record in gt.dataset["annotations"]:
+        del record["iscrowd"]
+    with pytest.raises(KeyError, match="iscrowd") as found:
+        evaluation.evaluate()
+    assert found.value.__context__ is None
+    assert len(evaluation.evalImgs) == 0
 
 
 def test_accumulate_refuses_caps_below_zero() -> None:

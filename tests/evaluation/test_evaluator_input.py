@@ -212,9 +212,12 @@ def test_tensors_on_two_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     message = r"predictions: boxes: expected tensors on one device, found cpu \(image 0\) and meta \(image 1\)"
     with pytest.raises(ioukit.DatasetError, match=message):
         evaluator.update([{**PREDICTION, "boxes": near}, {**PREDICTION, "boxes": away}], [TARGET, TARGET])
-    message = "predictions: expected tensors on one device, found boxes on meta and scores on cpu"
+    message = "predictions: expected tensors on one device, found boxes on meta and labels on cpu"
     with pytest.raises(ioukit.DatasetError, match=message):
         evaluator.update([{"boxes": away, "scores": scores, "labels": labels}], [TARGET])
+    message = "targets: expected tensors on one device, found boxes on cpu and area on meta"
+    with pytest.raises(ioukit.DatasetError, match=message):
+        evaluator.update([PREDICTION], [{"boxes": near, "labels": labels, "area": away[:, 0]}])
     assert len(evaluator) == 0
     evaluator.update([{"boxes": away, "scores": [0, 0], "labels": [1, 2]}], [{"boxes": near, "labels": labels}])
 

@@ -110,6 +110,10 @@ def evaluate_at_once(truth: Any, results: Any, params: Any) -> Evaluated:
     dt_records, detections = _side(
         results, params, groups, iou_type, ResultFile, detections_of_file, detections_of_records
     )
+    if gt_records is None and truth._columns() is None:  # the records of the results needed those of the ground truth
+        gt_records = chosen_records(truth, params)
+        if iou_type == "segm":
+            masks_of_records(gt_records, truth)
     matched = match(objects, detections, groups, rules)
     evaluated = Evaluated(
         matched, _copied(params), _copied(params), list(params.areaRng), (truth, results), (gt_records, dt_records)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ioukit.compat.pycocotools._distinct import distinct
 from ioukit.compat.pycocotools._matching import Matched, overlaps_of
 
-__all__ = ["image_overlaps", "image_results"]
+__all__ = ["bits_of", "image_overlaps", "image_results"]
 
 Ids = NDArray[np.int64]
 
@@ -102,16 +102,16 @@ def _outcomes(matched: Matched, place: int) -> tuple[NDArray[Any], NDArray[Any],
     ranked = np.lexsort((outside, key))
     ids = matched.objects.ids[objects["row"]], matched.detections.ids[detections["row"]]
     matches, taken = np.zeros((size, len(ids[1]))), np.zeros((size, len(ids[0])))
-    reached = _bits(pairs["matched"][:, place], order)
+    reached = bits_of(pairs["matched"][:, place], order)
     pair, threshold = np.nonzero(reached)
     # Several detections may match a crowd: as in pycocotools, the last one stays.
     matches[threshold, pairs["detection"][pair]] = ids[0][pairs["object"][pair]]
     taken[threshold, pairs["object"][pair]] = ids[1][pairs["detection"][pair]]
-    ignored = _bits(detections["ignored"][:, place], order).T
+    ignored = bits_of(detections["ignored"][:, place], order).T
     return matches, taken[:, ranked], np.ascontiguousarray(ignored), outside[ranked], ranked
 
 
-def _bits(sets: NDArray[np.uint8], order: Ids) -> NDArray[np.bool_]:
+def bits_of(sets: NDArray[np.uint8], order: Ids) -> NDArray[np.bool_]:
     """(N, T) whether sets (N, B) hold each threshold."""
     bits = np.unpackbits(sets, axis=1, bitorder="little")
     return bits[:, order].astype(np.bool_)

@@ -34,6 +34,8 @@ __all__ = ["COCO"]
 
 Record = dict[str, Any]
 
+maskUtils = mask_utils  # noqa: N816 - programs import it from here
+
 _DICTIONARIES = frozenset({"dataset", "anns", "cats", "imgs", "imgToAnns", "catToImgs"})
 _CHOOSING = ("getAnnIds", "getCatIds", "getImgIds", "loadAnns", "annToRLE")
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ioukit.compat.pycocotools import mask as maskUtils  # noqa: F401, N812 - programs import it from here
 from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
 from ioukit.compat.pycocotools._distinct import distinct
 from ioukit.compat.pycocotools._evaluating import Evaluated, evaluate_at_once
@@ -106,23 +107,30 @@ class COCOeval:
         if p.useCats:
             p.catIds = list(distinct(p.catIds))
         p.maxDets = sorted(p.maxDets)
-        self._evaluated = None
-        own = type(self)
-        changed = [name for name in _STEPS if name in vars(self) or getattr(own, name) is not getattr(COCOeval, name)]
-        try:
-            if changed:
-                raise IrregularError(f"{changed[0]} is changed")
-            self._evaluated = evaluate_at_once(self.cocoGt, self.cocoDt, p)
+        self._evaluated = self._evaluate_at_once()
+        if self._evaluated is None:
+            self._evaluate_one_by_one()
+            self._paramsEval = copy.deepcopy(self.params)
+        else:
             self.eval = {}
             for name in _MADE_ON_DEMAND & vars(self).keys():
                 delattr(self, name)
             self._paramsEval = self._evaluated.shown
-        except IrregularError:
-            self._evaluate_one_by_one()
-            self._paramsEval = copy.deepcopy(self.params)
         print(f"DONE (t={time.time() - start:0.2f}s).")
 
+    def _evaluate_at_once(self) -> Evaluated | None:
+        """All matches by the engine; ``None`` if a step was changed, or the data needs every step."""
+        own = type(self)
+        if any(name in vars(self) or getattr(own, name) is not getattr(COCOeval, name) for name in _STEPS):
+            return None
+        try:
+            return evaluate_at_once(self.cocoGt, self.cocoDt, self.params)
+        except IrregularError:
+            return None
+
     def _evaluate_one_by_one(self) -> None:
+        for name in _MADE_ON_DEMAND - vars(self).keys():
+            setattr(self, name, {} if name == "ious" else defaultdict(list))
         p = self.params
         self._prepare()
         categories = p.catIds if p.useCats else [-1]

@@ -19,7 +19,7 @@ from ioukit.regions.boxes import Boxes
 from ioukit.regions.formats import convert
 from ioukit.typing import BoxFormat
 
-__all__ = ["Reader", "as_floats", "box_member"]
+__all__ = ["Reader", "Records"]
 
 _SAFE = 2.0**51  # sides of boxes with such coordinates stay below 2**53
 _OPTIONAL = {"predictions": (), "targets": ("iscrowd", "area")}
@@ -29,18 +29,13 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 Records = Sequence[Mapping[str, Any]]
 
 
-def box_member(side: str) -> Member:
-    """What the boxes of an image must be."""
-    return Member(side, "boxes", (4,), "iuf")
-
-
 class Reader:
     """Reads the dicts of one side. It remembers which keys it has seen, so that they are checked once."""
 
     def __init__(self, side: str, format: BoxFormat) -> None:
         self.side, self.format = side, format
         self.needs: tuple[str, ...] = ("boxes", "labels", "scores") if side == "predictions" else ("boxes", "labels")
-        self._boxes = box_member(side)
+        self._boxes = Member(side, "boxes", (4,), "iuf")
         self._labels = Member(side, "labels", (), "iu")
         self._scores = Member(side, "scores", (), "iuf")
         self._crowd = Member(side, "iscrowd", (), "biu")
@@ -57,14 +52,14 @@ class Reader:
         self.check_keys(records)
         boxes, box_format = self._boxes_of(records)
         labels = self.labels_of(records, boxes.counts, known)
-        read = [boxes, labels]
+        read = {"boxes": boxes, "labels": labels}
         rows = Rows(boxes.counts, labels.rows, boxes.rows, box_format)
         if self.side == "predictions":
             scores = self.scores_of(records, boxes.counts)
             rows.scores = scores.rows
-            read.append(scores)
+            read["scores"] = scores
         else:
-            read += self.add_flags(records, rows)
+            read |= self.add_flags(records, rows)
         self.check_devices(read)
         return rows
 
@@ -100,7 +95,7 @@ class Reader:
             if type(value).__name__ == "BoundingBoxes":
                 self._check_named_format(value, at)
         found = joined(values, self._boxes)
-        rows = np.ascontiguousarray(as_floats(found.rows))
+        rows = np.ascontiguousarray(_as_floats(found.rows))
         if _core.first_invalid(rows, self.format == "xyxy") is not None or not _is_small(rows):
             self._check_boxes(rows, found.counts)
         return found._replace(rows=rows), self.format
@@ -172,13 +167,13 @@ class Reader:
         """The scores, one per row: any finite numbers."""
         scores = joined([record["scores"] for record in records], self._scores)
         self.check_counts(scores, counts, "scores")
-        rows = as_floats(scores.rows)
+        rows = _as_floats(scores.rows)
         self._check_finite(rows, counts, "scores")
         return scores._replace(rows=rows)
 
-    def add_flags(self, records: Records, rows: Rows) -> list[Joined]:
+    def add_flags(self, records: Records, rows: Rows) -> dict[str, Joined]:
         """Put ``iscrowd`` and ``area`` of targets into their rows; the values that were read are returned."""
-        read = []
+        read = {}
         crowd, _ = self._given(records, rows.counts, self._crowd, 0)
         if crowd is not None:
             values = crowd.rows
@@ -190,15 +185,15 @@ class Reader:
                     refuse(f"targets[{image}]: iscrowd: row {at}", "0 or 1", str(values[row]))
                 values = values != 0
             rows.crowd = values if values.any() else None
-            read.append(crowd)
+            read["iscrowd"] = crowd
         area, missing = self._given(records, rows.counts, self._areas, 0)
         if area is not None:
-            values = as_floats(area.rows)
+            values = _as_floats(area.rows)
             self._check_finite(values, rows.counts, "area", lowest=0.0)
             if missing is not None:
                 values = np.where(missing, np.array(np.nan, values.dtype), values)
             rows.areas = values
-            read.append(area)
+            read["area"] = area
         return read
 
     def _given(
@@ -240,20 +235,18 @@ class Reader:
         expected = "a finite number" if lowest is None else f"a finite number of at least {lowest:g}"
         refuse(f"{self.side}[{image}]: {name}: row {at}", expected, str(rows[row]))
 
-    def check_devices(self, read: Sequence[Joined]) -> None:
+    def check_devices(self, read: Mapping[str, Joined]) -> None:
         """Raises :class:`~ioukit.DatasetError` if the tensors of one side are on different devices."""
-        names = ("boxes", "labels", *(("scores",) if self.side == "predictions" else ("iscrowd", "area")))
-        found = {one.device: name for one, name in zip(read, names, strict=False) if one.device is not None}
+        found: dict[str, str] = {}
+        for name, one in read.items():
+            if one.device is not None:
+                found.setdefault(one.device, name)
         if len(found) > 1:
             listed = " and ".join(f"{name} on {device}" for device, name in found.items())
             refuse(self.side, "tensors on one device", listed)
 
-    def in_format(self, format: BoxFormat) -> Reader:
-        """A reader of the same side for boxes of another format."""
-        return self if format == self.format else Reader(self.side, format)
 
-
-def as_floats(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _as_floats(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Numbers as float32 or float64, without loss."""
     if rows.dtype in _FLOATS:
         return rows

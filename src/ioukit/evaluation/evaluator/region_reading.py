@@ -47,19 +47,19 @@ class RegionReader(Reader):
         points = self._keypoints(records)
         counts = self._common_counts(boxes, sets, points)
         labels = self.labels_of(records, counts, known)
-        read = [] if boxes is None else [boxes]
-        read.append(labels)
+        read = {"labels": labels} if boxes is None else {"boxes": boxes, "labels": labels}
         rows = Rows(counts, labels.rows, None if boxes is None else boxes.rows, box_format)
         rows.regions = [one for one, _ in sets]
         if points is not None:
+            read["keypoints"] = points
             rows.keypoints = points.rows.astype(np.float64)
         if self.side == "predictions":
             scores = self.scores_of(records, counts)
             rows.scores = scores.rows
-            read.append(scores)
+            read["scores"] = scores
             self._add_areas(rows)
         else:
-            read += self.add_flags(records, rows)
+            read |= self.add_flags(records, rows)
         self.check_devices(read)
         return rows
 

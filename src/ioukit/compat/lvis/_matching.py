@@ -1,0 +1,144 @@
+"""Matching of all images at once, by the rules of LVIS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ioukit.compat.pycocotools._curves import curves_of_match
+from ioukit.compat.pycocotools._image_results import bits_of, image_overlaps, image_results
+from ioukit.compat.pycocotools._matching import Matched, Rules, match
+from ioukit.compat.pycocotools._sides import Groups, IrregularError, detections_of_records, objects_of_records
+
+__all__ = ["LvisMatched", "match_at_once"]
+
+Record = dict[str, Any]
+Floats = NDArray[np.float64]
+
+_NO_CAP = 2**31 - 1
+
+
+def match_at_once(gts: list[Record], dts: list[Record], params: Any, unlisted: Mapping[Any, Any]) -> LvisMatched:
+    """Matches the detections that take part to the objects.
+
+    Args:
+        gts: The objects.
+        dts: The detections of categories that annotators looked for.
+        params: The parameters of lvis.
+        unlisted: The ids of categories that some objects of each image are not annotated for.
+
+    Raises:
+        IrregularError: If data or parameters need the plain way of lvis.
+    """
+    named = _named(params)
+    rules = Rules.of(named)
+    images, categories = np.array(params.img_ids), np.array(params.cat_ids)
+    for ids in (images, categories):
+        if ids.ndim != 1 or not len(ids) or ids.dtype.kind != "i":
+            raise IrregularError("ids")
+    if len(np.unique(categories)) < len(categories):
+        raise IrregularError("categories")
+    groups = Groups(images.astype(np.int64), categories.astype(np.int64), bool(params.use_cats))
+    ignored = [{**gt, "iscrowd": 1 if gt["ignore"] else 0} for gt in gts]  # lvis does not read `iscrowd`
+    objects = objects_of_records(ignored, groups, params.iou_type)
+    objects = replace(objects, crowd=np.zeros(len(objects), np.bool_))
+    detections = detections_of_records(dts, groups, params.iou_type)
+    matched = match(objects, detections, groups, rules)
+    _ignore_unlisted(matched, [dt["id"] for dt in dts if dt["category_id"] in unlisted[dt["image_id"]]])
+    return LvisMatched(matched, named, list(params.area_rng))
+
+
+def _ignore_unlisted(matched: Matched, ids: list[int]) -> None:
+    """Ignores the detections with these ids where they have no match."""
+    rows = matched.detection_rows
+    chosen = np.isin(matched.detections.ids[rows["row"]], np.array(ids, np.int64))
+    sets = rows["matched"][chosen]
+    every = np.packbits(np.arange(sets.shape[-1] * 8) <= matched.order.max(), bitorder="little")
+    rows["ignored"][chosen] |= ~sets & every
+
+
+def _named(params: Any) -> SimpleNamespace:
+    """The parameters, copied, with the names of pycocotools."""
+    return SimpleNamespace(
+        iouType=params.iou_type,
+        iouThrs=np.array(params.iou_thrs),
+        recThrs=params.rec_thrs,
+        maxDets=[_NO_CAP],
+        areaRng=[tuple(ends) for ends in params.area_rng],
+        imgIds=list(params.img_ids),
+        catIds=list(params.cat_ids),
+        useCats=params.use_cats,
+    )
+
+
+@dataclass
+class LvisMatched:
+    """What `evaluate` found."""
+
+    matched: Matched
+    params: SimpleNamespace
+    """The parameters that it followed."""
+    area_ranges: list[Any]
+    """Those of the parameters themselves, as `eval_imgs` lists them."""
+
+    @property
+    def categories(self) -> list[Any]:
+        """The categories that have results of their own."""
+        return self.params.catIds if self.params.useCats else [-1]
+
+    def has_rules_of(self, params: Any) -> bool:
+        """Whether parameters choose what was matched. Recalls may differ."""
+        ours, theirs = self.params, _named(params)
+        names = ("iouThrs", "areaRng", "imgIds", "catIds")
+        return bool(ours.useCats) == bool(theirs.useCats) and all(
+            np.array_equal(np.array(getattr(ours, name)), np.array(getattr(theirs, name))) for name in names
+        )
+
+    def entries(self) -> list[Any]:
+        """`evalImgs` of pycocotools."""
+        shown = SimpleNamespace(areaRng=self.area_ranges, maxDets=self.params.maxDets)
+        return image_results(self.matched, self.params.imgIds, self.categories, shown)
+
+    def ious(self) -> dict[Any, Any]:
+        """The overlaps of each image and category."""
+        return image_overlaps(self.matched, self.params.imgIds, self.categories)
+
+    def arrays(self, recalls: Any) -> tuple[Floats, Floats]:
+        """(T, R, K, A) precision and (T, K, A) recall; -1 where there is nothing to find."""
+        named = SimpleNamespace(iouThrs=self.params.iouThrs, recThrs=recalls, maxDets=self.params.maxDets)
+        arrays = curves_of_match(self.matched, named)
+        return np.ascontiguousarray(arrays.precision[..., 0]), np.ascontiguousarray(arrays.recall[..., 0])
+
+    def pointers(self) -> dict[int, dict[int, Record]]:
+        """`dt_pointers`: for each category and area range, the outcomes of its detections, best first."""
+        rows, objects, count = self.matched.detection_rows, self.matched.object_rows, self.matched.group_count
+        order = np.lexsort((rows["image"], -rows["score"], rows["category"]))
+        ends = np.cumsum(np.bincount(rows["category"], minlength=count))
+        starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
+        ids = self.matched.detections.ids[rows["row"][order]]
+        # As of np.concatenate, where an image has objects and no detections.
+        keys = [each["category"].astype(np.int64) * len(self.params.imgIds) + each["image"] for each in (objects, rows)]
+        floats = set((np.setdiff1d(*keys) // len(self.params.imgIds)).tolist())
+        found: dict[int, dict[int, Record]] = {category: {} for category in range(count)}
+        for place in range(len(self.area_ranges)):
+            matches, ignored = (
+                bits_of(rows[name][order][:, place], self.matched.order) for name in ("matched", "ignored")
+            )
+            counted = objects["category"][(objects["ignored"][:, place // 8] >> (place % 8) & 1) == 0]
+            has_objects = np.bincount(counted, minlength=count) > 0
+            hits, others = (matches & ~ignored).T, (~matches & ~ignored).T
+            for category, start, end in zip(range(count), starts.tolist(), ends.tolist(), strict=True):
+                found[category][place] = {}
+                if has_objects[category]:
+                    own = ids[start:end].astype(np.float64 if category in floats else np.int64)
+                    found[category][place] = {
+                        "dt_ids": own,
+                        "tps": np.ascontiguousarray(hits[:, start:end]),
+                        "fps": np.ascontiguousarray(others[:, start:end]),
+                    }
+        return found

@@ -1,0 +1,61 @@
+"""``python -m ioukit.patch script.py``: run a program with ioukit in place of pycocotools and lvis.
+
+    python -m ioukit.patch script.py [arguments]
+    python -m ioukit.patch -m module [arguments]
+
+The program runs as ``python script.py`` or ``python -m module`` would run it, after `ioukit.patch`. The module can be
+called, as ``ioukit.patch()`` is a function also where this module was imported.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from types import ModuleType
+
+from ioukit.compat.patching import patch
+
+__all__: list[str] = []
+
+_USAGE = "usage: python -m ioukit.patch script.py [arguments]\n       python -m ioukit.patch -m module [arguments]\n"
+
+
+class _CallableModule(ModuleType):
+    def __call__(self, *, rebind: bool = False) -> None:
+        patch(rebind=rebind)
+
+
+def _main(arguments: list[str]) -> None:
+    match arguments:
+        case ["-h" | "--help", *_]:
+            sys.stdout.write(_USAGE)
+        case ["-m", module, *rest]:
+            patch()
+            sys.argv = [module, *rest]  # runpy puts the path of the module first
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        case [script, *rest] if not script.startswith("-"):
+            if not os.path.exists(script):
+                _refuse(f"no such file: {script}")
+            patch()
+            sys.argv = [script, *rest]
+            if not getattr(sys.flags, "safe_path", False):  # as `python script.py` does
+                sys.path[0] = os.path.dirname(os.path.realpath(script))
+            runpy.run_path(script, run_name="__main__")
+        case ["-m"]:
+            _refuse("-m needs the name of a module")
+        case [option, *_]:
+            _refuse(f"unknown option {option}")
+        case _:
+            _refuse("name a script, or -m and a module")
+
+
+def _refuse(reason: str) -> None:
+    sys.stderr.write(f"{_USAGE}ioukit.patch: {reason}\n")
+    sys.exit(2)
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1:])
+else:
+    sys.modules[__name__].__class__ = _CallableModule
