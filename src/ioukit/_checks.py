@@ -29,6 +29,7 @@ __all__ = [
     "check_positive",
     "check_threads",
     "check_window",
+    "counted",
     "integer_column",
     "largest_coordinate",
     "rising_numbers",
@@ -36,6 +37,14 @@ __all__ = [
 ]
 
 FORMATS: tuple[BoxFormat, ...] = get_args(BoxFormat)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun for a message: ``"1 class"``, ``"2 classes"``, ``"1,000 images"``."""
+    if number == 1:
+        return f"1 {noun}"
+    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith(("s", "x")) else f"{noun}s"
+    return f"{number:,} {many}"
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -147,7 +147,10 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("convert", GT, "OUT"), "Missing option '--to'"),
-        (("convert", GT, "OUT", "--to", "coc"), "unknown format 'coc'; choose from coco,"),
+        (
+            ("convert", GT, "OUT", "--to", "coc"),
+            "unknown format 'coc'; did you mean 'coco' or 'voc'? Else choose from coco,",
+        ),
         (
             ("convert", GT, "OUT", "--to", "labelme-xml"),
             "ground truth cannot be written in the format labelme-xml; --to takes coco",

@@ -210,8 +210,14 @@ def test_convert_takes_values_of_all_kinds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--gt-format", "coc"], "Invalid value for --gt-format: unknown format 'coc'; choose from coco, "),
-        (["--dt-format", "coc"], "Invalid value for --dt-format: unknown format 'coc'; choose from coco, "),
+        (
+            ["--gt-format", "coc"],
+            "Invalid value for --gt-format: unknown format 'coc'; did you mean 'coco' or 'voc'? Else choose",
+        ),
+        (
+            ["--dt-format", "coc"],
+            "Invalid value for --dt-format: unknown format 'coc'; did you mean 'coco' or 'voc'? Else choose",
+        ),
         (
             ["--gt-option", "attribute=1"],
             "Invalid value for --gt-option: the reader of coco has no option 'attribute'; it has dialect, attributes; "

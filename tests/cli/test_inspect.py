@@ -89,7 +89,7 @@ def test_detections_are_named_as_such() -> None:
     [
         (["nowhere.json"], "No such file or directory: 'nowhere.json'"),
         ([COCO, "--split", "train"], "Invalid value for --split: the reader of coco has no option 'split'; it has"),
-        ([COCO, "--format", "cocoo"], "unknown format 'cocoo'; choose from coco, "),
+        ([COCO, "--format", "cocoo"], "unknown format 'cocoo'; did you mean 'coco'? Else choose from coco, "),
         ([COCO, "--format", "kitti"], "ground_truth.json"),
         ([COCO, "--images", FOLDER], "--images needs --report: only the report shows images"),
         ([COCO, "--report", COCO], "is an input and would be overwritten"),

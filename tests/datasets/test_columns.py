@@ -268,7 +268,7 @@ def test_a_notebook_shows_the_first_rows() -> None:
         "boxes": [[0, 0, 1, 1 / 3]] * count,
     }
     shown = GroundTruth.from_arrays(**names, categories={1: "<b>"}, crowd=[1] * count)._repr_html_()
-    assert "<caption>GroundTruth(7 annotations, 1 images, 1 categories)</caption>" in shown
+    assert "<caption>GroundTruth(7 annotations, 1 image, 1 category)</caption>" in shown
     assert shown.count("<td>&lt;a&gt;</td><td>&lt;b&gt;</td><td>0</td><td>0</td><td>1</td><td>0.333333</td>") == 5
     assert "<th>crowd</th>" in shown
     assert "and 2 more" in shown

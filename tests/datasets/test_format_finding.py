@@ -209,8 +209,13 @@ def test_an_unknown_path_is_refused(tmp_path: Path) -> None:
         find_format(tmp_path)
     with pytest.raises(FileNotFoundError):
         find_format(tmp_path / "nothing")
-    with pytest.raises(ValueError, match="unknown format 'cocoa'; choose from coco, "):
-        find_format(tmp_path / "a.bin", "cocoa")
+    with pytest.raises(ValueError, match="unknown format 'other'; choose from coco, "):
+        find_format(tmp_path / "a.bin", "other")
+    for name, near in (("COCO", "'coco'"), ("cocoa", "'coco'"), ("Open_Images", "'open-images'"), ("YOLO", "'yolo'")):
+        with pytest.raises(
+            ValueError, match=rf"unknown format '{name}'; did you mean {near}\? Else choose from coco, "
+        ):
+            find_format(tmp_path / "a.bin", name)
 
 
 PAGE = (ROOT / "docs" / "labels.md").read_text(encoding="utf-8")

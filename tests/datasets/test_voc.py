@@ -131,7 +131,8 @@ def test_places_of_a_data_set(tmp_path: Path) -> None:
         read(path, split="val")
     with pytest.raises(DatasetError, match="expected a path inside the folder of the data set"):
         read(path, split="../x")
-    with pytest.raises(FileNotFoundError, match="none"):
+    expected = r"expected .*VOC2007/ImageSets/Main/none\.txt, the names of the images of split='none'; there are "
+    with pytest.raises(DatasetError, match=expected + "cat_train, val$"):
         read(path, split="none")
     (path / "VOC2012" / "Annotations").mkdir(parents=True)
     with pytest.raises(DatasetError, match="found VOC2007 and VOC2012: name one of them"):

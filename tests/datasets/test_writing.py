@@ -110,7 +110,7 @@ def test_nothing_half_is_left(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    with pytest.raises(ValueError, match=r"unknown format 'line'; choose from coco, "):
+    with pytest.raises(ValueError, match=r"unknown format 'line'; did you mean 'lines'\? Else choose from coco, "):
         write(GT, path, "line")
     with pytest.raises(ValueError, match=r"the format folders writes no detections; choose from .*lines"):
         write(DT, path, "folders", ground_truth=GT)

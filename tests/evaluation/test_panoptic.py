@@ -75,7 +75,7 @@ def test_numbers_that_can_be_counted() -> None:
             "Stuff     |  75.0   75.0  100.0     1",
         ]
     )
-    assert repr(quality) == "PanopticQuality(PQ=0.4861, SQ=0.4861, RQ=0.6667, 1 images, 3 classes)"
+    assert repr(quality) == "PanopticQuality(PQ=0.4861, SQ=0.4861, RQ=0.6667, 1 image, 3 classes)"
     assert dict(quality.counts) == {
         "images": 1,
         "categories": 3,

@@ -196,6 +196,20 @@ def test_merge_state_puts_the_other_images_first() -> None:
     same_results(rest.compute(), filled(batches, **arguments).compute())
 
 
+def test_a_function_can_gather_the_tables() -> None:
+    """As if two processes had the same images."""
+    arguments, batches = batches_of(4)
+    metric = filled(
+        batches,
+        **arguments,
+        dist_sync_fn=lambda state, group: [state, state] if group is None else [],
+        distributed_available_fn=lambda: True,
+    )
+    twice = [([one for one in preds for _ in "ab"], [one for one in target for _ in "ab"]) for preds, target in batches]
+    same_results(metric.compute(), filled(twice, **arguments).compute())
+    assert len(metric.tables) == len(batches)  # its own tables are back
+
+
 def test_images_matched_with_other_arguments_are_refused() -> None:
     metric, other = filled([([PRED], [TARGET])]), MeanAveragePrecision(iou_thresholds=[0.5])
     other.merge_state(metric)

@@ -7,6 +7,7 @@ import pkgutil
 import sys
 import zlib
 from pathlib import Path
+from types import ModuleType
 
 import ioukit
 
@@ -19,7 +20,6 @@ NOT_IN_THE_REFERENCE = {
     "ioukit.compat.docsaidkit.drawing",
     "ioukit.compat.docsaidkit.structures",
     "ioukit.compat.pycocotools",
-    "ioukit.torch",
 }
 # Public modules that are no packages.
 MODULES = ["ioukit.compat.patching", "ioukit.compat.pycocotools.mask", "ioukit.errors", "ioukit.typing"]
@@ -43,12 +43,13 @@ def missing(folder: Path) -> list[str]:
 
 
 def _public(room: str) -> list[str]:
-    """The names of a room; none if its package only groups files."""
+    """The names of a room but those of other rooms; none if its package only groups files."""
     try:
-        return list(getattr(importlib.import_module(room), "__all__", ()))
+        module = importlib.import_module(room)
     except ModuleNotFoundError as error:
         sys.stderr.write(f"not checked: {room}, which needs {error.name}\n")
         return []
+    return [name for name in getattr(module, "__all__", ()) if not isinstance(getattr(module, name), ModuleType)]
 
 
 if __name__ == "__main__":

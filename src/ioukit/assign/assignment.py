@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._arrays import as_numpy, library_of
+from ioukit._checks import counted
 from ioukit.assign._explain import explanation
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class AssignmentChange:
     def __repr__(self) -> str:
         lost = np.flatnonzero((self.counts[:, 0] > 0) & (self.counts[:, 1] == 0)).tolist()
         gained = np.flatnonzero((self.counts[:, 0] == 0) & (self.counts[:, 1] > 0)).tolist()
-        summary = f"{len(self.predictions)} predictions differ"
+        count = len(self.predictions)
+        summary = f"{counted(count, 'prediction')} {'differs' if count == 1 else 'differ'}"
         for text, objects in (("now without a prediction", lost), ("no longer without", gained)):
             if objects:
                 summary += f", objects {text}: {', '.join(map(str, objects))}"

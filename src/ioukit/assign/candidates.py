@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class Candidates:
     ) -> Candidates:
         """These candidates and further pairs, of predictions that are ignored."""
         outcome = np.full(len(objects), Outcome.IGNORED, np.uint8)
-        more = (objects, predictions, overlap, overlap, outcome)
+        more: tuple[NDArray[Any], ...] = (objects, predictions, overlap, overlap, outcome)
         order = np.argsort(np.concatenate([self.objects, objects]), kind="stable")
         fields = (getattr(self, field.name) for field in dataclasses.fields(self))
         return Candidates(*(np.concatenate(pair)[order] for pair in zip(fields, more, strict=True)))

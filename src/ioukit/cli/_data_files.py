@@ -115,6 +115,8 @@ def read_data(
             unknown or does not fit, after a message.
         typer.BadParameter: If a repair is unknown, or does not fit the data.
     """
+    from ioukit._checks import counted  # noqa: PLC0415 - loads NumPy
+
     start = time.perf_counter()
     paths = [source.path for source in sources]
     opened = [_opened(sources[0]), _opened(sources[1], detections=True)]
@@ -131,8 +133,8 @@ def read_data(
     names = [printable(str(path)) for path in paths]
     width, format_width = max(map(len, names)), max(len(one.format.name) for one in opened)
     shown = [f"{name:{width}}  {one.format.name:{format_width}}" for name, one in zip(names, opened, strict=True)]
-    talk.say(f"read {shown[0]}  {len(gt.images):,} images  {len(gt):,} boxes")
-    talk.say(f"read {shown[1]}  {len(dt):,} detections  {time.perf_counter() - start:.2f} s")
+    talk.say(f"read {shown[0]}  {counted(len(gt.images), 'image')}  {counted(len(gt), 'box')}")
+    talk.say(f"read {shown[1]}  {counted(len(dt), 'detection')}  {time.perf_counter() - start:.2f} s")
     for note in (*gt.notes, *dt.notes):
         talk.say(f"note {printable(note)}")
     looks_wrong = [*_what_looks_wrong(gt, dt, talk)]
@@ -160,6 +162,8 @@ def read_ground_truth(
         typer.Exit: If the path is of no known format, holds detections or is invalid, or if a format or an argument of
             a reader is unknown or does not fit, such as a split for a format without splits; after a message.
     """
+    from ioukit._checks import counted  # noqa: PLC0415 - loads NumPy
+
     start, path, shown = time.perf_counter(), source.path, printable(str(source.path))
     opened = _opened(source)
     if split is not None:
@@ -175,7 +179,7 @@ def read_ground_truth(
                 f"{path}: detections, not ground truth: ioukit eval GT {path} compares them with their ground truth"
             ) from None
     talk.say(
-        f"read {shown}  {opened.format.name}  {len(gt.images):,} images  {len(gt):,} boxes  "
+        f"read {shown}  {opened.format.name}  {counted(len(gt.images), 'image')}  {counted(len(gt), 'box')}  "
         f"{time.perf_counter() - start:.2f} s"
     )
     return gt, opened.format.name

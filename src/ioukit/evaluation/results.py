@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._checks import counted
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.class_results import ClassResult, ClassResults
@@ -350,7 +351,8 @@ class Evaluation(SendingMethods, Frozen):
     def __repr__(self) -> str:
         shown = [measure.key for measure in self.protocol.measures if measure.headline and measure.quantity == "AP"]
         numbers = ", ".join(f"{key}={self.summary[key]:.4f}" for key in shown or [self.protocol.main_measure.key])
-        return f"Evaluation({numbers}, {self.counts['images']:,} images, {self.counts['detections']:,} detections)"
+        images, detections = counted(self.counts["images"], "image"), counted(self.counts["detections"], "detection")
+        return f"Evaluation({numbers}, {images}, {detections})"
 
     def _repr_html_(self) -> str:
         """The numbers of the summary as a table, for notebooks."""
@@ -362,10 +364,9 @@ class Evaluation(SendingMethods, Frozen):
             for measure in self.protocol.measures
             if self.protocol.defines(measure)
         )
-        caption = html.escape(f"{self.protocol.name}, {self.matches.iou_type}: {self.counts['images']:,} images, ")
-        return (
-            f"<table><caption>{caption}{self.counts['detections']:,} detections</caption><tbody>{rows}</tbody></table>"
-        )
+        images, detections = counted(self.counts["images"], "image"), counted(self.counts["detections"], "detection")
+        caption = html.escape(f"{self.protocol.name}, {self.matches.iou_type}: {images}, {detections}")
+        return f"<table><caption>{caption}</caption><tbody>{rows}</tbody></table>"
 
 
 def _shown(value: float) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_choice
+from ioukit._checks import check_choice, counted
 from ioukit._columns import Columns, Frozen, record
 from ioukit.datasets.columns.images import Categories
 from ioukit.evaluation.protocols import Protocol
@@ -153,8 +153,8 @@ class MatchTable(Frozen):
 
     def __repr__(self) -> str:
         return (
-            f"MatchTable({len(self):,} detections, {int(self.num_objects[:, 0].sum()):,} objects, "
-            f"{len(self.image_ids):,} images, {len(self.categories):,} categories)"
+            f"MatchTable({counted(len(self), 'detection')}, {counted(int(self.num_objects[:, 0].sum()), 'object')}, "
+            f"{counted(len(self.image_ids), 'image')}, {counted(len(self.categories), 'category')})"
         )
 
     @property

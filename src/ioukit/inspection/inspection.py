@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._checks import counted
 from ioukit._columns import Frozen, record
 from ioukit._output import printable
 from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -93,8 +94,8 @@ class Inspection(Frozen):
     def __repr__(self) -> str:
         read = f"{self.format}: " if self.format else ""
         return (
-            f"Inspection({read}{len(self.objects_per_image):,} images, {len(self):,} objects, "
-            f"{len(self.objects_per_class):,} classes)"
+            f"Inspection({read}{counted(len(self.objects_per_image), 'image')}, {counted(len(self), 'object')}, "
+            f"{counted(len(self.objects_per_class), 'class')})"
         )
 
     @cached_property

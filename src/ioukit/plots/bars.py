@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit._checks import counted
 from ioukit.plots._drawing import axes_for, dress, legend_beside, letters, shorten, theme_of
 from ioukit.plots._reading import average_precision, chosen, curves_of, mean_of_classes, number, operating_of
 
@@ -76,7 +77,7 @@ def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: 
                 ha="center", va="bottom", fontsize=8, color=look.ink,
             )  # fmt: skip
     ticks = [
-        f"{shorten(area.label, 16)}\n{_limits(area.low, area.high)}\n{_count(n)}"
+        f"{shorten(area.label, 16)}\n{_limits(area.low, area.high)}\n{counted(n, 'object')}"
         for area, n in zip(areas, objects, strict=True)
     ]
     ax.set_xticks(range(len(areas)), ticks, fontsize=9, **letters())
@@ -107,10 +108,6 @@ def _limits(low: float, high: float) -> str:
     if sides[1] >= LARGEST:
         return "any side" if sides[0] == 0 else f"at least {sides[0]:.4g} px"
     return f"up to {sides[1]:.4g} px" if sides[0] == 0 else f"{sides[0]:.4g} to {sides[1]:.4g} px"
-
-
-def _count(objects: int) -> str:
-    return f"{objects:,} object{'' if objects == 1 else 's'}"
 
 
 def class_ap_figure(

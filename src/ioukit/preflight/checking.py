@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ioukit._checks import counted
 from ioukit.preflight.case import Case
 from ioukit.preflight.repairs.repair import Data
 from ioukit.preflight.suspicion import SURENESS
@@ -52,11 +53,11 @@ class Checked:
     def __str__(self) -> str:
         harmful = sum(finding.harmful for finding in self.findings)
         notes = len(self.findings) - harmful
-        total = f"{self.num_images:,} images, {self.num_annotations:,} annotations"
+        total = f"{counted(self.num_images, 'image')}, {counted(self.num_annotations, 'annotation')}"
         if self.num_detections is not None:
-            total += f", {self.num_detections:,} detections"
-        found = "nothing looks wrong" if not harmful else f"{harmful} finding{'s' if harmful > 1 else ''}"
-        more = f", {notes} note{'s' if notes > 1 else ''}" if notes else ""
+            total += f", {counted(self.num_detections, 'detection')}"
+        found = "nothing looks wrong" if not harmful else counted(harmful, "finding")
+        more = f", {counted(notes, 'note')}" if notes else ""
         return "\n\n".join([f"{total}: {found}{more}", *map(str, self.findings)])
 
     def to_dict(self) -> dict[str, Any]:

@@ -39,6 +39,14 @@ def register_format(added: Format) -> None:
     FORMATS[added.name] = added
 
 
+def _near(name: str) -> str:
+    """The part of a message that suggests formats of similar names; empty if there are none."""
+    import difflib  # noqa: PLC0415 - only for the message
+
+    close = difflib.get_close_matches(name.casefold().replace("_", "-"), FORMATS, n=2)
+    return f"did you mean {' or '.join(map(repr, close))}? Else " if close else ""
+
+
 def find_format(path: str | os.PathLike[str], format: str | None = None) -> Format:
     """The format of a path: the named one, or the first that recognises the path.
 
@@ -49,7 +57,7 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
     """
     if format is not None:
         if format not in FORMATS:
-            raise ValueError(f"unknown format {format!r}; choose from {', '.join(FORMATS)}")
+            raise ValueError(f"unknown format {format!r}; {_near(format)}choose from {', '.join(FORMATS)}")
         return FORMATS[format]
     place = Path(path)
     for known in FORMATS.values():

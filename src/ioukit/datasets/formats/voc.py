@@ -168,8 +168,10 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
     keys = sorted(name[:-4] for name in found_files if name.endswith(".xml"))
     if split is not None:
         listing = inside(folder.parent, f"ImageSets/Main/{split}.txt", os.fspath(path))
-        there = set(keys)
-        keys = []
+        if not os.path.isfile(listing):
+            lists = ", ".join(sorted(file.stem for file in Path(listing).parent.glob("*.txt"))[:8]) or "none"
+            raise DatasetError(f"expected {listing}, the names of the images of split={split!r}; there are {lists}")
+        there, keys = set(keys), []
         for number, line in enumerate(read_lines(listing), start=1):
             key = line.strip()
             if key and key not in there:

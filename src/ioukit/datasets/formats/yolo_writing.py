@@ -165,7 +165,8 @@ def _file_names(gt: GroundTruth) -> list[str]:
     for label, size in zip(gt.images.labels.tolist(), gt.images.sizes.tolist(), strict=True):
         if not all(0 < side < np.inf for side in size):
             raise DatasetError(
-                f"{gt.source}: image {label!r}: expected a width and a height, which fractions need, found none"
+                f"{gt.source}: image {label!r}: expected a width and a height, which fractions need, found none; to "
+                "give them, write a table (--to csv), add the columns image_width and image_height, and convert that"
             )
     return image_file_names(gt)
 

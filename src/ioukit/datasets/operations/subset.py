@@ -62,9 +62,9 @@ def subset(
         >>> gt = GroundTruth.from_arrays(image_ids=[1, 1, 2], category_ids=[7, 8, 8],
         ...     boxes=[[0, 0, 8, 8], [0, 0, 90, 90], [4, 4, 50, 50]], categories={7: "cat", 8: "dog"})
         >>> subset(gt, classes=["dog"], sizes=["medium"])
-        GroundTruth(2 annotations, 2 images, 1 categories)
+        GroundTruth(2 annotations, 2 images, 1 category)
         >>> subset(gt, sizes=["0:100"], drop_empty_images=True)
-        GroundTruth(1 annotations, 1 images, 2 categories)
+        GroundTruth(1 annotation, 1 image, 2 categories)
     """
     gt = ground_truth
     if classes is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._checks import counted
 from ioukit._columns import Frozen, record
 from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.analysis.outcomes import Outcome, Outcomes
@@ -50,7 +51,7 @@ class ImageResults(Frozen):
 
     def __repr__(self) -> str:
         wrong = int((self.false_positives + self.false_negatives > 0).sum())
-        return f"ImageResults({len(self):,} images, {wrong:,} of them with errors)"
+        return f"ImageResults({counted(len(self), 'image')}, {wrong:,} of them with errors)"
 
     def worst(self, n: int) -> npt.NDArray[np.int64]:
         """Positions of up to ``n`` images: those with the most errors (FP + FN) first, then lower F1, then lower id.

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._checks import counted
 from ioukit._columns import Frozen, frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._near import check_rematch, table_by_values
@@ -65,8 +66,8 @@ class RecallCurves(Frozen):
 
     def __repr__(self) -> str:
         return (
-            f"RecallCurves(AR {self.average_recall[-1]:.4f} with {self.counts[-1]:,} detections, area {self.area:.4f}, "
-            f"{len(self.categories):,} classes)"
+            f"RecallCurves(AR {self.average_recall[-1]:.4f} with {counted(self.counts[-1], 'detection')}, "
+            f"area {self.area:.4f}, {counted(len(self.categories), 'class')})"
         )
 
 

@@ -90,7 +90,7 @@ def panoptic_quality(
         >>> quality.per_class["person"]  # 4 of 6 pixels; the sky has 2 of 4, which is not more than half
         PanopticClass('person', PQ=0.6667, SQ=0.6667, RQ=1.0000, 1 TP, 0 FP, 0 FN)
         >>> quality.stuff
-        PanopticAverage(PQ=0.0000, SQ=0.0000, RQ=0.0000, 1 classes)
+        PanopticAverage(PQ=0.0000, SQ=0.0000, RQ=0.0000, 1 class)
     """
     workers = check_threads(threads) or os.cpu_count() or 1
     gt = open_set(ground_truth, gt_folder, name="ground_truth", option="gt_folder")

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._checks import check_choice
+from ioukit._checks import check_choice, counted
 from ioukit._columns import Columns, Frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.class_results import ClassResults
@@ -117,7 +117,8 @@ class PanopticAverage(Frozen):
     """Categories in the means."""
 
     def __repr__(self) -> str:
-        return f"PanopticAverage(PQ={self.pq:.4f}, SQ={self.sq:.4f}, RQ={self.rq:.4f}, {self.num_categories} classes)"
+        classes = counted(self.num_categories, "class")
+        return f"PanopticAverage(PQ={self.pq:.4f}, SQ={self.sq:.4f}, RQ={self.rq:.4f}, {classes})"
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -282,7 +283,8 @@ class PanopticQuality(Frozen):
 
     def __repr__(self) -> str:
         numbers = f"PQ={self.overall.pq:.4f}, SQ={self.overall.sq:.4f}, RQ={self.overall.rq:.4f}"
-        return f"PanopticQuality({numbers}, {len(self.image_ids):,} images, {self.overall.num_categories} classes)"
+        images, classes = counted(len(self.image_ids), "image"), counted(self.overall.num_categories, "class")
+        return f"PanopticQuality({numbers}, {images}, {classes})"
 
 
 def _average(classes: Sequence[PanopticClass]) -> PanopticAverage:

@@ -53,7 +53,8 @@ def unknown(case: Case) -> Iterator[Suspicion]:
             "classes_only_in_detections", "sure",
             f"{int(strange.sum()):,} of {len(dt):,} detections have a class id that the ground truth does not list",
             int(strange.sum()), len(dt),
-            "write the class ids of the ground truth; `--on-invalid drop` leaves these detections out",
+            "write the class ids of the ground truth; `--on-invalid drop` leaves these detections out, and `ioukit "
+            "subset DT OUT --ground-truth GT` writes a file without them",
             shown, refused=True,
         )  # fmt: skip
 
@@ -218,7 +219,8 @@ def names(case: Case) -> Iterator[Suspicion]:
         yield Suspicion(
             "class_names_similar", "possible",
             f"{len(unclear):,} pairs of classes have names that differ by one letter",
-            len(unclear), len(listed), "make them one class, if they are", examples(unclear),
+            len(unclear), len(listed), "make them one class, if they are (`ioukit remap --classes FILE`)",
+            examples(unclear),
         )  # fmt: skip
     if case.train is not None:
         theirs = {_plain(name): name for name in case.train.categories.names}
@@ -230,7 +232,7 @@ def names(case: Case) -> Iterator[Suspicion]:
             yield Suspicion(
                 "class_names_of_training", "possible",
                 f"{len(differing):,} classes have another spelling in the training set", len(differing),
-                len(gt.categories), "write each name in one way", examples(shown),
+                len(gt.categories), "write each name in one way (`ioukit remap --classes FILE`)", examples(shown),
             )  # fmt: skip
 
 
@@ -273,7 +275,8 @@ def empty(case: Case) -> Iterator[Suspicion]:
         yield Suspicion(
             "classes_without_objects", "possible",
             f"{len(bare):,} of {len(ids):,} classes have no object, and their AP is undefined", len(bare), len(ids),
-            "leave them out of the list of classes, if they should not be there",
+            "leave them out of the list of classes, if they should not be there (`ioukit subset --classes LIST` keeps "
+            "the other classes)",
             examples(listed[place] for place in bare.tolist()),
         )  # fmt: skip
     if case.data.detections is None or not len(case.detections):

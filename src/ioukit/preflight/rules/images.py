@@ -61,8 +61,8 @@ def unknown(case: Case) -> Iterator[Suspicion]:
         yield Suspicion(
             "images_only_in_detections", "sure",
             f"{count:,} of {len(dt):,} detections are of {len(listed):,} images that the ground truth does not list",
-            count, len(dt), "leave these detections out (`--on-invalid drop`), or add their images to the ground truth",
-            examples(listed), refused=True,
+            count, len(dt), "leave these detections out (`--on-invalid drop`; `ioukit subset DT OUT --ground-truth GT` "
+            "writes a file without them), or add their images to the ground truth", examples(listed), refused=True,
         )  # fmt: skip
     yield from _positions(case)
 

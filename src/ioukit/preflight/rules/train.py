@@ -46,7 +46,8 @@ def _found(gt: GroundTruth, names: list[str], says: str, code: str) -> Iterator[
         yield Suspicion(
             code, "sure" if code.endswith("content") else "likely",
             f"{len(names):,} of {len(gt.images):,} images {says}: AP on them does not tell how good the detector is",
-            len(names), len(gt.images), "leave them out of the test set, or of the training set", examples(names),
+            len(names), len(gt.images), "leave them out of the test set, or of the training set (`ioukit subset "
+            "--images @FILE` keeps the images of a list)", examples(names),
         )  # fmt: skip
 
 

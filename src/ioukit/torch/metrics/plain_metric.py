@@ -36,6 +36,7 @@ class PlainMetric(nn.Module):
         dist_sync_on_step: bool = False,
         process_group: Any = None,
         dist_sync_fn: Callable[..., Any] | None = None,
+        distributed_available_fn: Callable[[], bool] | None = None,
         sync_on_compute: bool = True,
         compute_with_cache: bool = True,
         compute_on_cpu: bool = False,  # noqa: ARG002 - states are on the CPU
@@ -45,6 +46,7 @@ class PlainMetric(nn.Module):
         self.dist_sync_on_step = dist_sync_on_step
         self.process_group = process_group
         self.dist_sync_fn = dist_sync_fn
+        self.distributed_available_fn = distributed_available_fn or _in_a_group
         self.sync_on_compute = sync_on_compute
         self.compute_with_cache = compute_with_cache
         self._states: list[str] = []
@@ -141,8 +143,7 @@ class PlainMetric(nn.Module):
         """Replace the states by those of all processes, until :meth:`unsync`."""
         if self._is_synced:
             raise RuntimeError("the metric is synchronised already")
-        distributed = torch.distributed
-        if not (distributed.is_available() and distributed.is_initialized()):
+        if not self.distributed_available_fn():
             return
         self._cache = self.metric_state
         self._sync_dist(dist_sync_fn or self.dist_sync_fn or gathered, process_group or self.process_group)
@@ -223,6 +224,11 @@ def _squeezed(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _squeezed(each) for key, each in value.items()}
     return value
+
+
+def _in_a_group() -> bool:
+    """Whether this is one of several processes of ``torch.distributed``."""
+    return bool(torch.distributed.is_available() and torch.distributed.is_initialized())
 
 
 def gathered(state: Tensor, group: Any = None) -> list[Tensor]:
