@@ -135,7 +135,9 @@ def test_names_imported_earlier_stay_and_are_listed(fake: ModuleType, monkeypatc
     user = ModuleType("a_user_of_masks")
     vars(user).update(mask_utils=fake, box_overlap=fake.iou, other=len)
     monkeypatch.setitem(sys.modules, user.__name__, user)
-    with pytest.warns(UserWarning, match=r"a_user_of_masks imported pycocotools or lvis before ioukit\.patch\(\)"):
+    with pytest.warns(
+        UserWarning, match=r"imported pycocotools or lvis before ioukit\.patch\(\) keep .*: a_user_of_masks;"
+    ):
         ioukit.patch()
     assert user.mask_utils is fake
     ioukit.unpatch()

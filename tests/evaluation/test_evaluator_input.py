@@ -182,6 +182,7 @@ def test_wrong_values_are_refused(prediction: Any, target: Any, message: str) ->
         ([{"boxes": [], "score": [], "labels": []}], [TARGET], ValueError, r"key 'scores', .*; rename 'score'"),
         ([PREDICTION], [{"boxes": [], "class_labels": []}], ValueError, r"'labels', .*; rename 'class_labels'"),
         ([{}], [TARGET], ValueError, r"predictions\[0\]: expected the key 'boxes', found no keys"),
+        ([TARGET], [TARGET], ValueError, r"expected the key 'scores', found 'boxes', 'labels'$"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_refused(predictions: Any, targets: Any, error: Any, message: str) -> None:
@@ -278,6 +279,7 @@ def test_labels_beyond_the_categories() -> None:
     ("categories", "error", "message"),
     [
         ("cat", TypeError, "categories must be a list of names or ids, or a mapping of names by id, got 'cat'"),
+        (3, TypeError, "categories must be a list of names or ids, or a mapping of names by id, got 3"),
         (["cat", "cat"], ValueError, "names that differ"),
         ([1, 1], ValueError, "ids that differ"),
         ([], ValueError, "at least one category"),
@@ -346,3 +348,20 @@ def test_data_sets_and_lists_do_not_mix() -> None:
         evaluator.update(dt, gt)
     with pytest.raises(ioukit.DatasetError, match="targets: categories: expected those of the evaluator, found the id"):
         Evaluator(categories=[77]).update(dt, gt)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "message"),
+    [
+        (
+            "lvis",
+            "protocol must be a Protocol, such as ioukit.COCO, got 'lvis': for a protocol by its name, call find_",
+        ),
+        (["cat", "dog"], "protocol must be a Protocol, such as ioukit.COCO, got list$"),
+    ],
+)
+def test_what_is_no_protocol_is_refused(protocol: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        Evaluator(protocol)
+    with pytest.raises(TypeError, match=message):
+        ioukit.evaluate("no_such_file.json", "no_such_file.json", protocol)

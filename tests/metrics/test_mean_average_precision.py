@@ -375,3 +375,9 @@ def test_the_arguments_can_be_read() -> None:
     assert (metric.box_format, metric.average, metric.backend) == ("xyxy", "micro", "pycocotools")
     assert not metric.class_metrics
     assert not metric.extended_summary
+
+
+def test_a_box_with_nan_is_shown_as_it_was_given() -> None:
+    wrong = {**PRED, "boxes": torch.tensor([[float("nan"), 1.0, 2.0, 3.0]])}
+    with pytest.raises(ValueError, match=r"preds\[1\]\['boxes'\]\[0\]: .*, found \[nan, 1\.0, 2\.0, 3\.0\]"):
+        MeanAveragePrecision().update([PRED, wrong], [TARGET, TARGET])

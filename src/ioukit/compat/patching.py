@@ -224,6 +224,6 @@ def _words(held: list[tuple[ModuleType, str, Any]]) -> str:
     names = sorted({module.__name__ for module, _, _ in held})
     shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     return (
-        f"{shown} imported pycocotools or lvis before ioukit.patch() and keep the original names: call ioukit.patch() "
-        "first, or ioukit.patch(rebind=True)"
+        f"modules that imported pycocotools or lvis before ioukit.patch() keep the original names: {shown}; call "
+        "ioukit.patch() first, or ioukit.patch(rebind=True)"
     )

@@ -13,6 +13,7 @@ from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.curves import accumulate
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import Protocol
+from ioukit.evaluation.protocols.protocol import check_protocol
 from ioukit.evaluation.results import Evaluation
 
 __all__ = ["detections_of", "evaluate", "ground_truth_of"]
@@ -72,6 +73,8 @@ def evaluate(
 
 def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: int | None) -> GroundTruth:
     """The objects that :func:`evaluate` was given, read if they are a path or records."""
+    if protocol is not None:
+        check_protocol(protocol)  # before anything is read
     if isinstance(given, GroundTruth):
         return given
     if isinstance(given, str | os.PathLike):

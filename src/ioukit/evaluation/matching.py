@@ -23,6 +23,7 @@ from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds import BoxColumns, Comparison, MaskColumns, PairColumns, find_kind
 from ioukit.evaluation.protocols import IgnoreRule, Measure, Protocol
+from ioukit.evaluation.protocols.protocol import check_protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
 __all__ = ["checked_near", "match", "reaching_pairs", "rules_of"]
@@ -281,6 +282,7 @@ def _has_jaccard(protocol: Protocol) -> bool:
 
 def checked_near(protocol: Protocol, near: float | None) -> float | None:
     """The least overlap of near pairs, checked; the Jaccard index needs all pairs that reach the threshold."""
+    check_protocol(protocol)
     if near is not None:
         check_number(near=near)
         if not 0 < near <= 1:

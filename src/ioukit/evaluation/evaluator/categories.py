@@ -30,7 +30,7 @@ def given_categories(given: Any) -> Categories | None:
     """
     if given is None:
         return None
-    if isinstance(given, str):
+    if isinstance(given, str | int):
         raise TypeError(f"categories must be a list of names or ids, or a mapping of names by id, got {given!r}")
     if isinstance(given, Sequence) and given and all(isinstance(name, str) for name in given):
         if len(set(given)) < len(given):

@@ -111,7 +111,7 @@ def detection_side(preds: Sequence[Mapping[str, Any]], kinds: Sequence[str], box
             )
         _check_flat(item, "scores", at, "score")
     scores = _joined([item["scores"] for item in preds]).double().numpy()
-    _check_finite(scores, side.counts, "preds", "scores")
+    _check_finite(scores, side.counts, "preds", "scores", preds)
     return Side(**vars(side) | {"scores": scores})
 
 
@@ -142,7 +142,7 @@ def _side(items: Sequence[Mapping[str, Any]], kinds: Sequence[str], box_format: 
     boxes = masks = None
     if "bbox" in kinds:
         boxes = _boxes([item["boxes"] for item in items], box_format)
-        _check_finite(boxes, counts, name, "boxes")
+        _check_finite(boxes, counts, name, "boxes", items)
     if "segm" in kinds:
         masks = _masks([item["masks"] for item in items])
     return Side(counts, labels, boxes, masks)
@@ -156,18 +156,19 @@ def _check_flat(item: Mapping[str, Any], key: str, at: int, called: str) -> None
         )
 
 
-def _check_finite(values: Floats, counts: Ints, name: str, key: str) -> None:
-    """Refuse NaN and infinity: pycocotools takes a box with NaN for a match of everything."""
+def _check_finite(values: Floats, counts: Ints, name: str, key: str, items: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse NaN and infinity: pycocotools takes a box with NaN for a match of everything.
+
+    ``values`` are the boxes as they are compared; the error shows the box as it was given.
+    """
     good = np.isfinite(values)
     if good.all():
         return
     row = int(np.flatnonzero(~good.reshape(len(values), -1).all(axis=1))[0])
     ends = np.cumsum(counts)
     image = int(np.searchsorted(ends, row, side="right"))
-    raise ValueError(
-        f"{name}[{image}][{key!r}][{row - (ends[image] - counts[image])}]: expected finite numbers, found "
-        f"{values[row].tolist()}"
-    )
+    at = row - int(ends[image] - counts[image])
+    raise ValueError(f"{name}[{image}][{key!r}][{at}]: expected finite numbers, found {items[image][key][at].tolist()}")
 
 
 def _joined(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
