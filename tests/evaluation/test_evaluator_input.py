@@ -311,7 +311,7 @@ def test_merging_needs_the_same_settings() -> None:
         (Evaluator(near=0.1), "must have the same near, expected None, got 0.1"),
         (
             Evaluator(ioukit.COCO.replace(max_dets=(1, 5))),
-            "evaluators that are merged must have the same protocol, expected COCO",
+            "evaluators that are merged must have the same protocol, expected COCO, got COCO with other values of max_dets$",
         ),
         (Evaluator(iou_type="rotated"), "must have the same iou_type, expected 'bbox', got 'rotated'"),
     ]:
