@@ -180,6 +180,7 @@ def test_wrong_values_are_refused(prediction: Any, target: Any, message: str) ->
         ([PREDICTION], [[1, 2]], TypeError, r"targets\[0\]: expected a dict with boxes, labels, got list"),
         ([{"bbox": [], "scores": []}], [TARGET], ValueError, r"the key 'boxes', found 'bbox', 'scores'; rename 'bbox'"),
         ([{"boxes": [], "score": [], "labels": []}], [TARGET], ValueError, r"key 'scores', .*; rename 'score'"),
+        ([PREDICTION], [{"boxes": []}], ValueError, r"targets\[0\]: expected the key 'labels', found 'boxes'$"),
         ([PREDICTION], [{"boxes": [], "class_labels": []}], ValueError, r"'labels', .*; rename 'class_labels'"),
         ([{}], [TARGET], ValueError, r"predictions\[0\]: expected the key 'boxes', found no keys"),
     ],

@@ -266,7 +266,8 @@ class Protocol:
         check_number(iou=iou)
         found = self.find_iou(iou)
         if found is None:
-            raise ValueError(f"no IoU threshold {iou}; there are {', '.join(map(str, self.iou_thresholds))}")
+            known = ", ".join(str(round(threshold, 12)) for threshold in self.iou_thresholds)
+            raise ValueError(f"no IoU threshold {iou}; there are {known}")
         return found
 
     def position_of_area(self, area: str) -> int:
