@@ -47,6 +47,7 @@ def test_checks_decide_the_exit_code_and_are_printed_last() -> None:
 def test_checks_are_in_the_json(result: ioukit.Evaluation) -> None:
     done = run_here("eval", GT, DT, "--json", "--at-least", "AP=0.5", "--at-most", "AR1=0.4")
     assert done.code == 1
+    assert done.err.splitlines()[-1] == "failed AP is 0.4001, required is at least 0.5"
     found = json.loads(done.out)
     assert found.pop("requirements") == [
         {"metric": "AP", "at_least": 0.5, "value": result.summary["AP"], "met": False},
@@ -65,6 +66,7 @@ def test_checks_are_in_the_json(result: ioukit.Evaluation) -> None:
         (["--at-most", "Ap50=1"], "--at-most: there is no metric 'Ap50'; did you mean 'AP50'"),
         (["--at-least", "AP/persn=1"], "--at-least: there is no metric 'AP/persn'; did you mean 'AP/person'"),
         (["--junit", "checks.xml"], "--junit: needs --at-least or --at-most: they are its tests"),
+        (["--junit", "-", "--at-least", "AP=0"], "--junit: cannot go to standard output: name a file"),
         (["--markdown", "-", "--json"], "--markdown: standard output has the JSON already: name a file"),
         (["--markdown", "no/such.md"], "--markdown: no/such.md: there is no folder no"),
         (["--markdown", str(GT)], "is an input and would be overwritten"),
@@ -72,6 +74,7 @@ def test_checks_are_in_the_json(result: ioukit.Evaluation) -> None:
         (["--markdown", "a", "--report", "a"], "--markdown: a is the file of another option, too"),
         (["--log-to", "no/runs.jsonl"], "--log-to: no/runs.jsonl: there is no folder no"),
         (["--log-to", "runs.txt"], "--log-to: expected a file that ends with .jsonl, or mlflow[:ADDRESS]"),
+        (["--log-to", "tensorboard:runs"], "in Python, evaluation.log_to takes the runs of other trackers, too"),
     ],
 )
 def test_wrong_options_end_with_one_line_before_anything_is_written(

@@ -180,6 +180,7 @@ def test_wrong_values_are_refused(prediction: Any, target: Any, message: str) ->
         ([PREDICTION], [[1, 2]], TypeError, r"targets\[0\]: expected a dict with boxes, labels, got list"),
         ([{"bbox": [], "scores": []}], [TARGET], ValueError, r"the key 'boxes', found 'bbox', 'scores'; rename 'bbox'"),
         ([{"boxes": [], "score": [], "labels": []}], [TARGET], ValueError, r"key 'scores', .*; rename 'score'"),
+        ([PREDICTION], [{"boxes": []}], ValueError, r"targets\[0\]: expected the key 'labels', found 'boxes'$"),
         ([PREDICTION], [{"boxes": [], "class_labels": []}], ValueError, r"'labels', .*; rename 'class_labels'"),
         ([{}], [TARGET], ValueError, r"predictions\[0\]: expected the key 'boxes', found no keys"),
         ([TARGET], [TARGET], ValueError, r"expected the key 'scores', found 'boxes', 'labels'$"),
@@ -311,7 +312,7 @@ def test_merging_needs_the_same_settings() -> None:
         (Evaluator(near=0.1), "must have the same near, expected None, got 0.1"),
         (
             Evaluator(ioukit.COCO.replace(max_dets=(1, 5))),
-            "evaluators that are merged must have the same protocol, expected COCO, got COCO with other values of max_dets$",
+            "must have the same protocol, expected COCO, got COCO with other values of max_dets$",
         ),
         (Evaluator(iou_type="rotated"), "must have the same iou_type, expected 'bbox', got 'rotated'"),
     ]:

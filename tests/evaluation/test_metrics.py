@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -103,6 +104,18 @@ def test_a_value_never_looks_like_the_threshold_that_it_misses() -> None:
 def test_an_unknown_metric_is_refused_with_similar_names(metric: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         check_requirements(made(), [Requirement("AP", 0.1), Requirement(metric, 0.1)])
+
+
+@pytest.mark.parametrize(
+    ("requirements", "says"),
+    [
+        (Requirement("AP", 0.1), r"requirements must be a list, got one Requirement; write \[requirement\]"),
+        ([Requirement("AP", 0.1), ("AP50", 0.1)], r"requirements\[1\] must be a Requirement, .*, got tuple"),
+    ],
+)
+def test_requirements_are_a_list_of_requirements(requirements: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        check_requirements(made(), requirements)
 
 
 def test_a_requirement_has_a_number_and_a_kind() -> None:

@@ -70,7 +70,7 @@ def test_boxes_and_other_regions(name: str) -> None:
     for one, other in zip(arrays(function(Boxes(BOXES), SCORES)), arrays(function(BOXES, SCORES)), strict=True):
         assert_array_equal(one, other)
     rotated = ioukit.RotatedBoxes([[5, 5, 4, 4, 0]], unit="degrees", sense="clockwise")
-    with pytest.raises(TypeError, match="must be Boxes, a NumPy array or nested lists, got RotatedBoxes"):
+    with pytest.raises(TypeError, match=r"must be Boxes, (Masks, )?a NumPy array or nested lists, got RotatedBoxes"):
         function(rotated, [0.5])
 
 

@@ -105,7 +105,7 @@ def test_what_is_no_run_is_refused_with_the_trackers(run: object) -> None:
         ({"per_class": ["mAP"]}, ValueError, "unknown metric of per_class 'mAP'"),
         ({"images": "no such folder"}, ValueError, "images must be a folder, got 'no such folder'"),
         ({"prefix": 3}, TypeError, "prefix must be a text, got int"),
-        ({"step": 1.5}, TypeError, "'float' object cannot be interpreted as an integer"),
+        ({"step": 1.5}, TypeError, "step must be a whole number or None, got 1.5"),
     ],
 )
 def test_wrong_arguments_send_nothing(options: dict[str, Any], error: type[Exception], says: str) -> None:

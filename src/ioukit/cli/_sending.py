@@ -74,6 +74,8 @@ class Sending:
         """
         if self.prints_markdown and json is not None and json.path is None:
             raise typer.BadParameter("standard output has the JSON already: name a file", param_hint="--markdown")
+        if self.junit == _STDOUT:
+            raise typer.BadParameter("cannot go to standard output: name a file", param_hint="--junit")
         taken = [path for path in (report, None if json is None else json.path) if path is not None]
         for option, path in (("--markdown", self.markdown), ("--junit", self.junit)):
             if path is None or path == _STDOUT:
@@ -124,9 +126,17 @@ class Sending:
             return self.markdown_of(evaluation)
         return f"{tables}\n\n{requirements_table(self.results)}" if self.results else tables
 
-    def exit(self) -> None:
-        """Ends the command with exit code 1 if a number does not reach what is required."""
-        if not all(result.met for result in self.results):
+    def exit(self, talk: Talk, *, printed: bool) -> None:
+        """Ends the command with exit code 1 if a number does not reach what is required.
+
+        Args:
+            talk: Names the numbers that do not.
+            printed: Whether standard output names them already.
+        """
+        failed = [result for result in self.results if not result.met]
+        for result in [] if printed else failed:
+            talk.say(f"failed {printable(str(result))}")
+        if failed:
             raise typer.Exit(1)
 
 
@@ -175,4 +185,7 @@ def _started(address: str) -> contextlib.AbstractContextManager[Any]:
         if tracker.recognises(address):
             return contextlib.nullcontext(address)
     words = ", ".join(f"{tracker.scheme}[:ADDRESS]" for tracker in TRACKERS if tracker.started is not None)
-    raise ValueError(f"expected a file that ends with .jsonl, or {words}, got {address!r}")
+    raise ValueError(
+        f"expected a file that ends with .jsonl, or {words}, got {address!r}; "
+        "in Python, evaluation.log_to takes the runs of other trackers, too"
+    )

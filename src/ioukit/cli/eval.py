@@ -237,7 +237,7 @@ def eval_files(
         text = _tables(evaluation, analysis, every=per_class)
         print_result(text if sending is None else sending.text(evaluation, text))
     if sending is not None:
-        sending.exit()
+        sending.exit(talk, printed=json is None or json.path is not None)
 
 
 def _result_tables(folder: Path | None, format: Literal["csv", "parquet"] | None, files: list[Path | None]) -> Any:

@@ -13,7 +13,7 @@ from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.curves import accumulate
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import Protocol
-from ioukit.evaluation.protocols.protocol import check_protocol
+from ioukit.evaluation.protocols.registry import check_protocol
 from ioukit.evaluation.results import Evaluation
 
 __all__ = ["detections_of", "evaluate", "ground_truth_of"]

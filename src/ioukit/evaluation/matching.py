@@ -23,7 +23,7 @@ from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds import BoxColumns, Comparison, MaskColumns, PairColumns, find_kind
 from ioukit.evaluation.protocols import IgnoreRule, Measure, Protocol
-from ioukit.evaluation.protocols.protocol import check_protocol
+from ioukit.evaluation.protocols.registry import check_protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
 __all__ = ["checked_near", "match", "reaching_pairs", "rules_of"]

@@ -82,6 +82,7 @@ def check_requirements(evaluation: Evaluation, requirements: Iterable[Requiremen
         A result per requirement, in the same order.
 
     Raises:
+        TypeError: If `requirements` is not a list of :class:`Requirement`.
         ValueError: If the evaluation has no metric of such a name; the message suggests names that are similar.
 
     Examples:
@@ -96,7 +97,13 @@ def check_requirements(evaluation: Evaluation, requirements: Iterable[Requiremen
         >>> print(results[0])
         AP is 0.5050, required is at least 0.6
     """
+    if isinstance(requirements, Requirement):
+        raise TypeError("requirements must be a list, got one Requirement; write [requirement]")
     wanted = list(requirements)
+    for at, requirement in enumerate(wanted):
+        if not isinstance(requirement, Requirement):
+            found = type(requirement).__name__
+            raise TypeError(f"requirements[{at}] must be a Requirement, such as Requirement('AP', 0.4), got {found}")
     known = evaluation.metrics(per_class=tuple(evaluation.summary))
     for requirement in wanted:
         if requirement.metric not in known:

@@ -76,7 +76,10 @@ def log_evaluation(
     tracker = find_tracker(run)
     if not isinstance(prefix, str):
         raise TypeError(f"prefix must be a text, got {type(prefix).__name__}")
-    step = None if step is None else operator.index(step)
+    try:
+        step = None if step is None else operator.index(step)
+    except TypeError:
+        raise TypeError(f"step must be a whole number or None, got {step!r}") from None
     if images is not None and not Path(images).is_dir():
         raise ValueError(f"images must be a folder, got {str(images)!r}")
     names = chosen_figures(tracker.shows_figures if figures is None else figures, images=images is not None)

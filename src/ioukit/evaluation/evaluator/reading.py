@@ -80,7 +80,7 @@ class Reader:
         names = [key for key in keys if isinstance(key, str)]
         for name in self.needs:
             if name not in names:
-                others = [key for key in names if key not in self.needs and key not in _OPTIONAL["targets"]]
+                others = [key for key in names if key not in (*self.needs, *_OPTIONAL[self.side])]
                 near = difflib.get_close_matches(name, others, n=1, cutoff=0.5)
                 found = ", ".join(map(repr, keys)) or "no keys"
                 refuse(where, f"the key {name!r}", f"{found}{f'; rename {near[0]!r}' if near else ''}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ioukit.evaluation.protocols.object_choice import ObjectChoice
     from ioukit.evaluation.protocols.value_ranges import ValueRange
 
-__all__ = ["MEASURE_RULES", "NO_CAP", "AreaRange", "IgnoreRule", "Protocol", "check_protocol", "register_measure_rule"]
+__all__ = ["MEASURE_RULES", "NO_CAP", "AreaRange", "IgnoreRule", "Protocol", "register_measure_rule"]
 
 NO_CAP = 2**31 - 1
 """A cap that no number of detections exceeds."""
@@ -266,7 +266,8 @@ class Protocol:
         check_number(iou=iou)
         found = self.find_iou(iou)
         if found is None:
-            raise ValueError(f"no IoU threshold {iou}; there are {', '.join(map(str, self.iou_thresholds))}")
+            known = ", ".join(str(round(threshold, 12)) for threshold in self.iou_thresholds)
+            raise ValueError(f"no IoU threshold {iou}; there are {known}")
         return found
 
     def position_of_area(self, area: str) -> int:
@@ -393,13 +394,3 @@ def _areas(
     if len(set(labels)) < len(labels):
         raise ValueError(f"labels of area_ranges must differ, got {labels}")
     return areas
-
-
-def check_protocol(protocol: object) -> None:
-    """Raises :class:`TypeError` for what is no protocol, such as the name of one."""
-    if isinstance(protocol, Protocol):
-        return
-    got = type(protocol).__name__
-    if isinstance(protocol, str):
-        got = f"{protocol!r}: for a protocol by its name, call find_protocol of ioukit.evaluation.protocols"
-    raise TypeError(f"protocol must be a Protocol, such as ioukit.COCO, got {got}")

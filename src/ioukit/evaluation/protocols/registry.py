@@ -7,7 +7,7 @@ from collections.abc import Iterator, MutableMapping
 
 from ioukit.evaluation.protocols.protocol import Protocol
 
-__all__ = ["PROTOCOLS", "find_protocol", "register_protocol"]
+__all__ = ["PROTOCOLS", "check_protocol", "find_protocol", "register_protocol"]
 
 
 class _Protocols(MutableMapping[str, Protocol]):
@@ -98,3 +98,13 @@ def find_protocol(name: str, iou_type: str | None = None) -> Protocol:
     if key not in PROTOCOLS:
         raise ValueError(f"unknown protocol {name!r}; choose from {', '.join(PROTOCOLS)}")
     return PROTOCOLS[key]
+
+
+def check_protocol(protocol: object) -> None:
+    """Raises :class:`TypeError` for what is no protocol, such as the name of one."""
+    if isinstance(protocol, Protocol):
+        return
+    got = type(protocol).__name__
+    if isinstance(protocol, str):
+        got = f"{protocol!r}: for a protocol by its name, call find_protocol of ioukit.evaluation.protocols"
+    raise TypeError(f"protocol must be a Protocol, such as ioukit.COCO, got {got}")

@@ -57,7 +57,8 @@ def write_tables(
         The paths of the files.
 
     Raises:
-        OSError: If the folder exists and is not empty, or a file cannot be written.
+        FileExistsError: If the folder exists and is not an empty folder.
+        OSError: If a file cannot be written.
         TypeError: If ``tables`` is one name instead of a list.
         ValueError: If the format or a table is unknown, or for the reasons of :meth:`Evaluation.to_pandas`.
 
@@ -78,12 +79,15 @@ def write_tables(
     names = list(TABLES) if tables is None else list(dict.fromkeys(tables))
     for name in names:
         check_choice("table", name, tuple(TABLES))
+    path = Path(folder)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(f"{path} exists: expected a new or an empty folder")
     write = _WRITERS[format]
     source = Source(evaluation, iou_threshold, area_range, score_threshold)
-    with whole_folder(folder) as unfinished:
+    with whole_folder(path) as unfinished:
         for name in names:
             write(name, source, unfinished / f"{name}.{format}")
-    return [Path(folder) / f"{name}.{format}" for name in names]
+    return [path / f"{name}.{format}" for name in names]
 
 
 def _write_parquet(name: str, source: Source, path: Path) -> None:
