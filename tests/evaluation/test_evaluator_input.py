@@ -122,10 +122,10 @@ NAN, INF = float("nan"), float("inf")
 @pytest.mark.parametrize(
     ("prediction", "target", "message"),
     [
-        ({"labels": [1]}, {}, r"predictions\[1\]: labels: expected 2 values, one per box, found 1"),
-        ({"scores": [1, 2, 3]}, {}, r"predictions\[1\]: scores: expected 2 values, one per box, found 3"),
-        ({}, {"labels": []}, r"targets\[1\]: labels: expected 1 values, one per box, found 0"),
-        ({}, {"iscrowd": [0, 1]}, r"targets\[1\]: iscrowd: expected 1 values, one per box, found 2"),
+        ({"labels": [1]}, {}, r"predictions\[1\]: labels: expected 2 values, one per detection, found 1"),
+        ({"scores": [1, 2, 3]}, {}, r"predictions\[1\]: scores: expected 2 values, one per detection, found 3"),
+        ({}, {"labels": []}, r"targets\[1\]: labels: expected 1 value, one per object, found 0"),
+        ({}, {"iscrowd": [0, 1]}, r"targets\[1\]: iscrowd: expected 1 value, one per object, found 2"),
         ({"labels": [1.0, 2.0]}, {}, r"labels: expected integers of shape \(N,\), found dtype float64"),
         ({"labels": [True, False]}, {}, r"labels: expected integers of shape \(N,\), found dtype bool"),
         ({"labels": ["a", "b"]}, {}, r"labels: expected integers of shape \(N,\), found dtype <U1"),

@@ -171,7 +171,7 @@ TURNED = {**found_in(1, 2), "boxes": RotatedBoxes([[5, 5, 4, 4, 0]] * 2, unit="r
         ("keypoints", POSED, {"keypoints": POSED["keypoints"] * np.nan}, r"\[1\]: keypoints: row 0: .*finite"),
         ("keypoints", POSED, {"keypoints": POSED["keypoints"][..., :2]}, r"numbers of shape \(N, P, 3\), found shape"),
         ("rotated", TURNED, {"boxes": [[1, 2, 3, 4]]}, r"\[1\]: boxes: expected RotatedBoxes, .*, found list"),
-        ("rotated", TURNED, {"scores": [1]}, r"predictions\[1\]: scores: expected 2 values, one per box, found 1"),
+        ("rotated", TURNED, {"scores": [1]}, r"\[1\]: scores: expected 2 values, one per detection, found 1"),
         ("bbox", found_in(1, 2), TURNED, r"predictions\[1\]: boxes: expected numbers of shape \(N, 4\), found a Rot"),
     ],
 )  # fmt: skip

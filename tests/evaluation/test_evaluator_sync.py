@@ -213,6 +213,14 @@ def test_a_wrong_gather_is_refused(answer: Any, error: Any, message: str) -> Non
     assert len(evaluator) == IMAGES
 
 
+def test_what_cannot_be_called_gathers_nothing() -> None:
+    evaluator = filled(loop_images(), None)
+    gather: Any = 3
+    with pytest.raises(TypeError, match="gather must be a function from bytes to a list of bytes, got int"):
+        evaluator.sync(gather=gather)
+    assert len(evaluator) == IMAGES
+
+
 def test_bytes_of_something_else_are_refused() -> None:
     evaluator = filled(loop_images(), None)
     with pytest.raises(ioukit.DatasetError, match="sync: expected the bytes that process 1 sent, found others"):

@@ -335,7 +335,11 @@ class Evaluator:
 
     @staticmethod
     def _exchange(message: bytes, group: Any, gather: Gather | None) -> Sequence[bytes]:
-        return gather_by_torch(message, group) if gather is None else checked_messages(gather(message), message)
+        if gather is None:
+            return gather_by_torch(message, group)
+        if not callable(gather):
+            raise TypeError(f"gather must be a function from bytes to a list of bytes, got {type(gather).__name__}")
+        return checked_messages(gather(message), message)
 
 
 def _listed(given: Any, name: str) -> Sequence[Any]:

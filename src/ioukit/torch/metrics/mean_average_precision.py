@@ -71,7 +71,7 @@ class MeanAveragePrecision(_Metric):
       IoU thresholds, R recalls, K classes, A area ranges and M caps; ``ious``, a dict by image number and label of
       (n, m) IoUs, detections in the order of their scores, and an empty list where one side has none.
 
-    These habits of TorchMetrics are kept, because numbers and shapes depend on them:
+    These rules of TorchMetrics are kept, because numbers and shapes depend on them:
 
     - Tensors with one value have no dimensions: ``classes``, ``map_per_class`` and a 1 x 1 table of IoUs, for example.
     - The default thresholds are rounded to float32. So AP can differ from COCO's in the last digits:
