@@ -1,24 +1,5 @@
 """What all tests of losses share."""
 
-from __future__ import annotations
+from support.torch_threads import one_thread_of_torch
 
-import sys
-from typing import TYPE_CHECKING
-
-import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture(autouse=True)
-def _one_thread_of_torch() -> Iterator[None]:
-    """Uses one thread, because small tensors lose more time to waiting threads than they gain."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+__all__ = ["one_thread_of_torch"]
