@@ -80,6 +80,10 @@ def recall_curves(
     and one table is enough for all numbers. A number counts within the scope of the protocol's cap: the detections of a
     category on an image for COCO, all detections of an image after :func:`match_proposals`.
 
+    One case is different: all categories count as one, the cap is per image, and detections of different categories
+    have equal scores. The cap takes these in the order of the file, and matching takes them by category. A match that
+    a smaller cap would change stays as it is in the table.
+
     Args:
         table: The matches.
         counts: Numbers of detections, ascending, up to the last cap of the protocol. If ``None``, all from 1 to that
