@@ -80,9 +80,8 @@ def recall_curves(
     and one table is enough for all numbers. A number counts within the scope of the protocol's cap: the detections of a
     category on an image for COCO, all detections of an image after :func:`match_proposals`.
 
-    One case is different: all categories count as one, the cap is per image, and detections of different categories
-    have equal scores. The cap takes these in the order of the file, and matching takes them by category. A match that
-    a smaller cap would change stays as it is in the table.
+    If all categories count as one, detections with equal scores count in the order in which they are matched: by
+    category, then in the order of the file. A cap per image takes them in the order of the file alone.
 
     Args:
         table: The matches.
@@ -136,12 +135,18 @@ def recall_curves(
 
 def _ranks(table: MatchTable, category: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """(N,) the rank of each detection within the scope of the cap, best first."""
-    if table.protocol.cap_scope != "category":
-        return table.detections.rank.astype(np.int64)
-    order = np.lexsort((-table.detections.score, category))  # stable: equal scores by image and rank
-    starts = np.searchsorted(category[order], category[order])
-    ranks = np.empty(len(table), np.int64)
-    ranks[order] = np.arange(len(table)) - starts
+    rows, protocol = table.detections, table.protocol
+    ranks = rows.rank.astype(np.int64)
+    if protocol.cap_scope == "category":
+        order = np.lexsort((-rows.score, category))  # stable: equal scores by image and rank
+        starts = np.searchsorted(category[order], category[order])
+        ranks[order] = np.arange(len(table)) - starts
+    elif protocol.cap_scope == "image" and protocol.class_agnostic:
+        # A detection must come before all that are matched after it, so equal scores exchange their ranks.
+        within = np.flatnonzero(table.is_within_cap())
+        image = rows.image[within]
+        matched = within[np.lexsort((-rows.score[within], image))]  # stable: equal scores by category
+        ranks[matched] = ranks[within[np.lexsort((ranks[within], image))]]
     return ranks
 
 
