@@ -122,8 +122,11 @@ def match_rows(
             forced[ties if every_tie or low_quality == "detectron2" else ties[:1]] = gt
             reached[ties] = True
         kept.add(gt, row, np.flatnonzero(reached))
-        if len(barred):
-            kept.add(gt, given, barred[_would_have(given[barred], top, thresholds)])
+        if len(barred) and (most := (taken_out := given.take(barred)).max()) > 0:
+            if thresholds.reached(most):
+                kept.add(gt, given, barred[thresholds.reached(taken_out)])
+            elif most >= top:  # the best of all, of which `explain` tells why the object may not have it
+                kept.add(gt, given, barred[taken_out == most])
 
     taken = thresholds.reached(able)
     if low_quality == "detectron2":
@@ -142,16 +145,6 @@ def match_rows(
         candidates=kept.candidates(target, ignored, eligible),
         ignore=(target < 0) & ~background, facts=facts,
     )  # fmt: skip
-
-
-def _would_have(barred: FloatArray, top: float, thresholds: Thresholds) -> NDArray[np.bool_]:
-    """True for the overlaps with barred predictions that reach the threshold or are the best of all of the object.
-
-    ``top`` is the best overlap with a prediction that the object may have.
-    """
-    best = max(top, barred.max())
-    found: NDArray[np.bool_] = thresholds.reached(barred) | ((barred == best) & (best > 0))
-    return found
 
 
 class _Kept:
