@@ -29,10 +29,13 @@ LAYERS = (
     {"overlap"},
     {"diagnosis", "postprocess", "anchors", "assign", "losses"},
     {"evaluation"},
+    {"statistics"},
+    {"influence", "operating", "slices", "labels"},
+    {"comparison"},
     {"inspection", "preflight"},
     {"plots"},
     {"report", "ledger"},
-    {"tracking"},
+    {"tracking", "gate"},
     {"cli", "compat"},
 )
 LEVEL: dict[str, float] = {part: level for level, parts in enumerate(LAYERS) for part in parts}
