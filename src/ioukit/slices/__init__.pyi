@@ -3,5 +3,7 @@
 from ioukit.slices.expression import Expression
 from ioukit.slices.measuring import slice_numbers
 from ioukit.slices.results import Slice, SliceNumbers
+from ioukit.slices.searching import worst_slices
+from ioukit.slices.worst import WorstSlice, WorstSlices
 
-__all__ = ["Expression", "Slice", "SliceNumbers", "slice_numbers"]
+__all__ = ["Expression", "Slice", "SliceNumbers", "WorstSlice", "WorstSlices", "slice_numbers", "worst_slices"]

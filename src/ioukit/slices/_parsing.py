@@ -201,9 +201,13 @@ class _Parser:
             negative = self._takes("-")
             at = self._next.at
             value = self._atom()
-            if not isinstance(value, Constant) or (negative and not isinstance(value.value, float)):
+            if not isinstance(value, Constant):
                 _refuse(self._text, at, "expected a number, a text in quotes, true or false")
-            found.append(Constant(-value.value, at) if negative else value)
+            if negative:
+                if not isinstance(value.value, float):
+                    _refuse(self._text, at, "expected a number")
+                value = Constant(-value.value, at)
+            found.append(value)
             if not self._takes(",") and self._next.text not in (")", "]"):
                 self._refuse("expected , or the end of the list")
         if not found:

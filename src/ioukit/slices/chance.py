@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ioukit.evaluation import MatchTable
 from ioukit.statistics.named_numbers import NamedNumbers
 
-__all__ = ["RandomSplits"]
+__all__ = ["RandomSplits", "mean_of_defined"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -37,11 +37,14 @@ class RandomSplits:
             for row in chosen:
                 row[stream.choice(images, count, replace=False)] = 1
             made = [self._numbers.replicated(self._table, one, self._threads) for one in (chosen, 1 - chosen)]
-            differences = made[0] - made[1]
-            known = ~np.isnan(differences)
-            sums = np.where(known, differences, 0.0).sum(axis=0)
-            # A set that is empty has no numbers, and neither has its difference.
-            self._known[count] = np.divide(
-                sums, known.sum(axis=0), out=np.full(differences.shape[1], np.nan), where=known.any(axis=0)
-            )
+            self._known[count] = mean_of_defined(made[0] - made[1])  # an empty set has no numbers
         return self._known[count]
+
+
+def mean_of_defined(replicates: Floats) -> Floats:
+    """(Q,) the mean of the numbers of (B, Q) replicates that are defined; NaN if none is."""
+    known = ~np.isnan(replicates)
+    sums = np.where(known, replicates, 0.0).sum(axis=0)
+    none = np.full(replicates.shape[1], np.nan)
+    found: Floats = np.divide(sums, known.sum(axis=0), out=none, where=known.any(axis=0))
+    return found

@@ -161,18 +161,20 @@ def _named(values: Floats, limits: tuple[tuple[str, float], ...]) -> npt.NDArray
 
 def _aspect_ratios(side: _Side) -> Floats:
     found = np.full(len(side.boxes), np.nan)
-    return np.divide(side.boxes[:, 2], side.boxes[:, 3], out=found, where=side.boxes[:, 3] > 0)
+    np.divide(side.boxes[:, 2], side.boxes[:, 3], out=found, where=side.boxes[:, 3] > 0)
+    return found
 
 
 def _centres(side: _Side) -> Floats:
     """(N, 2) centres over the size of the image; NaN where it is unknown or 0."""
     found = np.full((len(side.boxes), 2), np.nan)
-    return np.divide(side.boxes[:, :2] + side.boxes[:, 2:] / 2, side.sizes, out=found, where=side.sizes > 0)
+    np.divide(side.boxes[:, :2] + side.boxes[:, 2:] / 2, side.sizes, out=found, where=side.sizes > 0)
+    return found
 
 
 def _positions(side: _Side) -> npt.NDArray[np.str_]:
     centres = _centres(side)
-    known = ~np.isnan(centres).any(axis=1)
+    known: npt.NDArray[np.bool_] = np.asarray(~np.isnan(centres).any(axis=1))
     column, row = np.clip(np.floor(np.where(known[:, np.newaxis], centres, 0) * 3), 0, 2).astype(np.int64).T
     return np.where(known, _NINTHS[row * 3 + column], "")
 
@@ -180,7 +182,7 @@ def _positions(side: _Side) -> npt.NDArray[np.str_]:
 def _distances(side: _Side) -> Floats:
     """(N,) distances of the boxes from the nearest border; negative outside, NaN if the size of the image is unknown."""
     low, high = side.boxes[:, :2], side.boxes[:, :2] + side.boxes[:, 2:]
-    return np.minimum(low, side.sizes - high).min(axis=1)
+    return np.asarray(np.minimum(low, side.sizes - high).min(axis=1))
 
 
 def _truncation(side: _Side) -> npt.NDArray[np.str_]:

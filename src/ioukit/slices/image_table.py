@@ -34,7 +34,7 @@ class ImageColumns(NamedTuple):
 
 
 def image_columns(
-    source: Any, labels: npt.NDArray[Any], names: Sequence[str] | None, *, key: str | None = None
+    source: Any, labels: npt.NDArray[Any], names: Sequence[str] | None, key: str | None = None
 ) -> ImageColumns:
     """The columns of a table, a value per image.
 
@@ -62,7 +62,9 @@ def image_columns(
     notes = []
     without, foreign = int((row < 0).sum()), int((~found).sum())
     if without:
-        notes.append(f"{table.source}: {without:,} of {len(labels):,} images have no row, so they are in no slice of it")
+        notes.append(
+            f"{table.source}: {without:,} of {len(labels):,} images have no row, so they are in no slice of it"
+        )
     if foreign:
         first = table.texts(key)[int(np.flatnonzero(~found)[0])]
         notes.append(
@@ -127,7 +129,7 @@ def _key(table: Table, key: str | None) -> str:
     found = next((name for name in _KEYS if name in table.names), None)
     if found is None:
         raise DatasetError(
-            f"{table.source}: expected a column with the image of each row, named {', '.join(_KEYS)}, or by key; "
+            f"{table.source}: expected a column with the image of each row, named {', '.join(_KEYS)}, or chosen by image_column; "
             f"found {listed}"
         )
     return found

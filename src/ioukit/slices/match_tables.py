@@ -112,7 +112,7 @@ def _of_ranges(joint: MatchTable, ranges: slice, protocol: Protocol, ignored: Bo
     matched = np.ascontiguousarray(rows.matched[:, ranges])  # (N, A, B)
     alone = np.where(ignored[rows.row][:, np.newaxis, np.newaxis], ~matched & thresholds, np.uint8(0))
     of_pairs = np.ascontiguousarray(pairs.matched[:, ranges])
-    meets = of_pairs.any(axis=(1, 2))
+    meets = np.flatnonzero(of_pairs.any(axis=(1, 2)))
     bits: Any = np.unpackbits(objects.ignored, axis=1, bitorder="little")[:, ranges]
     return dataclasses.replace(
         joint,

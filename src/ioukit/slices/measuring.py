@@ -12,16 +12,16 @@ from ioukit._checks import check_count
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.slices.expression import Expression
-from ioukit.slices.match_tables import ObjectChoice, check_object_parts, tables_of_objects
-from ioukit.slices.chance import RandomSplits
-from ioukit.slices.parts import Bins, Part, parts_of
+from ioukit.slices.match_tables import ObjectChoice, tables_of_objects
+from ioukit.slices.chance import RandomSplits, mean_of_defined
+from ioukit.slices.parts import Bins, Part, listed_parts
 from ioukit.slices.results import Slice, SliceNumbers
 from ioukit.slices.scene import Scene
 from ioukit.statistics import Interval, bootstrap_weights, interval_from_replicates, repeat_images
 from ioukit.statistics.drawing import Labels
 from ioukit.statistics.named_numbers import NamedNumbers, named_numbers
 
-__all__ = ["PartTables", "default_keys", "listed_parts", "part_tables", "slice_numbers"]
+__all__ = ["PartTables", "default_keys", "part_tables", "slice_numbers"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Weights: TypeAlias = npt.NDArray[np.uint16]
@@ -36,7 +36,7 @@ def slice_numbers(
     *,
     b: Evaluation | None = None,
     tables: Any = None,
-    key: str | None = None,
+    image_column: str | None = None,
     bins: Bins | None = None,
     keys: Iterable[str] | None = None,
     level: float = 0.95,
@@ -64,7 +64,8 @@ def slice_numbers(
             :attr:`Slice.changes`, too.
         tables: One table or several, with a row per image: paths of CSV, JSON lines, Parquet or Arrow files, data
             frames, or mappings of columns.
-        key: The column of the tables that has the id or the file name of the image; found by its name if ``None``.
+        image_column: The column of the tables that has the id or the file name of the image; found by its name if
+            ``None``.
         bins: How columns of numbers are cut, by name: rising edges, labels with lowest and highest value, or a number
             of ranges with equally many rows. By default whole numbers of at most eight values are not cut, and others
             have four ranges.
@@ -102,7 +103,7 @@ def slice_numbers(
     if b is not None:
         check_same_ground_truth(evaluation, b)
     asked: list[str | Expression] = [by] if isinstance(by, str | Expression) else list(by)
-    models = [Scene(one, tables_of(tables), key=key) for one in (evaluation, b) if one is not None]
+    models = [Scene(one, tables_of(tables), image_column) for one in (evaluation, b) if one is not None]
     parts = [listed_parts(scene, asked, bins) for scene in models]
     numbers = named_numbers(evaluation, default_keys(evaluation) if keys is None else list(keys))
     table = evaluation.matches
@@ -110,7 +111,9 @@ def slice_numbers(
     if replicates:
         weights = bootstrap_weights(table.image_ids, replicates, seed=seed, strata=strata, clusters=clusters)
     chance = RandomSplits(table, numbers, seed, threads)
-    made = [part_tables(scene, of_model, numbers, threads=threads) for scene, of_model in zip(models, parts, strict=True)]
+    made = [
+        part_tables(scene, of_model, numbers, threads=threads) for scene, of_model in zip(models, parts, strict=True)
+    ]
     slices = [
         _slice(models[0], part, of_models, numbers, weights, chance, level, threads)
         for part, *of_models in zip(parts[0], *made, strict=True)
@@ -132,21 +135,6 @@ def tables_of(tables: Any) -> list[Any]:
     if tables is None:
         return []
     return list(tables) if isinstance(tables, list | tuple) else [tables]
-
-
-def listed_parts(scene: Scene, asked: Sequence[str | Expression], bins: Bins | None) -> list[Part]:
-    """The parts that columns and conditions make, in order.
-
-    Raises:
-        ValueError: As :func:`parts_of`, and if bins are about a column that is not asked for.
-    """
-    foreign = [name for name in bins or {} if name not in asked]
-    if foreign:
-        raise ValueError(f"bins for {foreign[0]!r}, which is not one of the columns that make slices")
-    parts = [part for one in asked for part in parts_of(scene, one, bins)]
-    if any(part.level == "object" for part in parts):
-        check_object_parts(scene.evaluation.protocol)
-    return parts
 
 
 def default_keys(evaluation: Evaluation) -> list[str]:
@@ -244,10 +232,7 @@ def _columns(weights: Weights, images: npt.NDArray[np.bool_] | slice) -> Weights
 
 def _centred(replicates: Floats, value: Floats) -> Floats:
     """Replicates whose mean is the value: AP of a replicate is too high, as it has fewer different images."""
-    known = ~np.isnan(replicates)
-    sums = np.where(known, replicates, 0.0).sum(axis=0)
-    means = np.divide(sums, known.sum(axis=0), out=np.full(len(value), np.nan), where=known.any(axis=0))
-    return replicates - means + value
+    return replicates - mean_of_defined(replicates) + value
 
 
 def _counts(scene: Scene, part: Part, inside: MatchTable) -> tuple[int, int, float]:

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from ioukit.slices.columns import Column, Level, Values
 from ioukit.slices.computed import size_ranges
 from ioukit.slices.expression import Expression
+from ioukit.slices.match_tables import check_object_parts
 from ioukit.slices.scene import Scene
 
-__all__ = ["Bins", "Part", "both", "parts_of"]
+__all__ = ["SIZE", "Bins", "Part", "both", "listed_parts", "parts_of"]
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Bins: TypeAlias = Mapping[str, int | Sequence[float] | Mapping[str, tuple[float, float]]]
@@ -77,6 +78,21 @@ def parts_of(scene: Scene, by: str | Expression, bins: Bins | None = None) -> li
     if isinstance(by, str) and by.isidentifier():
         scene.column(by)  # raises the error with similar names
     return [_of_condition(scene, Expression(by) if isinstance(by, str) else by)]
+
+
+def listed_parts(scene: Scene, asked: Sequence[str | Expression], bins: Bins | None) -> list[Part]:
+    """The parts that columns and conditions make, in order.
+
+    Raises:
+        ValueError: As :func:`parts_of`, and if bins are about a column that is not asked for.
+    """
+    foreign = [name for name in bins or {} if name not in asked]
+    if foreign:
+        raise ValueError(f"bins for {foreign[0]!r}, which is not one of the columns that make slices")
+    parts = [part for one in asked for part in parts_of(scene, one, bins)]
+    if any(part.level == "object" for part in parts):
+        check_object_parts(scene.evaluation.protocol)
+    return parts
 
 
 def both(scene: Scene, first: Part, second: Part) -> Part:

@@ -14,7 +14,7 @@ from ioukit._output import printable
 from ioukit.slices.columns import Level
 from ioukit.statistics import Interval
 
-__all__ = ["Slice", "SliceNumbers"]
+__all__ = ["Slice", "SliceNumbers", "aligned", "csv_text", "defined", "number_text", "signed_text"]
 
 _SHARED = (
     "* detections without a match count as false positives in these slices and in the rest, because nobody knows where "
@@ -62,9 +62,9 @@ class Slice:
             name: getattr(self, name)
             for name in ("name", "by", "value", "level", "images", "objects", "share", "shares_false_positives")
         }
-        fields["share"] = _defined(self.share)
+        fields["share"] = defined(self.share)
         fields["numbers"] = _intervals(self.numbers)
-        fields["rest"] = {key: _defined(value) for key, value in self.rest.items()}
+        fields["rest"] = {key: defined(value) for key, value in self.rest.items()}
         fields["differences"] = _intervals(self.differences)
         if self.of_b:
             fields["of_b"], fields["changes"] = _intervals(self.of_b), _intervals(self.changes)
@@ -130,12 +130,12 @@ class SliceNumbers:
             "level": self.level,
             "replicates": self.replicates,
             "seed": self.seed,
-            "whole": {key: _defined(value) for key, value in self.whole.items()},
+            "whole": {key: defined(value) for key, value in self.whole.items()},
             "slices": [one.to_dict() for one in self.slices],
             "notes": list(self.notes),
         }
         if self.whole_of_b:
-            fields["whole_of_b"] = {key: _defined(value) for key, value in self.whole_of_b.items()}
+            fields["whole_of_b"] = {key: defined(value) for key, value in self.whole_of_b.items()}
         return fields
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -159,9 +159,13 @@ class SliceNumbers:
         head = ["slice", "images", "objects", "share", main, "interval"]
         head += ["B", "B - A", "interval"] if two else ["rest", "difference", "interval"]
         rows = [[*head, *others]]
-        whole = ["whole data set", "", "", "", _number(self.whole[main]), ""]
-        whole += [_number(self.whole_of_b[main]), _signed(self.whole_of_b[main] - self.whole[main]), ""] if two else [""] * 3
-        rows.append([*whole, *(_number(self.whole[each]) for each in others)])
+        whole = ["whole data set", "", "", "", number_text(self.whole[main]), ""]
+        whole += (
+            [number_text(self.whole_of_b[main]), signed_text(self.whole_of_b[main] - self.whole[main]), ""]
+            if two
+            else [""] * 3
+        )
+        rows.append([*whole, *(number_text(self.whole[each]) for each in others)])
         for one in self.slices:
             number = one.numbers[main]
             row = [
@@ -169,12 +173,16 @@ class SliceNumbers:
                 f"{one.images:,}",
                 f"{one.objects:,}",
                 f"{100 * one.share:.1f} %",
-                _number(number.value),
+                number_text(number.value),
                 _range(number),
             ]
             shown = one.changes[main] if two else one.differences[main]
-            row += [_number(one.of_b[main].value) if two else _number(one.rest[main]), _signed(shown.value), _range(shown)]
-            rows.append([*row, *(_number(one.numbers[each].value) for each in others)])
+            row += [
+                number_text(one.of_b[main].value) if two else number_text(one.rest[main]),
+                signed_text(shown.value),
+                _range(shown),
+            ]
+            rows.append([*row, *(number_text(one.numbers[each].value) for each in others)])
         lines = [aligned(rows)]
         if any(one.shares_false_positives for one in self.slices):
             lines.append(_SHARED)
@@ -211,22 +219,20 @@ def _limits(key: str, interval: Interval) -> dict[str, float]:
 
 def _intervals(given: Mapping[str, Interval]) -> dict[str, dict[str, float | None]]:
     return {
-        key: {
-            name: _defined(getattr(one, name)) for name in ("value", "low", "high", "standard_error", "undefined")
-        }
+        key: {name: defined(getattr(one, name)) for name in ("value", "low", "high", "standard_error", "undefined")}
         for key, one in given.items()
     }
 
 
-def _defined(value: float) -> float | None:
+def defined(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.3f}"
 
 
-def _signed(value: float) -> str:
+def signed_text(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:+.3f}"
 
 

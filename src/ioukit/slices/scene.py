@@ -28,7 +28,7 @@ class Scene:
     ground truth; without the data, those of the match table.
     """
 
-    def __init__(self, evaluation: Evaluation, tables: Sequence[Any] = (), *, key: str | None = None) -> None:
+    def __init__(self, evaluation: Evaluation, tables: Sequence[Any] = (), image_column: str | None = None) -> None:
         """Take an evaluation and tables with columns of its images, see :func:`image_columns`."""
         self.evaluation = evaluation
         gt, dt, table = evaluation.ground_truth, evaluation.detections, evaluation.matches
@@ -49,7 +49,7 @@ class Scene:
             self.columns |= {column.name: column for column in _data_columns(*self.data)}
         names = None if gt is None or not any(gt.images.names) else list(gt.images.names)
         for each in tables:
-            found = image_columns(each, self.labels, names, key=key)
+            found = image_columns(each, self.labels, names, image_column)
             self.notes += found.notes
             self.columns |= {
                 name: Column(name, "image", "table", lambda values=values: values)  # type: ignore[misc]
@@ -113,7 +113,11 @@ def _data_columns(gt: GroundTruth, dt: Detections) -> Iterator[Column]:
             continue
         column = Column(name, "object", "data", lambda given=given, name=name: values_of(given, name))  # type: ignore[misc]
         theirs = dt.attributes.get(name)
-        if _is_plain(theirs) and values_of(theirs[:0], name).kind == values_of(given[:0], name).kind:
+        if (
+            theirs is not None
+            and _is_plain(theirs)
+            and values_of(theirs[:0], name).kind == values_of(given[:0], name).kind
+        ):
 
             def of_detections(theirs: Any = theirs, name: str = name) -> Values:
                 return values_of(theirs, name)
