@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from ioukit.datasets import Categories
 from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.protocols import Measure, Protocol
 
@@ -40,7 +41,7 @@ def values_of_classes(curves: Curves, measure: Measure) -> npt.NDArray[np.float6
     # (K, T * R), contiguous: the last bits of NumPy's sum depend on the layout in memory.
     rows = np.ascontiguousarray(np.moveaxis(chosen, -1, 0).reshape(count, chosen[..., :1].size))
     means = rows.mean(axis=1) if rows.shape[1] else np.full(count, np.nan)
-    return np.where(in_group(curves, measure), means, np.nan)
+    return np.where(in_group(curves.categories, curves.protocol, measure), means, np.nan)
 
 
 def select(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
@@ -49,16 +50,16 @@ def select(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
     Of a measure of a group, K are the categories of the group.
     """
     chosen = _selected(curves, measure)
-    return chosen if measure.group is None else chosen[..., in_group(curves, measure)]
+    return chosen if measure.group is None else chosen[..., in_group(curves.categories, curves.protocol, measure)]
 
 
-def in_group(curves: Curves, measure: Measure) -> npt.NDArray[np.bool_]:
+def in_group(categories: Categories, protocol: Protocol, measure: Measure) -> npt.NDArray[np.bool_]:
     """(K,) whether each category is in the group of a measure; all are if it has none."""
     if measure.group is None:
-        return np.ones(len(curves.categories), np.bool_)
-    groups = curves.categories.column(curves.protocol.category_groups)
+        return np.ones(len(categories), np.bool_)
+    groups = categories.column(protocol.category_groups)
     if groups is None:
-        return np.zeros(len(curves.categories), np.bool_)
+        return np.zeros(len(categories), np.bool_)
     return np.asarray(groups == measure.group)
 
 

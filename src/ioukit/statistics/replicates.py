@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import counted
+from ioukit import _core
+from ioukit._boundary import NumberColumns, OutcomeColumns, WeighedColumns
+from ioukit._checks import check_threads, counted
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
-from ioukit.evaluation import MatchTable, Measure, accumulate
-from ioukit.evaluation.summary import value_of, values_of_classes
+from ioukit.evaluation import MatchTable, Measure, Protocol, accumulate
+from ioukit.evaluation.summary import in_group, value_of, values_of_classes
 from ioukit.statistics.copies import repeat_images
 
 __all__ = ["Replicates", "replicate"]
@@ -80,7 +82,74 @@ def replicate(
     """
     chosen = _measures(table, measures)
     checked = _weights(weights, len(table.image_ids))
-    return _written_out(table, checked, chosen, per_class, threads)
+    if not _is_sum_along_curves(table.protocol, chosen):
+        return _written_out(table, checked, chosen, per_class, threads)
+    return _weighed(table, checked, chosen, per_class, threads)
+
+
+def _is_sum_along_curves(protocol: Protocol, measures: Sequence[Measure]) -> bool:
+    """Whether weights can be added up along the curves, sorted once. Other numbers need the data set written out."""
+    return (
+        protocol.objects_choose is None
+        and protocol.cap_scope != "category"
+        and protocol.mean_over != "all"
+        and protocol.integral in ("recalls", "points", "area")
+        and all(measure.quantity in ("AP", "AR") for measure in measures)
+        and (protocol.mean_over == "with_objects" or all(measure.quantity == "AP" for measure in measures))
+    )
+
+
+def _weighed(
+    table: MatchTable, weights: Weights, measures: Sequence[Measure], per_class: bool, threads: int | None
+) -> Replicates:
+    """The numbers in one pass over the sorted detections for each data set."""
+    protocol, rows, objects = table.protocol, table.detections, table.objects
+    shape = len(weights), len(table.evaluated), len(measures)
+    values = np.full((shape[0], shape[2]), np.nan)
+    of_class = np.full(shape, np.nan) if per_class else None
+    defined = [column for column, measure in enumerate(measures) if protocol.defines(measure)]
+    found = _core.replicate(
+        WeighedColumns(
+            outcomes=OutcomeColumns(
+                category=table.evaluated_category(rows.category),
+                rank=rows.rank,
+                score=rows.score,
+                matched=rows.matched,
+                ignored=rows.ignored,
+                num_objects=table.num_objects.astype(np.uint64),
+            ),
+            num_thresholds=len(protocol.iou_thresholds),
+            image=rows.image,
+            object_category=table.evaluated_category(objects.category),
+            object_image=objects.image,
+            object_ignored=objects.ignored,
+        ),
+        weights,
+        [_number(table, measures[column]) for column in defined],
+        np.array(protocol.recall_thresholds),
+        not protocol.precision_epsilon,
+        protocol.mean_over == "with_objects_or_detections",
+        per_class,
+        check_threads(threads),
+    )
+    values[:, defined] = found["values"]
+    if of_class is not None:
+        of_class[:, :, defined] = found["per_class"]
+    return Replicates(tuple(measure.key for measure in measures), values, table.evaluated, of_class)
+
+
+def _number(table: MatchTable, measure: Measure) -> NumberColumns:
+    protocol = table.protocol
+    area = protocol.main_area if measure.area_range is None else measure.area_range
+    every = range(len(protocol.iou_thresholds))
+    threshold = measure.iou_threshold
+    return NumberColumns(
+        reading="last_recall" if measure.quantity == "AR" else protocol.integral,
+        area_range=protocol.position_of_area(area),
+        cap=protocol.main_max_dets if measure.max_dets is None else measure.max_dets,
+        thresholds=list(every) if threshold is None else [protocol.position_of_iou(threshold)],
+        of_category=in_group(table.evaluated, protocol, measure),
+    )
 
 
 def _written_out(
