@@ -69,10 +69,10 @@ def test_tables_are_enough(models: TwoModels) -> None:
     a, b = (evaluate(models.truth, each) for each in (models.a, models.b))
     if np.isnan(a.summary["AP"]):
         return
-    tables = [Evaluation.from_table(one.near_matches(0.1)) for one in (a, b)]
-    whole, alone = parts(a, b), parts(*tables)
+    table_a, table_b = (Evaluation.from_table(one.near_matches(0.1)) for one in (a, b))
+    whole, alone = parts(a, b), parts(table_a, table_b)
     np.testing.assert_array_equal(whole.images, alone.images)
     assert whole.kinds == alone.kinds
-    without = parts(*(Evaluation.from_table(one.matches) for one in (a, b)))
+    without = parts(Evaluation.from_table(a.matches), Evaluation.from_table(b.matches))
     assert without.kinds is None
     assert lists(without) == pytest.approx(dict.fromkeys(lists(without), whole.difference), abs=EXACT)

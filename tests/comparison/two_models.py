@@ -1,4 +1,4 @@
-"""Random small sets with two models: crowds, ignored objects, classes without objects, equal scores, shared detections."""
+"""Random small sets with two models: crowds, classes without objects, equal scores, detections of both."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
+import support.strategies  # noqa: F401 - loads the profile that allows for a busy machine
 from ioukit import Detections, GroundTruth
 
 if TYPE_CHECKING:
@@ -79,4 +80,5 @@ def _detections(rng: np.random.Generator, truth: GroundTruth, classes: int) -> d
 
 
 def _joined(parts: list[dict[str, NDArray[Any]]]) -> Detections:
-    return Detections.from_arrays(**{name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+    columns: dict[str, Any] = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return Detections.from_arrays(**columns)

@@ -65,5 +65,5 @@ def _means(evaluation: Evaluation, measure: Measure) -> Floats:
         place = protocol.position_of_iou(measure.iou_threshold)
         at = slice(place, place + 1)
     values = np.full((thresholds, len(curves.categories)), np.nan)
-    values[at, in_group(curves, measure)] = chosen
+    values[at, in_group(curves.categories, protocol, measure)] = chosen
     return values

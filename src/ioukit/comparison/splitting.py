@@ -183,8 +183,8 @@ class _Units:
     def of_class(self, category: int, curves: CurveParts) -> _Found:
         """The parts within one class."""
         rows = self._rows[self._starts[category] : self._starts[category + 1]]
-        # The order of the curves. Where a detection of A and one of B are equal in it, their outcomes decide, so that it
-        # does not matter which model is called A. Detections with equal outcomes follow each other.
+        # The order of the curves. Where a detection of A and one of B are equal in it, their outcomes decide, so that
+        # it does not matter which model is called A. Detections with equal outcomes follow each other.
         keys = (self._of_b, self._false_at, self._found_at, self._rank, self._image, -self._score)
         rows = rows[np.lexsort([key[rows] for key in keys])]
         of_b, found, false = self._of_b[rows], self._found[rows].T, self._false[rows].T
