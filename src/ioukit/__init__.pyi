@@ -2,6 +2,7 @@
 
 from ioukit import anchors as anchors
 from ioukit import assign as assign
+from ioukit import comparison as comparison
 from ioukit import compat as compat
 from ioukit import datasets as datasets
 from ioukit import diagnosis as diagnosis
