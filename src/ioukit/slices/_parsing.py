@@ -247,12 +247,12 @@ class _Parser:
         if token.kind == "text":
             self._take()
             return Constant(token.text, token.at)
-        if token.kind == "name":
-            self._take()
-            if token.text in _TRUTHS and self._text[token.at] != "`":
-                return Constant(_TRUTHS[token.text], token.at)
-            return Name(token.text, token.at)
-        self._refuse("expected a name, a number or a text in quotes")
+        if token.kind != "name":
+            self._refuse("expected a name, a number or a text in quotes")
+        self._take()
+        if token.text in _TRUTHS and self._text[token.at] != "`":
+            return Constant(_TRUTHS[token.text], token.at)
+        return Name(token.text, token.at)
 
 
 def near_names(name: str, known: list[str]) -> str:

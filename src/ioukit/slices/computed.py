@@ -180,7 +180,7 @@ def _positions(side: _Side) -> npt.NDArray[np.str_]:
 
 
 def _distances(side: _Side) -> Floats:
-    """(N,) distances of the boxes from the nearest border; negative outside, NaN if the size of the image is unknown."""
+    """(N,) distances of the boxes from the nearest border, negative outside; NaN if the image size is unknown."""
     low, high = side.boxes[:, :2], side.boxes[:, :2] + side.boxes[:, 2:]
     return np.asarray(np.minimum(low, side.sizes - high).min(axis=1))
 

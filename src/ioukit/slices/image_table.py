@@ -129,8 +129,8 @@ def _key(table: Table, key: str | None) -> str:
     found = next((name for name in _KEYS if name in table.names), None)
     if found is None:
         raise DatasetError(
-            f"{table.source}: expected a column with the image of each row, named {', '.join(_KEYS)}, or chosen by image_column; "
-            f"found {listed}"
+            f"{table.source}: expected a column with the image of each row, named {', '.join(_KEYS)}, or chosen by "
+            f"image_column; found {listed}"
         )
     return found
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from ioukit._checks import check_count
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
+from ioukit.slices.chance import RandomSplits, mean_of_defined
 from ioukit.slices.expression import Expression
 from ioukit.slices.match_tables import ObjectChoice, tables_of_objects
-from ioukit.slices.chance import RandomSplits, mean_of_defined
 from ioukit.slices.parts import Bins, Part, listed_parts
 from ioukit.slices.results import Slice, SliceNumbers
 from ioukit.slices.scene import Scene

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from ioukit.slices.expression import Expression
 from ioukit.slices.match_tables import check_object_parts
 from ioukit.slices.scene import Scene
 
-__all__ = ["SIZE", "Bins", "Part", "both", "listed_parts", "parts_of"]
+__all__ = ["SIZE", "Bins", "Part", "as_objects", "both", "listed_parts", "parts_of"]
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Bins: TypeAlias = Mapping[str, int | Sequence[float] | Mapping[str, tuple[float, float]]]
@@ -100,7 +101,7 @@ def both(scene: Scene, first: Part, second: Part) -> Part:
     name = f"{first.name} and {second.name}"
     if first.level == second.level == "image":
         return _of_images(name, "", first.chosen & second.chosen)
-    one, other = (_of_objects(scene, part) for part in (first, second))
+    one, other = (as_objects(scene, part) for part in (first, second))
     return Part(
         name,
         "",
@@ -111,8 +112,8 @@ def both(scene: Scene, first: Part, second: Part) -> Part:
     )
 
 
-def _of_objects(scene: Scene, part: Part) -> Part:
-    """A part of the images as a part of the objects."""
+def as_objects(scene: Scene, part: Part) -> Part:
+    """A part of the objects; of a part of the images, all objects on them."""
     if part.level == "object":
         return part
     images = Values(part.chosen, np.zeros(len(part.chosen), np.bool_), np.zeros(len(part.chosen), np.bool_))
@@ -208,7 +209,7 @@ def _edges(by: str, known: npt.NDArray[np.float64], bins: Any) -> list[float]:
 
 def _between(edges: Sequence[float]) -> Iterator[tuple[str, float, float]]:
     """The ranges between edges: each includes its lower edge, and the last one also its upper edge."""
-    for at, (low, high) in enumerate(zip(edges, edges[1:], strict=False)):
+    for at, (low, high) in enumerate(itertools.pairwise(edges)):
         end = high if at == len(edges) - 2 else math.nextafter(high, -math.inf)
         if math.isinf(low) and math.isinf(high):
             label = "any"

@@ -225,14 +225,17 @@ def _intervals(given: Mapping[str, Interval]) -> dict[str, dict[str, float | Non
 
 
 def defined(value: float) -> float | None:
+    """A number for JSON: ``None`` if it is undefined."""
     return None if math.isnan(value) else value
 
 
 def number_text(value: float) -> str:
+    """A number with three digits; a dash if it is undefined."""
     return "-" if math.isnan(value) else f"{value:.3f}"
 
 
 def signed_text(value: float) -> str:
+    """The same with a sign."""
     return "-" if math.isnan(value) else f"{value:+.3f}"
 
 

@@ -15,7 +15,7 @@ from ioukit.evaluation.protocols import Protocol
 from ioukit.slices.candidates import Candidate, candidates
 from ioukit.slices.expression import Expression
 from ioukit.slices.measuring import PartTables, part_tables, tables_of
-from ioukit.slices.parts import Bins, Part
+from ioukit.slices.parts import Bins, Part, as_objects
 from ioukit.slices.scene import Scene
 from ioukit.slices.trials import Trial, adjusted, of_random_images, of_recall, of_swapped_models
 from ioukit.slices.worst import WorstSlice, WorstSlices
@@ -28,6 +28,9 @@ from ioukit.statistics.named_numbers import NamedNumbers, named_numbers
 __all__ = ["worst_slices"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+
+_CLEARLY = standard_normal.inv_cdf(0.95)
+"""In standard errors: how much worse a slice by two columns is than the slices that it is part of."""
 
 
 # Long: its signature and its docstring.
@@ -77,8 +80,8 @@ def worst_slices(
         image_column: As for :func:`slice_numbers`.
         bins: As for :func:`slice_numbers`.
         key: The number of slices of images; the main one of the protocol, such as ``"AP"``, if ``None``.
-        pairs: Whether slices by two columns are looked at, too. Such a slice is listed only if it is worse than both of
-            the slices that it is part of.
+        pairs: Whether slices by two columns are looked at, too. Such a slice is listed only if it is clearly worse, by
+            1.64 standard errors, than each of the two slices that it is part of.
         level: One minus the probability of a false alarm, within (0, 1); and the probability of the limits.
         least_objects: Slices with fewer objects that count, inside or outside, are not looked at.
         most_slices: The largest number of slices. Of those by two columns, the ones with the most objects are kept.
@@ -168,6 +171,7 @@ class _Search:
         recalls = [one.key for one in protocol.measures if _is_recall(protocol, one)]
         self._recall_key = recalls[0] if recalls else "AR"
         self._two = len(scenes) > 1
+        self._recalls: dict[int, Trial] = {}
 
     def _made(self, positions: Sequence[int]) -> Iterator[tuple[PartTables, ...]]:
         """The match tables of some slices, for each model."""
@@ -237,7 +241,7 @@ class _Search:
         kept = [
             at
             for at, one in enumerate(found)
-            if difference[at] < 0 and all(difference[at] < difference[part] for part in one.made_of)
+            if difference[at] < 0 and all(self._exceeds(at, part, trials) for part in one.made_of)
         ]
         shown = sorted(kept, key=lambda at: (together[at], alone[at], trials[at].score))[:most]
         weights = bootstrap_weights(self._table.image_ids, replicates, seed=self._seed, clusters=self._clusters)
@@ -263,6 +267,20 @@ class _Search:
                 p_value=float(alone[at]),
                 adjusted_p_value=float(together[at]),
             )
+
+    def _exceeds(self, at: int, part: int, trials: Sequence[Trial]) -> bool:
+        """Whether a slice by two columns is clearly worse than one of the slices that it is part of."""
+        trial, whole = trials[at], trials[part]
+        levels = [self._parts[0][each].level for each in (at, part)]
+        if levels == ["object", "image"] and not self._two:  # another number: compare the recalls of both
+            if part not in self._recalls:
+                scene = self._scenes[0]
+                of_objects = [as_objects(scene, self._parts[0][part])]
+                made = next(part_tables(scene, of_objects, self._numbers, threads=self._threads))
+                self._recalls[part] = of_recall(made.inside, made.rest, self._groups, 1, self._seed)
+            whole = self._recalls[part]
+        further = (trial.value - trial.expected) - (whole.value - whole.expected)
+        return further < -_CLEARLY * trial.standard_error
 
     def _limits(
         self,
