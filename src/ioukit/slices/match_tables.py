@@ -13,7 +13,7 @@ from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation import MatchTable, match
 from ioukit.evaluation.protocols import AreaRange, Protocol
 
-__all__ = ["ObjectChoice", "check_object_parts", "tables_of_objects"]
+__all__ = ["ObjectPart", "check_object_parts", "tables_of_objects"]
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
@@ -21,7 +21,7 @@ _AT_ONCE = 16
 """How many area ranges are matched at once: the time of each rises slowly with their number, and memory too."""
 
 
-class ObjectChoice(NamedTuple):
+class ObjectPart(NamedTuple):
     """Objects that count, and detections that are ignored unless they match one of them."""
 
     objects: Bools
@@ -46,7 +46,7 @@ def check_object_parts(protocol: Protocol) -> None:
 def tables_of_objects(
     data: tuple[GroundTruth, Detections],
     whole: MatchTable,
-    choices: Sequence[ObjectChoice],
+    choices: Sequence[ObjectPart],
     *,
     area_ranges: Sequence[str] | None = None,
     threads: int | None = None,
@@ -81,7 +81,7 @@ def tables_of_objects(
 def _matched(
     data: tuple[GroundTruth, Detections],
     whole: MatchTable,
-    choices: Sequence[ObjectChoice],
+    choices: Sequence[ObjectPart],
     ranges: Sequence[AreaRange],
     threads: int | None,
 ) -> MatchTable:

@@ -13,7 +13,7 @@ from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.slices.chance import RandomSplits, mean_of_defined
 from ioukit.slices.expression import Expression
-from ioukit.slices.match_tables import ObjectChoice, tables_of_objects
+from ioukit.slices.match_tables import ObjectPart, tables_of_objects
 from ioukit.slices.parts import Bins, Part, listed_parts
 from ioukit.slices.results import Slice, SliceNumbers
 from ioukit.slices.scene import Scene
@@ -177,10 +177,10 @@ def part_tables(
             )
 
 
-def _choices(part: Part) -> Iterator[ObjectChoice]:
+def _choices(part: Part) -> Iterator[ObjectPart]:
     """The objects of a part and of the rest, and the detections that each ignores."""
-    yield ObjectChoice(part.chosen, ~part.can_be_in)
-    yield ObjectChoice(~part.chosen, ~part.can_be_out)
+    yield ObjectPart(part.chosen, ~part.can_be_in)
+    yield ObjectPart(~part.chosen, ~part.can_be_out)
 
 
 def _slice(
