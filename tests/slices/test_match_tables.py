@@ -47,9 +47,7 @@ def test_a_slice_of_images_has_the_numbers_of_these_images_alone(protocol: str) 
         for name, ids in (("chosen: yes", part), ("chosen: no", gt.images.ids[~chosen])):
             if not len(ids):
                 continue
-            alone = evaluate(
-                gt.filter(images=ids.tolist()), dt.filter(images=ids.tolist()), PROTOCOLS[protocol]
-            )
+            alone = evaluate(gt.filter(images=ids.tolist()), dt.filter(images=ids.tolist()), PROTOCOLS[protocol])
             numbers = {key: one.value for key, one in found[name].numbers.items()}
             np.testing.assert_equal(numbers, {key: alone.summary[key] for key in keys})
             assert found[name].images == len(ids)
