@@ -13,7 +13,7 @@ from ioukit.ledger.naming import Reference, check_name, check_tags, check_values
 from ioukit.ledger.opening import check_writable, reading, writing
 from ioukit.ledger.run import COLUMNS, Run, run_of_row, stored_numbers
 from ioukit.ledger.selecting import selected
-from ioukit.ledger.tables import stored_table, table_of
+from ioukit.ledger.tables import checked, stored_table, table_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,8 +31,8 @@ _LIST = ", ".join(COLUMNS)
 class Ledger:
     """Evaluations in one file of SQLite.
 
-    A ledger keeps the match table of every run, compressed. So every analysis works years later, without the files of
-    objects and detections. Many processes may use a ledger at once. A run is there whole or not at all, also after
+    A ledger keeps the match table of every run, compressed, and equal tables once. So every analysis works years later,
+    without the files of objects and detections. Many processes may use a ledger at once. A run is there whole or not at all, also after
     ``kill -9`` or a loss of power. Each method opens the file and closes it again, so a ledger may be shared by threads
     and by processes, and may be pickled.
 
@@ -186,8 +186,8 @@ class Ledger:
         reference = Reference("", run.id) if isinstance(run, Run) else parse_reference(run)
         with reading(self.path, self.timeout) as db:
             found = run_of_row(_row(db, reference, self.path), self.path)
-            (content,) = db.execute("SELECT content FROM runs WHERE id = ?", (found.id,)).fetchone()
-        table = table_of(content, found.table_sha256, f"{self.path}, run {found.reference}")
+            content = _content(db, found.table_sha256)
+        table = table_of(content, found.table_sha256, f"{self.path}: {found.reference}")
         return Evaluation(table, accumulate(table, threads=threads), found.dropped, found.notes)
 
     def delete(self, runs: Sequence[str | int]) -> tuple[Run, ...]:
@@ -203,8 +203,52 @@ class Ledger:
         references = [parse_reference(one) for one in ([runs] if isinstance(runs, str | int) else runs)]
         with writing(self.path, self.timeout, create=False) as db:
             found = {row[0]: row for row in (_row(db, reference, self.path) for reference in references)}
-            db.executemany("DELETE FROM runs WHERE id = ?", [(number,) for number in found])
-        return tuple(run_of_row(row, self.path) for row in found.values())
+            deleted = tuple(run_of_row(row, self.path) for row in found.values())
+            db.executemany("DELETE FROM runs WHERE id = ?", [(run.id,) for run in deleted])
+            db.executemany(
+                "DELETE FROM tables WHERE sha256 = ?1 AND NOT EXISTS (SELECT 1 FROM runs WHERE table_sha256 = ?1)",
+                {(run.table_sha256,) for run in deleted},
+            )
+        return deleted
+
+    def copy_to(self, other: Ledger, runs: Sequence[str | int] | None = None) -> tuple[Run, ...]:
+        """Copy runs into another ledger: all of them, or none if there is an error.
+
+        Copies keep everything but their id and their number among the runs of the same name. Runs that the other ledger
+        has already are left out, by their :attr:`Run.uid`.
+
+        Args:
+            other: The ledger to copy to. Its file is made if it does not exist.
+            runs: The runs, as for :meth:`run`; all if ``None``.
+
+        Returns:
+            The runs that were added, as they are in the other ledger.
+
+        Raises:
+            LookupError: If there is no such run.
+            ValueError: If both ledgers are one file.
+            DatasetError: As :meth:`runs`, for one of the files.
+            OSError: As :meth:`add`, for one of the files.
+        """
+        if os.path.realpath(self.path) == os.path.realpath(other.path):
+            raise ValueError(f"{other.path} is the ledger to copy from: give another file")
+        added = []
+        with reading(self.path, self.timeout) as source:
+            if runs is None:
+                rows = source.execute(f"SELECT {_LIST} FROM runs ORDER BY id").fetchall()
+            else:
+                rows = [_row(source, parse_reference(one), self.path) for one in runs]
+            with writing(other.path, other.timeout, create=True) as target:
+                known = {uid for (uid,) in target.execute("SELECT uid FROM runs")}
+                for row in rows:
+                    fields = dict(zip(COLUMNS, row, strict=True))
+                    if fields["uid"] not in known:
+                        known.add(fields["uid"])
+                        del fields["id"]
+                        sha256 = fields["table_sha256"]
+                        name = f"{self.path}: {fields['name']}@{fields['number']}"
+                        added.append(_insert(target, fields, checked(_content(source, sha256), sha256, name)))
+        return tuple(run_of_row(row, other.path) for row in added)
 
 
 def _utc(created: datetime.datetime | None) -> str:
@@ -243,10 +287,17 @@ def _insert(db: sqlite3.Connection, fields: dict[str, Any], content: bytes) -> t
     """Adds a row and returns it, with the next number of its name."""
     db.execute("INSERT INTO names VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET last = last + 1", (fields["name"],))
     (number,) = db.execute("SELECT last FROM names WHERE name = ?", (fields["name"],)).fetchone()
-    row = {**fields, "number": number, "content": content}
+    db.execute("INSERT OR IGNORE INTO tables VALUES (?, ?)", (fields["table_sha256"], content))
+    row = {**fields, "number": number}
     added = db.execute(f"INSERT INTO runs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", tuple(row.values()))
     found: tuple[Any, ...] = db.execute(f"SELECT {_LIST} FROM runs WHERE id = ?", (added.lastrowid,)).fetchone()
     return found
+
+
+def _content(db: sqlite3.Connection, sha256: str) -> bytes | None:
+    """The bytes of a match table; ``None`` if they are not there."""
+    found = db.execute("SELECT content FROM tables WHERE sha256 = ?", (sha256,)).fetchone()
+    return None if found is None else found[0]
 
 
 def _row(db: sqlite3.Connection, reference: Reference, source: str) -> tuple[Any, ...]:

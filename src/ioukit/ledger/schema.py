@@ -47,7 +47,49 @@ def _first(db: sqlite3.Connection) -> None:
     db.execute("CREATE TABLE names (name TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID")
 
 
-_STEPS = (_first,)
+def _second(db: sqlite3.Connection) -> None:
+    """Match tables in a table of their own, by their hash: equal ones are kept once, and listing runs reads none."""
+    db.execute("CREATE TABLE tables (sha256 TEXT PRIMARY KEY, content BLOB NOT NULL)")
+    db.execute("INSERT OR IGNORE INTO tables SELECT table_sha256, content FROM runs")
+    (last,) = db.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'runs'").fetchone()
+    db.execute("ALTER TABLE runs RENAME TO first_runs")
+    db.execute(
+        """
+        CREATE TABLE runs (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            uid TEXT NOT NULL UNIQUE,
+            name TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            created TEXT NOT NULL,
+            protocol TEXT NOT NULL,
+            iou_type TEXT NOT NULL,
+            dropped INTEGER NOT NULL,
+            tags TEXT NOT NULL,
+            user_values TEXT NOT NULL,
+            summary TEXT NOT NULL,
+            counts TEXT NOT NULL,
+            notes TEXT NOT NULL,
+            options TEXT NOT NULL,
+            inputs TEXT NOT NULL,
+            versions TEXT NOT NULL,
+            rules TEXT NOT NULL,
+            table_sha256 TEXT NOT NULL REFERENCES tables,
+            table_bytes INTEGER NOT NULL,
+            UNIQUE (name, number)
+        )
+        """
+    )
+    columns = (
+        "id, uid, name, number, created, protocol, iou_type, dropped, tags, user_values, summary, counts, notes, "
+        "options, inputs, versions, rules, table_sha256, table_bytes"
+    )
+    db.execute(f"INSERT INTO runs ({columns}) SELECT {columns} FROM first_runs")
+    db.execute("DROP TABLE first_runs")
+    db.execute("DELETE FROM sqlite_sequence WHERE name = 'runs'")
+    db.execute("INSERT INTO sqlite_sequence VALUES ('runs', ?)", (last,))  # the ids of deleted runs do not come back
+
+
+_STEPS = (_first, _second)
 """The step to version 1, to version 2, and so on. A new ledger takes all of them. A step never changes again."""
 
 VERSION = len(_STEPS)
@@ -62,19 +104,20 @@ def version_of(db: sqlite3.Connection, source: str) -> int:
     """
     (owner,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    names = [str(name) for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 5")]
+    names = [str(name) for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     if owner == version == 0 and not names:
         return 0
     if owner != APPLICATION_ID or version < 1:
-        tables = f" with the tables {', '.join(map(repr, names))}" if names else ""
+        tables = f" with the tables {', '.join(map(repr, names[:5]))}" if names else ""
         raise DatasetError(f"{source}: expected a ledger of ioukit, found a database of another program{tables}")
     if version > VERSION:
         raise DatasetError(
             f"{source}: expected a ledger of version {VERSION} or less, found version {version}: a later ioukit wrote "
             "it; update ioukit to read it"
         )
-    if not {"runs", "names"} <= set(names):
-        raise DatasetError(f"{source}: the ledger is damaged: a table is missing")
+    missing = {"runs", "names", *(["tables"] if version > 1 else [])} - set(names)
+    if missing:
+        raise DatasetError(f"{source}: the ledger is damaged: it lacks the table {min(missing)!r}")
     return int(version)
 
 
