@@ -32,9 +32,9 @@ class Ledger:
     """Evaluations in one file of SQLite.
 
     A ledger keeps the match table of every run, compressed, and equal tables once. So every analysis works years later,
-    without the files of objects and detections. Many processes may use a ledger at once. A run is there whole or not at all, also after
-    ``kill -9`` or a loss of power. Each method opens the file and closes it again, so a ledger may be shared by threads
-    and by processes, and may be pickled.
+    without the files of objects and detections. Many processes may use a ledger at once. A run is there whole or not at
+    all, also after ``kill -9`` or a loss of power. Each method opens the file and closes it again, so a ledger may be
+    shared by threads and by processes, and may be pickled.
 
     Runs are chosen by name. Several runs may have one name: ``"B"`` is the newest of them, ``"B@2"`` the second one
     that was added, ``"B@-2"`` the one before the newest. ``"@7"`` or 7 is the run with this id.

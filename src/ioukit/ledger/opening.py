@@ -41,7 +41,7 @@ def reading(path: str, timeout: float) -> Iterator[sqlite3.Connection]:
     with _explained(path, timeout), contextlib.ExitStack() as stack:
         db = stack.enter_context(_connected(path, timeout, create=False))
         db.execute("BEGIN")
-        version = schema.version_of(db, path)
+        version = _version(db, path)
         if version < schema.VERSION:
             db.execute("ROLLBACK")
             db = stack.enter_context(_brought_up_to_date(db, path))
@@ -66,7 +66,7 @@ def writing(path: str, timeout: float, *, create: bool) -> Iterator[sqlite3.Conn
         raise FileNotFoundError(errno.ENOENT, "there is no such ledger", path)
     with _explained(path, timeout), _connected(path, timeout, create=create) as db:
         db.execute("BEGIN IMMEDIATE")
-        version = schema.version_of(db, path)
+        version = _version(db, path)
         if version < schema.VERSION:
             schema.bring_up_to_date(db, version)
         yield db
@@ -84,7 +84,7 @@ def check_writable(path: str, timeout: float) -> None:
         return
     with _explained(path, timeout), _connected(path, timeout, create=False) as db:
         db.execute("BEGIN IMMEDIATE")
-        schema.version_of(db, path)
+        _version(db, path)
 
 
 @contextlib.contextmanager
@@ -121,6 +121,20 @@ def _check_file(path: str) -> None:
             raise DatasetError(f"{path}: expected a ledger of ioukit, found a file that is not a database of SQLite")
 
 
+def _version(db: sqlite3.Connection, path: str) -> int:
+    """The version of the ledger, within a transaction, so that no other process writes.
+
+    SQLite takes a last page that is cut for one that ends with zeros, so its size is compared here.
+    """
+    version = schema.version_of(db, path)
+    (mode,), (pages,), (size,) = (
+        db.execute(f"PRAGMA {name}").fetchone() for name in ("journal_mode", "page_count", "page_size")
+    )
+    if version and mode != "wal" and os.path.getsize(path) < pages * size:
+        raise DatasetError(f"{path}: the ledger is damaged: the file is cut, {pages * size:,} bytes were expected")
+    return version
+
+
 @contextlib.contextmanager
 def _brought_up_to_date(db: sqlite3.Connection, path: str) -> Iterator[sqlite3.Connection]:
     """The same ledger in the version of this program: the file itself, or a copy in memory if it cannot be written."""
@@ -152,6 +166,8 @@ def _explained(path: str, timeout: float) -> Iterator[None]:
         raise  # a defect of ioukit
     except sqlite3.Error as error:
         _raise(error, path, timeout)
+    except UnicodeDecodeError as error:  # of SQLite's own message
+        raise DatasetError(f"{path}: the ledger is damaged: {error}") from error
 
 
 def _raise(error: sqlite3.Error, path: str, timeout: float) -> NoReturn:

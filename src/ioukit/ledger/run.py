@@ -99,6 +99,9 @@ class Run:
             "table": {"sha256": self.table_sha256, "bytes": self.table_bytes},
         }
 
+    def __hash__(self) -> int:
+        return hash(self.uid)
+
     def __repr__(self) -> str:
         main = next(iter(self.summary.items()), None)
         number = "" if main is None else f", {main[0]} {main[1]:.4f}"
