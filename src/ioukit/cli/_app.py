@@ -31,6 +31,8 @@ COMMANDS = {
     "slices": "slices.slices",
     "subset": "subset.subset",
     "remap": "remap.remap",
+    "runs": "runs.list_runs",
+    "show": "show.show_run",
     "train": "train.train",
     "val": "val.val",
 }
