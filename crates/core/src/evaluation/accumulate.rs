@@ -262,7 +262,7 @@ fn draw(
 ///
 /// The parts and their sum are those of `voc_ap` of py-faster-rcnn, which ends the curve with a part of 0 where recall 1
 /// is not reached.
-fn area_under(precision: &[f64], count: f64, parts: &mut Vec<f64>) -> f64 {
+pub(super) fn area_under(precision: &[f64], count: f64, parts: &mut Vec<f64>) -> f64 {
     let mut before = 0.0;
     parts.clear();
     parts.extend(precision.iter().enumerate().map(|(at, precision)| {
