@@ -11,6 +11,7 @@ mod influence;
 mod matching;
 mod object_choice;
 pub mod regions;
+pub mod replicates;
 mod rules;
 mod scene;
 mod score;
