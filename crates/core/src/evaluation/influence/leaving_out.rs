@@ -120,6 +120,12 @@ impl<'a> Data<'a> {
         self.rules.cap_scope == CapScope::Image && !self.rules.class_agnostic
     }
 
+    /// Whether detections may choose in another order than that of their ranks: a cap per image takes equal scores in the
+    /// order of the data, and matching takes them by category.
+    fn ranks_differ(&self) -> bool {
+        self.rules.cap_scope == CapScope::Image && self.rules.class_agnostic
+    }
+
     fn category_of(&self, row: u32) -> usize {
         self.table.evaluated(self.table.category[row as usize], &self.rules)
     }
@@ -382,7 +388,7 @@ impl<'a> Worker<'a> {
             let member = (self.group.members.get(next_member) == Some(&row)).then_some(next_member);
             next_member += usize::from(member.is_some());
             let counts = data.is_counted(row);
-            if !data.table.is_matched(row, &data.rules) || (!counts && !disturbs) {
+            if !data.table.is_matched(row, &data.rules) || (!counts && !disturbs && !data.ranks_differ()) {
                 continue; // others are not affected
             }
             let takes = |objects: &Vec<Option<usize>>| {
