@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._boundary import InfluenceColumns, ReadingColumns
@@ -138,8 +137,8 @@ def _influence(given: Given, key: str | Measure | None, left_out: LeftOut, threa
 def _measure(protocol: Protocol, key: str | Measure | None) -> Measure:
     known = {measure.key: measure for measure in protocol.measures}
     if key is None:
-        return protocol.main_measure
-    if isinstance(key, Measure):
+        measure = protocol.main_measure
+    elif isinstance(key, Measure):
         measure = key
     elif key in known:
         measure = known[key]
@@ -173,9 +172,7 @@ def _with_near_pairs(given: Given, threads: int | None) -> MatchTable:
     return table
 
 
-def _columns(
-    table: MatchTable, evaluation: Evaluation | None, measure: Measure, left_out: LeftOut
-) -> InfluenceColumns:
+def _columns(table: MatchTable, evaluation: Evaluation | None, measure: Measure, left_out: LeftOut) -> InfluenceColumns:
     protocol, rows, objects, near = table.protocol, table.detections, table.objects, table.near
     area = protocol.main_area if measure.area_range is None else measure.area_range
     cap = protocol.main_max_dets if measure.max_dets is None else measure.max_dets
