@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._checks import check_choice
-from ioukit.comparison.alike import check_alike
 from ioukit.comparison.attribution import ap_parts, ar_parts
 from ioukit.comparison.change_causes import false_positive_kinds, miss_kinds
 from ioukit.comparison.change_sizes import detection_sizes, object_sizes, size_labels
@@ -16,6 +15,7 @@ from ioukit.comparison.class_parts import CurveParts, curve_parts
 from ioukit.comparison.part_records import CHANGE_KINDS, Parts
 from ioukit.comparison.score_scale import scores_on_one_scale
 from ioukit.comparison.sides import Side, near_pairs_of, table_with_near_pairs
+from ioukit.evaluation._same_scene import check_same_ground_truth
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, Measure
@@ -77,7 +77,7 @@ def parts(a: Evaluation, b: Evaluation, key: str | None = None, *, one_scale: bo
         >>> {kind: round(part, 3) for kind, part in split.kinds.items() if part}
         {'missed': 0.495}
     """
-    check_alike(a.matches, b.matches)
+    check_same_ground_truth(a, b)
     protocol = a.protocol
     measure = _measure(a, protocol.main_measure.key if key is None else key)
     curves = curve_parts(a, b, measure)

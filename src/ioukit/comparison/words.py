@@ -18,7 +18,9 @@ __all__ = [
     "change_sentences",
     "detectable_sentence",
     "interval_note",
+    "point_of_view",
     "points",
+    "ranking_note",
     "signed_points",
     "spread_sentence",
     "verdict",
@@ -74,10 +76,29 @@ def verdict(
 
 
 def interval_note(level: float, method: str) -> str:
-    """What the error behind ± is."""
-    return f"± is half the {level:.4g} interval ({method}); one point is 0.01.".replace(
-        f"{level:.4g}", f"{100 * level:.4g} %"
+    """What the number behind ± is."""
+    names = {"bca": "BCa", "percentile": "percentile"}
+    return f"± is half the {100 * level:.4g} % interval ({names.get(method, method)} bootstrap); a point is 0.01."
+
+
+def ranking_note(level: float, correction: str) -> str:
+    """What the letters of a ranking mean."""
+    corrected = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}.get(correction)
+    tests = "" if corrected is None else f", corrected for the number of pairs by {corrected}"
+    return (
+        f"Models with a common letter cannot be told apart: permutation tests of all pairs at {100 * (1 - level):.4g} %"
+        f"{tests}."
     )
+
+
+def point_of_view(changes: Changes, names: tuple[str, str]) -> str:
+    """At which thresholds objects are found."""
+    low, high = (_threshold(score) for score in changes.score_thresholds)
+    same = low == high
+    scores = f"scores of at least {low}" if same else f"scores of at least {low} ({names[0]}) and {high} ({names[1]})"
+    if same and not math.isfinite(changes.score_thresholds[0]):
+        scores = "all scores"
+    return f"What changed at an IoU of {changes.iou_threshold:g}, with {scores}:"
 
 
 def chance(p_value: float, permutations: int) -> str:
@@ -111,7 +132,8 @@ def detectable_sentence(difference: Difference, num_images: int) -> str:
         return ""
     size = points(difference.detectable, _digits(100 * difference.detectable))
     images = "This image shows" if num_images == 1 else f"These {num_images:,} images show"
-    return f"{images} a true difference of {size} of {difference.key} with a probability of {difference.power:.0%}."
+    power = f"{100 * difference.power:.4g} %"
+    return f"{images} a true difference of {size} of {difference.key} with a probability of {power}."
 
 
 def change_sentences(changes: Changes, names: tuple[str, str]) -> list[str]:
@@ -133,11 +155,11 @@ def change_sentences(changes: Changes, names: tuple[str, str]) -> list[str]:
     right, other = count["right_class_now"], count["other_class_now"]
     if right or other:
         lines.append(
-            f"{counted(right, 'object')} {_had(right)} another class in {a} and {_has(right)} the right one now; with "
+            f"{counted(right, 'object')} had another class in {a} and {_has(right)} the right one now; with "
             f"{other:,} it is the other way round."
         )
     new, gone, still = (count[f"{kind}_false_positive"] for kind in ("new", "gone", "still"))
-    lines.append(f"{b} has {_many(new, 'new false positive')}; {gone:,} of {a} {_are(gone)} gone, {still:,} stay.")
+    lines.append(f"{b} has {_many(new, 'new false positive')}; {_none(gone)} of {a} {_are(gone)} gone, {still:,} stay.")
     return lines
 
 
@@ -146,7 +168,7 @@ def spread_sentence(parts: Parts) -> str:
     if abs(parts.spread) < _EQUAL:
         return ""
     share = parts.spread / abs(parts.difference) if abs(parts.difference) > _EQUAL else math.inf
-    of_it = f" ({share:.0%} of the difference)" if share <= 1 else ""
+    of_it = f" ({100 * share:.0f} % of the difference)" if share <= 1 else ""
     return f"{points(parts.spread, 2)}{of_it} belong to no part alone and are spread over all in proportion."
 
 
@@ -174,16 +196,20 @@ def _needed(images: int | None) -> str:
     return f"about {-(-images // step) * step:,}"
 
 
+def _threshold(score: float) -> str:
+    return "any value" if math.isinf(score) else f"{score:.2f}"
+
+
 def _many(number: int, noun: str) -> str:
     return counted(number, noun) if number else f"no {noun}"
 
 
+def _none(number: int) -> str:
+    return f"{number:,}" if number else "none"
+
+
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
-
-
-def _had(number: int) -> str:
-    return "had"
 
 
 def _has(number: int) -> str:
