@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from ioukit import Detections, Evaluation, GroundTruth, evaluate
@@ -20,7 +21,7 @@ def data(name: str) -> tuple[GroundTruth, Detections, Evaluation]:
     return truth, found, evaluate(truth, found)
 
 
-def with_boxes(found: Detections, boxes: np.ndarray) -> Detections:
+def with_boxes(found: Detections, boxes: npt.NDArray[np.float64]) -> Detections:
     return Detections.from_arrays(
         image_ids=found.image_ids, category_ids=found.category_ids, boxes=boxes, scores=found.scores
     )
