@@ -42,7 +42,8 @@ def weights_at(q: float, ranking: Ranking) -> list[float]:
 def parts_of(ranking: Ranking, objects: int) -> npt.NDArray[np.float64]:
     of_b = np.array([side for side, _ in ranking])
     found, false = (np.array([[kind == wanted for _, kind in ranking]]) for wanted in ("found", "false"))
-    return ap_parts(of_b, found, false, objects)[0]
+    parts: npt.NDArray[np.float64] = ap_parts(of_b, found, false, objects)[0]
+    return parts
 
 
 rankings = st.lists(st.tuples(st.booleans(), st.sampled_from(["found", "false", "ignored"])), min_size=1, max_size=9)
