@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ioukit.cli._talk import Talk
     from ioukit.evaluation import Evaluation, RequirementResult
 
-__all__ = ["Sending"]
+__all__ = ["Sending", "write_markdown"]
 
 _STDOUT = Path("-")
 
@@ -136,7 +136,7 @@ class Sending:
             talk.say(f"wrote {printable(str(self.junit))}")
         if self.markdown is not None and not self.prints_markdown:
             with bad_output():
-                _write_markdown(self.markdown, f"{self.markdown_of(evaluation)}\n")
+                write_markdown(self.markdown, f"{self.markdown_of(evaluation)}\n")
             talk.say(f"wrote {printable(str(self.markdown))}")
         for address in self.log_to:
             _log(evaluation, address, talk, threads)
@@ -173,7 +173,7 @@ def _run(options: Mapping[str, Any]) -> RunLog | None:
     return RunLog(**options)
 
 
-def _write_markdown(path: Path, text: str) -> None:
+def write_markdown(path: Path, text: str) -> None:
     """Replaces the file; the summary of a job of GitHub Actions is appended to, as other commands of the step do."""
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary and os.path.realpath(path) == os.path.realpath(summary):
