@@ -11,8 +11,7 @@ from ioukit.cli._arguments import QuietOption, ThreadsOption
 from ioukit.cli._errors import bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._ledger import LedgerOption, about_runs
-from ioukit.cli._output import check_output, print_result, printable, write_whole
-from ioukit.cli._sending import write_markdown
+from ioukit.cli._output import check_output, print_result, printable, write_markdown, write_whole
 from ioukit.cli._talk import Talk
 from ioukit.gate import Rules, check_rules, default_rules, gate_junit, gate_markdown, read_rules
 from ioukit.ledger import Ledger
