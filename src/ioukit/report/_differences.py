@@ -1,0 +1,173 @@
+"""The numbers of two models with their differences, and the words that explain them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit.report._names import shown
+from ioukit.report._numbers import KIND_WORDS, limits_text, measure_rows, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ioukit.comparison import Parts
+    from ioukit.evaluation import Evaluation
+    from ioukit.statistics import Comparison, Difference
+
+__all__ = ["DifferenceRow", "difference_rows", "interval_text", "part_lists", "signed"]
+
+_MOST_PARTS = 3000  # of a list: about 100 KB of the page
+_UNDEFINED = "\N{EN DASH}"
+_MINUS = "\N{MINUS SIGN}"
+
+
+@dataclass(frozen=True)
+class DifferenceRow:
+    """A row of the table of numbers."""
+
+    key: str
+    words: str
+    """IoU and area."""
+    a: str
+    b: str
+    difference: str
+    interval: str
+    p_value: str
+    verdict: str
+    """``"gain"`` if the interval is above 0, ``"loss"`` if it is below, ``"open"`` if it contains 0."""
+    span: tuple[float, float, float] | None
+    """Left end and width of the interval and left end of the mark at the difference, as parts of a bar from 0 to 100;
+    ``None`` if undefined."""
+
+
+def signed(value: float, digits: int = 4) -> str:
+    """The number with its sign, or a dash if it is undefined."""
+    if math.isnan(value):
+        return _UNDEFINED
+    words = f"{abs(value):.{digits}f}"
+    return words if not float(words) else f"{'+' if value > 0 else _MINUS}{words}"
+
+
+def interval_text(low: float, high: float, digits: int = 4) -> str:
+    """The limits of an interval of a difference."""
+    return f"{signed(low, digits)} to {signed(high, digits)}"
+
+
+def difference_rows(a: Evaluation, comparison: Comparison) -> tuple[list[DifferenceRow], str]:
+    """The rows of the table, and the value at the left end of the bars, empty if there are none."""
+    known = {difference.key: difference for difference in comparison.differences}
+    ends = [abs(end) for one in known.values() for end in (one.low, one.high) if not math.isnan(end)]
+    most = max(ends, default=0.0)
+    rows = []
+    for measure, iou, area, _, _ in measure_rows(a):
+        if measure.key in known:
+            one = known[measure.key]
+            words = f"IoU {iou}" + ("" if measure.area_range in (None, a.protocol.main_area) else f", {area}")
+            rows.append(
+                DifferenceRow(
+                    measure.key,
+                    words,
+                    text(one.a),
+                    text(one.b),
+                    signed(one.difference),
+                    interval_text(one.low, one.high),
+                    _UNDEFINED if math.isnan(one.p_value) else f"{one.p_value:.3f}",
+                    _verdict(one),
+                    _span(one, most),
+                )
+            )
+    return rows, signed(-most) if most else ""
+
+
+def _verdict(one: Difference) -> str:
+    return "gain" if one.low > 0 else "loss" if one.high < 0 else "open"
+
+
+def _span(one: Difference, most: float) -> tuple[float, float, float] | None:
+    if not most or math.isnan(one.low) or math.isnan(one.high):
+        return None
+
+    def place(value: float) -> float:
+        return min(100.0, max(0.0, 50 + 50 * value / most))
+
+    return place(one.low), max(place(one.high) - place(one.low), 0.4), min(place(one.difference) - 0.7, 98.6)
+
+
+def part_lists(
+    a: Evaluation, b: Evaluation, parts: Parts, names: Sequence[str], images: Mapping[int, int], titles: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The splits of the difference, for the script of the page.
+
+    Args:
+        a: The evaluation of A.
+        b: The evaluation of B.
+        parts: The parts of the difference of their main number.
+        names: The name of each category.
+        images: From the position of an image in the match tables to its position on the page.
+        titles: The name of each image, by its position on the page.
+    """
+    key, areas = parts.key, {area.label: limits_text(area) for area in a.protocol.area_ranges}
+    whole = f"B {_MINUS} A = {signed(parts.difference, 5)} {key}, split into parts that add up to it."
+    of_class = _list(
+        "Class", ("class", "classes"), names, parts.classes,
+        f"{whole} The share of a class is the difference of its {key}, divided by the number of classes.",
+    )  # fmt: skip
+    order = of_class.pop("order")
+    for side, evaluation in (("a", a), ("b", b)):
+        values = [evaluation.per_class[int(k)].summary[key] for k in order]
+        of_class[side] = [None if math.isnan(value) else round(value, 5) for value in values]
+    sizes = [f"{shown(label)} ({areas[label]})" if label in areas else "other sizes" for label in parts.sizes]
+    lists = [
+        of_class,
+        _list(
+            "Size",
+            ("size", "sizes"),
+            sizes,
+            list(parts.sizes.values()),
+            f"{whole} Sizes are those of the objects; a false positive has its own.",
+        ),
+    ]
+    if parts.kinds is not None:
+        kinds = [_kind_title(kind) for kind in parts.kinds]
+        words = "The kind of error that B makes less often (a gain) or more often (a loss). “Order of scores” is a correct detection whose score moved."
+        lists.append(_list("Kind of error", ("kind", "kinds"), kinds, list(parts.kinds.values()), f"{whole} {words}"))
+    changed = np.flatnonzero(parts.images)
+    place = [images[int(k)] for k in changed if int(k) in images]
+    shown_rows = np.array([int(k) for k in changed if int(k) in images], np.int64)
+    of_image = _list(
+        "Image", ("image", "images"), [titles[k] for k in place], parts.images[shown_rows],
+        f"{whole} Images on which A and B have the same scores and outcomes have no share. Choose an image to see both.",
+    )  # fmt: skip
+    of_image["images"] = [place[k] for k in of_image["order"]]
+    lists.append(of_image)
+    for one in lists:
+        one.pop("order", None)
+    return lists
+
+
+def _list(title: str, counted: tuple[str, str], names: Sequence[str], values: Any, words: str) -> dict[str, Any]:
+    numbers = np.asarray(values, np.float64)
+    order = np.sort(np.argsort(-np.abs(numbers), kind="stable")[:_MOST_PARTS])
+    left = np.delete(numbers, order)
+    return {
+        "title": title,
+        "one": counted[0],
+        "many": counted[1],
+        "words": words,
+        "names": [names[k] for k in order.tolist()],
+        "values": [float(f"{value:.6g}") for value in numbers[order].tolist()],
+        "left": len(left),
+        "rest": float(left.sum()),
+        "order": order.tolist(),
+    }
+
+
+def _kind_title(kind: str) -> str:
+    if kind == "score":
+        return "Order of scores"
+    name, plain, _ = KIND_WORDS[kind]
+    return f"{name} ({plain})" if plain else name
