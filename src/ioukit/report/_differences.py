@@ -57,29 +57,34 @@ def interval_text(low: float, high: float, digits: int = 4) -> str:
     return f"{signed(low, digits)} to {signed(high, digits)}"
 
 
-def difference_rows(a: Evaluation, comparison: Comparison) -> tuple[list[DifferenceRow], str]:
-    """The rows of the table, and the value at the left end of the bars, empty if there are none."""
-    known = {difference.key: difference for difference in comparison.differences}
+def difference_rows(a: Evaluation, b: Evaluation, comparison: Comparison | None) -> tuple[list[DifferenceRow], str]:
+    """The rows of the table, and the value at the left end of the bars, empty if there are none.
+
+    Args:
+        a: The evaluation of A.
+        b: The evaluation of B.
+        comparison: The intervals and p-values; ``None`` if there are too few images for them.
+    """
+    known = {} if comparison is None else {difference.key: difference for difference in comparison.differences}
     ends = [abs(end) for one in known.values() for end in (one.low, one.high) if not math.isnan(end)]
     most = max(ends, default=0.0)
     rows = []
     for measure, iou, area, _, _ in measure_rows(a):
-        if measure.key in known:
-            one = known[measure.key]
-            words = f"IoU {iou}" + ("" if measure.area_range in (None, a.protocol.main_area) else f", {area}")
-            rows.append(
-                DifferenceRow(
-                    measure.key,
-                    words,
-                    text(one.a),
-                    text(one.b),
-                    signed(one.difference),
-                    interval_text(one.low, one.high),
-                    _UNDEFINED if math.isnan(one.p_value) else f"{one.p_value:.3f}",
-                    _verdict(one),
-                    _span(one, most),
-                )
+        values = a.summary[measure.key], b.summary[measure.key]
+        one = known.get(measure.key)
+        rows.append(
+            DifferenceRow(
+                measure.key,
+                f"IoU {iou}" + ("" if measure.area_range in (None, a.protocol.main_area) else f", {area}"),
+                text(values[0]),
+                text(values[1]),
+                signed(values[1] - values[0]),
+                _UNDEFINED if one is None or math.isnan(one.low) else interval_text(one.low, one.high),
+                _UNDEFINED if one is None or math.isnan(one.p_value) else f"{one.p_value:.3f}",
+                "open" if one is None else _verdict(one),
+                None if one is None else _span(one, most),
             )
+        )
     return rows, signed(-most) if most else ""
 
 
@@ -159,7 +164,7 @@ def _list(title: str, counted: tuple[str, str], names: Sequence[str], values: An
         "many": counted[1],
         "words": words,
         "names": [names[k] for k in order.tolist()],
-        "values": [float(f"{value:.6g}") for value in numbers[order].tolist()],
+        "values": [float(f"{value:.9g}") for value in numbers[order].tolist()],
         "left": len(left),
         "rest": float(left.sum()),
         "order": order.tolist(),

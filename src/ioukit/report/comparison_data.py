@@ -14,9 +14,9 @@ from ioukit.comparison.sides import table_with_near_pairs
 from ioukit.evaluation import score_curves
 from ioukit.report._change_list import change_list
 from ioukit.report._curves import slider
-from ioukit.report._differences import DifferenceRow, difference_rows, interval_text, part_lists, signed
+from ioukit.report._differences import DifferenceRow, difference_rows, part_lists, signed
 from ioukit.report._names import shown
-from ioukit.report._numbers import iou_text, score_text, settings, text
+from ioukit.report._numbers import iou_text, score_text, settings
 from ioukit.report._side_by_side import Thresholds, regions, side_by_side
 from ioukit.report._sources import InputFile, input_file, made_with, time_text
 from ioukit.report.data import input_paths
@@ -110,13 +110,13 @@ def comparison_data(
         for number, name in zip(table.categories.ids.tolist(), table.categories.names, strict=True)
     ]
     drawn, missing, notes = _drawn(pair, curves, names, folder=images, photographs=photographs)
-    rows, scale = difference_rows(pair.a, pair.comparison)
+    rows, scale = difference_rows(pair.a, pair.b, pair.comparison)
     letters = [(_letter(place), shown(name, "unnamed")) for place, name in enumerate(comparison.names)]
     ranking = _ranking(comparison, letters)
     sources = _sources(comparison)
     scores = [_score_words(score) for score in pair.changes.score_thresholds]
     thresholds = f"A {scores[0]}, B {scores[1]}"
-    level = f"{100 * pair.comparison.differences[0].level:g} %" if pair.comparison.differences else ""
+    level = _level(pair)
     return ComparisonData(
         title=shown(title if title is not None else f"{letters[1][1]} compared with {letters[0][1]}"),
         models=tuple(letters),
@@ -280,12 +280,21 @@ def _score_words(score: float) -> str:
     return "all detections" if math.isinf(score) else f"at least {score_text(score)}"
 
 
+def _level(pair: ModelPair) -> str:
+    """The level of the intervals; empty without intervals."""
+    differences = () if pair.comparison is None else pair.comparison.differences
+    return f"{100 * differences[0].level:g} %" if differences else ""
+
+
 def _numbers_words(pair: ModelPair, level: str) -> str:
+    words = "B \N{MINUS SIGN} A is above 0 where B is better."
     statistics = pair.comparison
+    if statistics is None:
+        return f"{words} There are too few images for intervals and p-values."
     return (
-        f"B − A is above 0 where B is better. The {level} interval shows what other images could give: it comes from "
-        f"{statistics.replicates:,} paired bootstrap replicates of the images. The p-value is the share of "
-        f"{statistics.permutations:,} random exchanges of A and B that show a difference as large."
+        f"{words} The {level} interval shows what other images could give: it comes from {statistics.replicates:,} "
+        f"paired bootstrap replicates of the images. The p-value is the share of {statistics.permutations:,} random "
+        "exchanges of A and B that show a difference as large."
     )
 
 
@@ -317,17 +326,17 @@ def _images_words(drawn: Mapping[str, Any]) -> str:
     return words
 
 
-def _settings(pair: ModelPair, thresholds: str) -> tuple[tuple[str, str], ...]:
+def _settings(pair: ModelPair, thresholds: str) -> list[tuple[str, str]]:
     changes, statistics = pair.changes, pair.comparison
     paired = "the IoU of their boxes" if changes.paired_by == "boxes" else "the order of their scores"
-    return (
+    rows = [
         (
             "Changes, images",
             f"IoU {iou_text(changes.iou_threshold)}, area “{shown(changes.area_range)}”, scores: {thresholds}",
         ),
         ("Pairs of false positives", f"by {paired}"),
-        ("Bootstrap, permutations", f"{statistics.replicates:,}, {statistics.permutations:,}; seed {statistics.seed}"),
-    )
-
-
-_ = (text, interval_text)
+    ]
+    if statistics is not None:
+        drawn = f"{statistics.replicates:,}, {statistics.permutations:,}; seed {statistics.seed}"
+        rows.append(("Bootstrap, permutations", drawn))
+    return rows

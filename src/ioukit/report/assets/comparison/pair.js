@@ -107,13 +107,15 @@ function startPair() {
     byId("pair-title").replaceChildren(named(image.name));
     byId("pair-words").replaceChildren(...(state.changes ? changeWords(item()) : [image.words || ""]),
       ` (${whole(state.at + 1)} of ${whole(state.items.length)})`);
-    byId("pair-near").hidden = !state.changes || !image.boxes;
+    // Where the change fills the image, there is nothing to enlarge.
+    byId("pair-near").hidden = !state.changes || !image.boxes || !partAround(image, markedNow());
     const ends = { "pair-before": state.at === 0, "pair-next": state.at === state.items.length - 1 };
     for (const [id, end] of Object.entries(ends)) {
       // A disabled button loses the focus, and then keys have no effect.
       if (end && document.activeElement === byId(id)) byId("pair-close").focus();
       byId(id).disabled = end;
     }
+    if (!document.activeElement.offsetParent) byId("pair-close").focus();
     draw();
   }
   const move = (step) => {
