@@ -2,6 +2,7 @@
 
 from ioukit import anchors as anchors
 from ioukit import assign as assign
+from ioukit import comparison as comparison
 from ioukit import compat as compat
 from ioukit import datasets as datasets
 from ioukit import diagnosis as diagnosis
@@ -15,6 +16,7 @@ from ioukit import postprocess as postprocess
 from ioukit import preflight as preflight
 from ioukit import regions as regions
 from ioukit import report as report
+from ioukit import statistics as statistics
 from ioukit import torch as torch
 from ioukit import tracking as tracking
 from ioukit import typing as typing

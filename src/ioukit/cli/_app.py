@@ -16,6 +16,7 @@ __all__ = ["app_of", "main"]
 
 COMMANDS = {
     "eval": "eval.eval_files",
+    "compare": "compare.compare_files",
     "check": "check.check_files",
     "nms": "nms.filter_files",
     "doctor": "doctor.doctor",
