@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from ioukit.comparison import ModelComparison
 
+from ioukit.comparison import ModelComparison
 from ioukit.report import write_comparison
 from support.browsing import assert_themes, pictured, serious_violations
 from support.comparison_cases import CASES, hostile, of_kind, photographs
@@ -109,8 +109,8 @@ def test_parts_are_split_sorted_and_filtered(open_page: OpenPage, pages: Written
         assert [abs(share) for share in shares] == sorted(map(abs, shares), reverse=True)
     page.locator("#parts-by button").first.click()
     page.locator("#parts-table thead button", has_text="part").first.click()
-    names = column(page, "#parts-table", 0)
-    assert names == sorted(names)
+    first = column(page, "#parts-table", 0)
+    assert first == sorted(first)
     page.locator("#parts-filter").fill("bike")
     assert column(page, "#parts-table", 0) == [
         one.name for one in comparison.pairs[0].a.per_class if "bike" in one.name

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from ioukit.comparison import compare_models
 
 from ioukit import Detections, GroundTruth, evaluate
+from ioukit.comparison import compare_models
 from support.region_cases import evaluated
 from support.report_cases import ATTACKS, attacked, coco, drawn, photographed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ioukit.comparison import ModelComparison
-
     from ioukit import Evaluation
+    from ioukit.comparison import ModelComparison
 
 __all__ = ["CASES", "compared", "hostile", "of_kind", "photographs", "shaken"]
 

@@ -23,6 +23,15 @@ __all__ = ["DifferenceRow", "difference_rows", "interval_text", "part_lists", "s
 _MOST_PARTS = 3000  # of a list: about 100 KB of the page
 _UNDEFINED = "\N{EN DASH}"
 _MINUS = "\N{MINUS SIGN}"
+_WORDS = {
+    "class": "The share of a class is the difference of its {key}, divided by the number of classes.",
+    "size": "Sizes are those of the objects; a false positive has its own.",
+    "kind": (
+        "A gain: B makes fewer errors of this kind, or errors that cost less. Order of scores: detections that are "
+        "right in both models, with other scores."
+    ),
+    "image": "Images on which A and B have the same scores and outcomes have no share. Choose an image to see both.",
+}
 
 
 @dataclass(frozen=True)
@@ -116,52 +125,42 @@ def part_lists(
         titles: The name of each image, by its position on the page.
     """
     key, areas = parts.key, {area.label: limits_text(area) for area in a.protocol.area_ranges}
-    whole = f"B {_MINUS} A = {signed(parts.difference, 5)} {key}, split into parts that add up to it."
-    of_class = _list(
-        "Class", ("class", "classes"), names, parts.classes,
-        f"{whole} The share of a class is the difference of its {key}, divided by the number of classes.",
-    )  # fmt: skip
-    order = of_class.pop("order")
+    whole = f"B {_MINUS} A = {signed(parts.difference, 5)} {key}, split into parts that add up to it. "
+    of_class = _list(("Class", "class", "classes"), names, parts.classes, whole + _WORDS["class"].format(key=key))
+    order = of_class["order"]
     for side, evaluation in (("a", a), ("b", b)):
-        values = [evaluation.per_class[int(k)].summary[key] for k in order]
+        values = [evaluation.per_class[k].summary[key] for k in order]
         of_class[side] = [None if math.isnan(value) else round(value, 5) for value in values]
     sizes = [f"{shown(label)} ({areas[label]})" if label in areas else "other sizes" for label in parts.sizes]
-    lists = [
-        of_class,
-        _list(
-            "Size",
-            ("size", "sizes"),
-            sizes,
-            list(parts.sizes.values()),
-            f"{whole} Sizes are those of the objects; a false positive has its own.",
-        ),
-    ]
+    lists = [of_class, _list(("Size", "size", "sizes"), sizes, [*parts.sizes.values()], whole + _WORDS["size"])]
     if parts.kinds is not None:
         kinds = [_kind_title(kind) for kind in parts.kinds]
-        words = "The kind of error that B makes less often (a gain) or more often (a loss). “Order of scores” is a correct detection whose score moved."
-        lists.append(_list("Kind of error", ("kind", "kinds"), kinds, list(parts.kinds.values()), f"{whole} {words}"))
-    changed = np.flatnonzero(parts.images)
-    place = [images[int(k)] for k in changed if int(k) in images]
-    shown_rows = np.array([int(k) for k in changed if int(k) in images], np.int64)
+        title = ("Kind of error", "kind", "kinds")
+        lists.append(_list(title, kinds, [*parts.kinds.values()], whole + _WORDS["kind"]))
+    changed = np.array([row for row in np.flatnonzero(parts.images).tolist() if row in images], np.int64)
+    place = [images[row] for row in changed.tolist()]
     of_image = _list(
-        "Image", ("image", "images"), [titles[k] for k in place], parts.images[shown_rows],
-        f"{whole} Images on which A and B have the same scores and outcomes have no share. Choose an image to see both.",
-    )  # fmt: skip
+        ("Image", "image", "images"), [titles[k] for k in place], parts.images[changed], whole + _WORDS["image"]
+    )
     of_image["images"] = [place[k] for k in of_image["order"]]
     lists.append(of_image)
-    for one in lists:
-        one.pop("order", None)
-    return lists
+    return [{name: value for name, value in one.items() if name != "order"} for one in lists]
 
 
-def _list(title: str, counted: tuple[str, str], names: Sequence[str], values: Any, words: str) -> dict[str, Any]:
+def _list(title: tuple[str, str, str], names: Sequence[str], values: Any, words: str) -> dict[str, Any]:
+    """One split: the largest parts in their order, and the sum of the others.
+
+    Args:
+        title: Its title, and the words for one part and for several.
+        names: The name of each part.
+        values: The parts.
+        words: What the parts are, for the reader.
+    """
     numbers = np.asarray(values, np.float64)
     order = np.sort(np.argsort(-np.abs(numbers), kind="stable")[:_MOST_PARTS])
     left = np.delete(numbers, order)
     return {
-        "title": title,
-        "one": counted[0],
-        "many": counted[1],
+        **dict(zip(("title", "one", "many"), title, strict=True)),
         "words": words,
         "names": [names[k] for k in order.tolist()],
         "values": [float(f"{value:.9g}") for value in numbers[order].tolist()],
