@@ -100,7 +100,7 @@ def test_parts_are_split_sorted_and_filtered(open_page: OpenPage, pages: Written
         assert number(total) == pytest.approx(parts.difference, abs=2e-5)
         shares = []
         while True:
-            shares += [number(text) for text in column(page, "#parts-table", 3)]
+            shares += [number(text) for text in column(page, "#parts-table", 4)]
             following = page.locator("#parts-table .pager button").nth(2)
             if not following.is_visible() or following.is_disabled():
                 break

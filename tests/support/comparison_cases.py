@@ -57,6 +57,22 @@ def _shaken_pair(a: Evaluation) -> ModelComparison:
     return compared({"first": a, "second": shaken(a)})
 
 
+def _one_image() -> ModelComparison:
+    """Objects and detections on one image; intervals need a second one."""
+    a = drawn(8, ["cat", "dog"], images=1)
+    truth, known = a.ground_truth, a.detections
+    assert truth is not None
+    assert known is not None
+    more = GroundTruth.from_arrays(
+        image_ids=truth.image_ids,
+        category_ids=truth.category_ids,
+        boxes=truth.boxes,
+        images=[1, 2],
+        categories={1: "cat", 2: "dog"},
+    )
+    return _shaken_pair(evaluate(more, known))
+
+
 def _many_classes() -> Evaluation:
     return drawn(3000, [f"class {number}" for number in range(1, 1204)], images=150)
 
@@ -124,7 +140,7 @@ CASES = {
     "80 classes": lambda: _shaken_pair(coco()),
     "1,203 classes": lambda: _shaken_pair(_many_classes()),
     "crowds": photographs,
-    "one image": lambda: _shaken_pair(drawn(8, ["cat", "dog"], images=1)),
+    "one image": _one_image,
     "three models": _three_models,
     "long names": lambda: _shaken_pair(
         drawn(200, ["a long name of many words " * 4, "Schifffahrtsgesellschaft" * 6, "短い", "فئة طويلة"])

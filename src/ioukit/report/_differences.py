@@ -14,7 +14,7 @@ from ioukit.report._numbers import KIND_WORDS, limits_text, measure_rows, text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ioukit.comparison import Parts
+    from ioukit.comparison import ModelPair, Parts
     from ioukit.evaluation import Evaluation
     from ioukit.statistics import Comparison, Difference
 
@@ -47,7 +47,7 @@ class DifferenceRow:
     interval: str
     p_value: str
     verdict: str
-    """``"gain"`` if the interval is above 0, ``"loss"`` if it is below, ``"open"`` if it contains 0."""
+    """``"gain"`` if B is better and the interval does not contain 0, ``"loss"`` if A is, otherwise ``"open"``."""
     span: tuple[float, float, float] | None
     """Left end and width of the interval and left end of the mark at the difference, as parts of a bar from 0 to 100;
     ``None`` if undefined."""
@@ -66,39 +66,35 @@ def interval_text(low: float, high: float, digits: int = 4) -> str:
     return f"{signed(low, digits)} to {signed(high, digits)}"
 
 
-def difference_rows(a: Evaluation, b: Evaluation, comparison: Comparison | None) -> tuple[list[DifferenceRow], str]:
-    """The rows of the table, and the value at the left end of the bars, empty if there are none.
-
-    Args:
-        a: The evaluation of A.
-        b: The evaluation of B.
-        comparison: The intervals and p-values; ``None`` if there are too few images for them.
-    """
-    known = {} if comparison is None else {difference.key: difference for difference in comparison.differences}
+def difference_rows(a: Evaluation, comparison: Comparison) -> tuple[list[DifferenceRow], str]:
+    """The rows of the table, and the value at the left end of the bars, empty if there are none."""
+    known = {difference.key: difference for difference in comparison.differences}
     ends = [abs(end) for one in known.values() for end in (one.low, one.high) if not math.isnan(end)]
     most = max(ends, default=0.0)
     rows = []
     for measure, iou, area, _, _ in measure_rows(a):
-        values = a.summary[measure.key], b.summary[measure.key]
-        one = known.get(measure.key)
-        rows.append(
-            DifferenceRow(
-                measure.key,
-                f"IoU {iou}" + ("" if measure.area_range in (None, a.protocol.main_area) else f", {area}"),
-                text(values[0]),
-                text(values[1]),
-                signed(values[1] - values[0]),
-                _UNDEFINED if one is None or math.isnan(one.low) else interval_text(one.low, one.high),
-                _UNDEFINED if one is None or math.isnan(one.p_value) else f"{one.p_value:.3f}",
-                "open" if one is None else _verdict(one),
-                None if one is None else _span(one, most),
+        if measure.key in known:
+            one = known[measure.key]
+            rows.append(
+                DifferenceRow(
+                    measure.key,
+                    f"IoU {iou}" + ("" if measure.area_range in (None, a.protocol.main_area) else f", {area}"),
+                    text(one.a),
+                    text(one.b),
+                    signed(one.difference),
+                    _UNDEFINED if math.isnan(one.low) else interval_text(one.low, one.high),
+                    _UNDEFINED if math.isnan(one.p_value) else f"{one.p_value:.3f}",
+                    _verdict(one, lower_is_better=measure.quantity == "MR"),
+                    _span(one, most),
+                )
             )
-        )
     return rows, signed(-most) if most else ""
 
 
-def _verdict(one: Difference) -> str:
-    return "gain" if one.low > 0 else "loss" if one.high < 0 else "open"
+def _verdict(one: Difference, *, lower_is_better: bool) -> str:
+    if not (one.low > 0 or one.high < 0):  # NaN too
+        return "open"
+    return "gain" if (one.low > 0) != lower_is_better else "loss"
 
 
 def _span(one: Difference, most: float) -> tuple[float, float, float] | None:
@@ -112,25 +108,27 @@ def _span(one: Difference, most: float) -> tuple[float, float, float] | None:
 
 
 def part_lists(
-    a: Evaluation, b: Evaluation, parts: Parts, names: Sequence[str], images: Mapping[int, int], titles: Sequence[str]
+    pair: ModelPair, parts: Parts, names: Sequence[str], images: Mapping[int, int], titles: Sequence[str]
 ) -> list[dict[str, Any]]:
     """The splits of the difference, for the script of the page.
 
     Args:
-        a: The evaluation of A.
-        b: The evaluation of B.
+        pair: A and B.
         parts: The parts of the difference of their main number.
         names: The name of each category.
         images: From the position of an image in the match tables to its position on the page.
         titles: The name of each image, by its position on the page.
     """
-    key, areas = parts.key, {area.label: limits_text(area) for area in a.protocol.area_ranges}
+    key, areas = parts.key, {area.label: limits_text(area) for area in pair.a.protocol.area_ranges}
     whole = f"B {_MINUS} A = {signed(parts.difference, 5)} {key}, split into parts that add up to it. "
     of_class = _list(("Class", "class", "classes"), names, parts.classes, whole + _WORDS["class"].format(key=key))
     order = of_class["order"]
-    for side, evaluation in (("a", a), ("b", b)):
-        values = [evaluation.per_class[k].summary[key] for k in order]
-        of_class[side] = [None if math.isnan(value) else round(value, 5) for value in values]
+    for side, evaluation in (("a", pair.a), ("b", pair.b)):
+        of_class[side] = _rounded([evaluation.per_class[k].summary[key] for k in order])
+    tested = {one.category_id: one.p_adjusted for one in pair.comparison.per_class.get(key, ())}
+    if tested:
+        of_class["p"] = _rounded([tested.get(pair.a.per_class[k].id, math.nan) for k in order])
+        of_class["words"] += f" The p-values are corrected for the number of classes ({pair.comparison.correction})."
     sizes = [f"{shown(label)} ({areas[label]})" if label in areas else "other sizes" for label in parts.sizes]
     lists = [of_class, _list(("Size", "size", "sizes"), sizes, [*parts.sizes.values()], whole + _WORDS["size"])]
     if parts.kinds is not None:
@@ -168,6 +166,10 @@ def _list(title: tuple[str, str, str], names: Sequence[str], values: Any, words:
         "rest": float(left.sum()),
         "order": order.tolist(),
     }
+
+
+def _rounded(values: Sequence[float]) -> list[float | None]:
+    return [None if math.isnan(value) else round(value, 5) for value in values]
 
 
 def _kind_title(kind: str) -> str:

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from ioukit._output import printable
 from ioukit.comparison.sides import table_with_near_pairs
+from ioukit.comparison.words import change_sentences, detectable_sentence, ranking_note
 from ioukit.evaluation import score_curves
 from ioukit.report._change_list import change_list
 from ioukit.report._curves import slider
 from ioukit.report._differences import DifferenceRow, difference_rows, part_lists, signed
 from ioukit.report._names import shown
-from ioukit.report._numbers import iou_text, score_text, settings
+from ioukit.report._numbers import iou_text, score_text, settings, text
 from ioukit.report._side_by_side import Thresholds, regions, side_by_side
 from ioukit.report._sources import InputFile, input_file, made_with, time_text
 from ioukit.report.data import input_paths
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from ioukit.comparison import ModelComparison, ModelPair
+    from ioukit.comparison import ModelComparison, ModelPair, Ranking
     from ioukit.evaluation import ScoreCurves
     from ioukit.report._side_by_side import Regions
 
@@ -63,6 +64,8 @@ class ComparisonData:
     facts: tuple[tuple[str, str], ...]
     lead: str
     """Which model is better, and how sure that is."""
+    detectable: str
+    """How large a difference must be for the images to show it; may be empty."""
     protocol: str
     key: str
     """The key of the main number."""
@@ -110,28 +113,31 @@ def comparison_data(
         for number, name in zip(table.categories.ids.tolist(), table.categories.names, strict=True)
     ]
     drawn, missing, notes = _drawn(pair, curves, names, folder=images, photographs=photographs)
-    rows, scale = difference_rows(pair.a, pair.b, pair.comparison)
-    letters = [(_letter(place), shown(name, "unnamed")) for place, name in enumerate(comparison.names)]
-    ranking = _ranking(comparison, letters)
+    rows, scale = difference_rows(pair.a, pair.comparison)
+    models = [(_letter(place), shown(name, "unnamed")) for place, name in enumerate(comparison.names)]
+    ranking = comparison.ranking
     sources = _sources(comparison)
     scores = [_score_words(score) for score in pair.changes.score_thresholds]
     thresholds = f"A {scores[0]}, B {scores[1]}"
-    level = _level(pair)
+    level = f"{100 * pair.difference.level:g} %"
     return ComparisonData(
-        title=shown(title if title is not None else f"{letters[1][1]} compared with {letters[0][1]}"),
-        models=tuple(letters),
+        title=shown(title if title is not None else f"{models[1][1]} compared with {models[0][1]}"),
+        models=tuple(models),
         against=next((file.name for file in sources if file.role == "Ground truth"), ""),
         created=time_text(created),
         facts=tuple(_facts(pair, curves)),
-        lead=printable(pair.sentence),
+        lead=printable(pair.verdict()),
+        detectable=detectable_sentence(pair.difference, pair.comparison.num_images),
         protocol=shown(comparison.protocol.name),
         key=comparison.protocol.main_measure.key,
         numbers=tuple(rows),
         numbers_words=_numbers_words(pair, level),
         level=level,
         scale=scale,
-        ranking=ranking,
-        ranking_words=_ranking_words(comparison, level),
+        ranking=()
+        if ranking is None
+        else _ranking(ranking, {name: _letter(place) for place, name in enumerate(comparison.names)}),
+        ranking_words="" if ranking is None else ranking_note(ranking.level, ranking.correction),
         changes_words=_changes_words(pair, thresholds, drawn),
         images_words=_images_words(drawn),
         iou=iou_text(pair.changes.iou_threshold),
@@ -153,7 +159,7 @@ def _drawn(
     drawn_images: dict[int, dict[str, Any]] = {}
     found: Regions | None = None
     style: dict[str, Any] = {}
-    notes = [printable(note) for one in (pair.a, pair.b) for note in one.notes]
+    notes = _notes(pair)
     sliders, chosen = _sliders(pair, curves)
     if pair.a.ground_truth is None or pair.a.detections is None or pair.b.detections is None:
         missing["images"] = _NO_DATA
@@ -175,11 +181,12 @@ def _drawn(
     else:
         evaluated = names if len(pair.parts.categories) == len(names) else ["all classes"]
         titles = [record["name"] for record in records]
-        parts = part_lists(pair.a, pair.b, pair.parts, evaluated, place, titles)
+        parts = part_lists(pair, pair.parts, evaluated, place, titles)
     if not len(listed):
         missing["changes"] = "Nothing changed: both models find the same objects, with the same false positives."
     if not any(sliders):
-        missing["curves"] = "There are neither objects nor detections that count, so there are no curves."
+        reason = "No detection counts" if curves[0].overall.num_ground_truth else "There are no objects"
+        missing["curves"] = f"{reason}, so there are no curves."
     drawn = {
         "names": names,
         "models": [shown(pair.name_a, "unnamed"), shown(pair.name_b, "unnamed")],
@@ -195,6 +202,13 @@ def _drawn(
         "drawing": style,
     }
     return drawn, missing, notes
+
+
+def _notes(pair: ModelPair) -> list[str]:
+    """The notes of both evaluations, those of both once."""
+    both = dict.fromkeys((*pair.a.notes, *pair.b.notes))
+    sides = {note: [side for side, one in (("A", pair.a), ("B", pair.b)) if note in one.notes] for note in both}
+    return [f"{' and '.join(of)}: {printable(note)}" for note, of in sides.items()]
 
 
 def _order(pair: ModelPair, changed: Positions) -> Positions:
@@ -280,30 +294,27 @@ def _score_words(score: float) -> str:
     return "all detections" if math.isinf(score) else f"at least {score_text(score)}"
 
 
-def _level(pair: ModelPair) -> str:
-    """The level of the intervals; empty without intervals."""
-    differences = () if pair.comparison is None else pair.comparison.differences
-    return f"{100 * differences[0].level:g} %" if differences else ""
-
-
 def _numbers_words(pair: ModelPair, level: str) -> str:
-    words = "B \N{MINUS SIGN} A is above 0 where B is better."
     statistics = pair.comparison
-    if statistics is None:
-        return f"{words} There are too few images for intervals and p-values."
     return (
-        f"{words} The {level} interval shows what other images could give: it comes from {statistics.replicates:,} "
-        f"paired bootstrap replicates of the images. The p-value is the share of {statistics.permutations:,} random "
-        "exchanges of A and B that show a difference as large."
+        f"The {level} interval of a difference shows what other images could give: it comes from "
+        f"{statistics.replicates:,} paired bootstrap replicates of the images. The p-value is the share of "
+        f"{statistics.permutations:,} random exchanges of A and B that show a difference as large."
     )
 
 
-def _ranking_words(comparison: ModelComparison, level: str) -> str:
-    return ""
-
-
-def _ranking(comparison: ModelComparison, letters: list[tuple[str, str]]) -> tuple[RankedModel, ...]:
-    return ()
+def _ranking(ranking: Ranking, letters: Mapping[str, str]) -> tuple[RankedModel, ...]:
+    rows = zip(ranking.names, ranking.intervals, ranking.letters, strict=True)
+    return tuple(
+        RankedModel(
+            letters[name],
+            shown(name, "unnamed"),
+            text(one.value),
+            "undefined" if math.isnan(one.low) else f"{one.low:.3f} to {one.high:.3f}",
+            groups,
+        )
+        for name, one, groups in rows
+    )
 
 
 def _changes_words(pair: ModelPair, thresholds: str, drawn: Mapping[str, Any]) -> str:
@@ -313,6 +324,7 @@ def _changes_words(pair: ModelPair, thresholds: str, drawn: Mapping[str, Any]) -
         f"count with these scores: {thresholds}. An object is better or worse placed if its IoU changes by at least "
         f"{changes.placement:g}."
     )
+    words = f"{' '.join(change_sentences(changes, ('A', 'B')))} {words}"
     if drawn["leftOut"]:
         words += f" The list has the changes with the highest scores; {drawn['leftOut']:,} others are left out."
     return words
@@ -329,14 +341,11 @@ def _images_words(drawn: Mapping[str, Any]) -> str:
 def _settings(pair: ModelPair, thresholds: str) -> list[tuple[str, str]]:
     changes, statistics = pair.changes, pair.comparison
     paired = "the IoU of their boxes" if changes.paired_by == "boxes" else "the order of their scores"
-    rows = [
+    return [
         (
             "Changes, images",
             f"IoU {iou_text(changes.iou_threshold)}, area “{shown(changes.area_range)}”, scores: {thresholds}",
         ),
         ("Pairs of false positives", f"by {paired}"),
+        ("Bootstrap, permutations", f"{statistics.replicates:,}, {statistics.permutations:,}; seed {statistics.seed}"),
     ]
-    if statistics is not None:
-        drawn = f"{statistics.replicates:,}, {statistics.permutations:,}; seed {statistics.seed}"
-        rows.append(("Bootstrap, permutations", drawn))
-    return rows

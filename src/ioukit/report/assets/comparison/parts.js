@@ -16,12 +16,13 @@ function startParts() {
     { title: "part", value: (k) => order[k], cell: open },
     { title: "A", num: true, style: "model", value: (k) => number(state.list.a, k), cell: (k) => fixed(number(state.list.a, k)) },
     { title: "B", num: true, style: "model", value: (k) => number(state.list.b, k), cell: (k) => fixed(number(state.list.b, k)) },
+    { title: "p-value", num: true, style: "model tested", value: (k) => number(state.list.p, k), cell: (k) => fixed(number(state.list.p, k)) },
     { title: "share", words: "of the difference", num: true, value: (k) => state.list.values[k], cell: (k) => signed(state.list.values[k], 5) },
     { title: "size", words: "of the share", num: true, style: "bar-column", value: (k) => Math.abs(state.list.values[k]), cell: (k) => signedBar(state.list.values[k] / largest) },
   ];
   const number = (values, k) => (values && values[k] !== null ? values[k] : NaN);
   const table = pagedTable(byId("parts-table"), { label: "Parts of the difference", columns, rows: state.list.values.map((_, k) => k),
-    start: [4, "descending"] });
+    start: [5, "descending"] });
 
   function show() {
     const { list, wanted } = state;
@@ -29,6 +30,7 @@ function startParts() {
     order = orders.get(list);
     const rows = list.values.map((_, k) => k).filter((k) => texts.get(list)[k].includes(wanted));
     byId("parts-table").classList.toggle("no-models", !list.a);
+    byId("parts-table").classList.toggle("no-tests", !list.p);
     table.show(rows);
     const sum = (chosenRows) => chosenRows.reduce((total, k) => total + list.values[k], 0);
     const all = `${plural(list.values.length + list.left, list.one, list.many)} add up to ${signed(sum(list.values.map((_, k) => k)) + list.rest, 5)}`;
