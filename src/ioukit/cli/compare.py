@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,11 +25,15 @@ from ioukit.cli._data_files import read_data, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._options import parse_classes
-from ioukit.cli._output import check_output, print_result, printable, write_whole
+from ioukit.cli._output import check_output, print_result, printable, write_markdown, write_whole
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
 from ioukit.evaluation.protocols import PROTOCOLS
+
+if TYPE_CHECKING:
+    from ioukit.comparison import ModelComparison
+    from ioukit.evaluation import Kind, Protocol
 
 __all__ = ["EXAMPLES", "compare_files"]
 
@@ -64,7 +68,11 @@ def compare_files(
         json_option("Print one JSON object instead of the text; with FILE, write it there and print the text."),
     ] = None,
     markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the comparison as Markdown, for a pull request.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the comparison as Markdown; the file of $GITHUB_STEP_SUMMARY is appended to.",
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the text to a file; print nothing.")
@@ -167,7 +175,6 @@ def compare_files(
         if not 0 < level < 1:
             raise typer.BadParameter(f"must be between 0 and 1, got {level}", param_hint="--level")
     long = size_of(sources) > _LONG_WORK
-
     gt, detections = None, []
     for path in sources[1:]:
         read_from = sources_of([sources[0], path], (gt_format, dt_format), (gt_option, dt_option))
@@ -175,11 +182,7 @@ def compare_files(
         detections.append(dt)
     assert gt is not None  # there are at least two models
     if iou_type is None and detections[0].regions:
-        from ioukit.cli._iou_type import chosen_iou_type  # noqa: PLC0415 - files of boxes need no choice
-
-        chosen_name, why = chosen_iou_type(gt, detections[0], rules)
-        talk.say(why)
-        kind = find_kind(chosen_name)
+        kind = _chosen_kind(gt, detections[0], rules, talk)
         rules = chosen_protocol(protocol, kind, **options)
     settings = _labels(gt, strata=strata, clusters=clusters)
     with bad_value("--iou-threshold"):
@@ -190,34 +193,50 @@ def compare_files(
             model: ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
             for model, dt in zip(names, detections, strict=True)
         }
+    settings |= {"level": level, "replicates": replicates, "permutations": permutations, "seed": seed}
+    settings |= {"iou_threshold": iou_threshold, "score_threshold": score_threshold, "threads": threads}
     from ioukit.comparison import compare_models  # noqa: PLC0415 - `--help` does not need it
 
     with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", long=long):
-        compared = compare_models(
-            models,
-            level=level,
-            replicates=replicates,
-            permutations=permutations,
-            seed=seed,
-            iou_threshold=iou_threshold,
-            score_threshold=score_threshold,
-            threads=threads,
-            **settings,
-        )
+        compared = compare_models(models, **settings)
+    talk.say(f"done {time.perf_counter() - clock:.2f} s")
+    _write(compared, talk, json=json, markdown=markdown, output=output, per_class=per_class)
 
+
+def _write(
+    compared: "ModelComparison",
+    talk: Talk,
+    *,
+    json: JsonOutput | None,
+    markdown: Path | None,
+    output: Path | None,
+    per_class: bool,
+) -> None:
+    """Writes the files that the options ask for, and prints the text or the JSON."""
     text = "\n".join(map(printable, compared.text(per_class=per_class).splitlines()))
     with bad_output():
         if json is not None and json.path is not None:
             json.write(compared.to_json(), talk)
-        for file, content in ((markdown, compared.to_markdown()), (output, f"{text}\n")):
-            if file is not None:
-                write_whole(file, content)
-                talk.say(f"wrote {printable(str(file))}")
-    talk.say(f"done {time.perf_counter() - clock:.2f} s")
+        if markdown is not None:
+            write_markdown(markdown, compared.to_markdown())
+            talk.say(f"wrote {printable(str(markdown))}")
+        if output is not None:
+            write_whole(output, f"{text}\n")
+            talk.say(f"wrote {printable(str(output))}")
     if json is not None and json.path is None:
         json.write(compared.to_json(), talk)
     elif output is None:
         print_result(text)
+
+
+def _chosen_kind(gt: ioukit.GroundTruth, dt: ioukit.Detections, rules: "Protocol", talk: Talk) -> "Kind":
+    """The kind of region of files that have more than boxes; a line says why."""
+    from ioukit.cli._iou_type import chosen_iou_type  # noqa: PLC0415 - files of boxes need no choice
+
+    name, why = chosen_iou_type(gt, dt, rules)
+    if why:
+        talk.say(why)
+    return find_kind(name)
 
 
 def _check_files(sources: Sequence[Path], json: JsonOutput | None, markdown: Path | None, output: Path | None) -> None:

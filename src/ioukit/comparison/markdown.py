@@ -28,7 +28,12 @@ def comparison_markdown(pairs: Sequence[ModelPair], ranking: Ranking | None) -> 
         rows = [("", ranking.key, f"{100 * ranking.level:.4g} % interval", "group")]
         for name, one, letters in zip(ranking.names, ranking.intervals, ranking.letters, strict=True):
             rows.append((name, f"{one.value:.4f}", f"{one.low:.4f} to {one.high:.4f}", letters))
-        blocks += ["### Ranking", _table(rows), _plain(ranking_note(ranking.level, ranking.correction))]
+        blocks += [
+            "### Ranking",
+            f"**{_plain(ranking.verdict())}**",
+            _table(rows),
+            _plain(ranking_note(ranking.level, ranking.correction)),
+        ]
     for pair in pairs:
         blocks += _of_pair(pair)
     return "\n\n".join(blocks) + "\n"

@@ -32,7 +32,11 @@ def comparison_text(pairs: Sequence[ModelPair], ranking: Ranking | None, *, per_
     """
     if ranking is None:
         return "\n\n".join(_of_pair(pairs[0], per_class=per_class))
-    blocks = [_ranking_table(ranking), _wrapped(ranking_note(ranking.level, ranking.correction))]
+    blocks = [
+        _wrapped(ranking.verdict()),
+        _ranking_table(ranking),
+        _wrapped(ranking_note(ranking.level, ranking.correction)),
+    ]
     blocks.append("\n".join(_wrapped(pair.verdict()) for pair in pairs))
     if per_class:
         blocks += [block for pair in pairs for block in _classes(pair, every=True)]

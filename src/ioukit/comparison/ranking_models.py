@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ioukit._columns import Frozen, record
 from ioukit.comparison.letters import groups_not_apart
 from ioukit.comparison.model_values import defined
+from ioukit.comparison.words import ranking_sentence
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import Difference, Interval, adjust_p_values
 
@@ -39,10 +40,15 @@ class Ranking(Frozen):
     correction: str
     """How the p-values are corrected."""
 
+    def verdict(self) -> str:
+        """Which model is best, and which others cannot be told apart from it, in a sentence."""
+        return ranking_sentence(self.key, self.names, [one.value for one in self.intervals], self.letters)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python values, ``None`` where a number is undefined."""
         return {
             "key": self.key,
+            "verdict": self.verdict(),
             "models": [
                 {"name": name, "letters": letters, **interval.to_dict()}
                 for name, letters, interval in zip(self.names, self.letters, self.intervals, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ioukit._checks import counted
@@ -21,6 +22,7 @@ __all__ = [
     "point_of_view",
     "points",
     "ranking_note",
+    "ranking_sentence",
     "signed_points",
     "spread_sentence",
     "verdict",
@@ -79,6 +81,26 @@ def interval_note(level: float, method: str) -> str:
     """What the number behind ± is."""
     names = {"bca": "BCa", "percentile": "percentile"}
     return f"± is half the {100 * level:.4g} % interval ({names.get(method, method)} bootstrap); a point is 0.01."
+
+
+def ranking_sentence(key: str, names: Sequence[str], values: Sequence[float], letters: Sequence[str]) -> str:
+    """Which model is best, and which others cannot be told apart from it.
+
+    Args:
+        key: The key of the number.
+        names: The names of the models, the best first.
+        values: Their numbers.
+        letters: The letters of their groups, see :attr:`Ranking.letters`.
+    """
+    if math.isnan(values[0]):
+        return f"{key} is undefined: there are no objects to find."
+    equal = [name for name, marks in zip(names[1:], letters[1:], strict=True) if set(marks) & set(letters[0])]
+    first = f"{names[0]} has the best {key}, {values[0]:.3f}"
+    if not equal:
+        return f"{first}; it is better than {'both' if len(names) == 3 else 'all'} others."
+    if len(equal) == len(names) - 1:
+        return f"{first}, but {'neither' if len(equal) == 2 else 'none'} of the others can be told apart from it."
+    return f"{first}; {_listed(equal)} cannot be told apart from it."
 
 
 def ranking_note(level: float, correction: str) -> str:
@@ -147,17 +169,17 @@ def change_sentences(changes: Changes, names: tuple[str, str]) -> list[str]:
         f"{b} finds {_many(found, 'object')} that {a} misses, and misses {_many(lost, 'object')} that {a} finds."
         + f" Both find {both:,}; both miss {count['still_missed']:,}."
     ]
-    if count["better_placed"] or count["worse_placed"]:
+    better, worse = count["better_placed"], count["worse_placed"]
+    if better or worse:
         lines.append(
-            f"Of those that both find, {count['better_placed']:,} {_are(count['better_placed'])} better placed and "
-            f"{count['worse_placed']:,} worse, by an IoU of at least {changes.placement:g}."
+            f"Of those that both find, {_none(better)} {_are(better)} better placed and {_none(worse)} {_are(worse)} "
+            f"worse placed, by an IoU of at least {changes.placement:g}."
         )
     right, other = count["right_class_now"], count["other_class_now"]
-    if right or other:
-        lines.append(
-            f"{counted(right, 'object')} had another class in {a} and {_has(right)} the right one now; with "
-            f"{other:,} it is the other way round."
-        )
+    if right:
+        lines.append(f"{b} gives the right class to {counted(right, 'object')} to which {a} gives another one.")
+    if other:
+        lines.append(f"{b} gives another class to {counted(other, 'object')} to which {a} gives the right one.")
     new, gone, still = (count[f"{kind}_false_positive"] for kind in ("new", "gone", "still"))
     lines.append(f"{b} has {_many(new, 'new false positive')}; {_none(gone)} of {a} {_are(gone)} gone, {still:,} stay.")
     return lines
@@ -196,6 +218,11 @@ def _needed(images: int | None) -> str:
     return f"about {-(-images // step) * step:,}"
 
 
+def _listed(names: Sequence[str]) -> str:
+    """``"a"``, ``"a and b"``, ``"a, b and c"``."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def _threshold(score: float) -> str:
     return "any value" if math.isinf(score) else f"{score:.2f}"
 
@@ -210,7 +237,3 @@ def _none(number: int) -> str:
 
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
-
-
-def _has(number: int) -> str:
-    return "has" if number == 1 else "have"
