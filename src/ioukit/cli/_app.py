@@ -32,6 +32,7 @@ COMMANDS = {
     "remap": "remap.remap",
     "runs": "runs.list_runs",
     "show": "show.show_run",
+    "gate": "gate.check_gate",
     "train": "train.train",
     "val": "val.val",
 }
