@@ -45,6 +45,7 @@ __all__ = [
     "DetectionColumns",
     "DrawingColumns",
     "MaskColumns",
+    "NumberColumns",
     "ObjectColumns",
     "OutcomeColumns",
     "PairColumns",
@@ -52,6 +53,7 @@ __all__ = [
     "SceneColumns",
     "SelectionColumns",
     "VerifiedColumns",
+    "WeighedColumns",
     "struct",
 ]
 
@@ -176,6 +178,35 @@ class OutcomeColumns:
     ignored: NDArray[np.uint8]
     num_objects: NDArray[np.uint64]
     """(K, A) objects to find."""
+
+
+@struct
+class WeighedColumns:
+    """The columns of a match table of which images are weighed."""
+
+    outcomes: OutcomeColumns
+    num_thresholds: int
+    image: NDArray[np.uint32]
+    object_category: NDArray[np.uint32]
+    object_image: NDArray[np.uint32]
+    object_ignored: NDArray[np.uint8]
+    """(G, C) the ranges that ignore each object, as bits."""
+
+
+@struct
+class NumberColumns:
+    """A number of a summary: what it is the mean of."""
+
+    reading: str
+    """What is read from each curve: ``"recalls"``, ``"points"`` or ``"area"`` as the integral of a protocol, or
+    ``"last_recall"``."""
+    area_range: int
+    """The position of the area range."""
+    cap: int
+    thresholds: list[int]
+    """The positions of the IoU thresholds, in ascending order."""
+    of_category: NDArray[np.bool_]
+    """(K,) whether the mean is over each category."""
 
 
 @struct

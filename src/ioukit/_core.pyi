@@ -11,10 +11,12 @@ from ioukit._boundary import (
     ChoiceColumns,
     DrawingColumns,
     MaskColumns,
+    NumberColumns,
     OutcomeColumns,
     PairColumns,
     RuleColumns,
     SceneColumns,
+    WeighedColumns,
 )
 from ioukit.typing import FloatArray
 
@@ -61,6 +63,16 @@ def match_detections(
     threads: int,
 ) -> dict[str, Any]: ...
 def accumulate(outcomes: OutcomeColumns, drawing: DrawingColumns, threads: int) -> dict[str, Any]: ...
+def replicate(
+    weighed: WeighedColumns,
+    weights: NDArray[np.uint16],
+    numbers: list[NumberColumns],
+    recall_thresholds: Floats,
+    plain_precision: bool,
+    zero_where_only_detected: bool,
+    per_class: bool,
+    threads: int,
+) -> dict[str, Any]: ...
 def step_curves(columns: ChoiceColumns, thresholds: Floats, caps: Counts, steps: int) -> dict[str, Any]: ...
 def first_invalid(boxes: FloatArray, corners: bool) -> int | None: ...
 def pairwise(

@@ -13,6 +13,7 @@ mod nms;
 mod overlap;
 mod records;
 mod regions;
+mod replicates;
 
 use pyo3::prelude::*;
 
@@ -59,6 +60,9 @@ mod _core {
     use super::regions::rotated::{
         rotated_bounds, rotated_corners, rotated_elementwise, rotated_pairs, rotated_pairwise,
     };
+
+    #[pymodule_export]
+    use super::replicates::replicate;
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -9,6 +9,7 @@ mod accumulate;
 mod matching;
 mod object_choice;
 pub mod regions;
+pub mod replicates;
 mod rules;
 mod scene;
 mod score;
