@@ -9,6 +9,7 @@ from ioukit import errors as errors
 from ioukit import evaluation as evaluation
 from ioukit import inspection as inspection
 from ioukit import losses as losses
+from ioukit import operating as operating
 from ioukit import overlap as overlap
 from ioukit import plots as plots
 from ioukit import postprocess as postprocess
