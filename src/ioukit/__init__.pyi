@@ -2,12 +2,14 @@
 
 from ioukit import anchors as anchors
 from ioukit import assign as assign
+from ioukit import comparison as comparison
 from ioukit import compat as compat
 from ioukit import datasets as datasets
 from ioukit import diagnosis as diagnosis
 from ioukit import errors as errors
 from ioukit import evaluation as evaluation
 from ioukit import inspection as inspection
+from ioukit import ledger as ledger
 from ioukit import losses as losses
 from ioukit import operating as operating
 from ioukit import overlap as overlap

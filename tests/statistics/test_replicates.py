@@ -157,13 +157,15 @@ def small() -> MatchTable:
 def test_own_measures_and_any_number_of_threads() -> None:
     table = small()
     weights = np.random.default_rng(0).integers(0, 3, (40, 6))
-    wanted = ["AP50", Measure("mine", "AR", iou_threshold=0.6, max_dets=10), Measure("none", iou_threshold=0.33)]
+    own = [Measure("mine", "AR", iou_threshold=0.6, max_dets=10), Measure("none", iou_threshold=0.33)]
+    wanted: list[str | Measure] = ["AP50", *own]
     ours = replicate(table, weights, measures=wanted, per_class=True, threads=1)
     assert ours.keys == ("AP50", "mine", "none")
     assert np.isnan(ours.values[:, 2]).all()
     again = replicate(table, weights, measures=wanted, per_class=True, threads=2)
     assert again.values.tobytes() == ours.values.tobytes()
-    slow = _written_out(table, weights.astype(np.uint16), [table.protocol.measures[1], *wanted[1:]], True, None)
+    measures = [table.protocol.measures[1], *own]
+    slow = _written_out(table, weights.astype(np.uint16), measures, True, None)
     assert slow.values.tobytes() == ours.values.tobytes()
     assert slow.per_class is not None
     assert ours.per_class is not None
@@ -193,6 +195,17 @@ def test_empty_data_sets() -> None:
 def test_wrong_weights(weights: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         replicate(small(), weights)
+
+
+def test_a_data_set_with_too_many_rows() -> None:
+    table = repeat_images(small(), [3000] * 6)
+    rows = max(len(table.detections), len(table.objects))
+    assert rows * 60_000 > 2**32
+    weights = np.zeros((2, len(table.image_ids)), np.int64)
+    weights[1, 0] = 60_000
+    assert np.isfinite(replicate(table, weights, measures=["AP50"]).values[1, 0])
+    with pytest.raises(ValueError, match=r"weights make a data set of [\d,]+ rows; there may be 4,294,967,295"):
+        replicate(table, np.full_like(weights, 60_000), measures=["AP50"])
 
 
 def test_wrong_calls() -> None:

@@ -22,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.uint16]
 
 _MOST = np.iinfo(np.uint16).max
+_MOST_ROWS = np.iinfo(np.uint32).max
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -68,7 +69,8 @@ def replicate(
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
-        ValueError: If ``weights`` has another shape, a value is out of range, or the protocol has no such number.
+        ValueError: If ``weights`` has another shape, a value is out of range, a data set has
+            more than 2**32 rows, or the protocol has no such number.
         TypeError: If ``weights`` does not hold integers.
 
     Example:
@@ -81,7 +83,7 @@ def replicate(
         [0.505, 1.0, 0.0]
     """
     chosen = _measures(table, measures)
-    checked = _weights(weights, len(table.image_ids))
+    checked = _weights(weights, table)
     if not _is_sum_along_curves(table.protocol, chosen):
         return _written_out(table, checked, chosen, per_class, threads)
     return _weighed(table, checked, chosen, per_class, threads)
@@ -180,12 +182,19 @@ def _measures(table: MatchTable, wanted: Iterable[str | Measure] | None) -> tupl
     return tuple(known[each] if isinstance(each, str) else each for each in listed)
 
 
-def _weights(weights: npt.ArrayLike, images: int) -> Weights:
-    given = np.asarray(weights)
+def _weights(weights: npt.ArrayLike, table: MatchTable) -> Weights:
+    given, images = np.asarray(weights), len(table.image_ids)
     if given.ndim != 2 or given.shape[1] != images:
         raise ValueError(f"weights must have the shape (B, {images}), a number for each image, got {given.shape}")
     if given.dtype.kind not in "iub":
         raise TypeError(f"weights must be integers, got {given.dtype}")
     if given.size and not (given.min() >= 0 and given.max() <= _MOST):
         raise ValueError(f"weights must be from 0 to {_MOST:,}, got {given.min()} to {given.max()}")
+    rows = max(len(table.detections), len(table.objects))
+    if int(given.max(initial=0)) * rows > _MOST_ROWS:
+        sides = (np.bincount(side.image, minlength=images) for side in (table.detections, table.objects))
+        on_image = np.maximum(*sides)
+        largest = int((given.astype(np.int64) @ on_image).max())
+        if largest > _MOST_ROWS:
+            raise ValueError(f"weights make a data set of {largest:,} rows; there may be {_MOST_ROWS:,}")
     return np.ascontiguousarray(given, np.uint16)

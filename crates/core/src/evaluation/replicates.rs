@@ -125,7 +125,25 @@ struct Layout {
     range: usize,
     cap: u32,
     thresholds: Vec<usize>,
+    /// How many values are read from a curve, besides the last recall.
     points: usize,
+}
+
+impl Layout {
+    fn new(number: &Number, recalls: usize) -> Self {
+        let points = match number.reading {
+            Reading::Recalls => recalls,
+            Reading::Points | Reading::Steps => 1,
+            Reading::LastRecall => 0,
+        };
+        Self { reading: number.reading, range: number.range, cap: number.cap, thresholds: Vec::new(), points }
+    }
+
+    /// Whether a number can be read from it.
+    fn has(&self, number: &Number) -> bool {
+        (self.range, self.cap) == (number.range, number.cap)
+            && (number.reading == self.reading || number.reading == Reading::LastRecall)
+    }
 }
 
 /// The rows of one category.
@@ -138,9 +156,10 @@ struct Category {
 
 /// The detections that the curves of one sheet are drawn from, best first.
 struct Curves {
-    /// The image of each detection that counts at some threshold.
+    /// The image of each detection that counts at some threshold; empty if recall alone is read.
     seen: Vec<u32>,
-    /// For each threshold, the places among these of the true positives and of those ignored at this threshold alone.
+    /// For each threshold, the places among these of the true positives and of those ignored at this threshold alone. If
+    /// recall alone is read, the images of the true positives instead of their places.
     events: Vec<Vec<Event>>,
 }
 
@@ -167,6 +186,8 @@ impl Event {
 struct Sheet {
     /// For each threshold, point and category.
     values: Vec<f64>,
+    /// For each threshold and category, the recall after the last detection.
+    recalls: Vec<f64>,
     /// For each threshold and category, whether it is defined.
     defined: Vec<bool>,
 }
@@ -189,12 +210,6 @@ struct Work {
     before: Vec<u32>,
     /// For each true positive, how many there are up to its last copy, and the precision there.
     steps: Vec<(u32, f64)>,
-    curve: CurveWork,
-}
-
-/// Memory for what is read from one curve.
-#[derive(Default)]
-struct CurveWork {
     /// The highest precision at each true positive or a later one, behind a margin.
     best: Vec<f64>,
     parts: Vec<f64>,
@@ -207,27 +222,22 @@ const MARGIN: usize = 4;
 
 impl<'a> Plan<'a> {
     fn new(weighed: Weighed<'_>, numbers: &'a [Number], rules: Rules<'a>, categories: usize) -> Self {
+        // Recalls are known wherever precision is read: a layout of their own is only for other ranges and caps.
         let mut layouts: Vec<Layout> = Vec::new();
-        for number in numbers {
-            let key = (number.reading, number.range, number.cap);
-            let at = layouts.iter().position(|known| (known.reading, known.range, known.cap) == key);
-            let layout = match at {
-                Some(at) => &mut layouts[at],
-                None => {
-                    let points = if number.reading == Reading::Recalls { rules.recall_thresholds.len() } else { 1 };
-                    let (reading, range, cap) = key;
-                    layouts.push(Layout { reading, range, cap, thresholds: Vec::new(), points });
-                    layouts.last_mut().expect("it was just added")
-                }
-            };
-            layout.thresholds.extend(&number.thresholds);
-            layout.thresholds.sort_unstable();
-            layout.thresholds.dedup();
+        let mut in_order: Vec<&Number> = numbers.iter().collect();
+        in_order.sort_by_key(|number| number.reading == Reading::LastRecall);
+        for number in in_order {
+            let at = layouts.iter().position(|layout| layout.has(number)).unwrap_or_else(|| {
+                layouts.push(Layout::new(number, rules.recall_thresholds.len()));
+                layouts.len() - 1
+            });
+            let thresholds = &mut layouts[at].thresholds;
+            thresholds.extend(&number.thresholds);
+            thresholds.sort_unstable();
+            thresholds.dedup();
         }
         let place = |number: &Number| {
-            let key = (number.reading, number.range, number.cap);
-            let at = layouts.iter().position(|known| (known.reading, known.range, known.cap) == key);
-            let at = at.expect("every number has a layout");
+            let at = layouts.iter().position(|layout| layout.has(number)).expect("every number has a layout");
             let known = &layouts[at].thresholds;
             (at, number.thresholds.iter().map(|each| known.partition_point(|other| other < each)).collect())
         };
@@ -307,7 +317,7 @@ impl<'a> Plan<'a> {
                     sheet.values[at] = usual.values[at];
                 }
                 for at in (category..sheet.defined.len()).step_by(categories) {
-                    sheet.defined[at] = usual.defined[at];
+                    (sheet.defined[at], sheet.recalls[at]) = (usual.defined[at], usual.recalls[at]);
                 }
             }
         }
@@ -329,41 +339,25 @@ impl<'a> Plan<'a> {
         let objects = &self.categories[category].objects[layout.range];
         let count: u64 = objects.iter().map(|&image| u64::from(weights[image as usize])).sum();
         let curves = &self.categories[category].curves[at];
-        let Work { before, steps, .. } = work;
-        before.clear();
-        let mut seen = 0;
-        before.push(seen);
-        before.extend(curves.seen.iter().map(|&image| {
-            seen += u32::from(weights[image as usize]);
-            seen
-        }));
-        let epsilon = if self.rules.plain_precision { 0.0 } else { f64::EPSILON };
         let size = layout.points * categories;
         for (row, events) in curves.events.iter().enumerate() {
-            let (mut found, mut ignored, mut last) = (0, 0, 0);
-            steps.clear();
-            steps.resize(events.len() + 1, (0, 0.0));
-            for event in events {
-                let at = event.place();
-                let weight = before[at + 1] - before[at];
-                if event.is_found() {
-                    found += weight;
-                    // Of the copies of a true positive, the last has the highest precision.
-                    steps[last] = (found, f64::from(found) / (f64::from(before[at + 1] - ignored) + epsilon));
-                    last += usize::from(weight > 0);
-                } else {
-                    ignored += weight;
-                }
-            }
-            steps.truncate(last);
-            let out = sheet.values[row * size..][..size][category..].iter_mut().step_by(categories);
-            let defined = &mut sheet.defined[row * categories + category];
-            *defined = count > 0 || (self.rules.zero_where_only_detected && seen > ignored);
-            if count > 0 {
-                read_curve(layout.reading, steps, count, self.rules.recall_thresholds, out, &mut work.curve);
+            let (found, counts) = if layout.points > 0 {
+                work.weigh(curves, row, weights, self.rules.plain_precision)
             } else {
-                let value = if *defined { 0.0 } else { f64::NAN };
-                out.for_each(|out| *out = value);
+                (events.iter().map(|event| u32::from(weights[event.place()])).sum(), false)
+            };
+            let out = sheet.values[row * size..][..size].iter_mut().skip(category).step_by(categories);
+            let is_defined = count > 0 || (self.rules.zero_where_only_detected && counts);
+            sheet.defined[row * categories + category] = is_defined;
+            let recall = &mut sheet.recalls[row * categories + category];
+            if count > 0 {
+                *recall = f64::from(found) / count as f64;
+                if layout.points > 0 {
+                    work.read(layout.reading, found, count, self.rules.recall_thresholds, out);
+                }
+            } else {
+                *recall = if is_defined { 0.0 } else { f64::NAN };
+                out.for_each(|out| *out = *recall);
             }
         }
     }
@@ -373,86 +367,130 @@ impl<'a> Plan<'a> {
         let categories = self.categories.len();
         let Scratch { sheets, flat, .. } = scratch;
         for (column, (number, (at, rows))) in self.numbers.iter().zip(&self.places).enumerate() {
-            let (sheet, points) = (&sheets[*at], self.layouts[*at].points);
-            flat.clear();
-            for &row in rows {
-                let defined = &sheet.defined[row * categories..][..categories];
-                let of_row = &sheet.values[row * points * categories..][..points * categories];
-                let chosen = defined.iter().zip(&number.of_category).map(|(&defined, &chosen)| defined && chosen);
-                if chosen.clone().all(|chosen| chosen) {
-                    flat.extend(of_row);
-                } else {
-                    let kept: Vec<usize> = (0..).zip(chosen).filter(|&(_, chosen)| chosen).map(|(k, _)| k).collect();
-                    of_row.chunks(categories).for_each(|point| flat.extend(kept.iter().map(|&k| point[k])));
-                }
-            }
-            if !flat.is_empty() {
-                values[column] = pairwise_sum(flat) / flat.len() as f64;
-            }
-            if of_categories.is_empty() {
-                continue;
-            }
-            for category in (0..categories).filter(|&category| number.of_category[category]) {
-                flat.clear();
-                for &row in rows {
-                    let of_row = &sheet.values[row * points * categories..][..points * categories];
-                    flat.extend(of_row[category..].iter().step_by(categories));
-                }
-                if !flat.is_empty() {
-                    of_categories[category * self.numbers.len() + column] = pairwise_sum(flat) / flat.len() as f64;
+            let sheet = &sheets[*at];
+            let (of, points) = match number.reading {
+                Reading::LastRecall => (&sheet.recalls, 1),
+                _ => (&sheet.values, self.layouts[*at].points),
+            };
+            values[column] = sheet.mean(of, points, rows, &number.of_category, flat);
+            for (category, out) in of_categories.chunks_mut(self.numbers.len()).enumerate() {
+                if number.of_category[category] {
+                    flat.clear();
+                    let of_rows = rows.iter().map(|&row| &of[row * points * categories..]);
+                    of_rows.for_each(|of| flat.extend(of[category..].iter().step_by(categories).take(points)));
+                    out[column] = mean(flat);
                 }
             }
         }
     }
 }
 
-/// What is read from one curve, given its true positives and the number of objects, which is not 0.
-fn read_curve<'a>(
-    reading: Reading,
-    steps: &[(u32, f64)],
-    count: u64,
-    recall_thresholds: &[f64],
-    mut out: impl Iterator<Item = &'a mut f64>,
-    work: &mut CurveWork,
-) {
-    let total = steps.last().map_or(0, |&(found, _)| found as usize);
-    if reading == Reading::LastRecall {
-        out.for_each(|out| *out = total as f64 / count as f64);
-        return;
-    }
-    let CurveWork { best, parts, needed } = work;
-    if best.len() < total + MARGIN {
-        best.resize(total + MARGIN, 0.0);
-    }
-    let mut highest = 0.0_f64;
-    for (at, &(found, precision)) in steps.iter().enumerate().rev() {
-        highest = highest.max(precision);
-        // Copies are few: a fixed number of writes needs no branch. Those in front are overwritten by the step before.
-        let end = found as usize + MARGIN;
-        best[end - MARGIN..end].fill(highest);
-        let start = if at == 0 { 0 } else { steps[at - 1].0 as usize } + MARGIN;
-        if end - start > MARGIN {
-            best[start..end].fill(highest);
+impl Sheet {
+    /// The mean of all points of some rows, of values or of recalls, over the categories that are defined and wanted.
+    fn mean(&self, of: &[f64], points: usize, rows: &[usize], of_category: &[bool], flat: &mut Vec<f64>) -> f64 {
+        let categories = of_category.len();
+        let size = points * categories;
+        let wanted = |row: usize| {
+            let defined = &self.defined[row * categories..][..categories];
+            defined.iter().zip(of_category).map(|(&defined, &wanted)| defined && wanted)
+        };
+        let together = rows.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        if let (true, Some(&first)) = (together && rows.iter().all(|&row| wanted(row).all(|is| is)), rows.first()) {
+            return mean(&of[first * size..][..rows.len() * size]);
         }
+        flat.clear();
+        for &row in rows {
+            let kept: Vec<usize> = (0..).zip(wanted(row)).filter(|&(_, is)| is).map(|(category, _)| category).collect();
+            let of_points = of[row * size..][..size].chunks_exact(categories);
+            of_points.for_each(|point| flat.extend(kept.iter().map(|&category| point[category])));
+        }
+        mean(flat)
     }
-    let best = &best[MARGIN..MARGIN + total];
-    if reading == Reading::Steps {
-        let area = area_under(best, count as f64, parts);
-        out.for_each(|out| *out = area);
-        return;
+}
+
+/// The mean as NumPy computes it; NaN of nothing.
+fn mean(numbers: &[f64]) -> f64 {
+    pairwise_sum(numbers) / numbers.len() as f64
+}
+
+impl Work {
+    /// Finds the true positives of one curve. The numbers are how many there are, and whether any detection counts.
+    fn weigh(&mut self, curves: &Curves, row: usize, weights: &[u16], plain_precision: bool) -> (u32, bool) {
+        let Self { before, steps, .. } = self;
+        if row == 0 {
+            let mut seen = 0;
+            before.clear();
+            before.push(seen);
+            before.extend(curves.seen.iter().map(|&image| {
+                seen += u32::from(weights[image as usize]);
+                seen
+            }));
+        }
+        let epsilon = if plain_precision { 0.0 } else { f64::EPSILON };
+        let events = &curves.events[row];
+        let (mut found, mut ignored, mut last) = (0, 0, 0);
+        steps.clear();
+        steps.resize(events.len() + 1, (0, 0.0));
+        for event in events {
+            let at = event.place();
+            let weight = before[at + 1] - before[at];
+            if event.is_found() {
+                found += weight;
+                // Of the copies of a true positive, the last has the highest precision.
+                steps[last] = (found, f64::from(found) / (f64::from(before[at + 1] - ignored) + epsilon));
+                last += usize::from(weight > 0);
+            } else {
+                ignored += weight;
+            }
+        }
+        steps.truncate(last);
+        (found, before[curves.seen.len()] > ignored)
     }
-    let needed = needed.entry(count).or_insert_with(|| reaching(recall_thresholds, count));
-    // A recall of 0 is reached by the best detection of all.
-    let at_recall = |&needed: &u32| best.get((needed as usize).saturating_sub(1)).copied().unwrap_or(0.0);
-    if reading == Reading::Points {
-        let size = recall_thresholds.len() as f64;
-        let sum = needed.iter().map(at_recall).fold(0.0, |sum, precision| sum + precision / size);
-        out.for_each(|out| *out = sum);
-        return;
-    }
-    for needed in needed.iter() {
-        if let Some(out) = out.next() {
-            *out = at_recall(needed);
+
+    /// Reads the curve that was weighed; `count` objects are to be found, which is not 0.
+    fn read<'a>(
+        &mut self,
+        reading: Reading,
+        found: u32,
+        count: u64,
+        recall_thresholds: &[f64],
+        mut out: impl Iterator<Item = &'a mut f64>,
+    ) {
+        let Self { steps, best, parts, needed, .. } = self;
+        let total = found as usize;
+        if best.len() < total + MARGIN {
+            best.resize(total + MARGIN, 0.0);
+        }
+        let mut highest = 0.0_f64;
+        for (at, &(found, precision)) in steps.iter().enumerate().rev() {
+            highest = highest.max(precision);
+            // Copies are few: a fixed number of writes needs no branch. The step before overwrites those in front.
+            let end = found as usize + MARGIN;
+            best[end - MARGIN..end].fill(highest);
+            let start = if at == 0 { 0 } else { steps[at - 1].0 as usize } + MARGIN;
+            if end - start > MARGIN {
+                best[start..end].fill(highest);
+            }
+        }
+        let best = &best[MARGIN..MARGIN + total];
+        if reading == Reading::Steps {
+            let area = area_under(best, count as f64, parts);
+            out.for_each(|out| *out = area);
+            return;
+        }
+        let needed = needed.entry(count).or_insert_with(|| reaching(recall_thresholds, count));
+        // A recall of 0 is reached by the best detection of all.
+        let at_recall = |&needed: &u32| best.get((needed as usize).saturating_sub(1)).copied().unwrap_or(0.0);
+        if reading == Reading::Points {
+            let size = recall_thresholds.len() as f64;
+            let sum = needed.iter().map(at_recall).fold(0.0, |sum, precision| sum + precision / size);
+            out.for_each(|out| *out = sum);
+            return;
+        }
+        for needed in needed.iter() {
+            if let Some(out) = out.next() {
+                *out = at_recall(needed);
+            }
         }
     }
 }
@@ -481,11 +519,13 @@ impl Curves {
             if layout.thresholds.iter().all(|&at| has(ignored, row, at)) {
                 continue;
             }
-            let place = curves.seen.len();
-            curves.seen.push(weighed.image[row]);
+            let place = if layout.points > 0 { curves.seen.len() } else { weighed.image[row] as usize };
+            if layout.points > 0 {
+                curves.seen.push(weighed.image[row]);
+            }
             for (&at, events) in layout.thresholds.iter().zip(&mut curves.events) {
                 let is_ignored = has(ignored, row, at);
-                if is_ignored || has(matched, row, at) {
+                if if is_ignored { layout.points > 0 } else { has(matched, row, at) } {
                     events.push(Event::new(place, !is_ignored));
                 }
             }
@@ -499,6 +539,7 @@ impl Scratch {
         let categories = plan.categories.len();
         let sheet = |layout: &Layout| Sheet {
             values: vec![f64::NAN; layout.thresholds.len() * layout.points * categories],
+            recalls: vec![f64::NAN; layout.thresholds.len() * categories],
             defined: vec![false; layout.thresholds.len() * categories],
         };
         Self {
@@ -509,5 +550,90 @@ impl Scratch {
             is_changed: vec![false; categories],
             changed: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluation::{Drawing, accumulate};
+
+    const RECALLS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
+
+    /// A match table of one category, range and threshold, with one object on each of three images.
+    fn outcomes<'a>(
+        score: &'a [f64],
+        matched: &'a [u8],
+        ignored: &'a [u8],
+        zeros: &'a [u32],
+        count: &'a [u64],
+    ) -> Outcomes<'a> {
+        let (category, rank) = (&zeros[..score.len()], &zeros[..score.len()]);
+        Outcomes { category, rank, score, matched, ignored, object_count: count, ranges: 1, thresholds: 1 }
+    }
+
+    /// The mean precision of a data set in which images stand as often as they are listed.
+    fn written_out(copies: &[(f64, u8, u8, usize)], weights: &[u16]) -> (f64, f64) {
+        let repeated = |&(score, matched, ignored, image): &(f64, u8, u8, usize)| {
+            std::iter::repeat_n((score, matched, ignored), usize::from(weights[image]))
+        };
+        let rows: Vec<(f64, u8, u8)> = copies.iter().flat_map(repeated).collect();
+        let score: Vec<f64> = rows.iter().map(|row| row.0).collect();
+        let matched: Vec<u8> = rows.iter().map(|row| row.1).collect();
+        let ignored: Vec<u8> = rows.iter().map(|row| row.2).collect();
+        let count = [weights.iter().map(|&weight| u64::from(weight)).sum()];
+        let zeros = vec![0; rows.len()];
+        let drawing = Drawing {
+            recall_thresholds: &RECALLS,
+            caps: &[1],
+            caps_over_all_images: false,
+            plain_precision: false,
+            area: None,
+        };
+        let curves = accumulate(outcomes(&score, &matched, &ignored, &zeros, &count), drawing);
+        (pairwise_sum(&curves.precision) / RECALLS.len() as f64, curves.recall[0])
+    }
+
+    #[test]
+    fn weighs_copies_as_if_they_were_written_out() {
+        // Score, whether it is matched and ignored, and the image.
+        let rows = [(0.9, 0, 0, 2), (0.8, 1, 0, 0), (0.7, 1, 1, 1), (0.6, 1, 0, 1), (0.5, 0, 0, 0), (0.4, 1, 0, 2)];
+        let (score, matched) = (rows.map(|row| row.0), rows.map(|row| row.1));
+        let (ignored, image) = (rows.map(|row| row.2), rows.map(|row| row.3 as u32));
+        let weighed = Weighed {
+            outcomes: outcomes(&score, &matched, &ignored, &[0; 6], &[3]),
+            image: &image,
+            object_category: &[0; 3],
+            object_image: &[0, 1, 2],
+            object_ignored: &[0; 3],
+            images: 3,
+        };
+        let number = |reading| Number { reading, range: 0, cap: 1, thresholds: vec![0], of_category: vec![true] };
+        let numbers = [number(Reading::LastRecall), number(Reading::Recalls)];
+        let rules = Rules { recall_thresholds: &RECALLS, plain_precision: false, zero_where_only_detected: false };
+        let weights = [1, 1, 1, 5, 0, 1, 0, 7, 2, 0, 0, 1, 300, 1, 0, 0, 0, 0];
+        let found = replicate(weighed, 6, &weights, &numbers, rules, true);
+        assert_eq!(format!("{:?}", found.values), format!("{:?}", found.of_categories));
+        for (weights, values) in weights.chunks(3).zip(found.values.chunks(2)) {
+            let (precision, recall) = written_out(&rows, weights);
+            assert_eq!(format!("{values:?}"), format!("[{recall:?}, {precision:?}]"), "{weights:?}");
+        }
+    }
+
+    #[test]
+    fn has_nothing_to_say_about_nothing() {
+        let weighed = Weighed {
+            outcomes: outcomes(&[], &[], &[], &[], &[0]),
+            image: &[],
+            object_category: &[],
+            object_image: &[],
+            object_ignored: &[],
+            images: 2,
+        };
+        let number = Number { reading: Reading::Steps, range: 0, cap: 9, thresholds: vec![0], of_category: vec![true] };
+        let rules = Rules { recall_thresholds: &RECALLS, plain_precision: true, zero_where_only_detected: true };
+        let found = replicate(weighed, 1, &[1, 3], &[number], rules, false);
+        assert!(found.values[0].is_nan());
+        assert!(found.of_categories.is_empty());
     }
 }
