@@ -45,6 +45,7 @@ ROOMS = (
     "evaluation",
     "inspection",
     "ledger",
+    "operating",
     "overlap",
     "postprocess",
     "regions",
@@ -55,7 +56,7 @@ ROOMS = (
 PACKAGES = (
     *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "ledger", "losses"),
     *("overlap", "plots", "postprocess", "preflight", "regions", "report", "tracking", "typing"),
-    *("comparison", "statistics"),
+    *("comparison", "operating", "statistics"),
 )
 
 
