@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from ioukit.cli._errors import bad_output, bad_value, missing_extra
-from ioukit.cli._output import check_output, printable, write_whole
+from ioukit.cli._output import check_output, printable, write_markdown, write_whole
 from ioukit.cli._requirements import check_numbers, parse_requirements, requirements_table, requirements_to_list
 from ioukit.report import markdown_summary
 from ioukit.tracking import TrackerError, junit_xml
@@ -136,7 +136,7 @@ class Sending:
             talk.say(f"wrote {printable(str(self.junit))}")
         if self.markdown is not None and not self.prints_markdown:
             with bad_output():
-                _write_markdown(self.markdown, f"{self.markdown_of(evaluation)}\n")
+                write_markdown(self.markdown, f"{self.markdown_of(evaluation)}\n")
             talk.say(f"wrote {printable(str(self.markdown))}")
         for address in self.log_to:
             _log(evaluation, address, talk, threads)
@@ -171,16 +171,6 @@ def _run(options: Mapping[str, Any]) -> RunLog | None:
     from ioukit.cli._run_log import RunLog  # noqa: PLC0415 - only ledgers need it
 
     return RunLog(**options)
-
-
-def _write_markdown(path: Path, text: str) -> None:
-    """Replaces the file; the summary of a job of GitHub Actions is appended to, as other commands of the step do."""
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary and os.path.realpath(path) == os.path.realpath(summary):
-        with open(path, "ab", buffering=0) as file:
-            file.write(text.encode())
-    else:
-        write_whole(path, text)
 
 
 def _log(evaluation: Evaluation, address: str, talk: Talk, threads: int | None) -> None:
