@@ -43,6 +43,7 @@ ROOMS = (
     "comparison",
     "diagnosis",
     "evaluation",
+    "gate",
     "inspection",
     "ledger",
     "operating",
@@ -56,7 +57,7 @@ ROOMS = (
 PACKAGES = (
     *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "ledger", "losses"),
     *("overlap", "plots", "postprocess", "preflight", "regions", "report", "tracking", "typing"),
-    *("comparison", "influence", "operating", "statistics"),
+    *("comparison", "gate", "influence", "operating", "slices", "statistics"),
 )
 
 
