@@ -15,7 +15,7 @@ from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.statistics.copies import interleave
 from ioukit.statistics.correction import Correction, adjust_p_values, check_correction
-from ioukit.statistics.detectable import detectable_difference, images_needed
+from ioukit.statistics.detectable import check_power, detectable_difference, images_needed
 from ioukit.statistics.differences import ClassDifference, Comparison, Difference
 from ioukit.statistics.drawing import ImageGroups, Labels, check_seed
 from ioukit.statistics.estimating import check_options, enough_groups, left_out, resampled
@@ -79,7 +79,7 @@ def compare(
     """
     check_options(level, method)
     check_correction(correction)
-    detectable_difference(0.0, level=level, power=power)  # refuses a power that is out of range
+    check_power(power)
     check_count(replicates=replicates, permutations=permutations)
     check_same_ground_truth(a, b)
     listed = chosen_keys(keys, a)

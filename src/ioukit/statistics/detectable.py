@@ -7,7 +7,7 @@ import math
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.limits import standard_normal
 
-__all__ = ["detectable_difference", "images_needed"]
+__all__ = ["check_power", "detectable_difference", "images_needed"]
 
 _NO_DIFFERENCE = 1e-12  # what rounding makes of equal numbers stays below it
 
@@ -80,9 +80,14 @@ def images_needed(
     return max(least, math.ceil(num_images * (apart / errors) ** 2))
 
 
-def _errors_apart(level: float, power: float) -> float:
-    check_level(level)
+def check_power(power: float) -> None:
+    """Raises an error if the power of a test is not within [0.5, 1)."""
     check_level(power, "power")
     if power < 0.5:
         raise ValueError(f"power must be at least 0.5, got {power}")
+
+
+def _errors_apart(level: float, power: float) -> float:
+    check_level(level)
+    check_power(power)
     return standard_normal.inv_cdf((1 + level) / 2) + standard_normal.inv_cdf(power)

@@ -11,7 +11,7 @@ from ioukit._checks import counted
 from ioukit._columns import Frozen, record
 from ioukit.statistics.estimating import defined
 
-__all__ = ["ClassDifference", "Comparison", "Difference"]
+__all__ = ["ClassDifference", "Comparison", "Difference", "alarm"]
 
 _FLOATS = ("a", "b", "difference", "low", "high", "standard_error", "p_value")
 
@@ -57,7 +57,7 @@ class Difference(Frozen):
     @property
     def is_significant(self) -> bool:
         """Whether the p-value is at most ``1 - level``."""
-        return self.p_value <= _alarm(self.level)
+        return self.p_value <= alarm(self.level)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
@@ -118,7 +118,7 @@ class ClassDifference(Frozen):
     @property
     def is_significant(self) -> bool:
         """Whether the corrected p-value is at most ``1 - level``."""
-        return self.p_adjusted <= _alarm(self.level)
+        return self.p_adjusted <= alarm(self.level)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
@@ -191,6 +191,6 @@ class Comparison(Frozen):
         return f"Comparison({shown or 'no number is defined'}, {counted(self.num_images, 'image')})"
 
 
-def _alarm(level: float) -> float:
+def alarm(level: float) -> float:
     """The highest p-value that is significant; 0.05 for a level of 0.95, which ``1 - 0.95`` is a little above."""
     return round(1 - level, 12)
