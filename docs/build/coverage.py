@@ -21,7 +21,6 @@ For p-values, the two models are exchanged on each image with probability 1/2. T
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import multiprocessing
 from functools import cache
@@ -151,7 +150,7 @@ def repetition(job: tuple[str, int, int]) -> str:
 
 
 def null(sample: tuple[MatchTable, MatchTable], number: int, weights: Any) -> dict[str, list[float]]:
-    """P-values, and limits after removing repeated images, of models that are exchanged at random on each image."""
+    """P-values of the differences of models that are exchanged at random on each image."""
     both = interleave(*sample)
     exchanged = np.random.default_rng([number, 1]).random(weights.shape[1]) < 0.5
     swaps = permutation_swaps(np.arange(weights.shape[1]), PERMUTATIONS, seed=number)
@@ -168,14 +167,54 @@ def run(path: Path, repetitions: int, workers: int, sizes: list[int], population
     if path.exists():
         rows = (json.loads(line) for line in path.read_text().splitlines())
         done = {(row["population"], row["size"], row["number"]) for row in rows}
-    jobs = [job[1:] for job in itertools.product(range(repetitions), populations, sizes, range(1))]
     wanted = [(name, size, number) for number in range(repetitions) for name in populations for size in sizes]
-    del jobs
     left = [job for job in wanted if job not in done]
     with multiprocessing.Pool(workers) as pool, path.open("a") as file:
         for line in pool.imap_unordered(repetition, left):
             file.write(f"{line}\n")
             file.flush()
+
+
+def summarise(path: Path) -> dict[str, Any]:
+    """What the figures and the page show: counts of samples whose interval holds the true number, and of p-values."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    names = [*KEYS, *(f"difference of {key}" for key in KEYS)]
+    found: dict[str, Any] = {"level": LEVEL, "replicates": REPLICATES, "permutations": PERMUTATIONS, "populations": {}}
+    for name in ("model", "coco"):
+        true = np.array(true_numbers(name))
+        samples: dict[str, Any] = {}
+        for size in SIZES:
+            chosen = [row for row in rows if (row["population"], row["size"]) == (name, size)]
+            if chosen:
+                samples[str(size)] = of_samples(chosen, true, names)
+        found["populations"][name] = {"true": dict(zip(names, true.round(6).tolist(), strict=True)), "samples": samples}
+    return found
+
+
+def of_samples(rows: list[dict[str, Any]], true: Floats, names: list[str]) -> dict[str, Any]:
+    """The counts of samples of one population and size."""
+    values = np.array([row["value"] for row in rows])
+    spread = np.nanstd(values, axis=0, ddof=1)
+    bias = (np.nanmean(values, axis=0) - true) / spread
+    error = np.nanmean([row["errors"] for row in rows], axis=0) / spread
+    made: dict[str, Any] = {"repetitions": len(rows)}
+    for at, name in enumerate(names):
+        made[name] = {"bias": round(bias[at], 3), "standard error": round(error[at], 3)}  # both in units of the spread
+        for way in WAYS:
+            low, high = np.array([row["limits"][way][at] for row in rows]).T
+            counts = {
+                "too low": high < true[at],
+                "too high": low > true[at],
+                "holds": (low <= true[at]) & (true[at] <= high),
+            }
+            made[name][way] = {word: int(count.sum()) for word, count in counts.items()}
+    if "null" in rows[0]:
+        p_values = np.array([row["null"]["p"] for row in rows])
+        edges = np.linspace(0, 1, 21)[1:]
+        made["p-values"] = {
+            key: [int((p_values[:, at] <= edge + 1e-9).sum()) for edge in edges] for at, key in enumerate(KEYS)
+        }
+    return made
 
 
 def main() -> None:
@@ -189,6 +228,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.action == "run":
         run(options.results, options.repetitions, options.workers, options.sizes, options.populations)
+    else:
+        DATA.write_text(json.dumps(summarise(options.results), indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
