@@ -44,6 +44,7 @@ ROOMS = (
     "diagnosis",
     "evaluation",
     "inspection",
+    "ledger",
     "overlap",
     "postprocess",
     "regions",
@@ -52,9 +53,9 @@ ROOMS = (
 )
 # Attributes of `ioukit`, all but `torch`, which needs an extra.
 PACKAGES = (
-    *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "losses"),
+    *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "ledger", "losses"),
     *("overlap", "plots", "postprocess", "preflight", "regions", "report", "tracking", "typing"),
-    *("comparison", "statistics"),
+    *("comparison", "influence", "statistics"),
 )
 
 

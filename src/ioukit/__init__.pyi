@@ -8,7 +8,9 @@ from ioukit import datasets as datasets
 from ioukit import diagnosis as diagnosis
 from ioukit import errors as errors
 from ioukit import evaluation as evaluation
+from ioukit import influence as influence
 from ioukit import inspection as inspection
+from ioukit import ledger as ledger
 from ioukit import losses as losses
 from ioukit import overlap as overlap
 from ioukit import plots as plots

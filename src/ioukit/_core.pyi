@@ -10,10 +10,12 @@ from ioukit._boundary import (
     BoxColumns,
     ChoiceColumns,
     DrawingColumns,
+    InfluenceColumns,
     MaskColumns,
     NumberColumns,
     OutcomeColumns,
     PairColumns,
+    ReadingColumns,
     RuleColumns,
     SceneColumns,
     WeighedColumns,
@@ -73,6 +75,9 @@ def replicate(
     per_class: bool,
     threads: int,
 ) -> dict[str, Any]: ...
+def leave_one_out(
+    columns: InfluenceColumns, rules: RuleColumns, reading: ReadingColumns, left_out: str, threads: int
+) -> dict[str, Any] | int: ...
 def step_curves(columns: ChoiceColumns, thresholds: Floats, caps: Counts, steps: int) -> dict[str, Any]: ...
 def first_invalid(boxes: FloatArray, corners: bool) -> int | None: ...
 def pairwise(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from comparison.two_models import two_models
 from ioukit import Evaluation, evaluate
@@ -47,9 +49,11 @@ def test_parts_add_up_to_the_difference(name: str, models: TwoModels) -> None:
         split = parts(a, b, measure.key)
         assert split.difference == split.b - split.a
         assert lists(split) == pytest.approx(dict.fromkeys(lists(split), split.difference), abs=EXACT)
-        back = parts(b, a, measure.key)
-        np.testing.assert_allclose(back.images, -split.images, atol=EXACT)
-        np.testing.assert_allclose(back.objects, -split.objects, atol=EXACT)
+        as_given = parts(a, b, measure.key, one_scale=False)
+        assert lists(as_given) == pytest.approx(dict.fromkeys(lists(split), split.difference), abs=EXACT)
+        back = parts(b, a, measure.key, one_scale=False)
+        np.testing.assert_allclose(back.images, -as_given.images, atol=EXACT)
+        np.testing.assert_allclose(back.objects, -as_given.objects, atol=EXACT)
 
 
 @given(two_models())
@@ -61,7 +65,7 @@ def test_an_image_without_a_change_has_no_part(models: TwoModels) -> None:
     a, b = (evaluate(models.truth, each) for each in same)
     if np.isnan(a.summary["AP"]):
         return
-    assert parts(a, b).images[0] == pytest.approx(0.0, abs=1e-16)
+    assert parts(a, b, one_scale=False).images[0] == pytest.approx(0.0, abs=1e-16)
 
 
 @given(two_models())
@@ -76,3 +80,16 @@ def test_tables_are_enough(models: TwoModels) -> None:
     without = parts(Evaluation.from_table(a.matches), Evaluation.from_table(b.matches))
     assert without.kinds is None
     assert lists(without) == pytest.approx(dict.fromkeys(lists(without), whole.difference), abs=EXACT)
+
+
+@given(two_models(), st.sampled_from([0.5, 0.125]))
+def test_another_scale_of_the_scores_changes_no_part(models: TwoModels, factor: float) -> None:
+    """Halving all scores changes no order, so nothing has a part; as they are, gains and losses cancel."""
+    halved = dataclasses.replace(models.a, scores=models.a.scores * factor)
+    a, b = (evaluate(models.truth, each) for each in (models.a, halved))
+    if np.isnan(a.summary["AP"]) or not a.matches.is_true_positive().any():
+        return
+    split = parts(a, b)
+    assert (split.difference, split.spread) == (0, 0)
+    assert not split.images.any()
+    assert not split.objects.any()

@@ -57,7 +57,7 @@ pub struct RuleColumns<'py> {
 }
 
 impl RuleColumns<'_> {
-    fn rules(&self) -> PyResult<Rules<'_>> {
+    pub fn rules(&self) -> PyResult<Rules<'_>> {
         Ok(Rules {
             thresholds: &self.thresholds,
             more_than: self.more_than,
@@ -192,7 +192,7 @@ impl Selection {
 }
 
 /// Where the pairs of each of `count` detections start, and where those of the last detection end.
-fn starts(detection: &[i64], count: usize) -> Vec<usize> {
+pub fn starts(detection: &[i64], count: usize) -> Vec<usize> {
     let mut starts = vec![0; count + 1];
     detection.iter().for_each(|&row| starts[row as usize + 1] += 1);
     for row in 0..count {

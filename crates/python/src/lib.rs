@@ -7,6 +7,7 @@ mod coco;
 mod evaluation;
 mod formats;
 mod fusion;
+mod influence;
 mod join;
 mod losses;
 mod nms;
@@ -32,6 +33,8 @@ mod _core {
     use super::formats::{read_csv, read_image_sizes, read_number_lines, read_voc_annotations};
     #[pymodule_export]
     use super::fusion::{fuse_boxes, settle_pairs, soft_nms};
+    #[pymodule_export]
+    use super::influence::leave_one_out;
     #[pymodule_export]
     use super::join::overlap_join;
     #[pymodule_export]

@@ -30,6 +30,8 @@ COMMANDS = {
     "merge": "merge.merge",
     "subset": "subset.subset",
     "remap": "remap.remap",
+    "runs": "runs.list_runs",
+    "show": "show.show_run",
     "train": "train.train",
     "val": "val.val",
 }

@@ -12,6 +12,7 @@ from ioukit.comparison.model_comparison import ModelComparison
 from ioukit.comparison.model_pair import ModelPair
 from ioukit.comparison.object_changes import changes
 from ioukit.comparison.part_records import Parts
+from ioukit.comparison.ranking_models import Ranking
 from ioukit.comparison.splitting import parts
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "ObjectChange",
     "ObjectChanges",
     "Parts",
+    "Ranking",
     "changes",
     "compare_models",
     "parts",

@@ -21,6 +21,7 @@ Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 _NODES = 8  # of the integral over q
+_ABOVE = 1 + 1e-12  # more than rounding
 _TINY = 2.0**-500  # 0 is divided by more than 0; no other quotient changes
 
 
@@ -60,10 +61,10 @@ def _derivative(weights: Floats, found: Flags, false: Flags, num_objects: int) -
     total = true + wrong + _TINY
     precision = true / total
     envelope = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
-    # The place that gives the envelope its value: of equal ones the last, so that equal detections share it.
+    # The place that gives the envelope its value: of equal ones, up to rounding, the last. Equal detections share it.
     count = found.shape[1]
     after = np.concatenate([envelope[:, 1:], np.full((len(found), 1), -1.0)], axis=1)
-    places = np.where(precision > after, np.arange(count), count - 1)
+    places = np.where(precision > after * _ABOVE, np.arange(count), count - 1)
     places = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1]
     flat = (places + np.arange(len(found))[:, None] * count).ravel()
     gained = np.bincount(flat, weights=(steps / num_objects).ravel(), minlength=places.size)

@@ -6,8 +6,11 @@ import json
 from typing import Any
 
 from ioukit._columns import Frozen, record
-from ioukit.comparison.model_pair import ModelPair
+from ioukit.comparison.markdown import comparison_markdown
+from ioukit.comparison.model_pair import ModelPair, image_names
+from ioukit.comparison.model_text import comparison_text
 from ioukit.comparison.model_values import changes_values, defined, parts_values
+from ioukit.comparison.ranking_models import Ranking
 from ioukit.evaluation import Evaluation, Protocol
 
 __all__ = ["ModelComparison"]
@@ -23,18 +26,25 @@ class ModelComparison(Frozen):
     """(N,) their evaluations."""
     pairs: tuple[ModelPair, ...]
     """(N - 1,) the first model, A, with each of the others, B."""
+    ranking: Ranking | None
+    """All models by their main number, with groups that cannot be told apart; ``None`` for two models."""
 
     @property
     def protocol(self) -> Protocol:
         """The rules."""
         return self.evaluations[0].protocol
 
-    def text(self) -> str:
-        """The comparison in words and tables, for a terminal."""
-        lines = [repr(self)]
-        for pair in self.pairs:
-            lines += [f"{pair.name_a} and {pair.name_b}", f"  {pair.changes!r}", f"  {pair.parts!r}"]
-        return "\n".join(lines)
+    def text(self, *, per_class: bool = False) -> str:
+        """The comparison in words and tables for a terminal, in lines of at most 100 characters.
+
+        Args:
+            per_class: Whether to show every class, not only those with the largest parts.
+        """
+        return comparison_text(self.pairs, self.ranking, per_class=per_class)
+
+    def to_markdown(self) -> str:
+        """The comparison as Markdown, for a pull request."""
+        return comparison_markdown(self.pairs, self.ranking)
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison in plain Python values, ``None`` where a number is undefined."""
@@ -47,11 +57,14 @@ class ModelComparison(Frozen):
                 {
                     "a": pair.name_a,
                     "b": pair.name_b,
+                    "verdict": pair.verdict(),
+                    "comparison": pair.comparison.to_dict(),
                     "changes": changes_values(pair.changes),
-                    "parts": None if pair.parts is None else parts_values(pair.parts),
+                    "parts": None if pair.parts is None else parts_values(pair.parts, image_names(pair.a)),
                 }
                 for pair in self.pairs
             ],
+            "ranking": None if self.ranking is None else self.ranking.to_dict(),
         }
 
     def to_json(self, *, indent: int | None = None) -> str:

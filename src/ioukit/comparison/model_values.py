@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,13 @@ def changes_values(changes: Changes) -> dict[str, Any]:
     }
 
 
-def parts_values(parts: Parts) -> dict[str, Any]:
-    """The parts; classes and images with a part of 0 are left out, and the largest come first."""
+def parts_values(parts: Parts, names: Sequence[str]) -> dict[str, Any]:
+    """The parts; classes and images with a part of 0 are left out, and the largest come first.
+
+    Args:
+        parts: The parts.
+        names: (I,) the names of the images.
+    """
 
     def listed(positions: Any, values: Any, name: Any) -> list[dict[str, Any]]:
         return [{**name(at), "part": float(values[at])} for at in positions.tolist()]
@@ -57,7 +63,9 @@ def parts_values(parts: Parts) -> dict[str, Any]:
         ),
         "sizes": dict(parts.sizes),
         "kinds": None if parts.kinds is None else dict(parts.kinds),
-        "images": listed(parts.largest_images(len(images)), parts.images, lambda at: {"id": images[at].item()}),
+        "images": listed(
+            parts.largest_images(len(images)), parts.images, lambda at: {"id": images[at].item(), "name": names[at]}
+        ),
         "objects": float(parts.objects.sum()),
         "false_positives": float(parts.false_positives.sum()),
         "spread": parts.spread,

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._checks import check_number
-from ioukit.comparison.alike import check_alike
 from ioukit.comparison.change_records import Changes, DetectionChanges, ObjectChange, ObjectChanges
 from ioukit.comparison.false_positives import paired_false_positives
 from ioukit.comparison.sides import near_pairs_of, table_with_near_pairs
 from ioukit.evaluation import Outcome, Outcomes, outcomes, score_curves
+from ioukit.evaluation._same_scene import check_same_ground_truth
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, MatchTable
@@ -65,7 +65,7 @@ def changes(
         >>> changes(a, b)
         Changes(1 objects found, 1 lost, 0 new false positives, 0 gone)
     """
-    check_alike(a.matches, b.matches)
+    check_same_ground_truth(a, b)
     check_number(placement=placement)
     if placement < 0:
         raise ValueError(f"placement must be at least 0, got {placement}")

@@ -44,7 +44,8 @@ class Parts(Frozen):
     classes: Floats
     """(E,) the part of each category; 0 for a category without objects."""
     images: Floats
-    """(I,) the part of each image; exactly 0 for an image on which A and B have the same scores and outcomes."""
+    """(I,) the part of each image. It is exactly 0 for an image on which A and B have the same scores and outcomes, if
+    most objects that both find keep their scores."""
     sizes: Mapping[str, float]
     """The part of each size: objects, and false positives by their own size, in the area ranges of the protocol other
     than the main one. What is in none of them is under ``"other"``."""

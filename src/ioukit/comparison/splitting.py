@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._checks import check_choice
-from ioukit.comparison.alike import check_alike
 from ioukit.comparison.attribution import ap_parts, ar_parts
 from ioukit.comparison.change_causes import false_positive_kinds, miss_kinds
 from ioukit.comparison.change_sizes import detection_sizes, object_sizes, size_labels
 from ioukit.comparison.class_parts import CurveParts, curve_parts
 from ioukit.comparison.part_records import CHANGE_KINDS, Parts
+from ioukit.comparison.score_scale import scores_on_one_scale
 from ioukit.comparison.sides import Side, near_pairs_of, table_with_near_pairs
+from ioukit.evaluation._same_scene import check_same_ground_truth
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, Measure
@@ -28,7 +29,7 @@ _KINDS = len(CHANGE_KINDS)
 _SCORE = CHANGE_KINDS.index("score")
 
 
-def parts(a: Evaluation, b: Evaluation, key: str | None = None) -> Parts:
+def parts(a: Evaluation, b: Evaluation, key: str | None = None, *, one_scale: bool = True) -> Parts:
     """The difference of a number of two models, split over classes, images, sizes, kinds of errors and objects.
 
     Each list adds up to the difference. The part of a class is the difference of its own number, over the number of
@@ -38,10 +39,13 @@ def parts(a: Evaluation, b: Evaluation, key: str | None = None) -> Parts:
     detections that are equal in A and B have a part of 0, and the part of an image, a size or a kind is the sum of the
     parts of its detections.
 
+    The detections of A and B stand in one order on the way, so their scores must have one scale. The scores of B are
+    therefore multiplied by the typical ratio of the scores of objects that both find: the median, in ten groups by
+    score. The ratio is 1 if most of these objects keep their score, and then nothing changes.
+
     What the parts do not say: how the number would change if only one image were changed (the others are half changed
-    on the way). Scores are compared as they are. If those of one model are lower throughout, gains and losses that
-    cancel are large. The curve is that with all recalls. A protocol that reads it at a few recalls, as COCO does at
-    101, leaves a rest, which is spread over the parts of the class: :attr:`Parts.spread`.
+    on the way). The curve is that with all recalls. A protocol that reads it at a few recalls, as COCO does at 101,
+    leaves a rest, which is spread over the parts of the class: :attr:`Parts.spread`.
 
     The kind of a false positive is its error kind by TIDE. An object that only one model finds has the kind of error of
     the other model: ``"localisation"`` if a false positive of its class overlaps it by at least 0.1,
@@ -52,6 +56,7 @@ def parts(a: Evaluation, b: Evaluation, key: str | None = None) -> Parts:
         a: One model.
         b: The other model, evaluated on the same ground truth by the same protocol.
         key: The key of a number of the protocol that is an AP or AR; the main one if ``None``.
+        one_scale: Whether the scores of B are put on the scale of A; otherwise they are compared as they are.
 
     Raises:
         ValueError: If the two were not evaluated alike, there is no such number, it is neither AP nor AR, it is
@@ -72,11 +77,11 @@ def parts(a: Evaluation, b: Evaluation, key: str | None = None) -> Parts:
         >>> {kind: round(part, 3) for kind, part in split.kinds.items() if part}
         {'missed': 0.495}
     """
-    check_alike(a.matches, b.matches)
+    check_same_ground_truth(a, b)
     protocol = a.protocol
     measure = _measure(a, protocol.main_measure.key if key is None else key)
     curves = curve_parts(a, b, measure)
-    units = _Units(a, b, measure)
+    units = _Units(a, b, measure, one_scale=one_scale)
     found = [units.of_class(category, curves) for category in range(len(a.matches.evaluated))]
     joined = _Found(*(np.concatenate(column) for column in zip(_EMPTY, *found, strict=True)))
 
@@ -144,7 +149,7 @@ _EMPTY = _Found(np.zeros(0), _NOTHING, _NOTHING, _NOTHING, _NOTHING, np.zeros(0)
 class _Units:
     """What gets a part: each object, and the false positives of one image, class, size and kind; per IoU threshold."""
 
-    def __init__(self, a: Evaluation, b: Evaluation, measure: Measure) -> None:
+    def __init__(self, a: Evaluation, b: Evaluation, measure: Measure, *, one_scale: bool) -> None:
         protocol = a.protocol
         self._is_ap = measure.quantity == "AP"
         area = protocol.main_area if measure.area_range is None else measure.area_range
@@ -157,7 +162,8 @@ class _Units:
         rows = [table.detections for table in tables]
         count, self._objects = len(protocol.iou_thresholds), a.matches.objects
         self._category = np.concatenate([table.evaluated_category(table.detections.category) for table in tables])
-        self._score = np.concatenate([each.score for each in rows])
+        scores = scores_on_one_scale(*tables) if one_scale else [each.score for each in rows]
+        self._score = np.concatenate(scores)
         self._image = np.concatenate([each.image for each in rows]).astype(np.int64)
         self._rank = np.concatenate([each.rank for each in rows])
         self._of_b = np.repeat([False, True], [len(each) for each in rows])
