@@ -12,8 +12,8 @@ Populations:
 - ``model``: a random detector on random scenes. 50,000 images; objects of 20 categories, the most frequent one ten
   times as frequent as the rarest. Images differ in how hard they are, for both models alike; the second model places
   boxes a little better, and has more false positives.
-- ``coco``: the 100 images of COCO val2017 in ``examples/``, with the detections of YOLACT; the second model has the same
-  detections with shifted boxes and other scores. It is drawn with replacement, so a sample may have any size.
+- ``coco``: the 100 images of COCO val2017 in ``examples/``, with the detections of YOLACT; the second model has the
+  same detections with shifted boxes and other scores. It is drawn with replacement, so a sample may have any size.
 
 For p-values, the two models are exchanged on each image with probability 1/2. Then neither is better.
 """
@@ -111,7 +111,7 @@ def shifted(found: ioukit.Detections) -> ioukit.Detections:
 
 @cache
 def true_numbers(name: str) -> list[float]:
-    """The numbers of the first model and the differences, on so many copies of the population that more change nothing."""
+    """The numbers of the first model and the differences; more copies of the population would not change them."""
     a, b = population(name)
     copies = np.full((1, len(a.image_ids)), 1 if name == "model" else 2_000)
     one, other = (replicated(table, copies, measures=KEYS, threads=1).values[0] for table in (a, b))
@@ -215,6 +215,20 @@ def of_samples(rows: list[dict[str, Any]], true: Floats, names: list[str]) -> di
             key: [int((p_values[:, at] <= edge + 1e-9).sum()) for edge in edges] for at, key in enumerate(KEYS)
         }
     return made
+
+
+def table(found: dict[str, Any]) -> str:
+    """The table of the page: how often the intervals of ``evaluation.interval`` and of ``compare`` hold, in percent."""
+    names = [*KEYS, *(f"difference of {key}" for key in KEYS)]
+    lines = [f"| population | images | samples | {' | '.join(names)} |", f"| --- |{' ---: |' * (2 + len(names))}"]
+    for population, title in (("model", "random detector"), ("coco", "COCO val2017, YOLACT")):
+        for size, sample in found["populations"][population]["samples"].items():
+            count = sample["repetitions"]
+            ways = ["bca"] * len(KEYS) + ["percentile"] * len(KEYS)
+            shares = [100 * sample[name][way]["holds"] / count for name, way in zip(names, ways, strict=True)]
+            cells = " | ".join(f"{share:.0f}" for share in shares)
+            lines.append(f"| {title} | {int(size):,} | {count:,} | {cells} |")
+    return "\n".join(lines)
 
 
 def main() -> None:

@@ -40,8 +40,8 @@ def coverage() -> Figure:
         for ax, number in zip(row, NUMBERS, strict=True):
             ax.axhspan(93, 97, color="0.9", lw=0)
             ax.axhline(95, color="0.6", lw=0.8)
-            for place, (way, style) in enumerate(WAYS.items()):
-                _series(ax, samples, number, way, style, 0.15 * (place - 1))
+            for place, way in enumerate(WAYS):
+                _series(ax, samples, number, way, 0.15 * (place - 1))
             ax.set(xticks=range(3), ylim=(60, 100.5), xlim=(-0.4, 2.4))
             ax.set_xticklabels(["200", "1,000", "5,000"])
             ax.spines[["top", "right"]].set_visible(False)
@@ -55,8 +55,8 @@ def coverage() -> Figure:
     return figure
 
 
-def _series(ax: Any, samples: dict[str, Any], number: str, way: str, style: tuple[str, ...], shift: float) -> None:
-    name, colour, marker, line = style
+def _series(ax: Any, samples: dict[str, Any], number: str, way: str, shift: float) -> None:
+    name, colour, marker, line = WAYS[way]
     places, shares, below, above = [], [], [], []
     for place, size in enumerate(("200", "1000", "5000")):
         if size not in samples:

@@ -9,9 +9,10 @@ from typing import Any
 
 from ioukit._checks import counted
 from ioukit._columns import Frozen, record
+from ioukit.statistics.detectable import alarm
 from ioukit.statistics.estimating import defined
 
-__all__ = ["ClassDifference", "Comparison", "Difference", "alarm"]
+__all__ = ["ClassDifference", "Comparison", "Difference"]
 
 _FLOATS = ("a", "b", "difference", "low", "high", "standard_error", "p_value")
 
@@ -189,8 +190,3 @@ class Comparison(Frozen):
             if not math.isnan(one.difference)
         )
         return f"Comparison({shown or 'no number is defined'}, {counted(self.num_images, 'image')})"
-
-
-def alarm(level: float) -> float:
-    """The highest p-value that is significant; 0.05 for a level of 0.95, which ``1 - 0.95`` is a little above."""
-    return round(1 - level, 12)

@@ -13,8 +13,7 @@ from ioukit._checks import counted
 from ioukit._columns import Frozen, record
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation._same_scene import check_same_ground_truth
-from ioukit.statistics.detectable import check_power
-from ioukit.statistics.differences import alarm
+from ioukit.statistics.detectable import alarm, check_power
 from ioukit.statistics.drawing import Labels
 from ioukit.statistics.estimating import check_level, defined, enough_groups, resampled
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
