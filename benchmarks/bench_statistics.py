@@ -136,8 +136,9 @@ gt, *found, count = sys.argv[1:]
 values = []
 for path in found:
     table = ioukit.evaluate(*ioukit.read_coco(gt, path)).matches
-    draws = [np.random.default_rng(n).integers(0, len(table.image_ids), len(table.image_ids)) for n in range(int(count))]
-    weights = np.array([np.bincount(draw, minlength=len(table.image_ids)) for draw in draws])
+    size = len(table.image_ids)
+    draws = [np.random.default_rng(number).integers(0, size, size) for number in range(int(count))]
+    weights = np.array([np.bincount(draw, minlength=size) for draw in draws])
     values.append(replicate(table, weights).values.tolist())
 print(json.dumps([values[model][number] for number in range(int(count)) for model in range(len(found))]))
 """
