@@ -43,6 +43,7 @@ ROOMS = (
     "comparison",
     "diagnosis",
     "evaluation",
+    "gate",
     "inspection",
     "ledger",
     "overlap",
@@ -55,7 +56,7 @@ ROOMS = (
 PACKAGES = (
     *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "ledger", "losses"),
     *("overlap", "plots", "postprocess", "preflight", "regions", "report", "tracking", "typing"),
-    *("comparison", "influence", "statistics"),
+    *("comparison", "gate", "influence", "slices", "statistics"),
 )
 
 

@@ -8,6 +8,7 @@ from ioukit import datasets as datasets
 from ioukit import diagnosis as diagnosis
 from ioukit import errors as errors
 from ioukit import evaluation as evaluation
+from ioukit import gate as gate
 from ioukit import influence as influence
 from ioukit import inspection as inspection
 from ioukit import ledger as ledger
@@ -18,6 +19,7 @@ from ioukit import postprocess as postprocess
 from ioukit import preflight as preflight
 from ioukit import regions as regions
 from ioukit import report as report
+from ioukit import slices as slices
 from ioukit import statistics as statistics
 from ioukit import torch as torch
 from ioukit import tracking as tracking

@@ -28,10 +28,12 @@ COMMANDS = {
     "protocols": "protocols.compare_rules",
     "convert": "convert.convert",
     "merge": "merge.merge",
+    "slices": "slices.slices",
     "subset": "subset.subset",
     "remap": "remap.remap",
     "runs": "runs.list_runs",
     "show": "show.show_run",
+    "gate": "gate.check_gate",
     "train": "train.train",
     "val": "val.val",
 }
