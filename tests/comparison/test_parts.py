@@ -83,7 +83,8 @@ def test_other_integrals_of_the_curve() -> None:
 
 def test_numbers_that_cannot_be_split() -> None:
     truth, found = drawn("crowd")
-    pedestrians = evaluate(truth, found, find_protocol("caltech").replace(ignored=(), counted_values=(), detection_values=()))
+    caltech = find_protocol("caltech").replace(ignored=(), counted_values=(), detection_values=())
+    pedestrians = evaluate(truth, found, caltech)
     with pytest.raises(ValueError, match="only a difference of AP or AR can be split into parts, and MR-2 is neither"):
         parts(pedestrians, pedestrians)
     one = evaluate(truth, found)
