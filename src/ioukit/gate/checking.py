@@ -32,7 +32,7 @@ def check_rules(
 ) -> GateResult:
     """Check whether a candidate keeps rules, most of them beside a baseline.
 
-    The bounds of a difference come from the paired bootstrap over images (BCa), as those of
+    The bounds of a difference come from the paired bootstrap over images, as those of
     :func:`ioukit.statistics.compare`. They are one-sided, because a rule forbids one direction: with a certainty of
     95 %, they are the limits of an interval with a level of 90 %.
 

@@ -52,8 +52,8 @@ class Evidence:
     """For the candidate, and for the baseline: (Q,) the numbers."""
     replicates: tuple[npt.NDArray[np.float64], ...]
     """In the same way, (B, Q) the numbers of each replicate."""
-    without: tuple[npt.NDArray[np.float64], ...]
-    """In the same way, (I, Q) the numbers without each image."""
+    without: npt.NDArray[np.float64]
+    """(I, Q) the numbers of the candidate without each image."""
     groups: ImageGroups
     """The images."""
 
@@ -71,10 +71,11 @@ class Evidence:
         """
         at = self._at[key]
         value, *of_baseline = (float(each[at]) for each in self.observed)
-        drawn, without = self.replicates[0][:, at], self.without[0][:, at]
-        if difference:
+        drawn = self.replicates[0][:, at]
+        without: npt.NDArray[np.float64] | None = self.without[:, at]
+        if difference:  # by percentiles, as `compare` does: the biases of both models cancel
             value -= of_baseline[0]
-            drawn, without = drawn - self.replicates[1][:, at], without - self.without[1][:, at]
+            drawn, without = drawn - self.replicates[1][:, at], None
         limits = [
             find_limits(value, drawn, 2 * certainty - 1, left_out=without, groups=self.groups.strata)
             for certainty in certainties
@@ -98,7 +99,7 @@ def gathered(
         numbers.keys,
         tuple(numbers.observed(evaluation) for evaluation in evaluations),
         resampled(tables, numbers, groups, replicates, seed, threads).values,
-        tuple(left_out(tables, numbers, groups, threads)),
+        left_out(tables[:1], numbers, groups, threads)[0],
         groups,
     )
 
