@@ -8,11 +8,8 @@ from ioukit import datasets as datasets
 from ioukit import diagnosis as diagnosis
 from ioukit import errors as errors
 from ioukit import evaluation as evaluation
-<<<<<<< HEAD
 from ioukit import gate as gate
-=======
 from ioukit import influence as influence
->>>>>>> main
 from ioukit import inspection as inspection
 from ioukit import ledger as ledger
 from ioukit import losses as losses
