@@ -56,7 +56,7 @@ ROOMS = (
 PACKAGES = (
     *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "ledger", "losses"),
     *("overlap", "plots", "postprocess", "preflight", "regions", "report", "tracking", "typing"),
-    *("comparison", "gate", "influence", "statistics"),
+    *("comparison", "gate", "influence", "slices", "statistics"),
 )
 
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "protocols": "protocols.compare_rules",
     "convert": "convert.convert",
     "merge": "merge.merge",
+    "slices": "slices.slices",
     "subset": "subset.subset",
     "remap": "remap.remap",
     "runs": "runs.list_runs",

@@ -248,8 +248,10 @@ def _check_files(sources: Sequence[Path], json: JsonOutput | None, markdown: Pat
     if json is not None:
         json.check(sources)
     results = [path for path in (None if json is None else json.path, markdown, output) if path is not None]
-    for place, path in enumerate(results):
-        check_output(path, [*sources, *results[:place]])
+    for path in results:
+        check_output(path, sources)
+    if len({path.resolve() for path in results}) < len(results):
+        raise ValueError(f"{results[-1]}: expected another file for each of --json, --markdown and --output")
 
 
 def _names(given: list[str] | None, paths: Sequence[Path]) -> list[str]:
@@ -278,7 +280,7 @@ def _labels(gt: ioukit.GroundTruth, **options: str | None) -> dict[str, Any]:
         if text is not None:
             from ioukit.cli._image_labels import image_labels  # noqa: PLC0415 - for those who give labels
 
-            with bad_input(), bad_value(f"--{option}"):
+            with bad_value(f"--{option}"), bad_input():  # a wrong file is one line; a wrong name is about the option
                 found[option] = image_labels(text, gt)
     return found
 
