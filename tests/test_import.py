@@ -46,6 +46,7 @@ ROOMS = (
     "gate",
     "inspection",
     "ledger",
+    "operating",
     "overlap",
     "postprocess",
     "regions",
@@ -56,7 +57,7 @@ ROOMS = (
 PACKAGES = (
     *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "ledger", "losses"),
     *("overlap", "plots", "postprocess", "preflight", "regions", "report", "tracking", "typing"),
-    *("comparison", "gate", "influence", "slices", "statistics"),
+    *("comparison", "gate", "influence", "operating", "slices", "statistics"),
 )
 
 

@@ -13,6 +13,7 @@ from ioukit import influence as influence
 from ioukit import inspection as inspection
 from ioukit import ledger as ledger
 from ioukit import losses as losses
+from ioukit import operating as operating
 from ioukit import overlap as overlap
 from ioukit import plots as plots
 from ioukit import postprocess as postprocess

@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "compare.compare_files",
     "check": "check.check_files",
     "nms": "nms.filter_files",
+    "operate": "operate.operate",
     "doctor": "doctor.doctor",
     "inspect": "inspect.inspect_data",
     "make-shapes": "make_shapes.make_shapes",
