@@ -8,6 +8,7 @@ from ioukit import diagnosis as diagnosis
 from ioukit import errors as errors
 from ioukit import evaluation as evaluation
 from ioukit import inspection as inspection
+from ioukit import labels as labels
 from ioukit import losses as losses
 from ioukit import overlap as overlap
 from ioukit import plots as plots

@@ -20,6 +20,7 @@ COMMANDS = {
     "nms": "nms.filter_files",
     "doctor": "doctor.doctor",
     "inspect": "inspect.inspect_data",
+    "labels": "labels.find_labels",
     "make-shapes": "make_shapes.make_shapes",
     "panoptic": "panoptic.panoptic",
     "playground": "playground.playground",
