@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
 _LEAST_DOUBLE = 0.5  # the IoU of two objects that may be one
+# The least density of high overlaps among right labels. A cat fills the bed that it lies on.
+_RARE, _RARE_ACROSS = 1e-3, 2e-2
 _USUAL = 0.6  # neighbours with a lower IoU are two objects
 _TOUCHED = 0.15  # the share of boxes around nothing on which some detection lies
 _FEW = 5  # neighbours are too few to tell how their overlaps fall off
@@ -81,13 +83,13 @@ def doubled(evidence: Evidence, threads: int | None) -> Suspicions:
     same = classes[first] == classes[second]
     odds = np.zeros(len(first))
     count = max(int(evidence.accusable.sum()), 1)
-    for group in (same, ~same):
+    for group, least in ((same, _RARE), (~same, _RARE_ACROSS)):
         # Among right labels, the overlaps of neighbours fall off exponentially.
         usual = overlap[group & (overlap < _USUAL)]
         fall = 1 / max(float((usual - LEAST).mean()) if len(usual) > _FEW else 0.1, 0.02)
         density = (len(usual) + 1) / count * fall * np.exp(-fall * (overlap[group] - LEAST))
         # Those of doubles rise towards 1: the density is taken as 6 (2 IoU - 1)^2.
-        odds[group] = RATE * 6 * np.maximum(2 * overlap[group] - 1, 0) ** 2 / np.maximum(density, 1e-3)
+        odds[group] = RATE * 6 * np.maximum(2 * overlap[group] - 1, 0) ** 2 / np.maximum(density, least)
     # The one with less support is accused; of two equal ones the later.
     support = evidence.own_support + 1e-3 * np.nan_to_num(evidence.match_iou)
     support = np.where(evidence.match_of >= 0, support, 0.0)
