@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation.table import NearPairs
-from ioukit.labels.calibration import chance, score_features
+from ioukit.labels.calibration import along, chance, combined, products, score_features
 from ioukit.labels.evidence import FOUND, LEAST, matched
 from ioukit.labels.kinds import BADLY_DRAWN
 from ioukit.labels.suspicions import NEVER_SURE, RATE, Suspicions
@@ -22,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
 _LEAST_SPREAD = 0.1  # of the logit of an IoU
+_LEAST_REST = 0.02  # smaller differences count as this one
 _FREEDOM = 4.0  # of Student's t: IoUs have a few outliers where nothing is wrong
 _ROUNDS = 12
 _WORST = 0.75  # badly drawn boxes have an IoU between LEAST and this one
@@ -94,18 +95,15 @@ def _usual(values: Floats, features: Floats, classes: Rows, weight: Floats) -> t
     beta[0] = np.median(values)
     ridge = np.diag([1e-6, *[0.5] * features.shape[1]])
     for _ in range(_ROUNDS):
-        rest = values - design @ beta - offsets[classes]
+        rest = values - combined(design, beta) - offsets[classes]
         robust = weight * (_FREEDOM + 1) / (_FREEDOM + (rest / spread) ** 2) / spread**2
-        beta = np.linalg.solve(
-            (design * robust[:, None]).T @ design + ridge, (design * robust[:, None]).T @ (values - offsets[classes])
-        )
-        rest = values - design @ beta
+        wanted = along(design, robust * (values - offsets[classes]))
+        beta = np.linalg.solve(products(design, robust) + ridge, wanted)
+        rest = values - combined(design, beta)
         offsets = np.bincount(classes, robust * rest, len(offsets)) / (np.bincount(classes, robust, len(offsets)) + 10)
         rest = np.abs(rest - offsets[classes])
-        # The logarithm of the spread is linear in the features, too; 0.28 is the mean of log |t| without a factor.
-        log_rest = np.log(np.maximum(rest, 0.02))
-        gamma = np.linalg.solve(
-            (design * weight[:, None]).T @ design + ridge * 20, (design * weight[:, None]).T @ log_rest
-        )
-        spread = np.maximum(np.exp(design @ gamma + 0.5), _LEAST_SPREAD)
-    return design @ beta + offsets[classes], spread
+        # The logarithm of the spread is linear in the features, too. The mean of log |t| is about -0.5.
+        wanted = along(design, weight * np.log(np.maximum(rest, _LEAST_REST)))
+        gamma = np.linalg.solve(products(design, weight) + 20 * ridge, wanted)
+        spread = np.maximum(np.exp(combined(design, gamma) + 0.5), _LEAST_SPREAD)
+    return combined(design, beta) + offsets[classes], spread

@@ -26,6 +26,7 @@ _LEAST_DOUBLE = 0.5  # the IoU of two objects that may be one
 # The least density of high overlaps among right labels. A cat fills the bed that it lies on.
 _RARE, _RARE_ACROSS = 1e-3, 2e-2
 _USUAL = 0.6  # neighbours with a lower IoU are two objects
+_PRIOR_PAIRS = 1.0  # keeps the rarity of rare pairs of classes near 1
 _TOUCHED = 0.15  # the share of boxes around nothing on which some detection lies
 _FEW = 5  # neighbours are too few to tell how their overlaps fall off
 
@@ -60,7 +61,21 @@ def swapped(evidence: Evidence, threads: int | None) -> Suspicions:
     # A right label and no detection of its class are two accidents; a wrong label explains both.
     miss = np.clip(1 - evidence.own_found[gt], NEVER_SURE, 1)
     odds = RATE * np.exp(evidence.alone[dt]) * (1 - support) / np.where(support < RELIABLE, miss, 1)
+    odds *= _rarity(classes[gt].astype(np.int64), found[dt].astype(np.int64), chance(evidence.alone[dt]))
     return Suspicions(SWAPPED, gt, dt, np.full(len(at), -1), among.iou[at], chance(evidence.alone[dt]), odds)
+
+
+def _rarity(labelled: Rows, seen: Rows, weight: Floats) -> Floats:
+    """(N,) how much rarer a pair of classes is than if the model confused classes at random.
+
+    Of classes that the model often confuses, the model is the likelier one to be wrong. A pair does not count itself.
+    """
+    size = int(max(labelled.max(initial=0), seen.max(initial=0))) + 1
+    pair = np.unique(labelled * size + seen, return_inverse=True)[1].reshape(-1)
+    together = np.bincount(pair, weight)[pair] - weight
+    of_label, of_seen = (np.bincount(side, weight, size)[side] for side in (labelled, seen))
+    by_chance = of_label * of_seen / max(float(weight.sum()), 1e-9)
+    return (by_chance + _PRIOR_PAIRS) / (together + _PRIOR_PAIRS)
 
 
 def spurious(evidence: Evidence) -> Suspicions:

@@ -21,6 +21,7 @@ const LOOK = {
     ...(HAS_SECOND ? [["second", "the other one of a double", true]] : []), ["object", "other annotations", true]],
   words: (image) => `${DATA.kinds[image.kind][0]}: ${change(image)}, score ${image.score.toFixed(2)}`,
   more: (image) => `. ${image.reason} Proposed: ${DATA.kinds[image.kind][1]}.`,
+  labels: "names",
   large: (image, across, down) => large(image, across, down),
 };
 

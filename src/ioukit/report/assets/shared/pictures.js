@@ -2,7 +2,8 @@
 // LOOK: {kinds: names of the kinds of boxes by their numbers, order: the kinds from below to the top, scored: numbers of
 // the kinds whose score is shown, before: texts before the labels by kind, quiet: a kind that is drawn thin and without
 // an area, switches: [[kind, text, shown], ...], words(image), more(image): further words beside a large image,
-// large(image, across, down): a large image of another kind than the whole one, if there is one}.
+// large(image, across, down): a large image of another kind than the whole one, if there is one, labels: another word for
+// the names on the images, if there is one}.
 
 // In the data, each box is a row of numbers: kind, class, score in thousandths, x, y, width, height in
 // tenths of a pixel. Regions that are not boxes have an outline, too.
@@ -130,7 +131,7 @@ function overlaySwitches(holder, scope, labelsShown) {
   scope.classList.toggle("hide-labels", !labelsShown);
   holder.append(element("label", { class: "check" },
     element("input", { type: "checkbox", value: "labels", checked: labelsShown,
-      onchange: (event) => scope.classList.toggle("hide-labels", !event.target.checked) }), "labels"));
+      onchange: (event) => scope.classList.toggle("hide-labels", !event.target.checked) }), LOOK.labels || "labels"));
 }
 
 let viewer = null;
