@@ -53,7 +53,7 @@ HOMES = {
     **dict.fromkeys(("typer", "rich"), "cli"),
 }
 # The only imports that go up: methods of an evaluation that call a room above, by its name and when they are called.
-DOORS = {("evaluation/sending.py", "ioukit.report"), ("evaluation/sending.py", "ioukit.tracking")}
+DOORS = {("evaluation/sending.py", f"ioukit.{room}") for room in ("report", "statistics", "tracking")}
 # What every installation has; the rest is imported inside the function that needs it, by `_optional`.
 ALWAYS = {
     re.split(r"[^\w.-]", requirement)[0].replace("-", "_")

@@ -39,11 +39,23 @@ HEAVY = {
 }
 
 # Packages whose names are fetched when they are asked for.
-ROOMS = ("diagnosis", "evaluation", "inspection", "overlap", "postprocess", "regions", "report", "tracking")
+ROOMS = (
+    "comparison",
+    "diagnosis",
+    "evaluation",
+    "inspection",
+    "ledger",
+    "overlap",
+    "postprocess",
+    "regions",
+    "report",
+    "tracking",
+)
 # Attributes of `ioukit`, all but `torch`, which needs an extra.
 PACKAGES = (
-    *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "losses"),
+    *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "ledger", "losses"),
     *("overlap", "plots", "postprocess", "preflight", "regions", "report", "tracking", "typing"),
+    *("comparison", "influence", "statistics"),
 )
 
 

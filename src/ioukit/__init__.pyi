@@ -2,13 +2,16 @@
 
 from ioukit import anchors as anchors
 from ioukit import assign as assign
+from ioukit import comparison as comparison
 from ioukit import compat as compat
 from ioukit import datasets as datasets
 from ioukit import diagnosis as diagnosis
 from ioukit import errors as errors
 from ioukit import evaluation as evaluation
+from ioukit import influence as influence
 from ioukit import inspection as inspection
 from ioukit import labels as labels
+from ioukit import ledger as ledger
 from ioukit import losses as losses
 from ioukit import overlap as overlap
 from ioukit import plots as plots
@@ -16,6 +19,7 @@ from ioukit import postprocess as postprocess
 from ioukit import preflight as preflight
 from ioukit import regions as regions
 from ioukit import report as report
+from ioukit import statistics as statistics
 from ioukit import torch as torch
 from ioukit import tracking as tracking
 from ioukit import typing as typing

@@ -44,14 +44,18 @@ __all__ = [
     "ChoiceColumns",
     "DetectionColumns",
     "DrawingColumns",
+    "InfluenceColumns",
     "MaskColumns",
+    "NumberColumns",
     "ObjectColumns",
     "OutcomeColumns",
     "PairColumns",
+    "ReadingColumns",
     "RuleColumns",
     "SceneColumns",
     "SelectionColumns",
     "VerifiedColumns",
+    "WeighedColumns",
     "struct",
 ]
 
@@ -179,6 +183,35 @@ class OutcomeColumns:
 
 
 @struct
+class WeighedColumns:
+    """The columns of a match table of which images are weighed."""
+
+    outcomes: OutcomeColumns
+    num_thresholds: int
+    image: NDArray[np.uint32]
+    object_category: NDArray[np.uint32]
+    object_image: NDArray[np.uint32]
+    object_ignored: NDArray[np.uint8]
+    """(G, C) the ranges that ignore each object, as bits."""
+
+
+@struct
+class NumberColumns:
+    """A number of a summary: what it is the mean of."""
+
+    reading: str
+    """What is read from each curve: ``"recalls"``, ``"points"`` or ``"area"`` as the integral of a protocol, or
+    ``"last_recall"``."""
+    area_range: int
+    """The position of the area range."""
+    cap: int
+    thresholds: list[int]
+    """The positions of the IoU thresholds, in ascending order."""
+    of_category: NDArray[np.bool_]
+    """(K,) whether the mean is over each category."""
+
+
+@struct
 class ChoiceColumns:
     """The columns of a match table of which objects choose among the detections."""
 
@@ -212,3 +245,52 @@ class DrawingColumns:
     plain_precision: bool
     integral: str
     """The integral of a protocol: with ``"area"`` and the trapezoids, the area under each curve is computed, too."""
+
+
+@struct
+class InfluenceColumns:
+    """The columns of a match table with near pairs, and what of it a number is about."""
+
+    images: int
+    categories: int
+    """The number of categories that are evaluated."""
+    category: NDArray[np.uint32]
+    image: NDArray[np.uint32]
+    rank: NDArray[np.uint32]
+    row: Ids
+    score: Floats
+    matched: NDArray[np.uint8]
+    ignored: NDArray[np.uint8]
+    special: NDArray[np.uint8] | None
+    outside: NDArray[np.bool_]
+    """(N,) whether each detection is outside of the area range of the number."""
+    object_category: NDArray[np.uint32]
+    object_image: NDArray[np.uint32]
+    object_flags: NDArray[np.uint8]
+    object_ignored: NDArray[np.bool_]
+    """(G,) whether the area range of the number ignores each object."""
+    unverified: NDArray[np.bool_] | None
+    """(G,) whether the category of each object is not verified on its image without the object."""
+    near_detection: Ids
+    near_object: Ids
+    near_overlap: Floats
+    range: int
+    """The position of the area range of the number."""
+    cap: int
+    """The cap of the number."""
+
+
+@struct
+class ReadingColumns:
+    """How a number is read from curves."""
+
+    quantity: str
+    """The integral of a protocol, or ``"recall"``."""
+    recall_thresholds: Floats
+    plain_precision: bool
+    zero_if_detected: bool
+    """Whether a category without objects counts 0 where a detection counts."""
+    thresholds: Ids
+    """Positions of the IoU thresholds that the number is about."""
+    counted: NDArray[np.bool_]
+    """(K,) whether the number is about each category."""

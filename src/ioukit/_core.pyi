@@ -10,11 +10,15 @@ from ioukit._boundary import (
     BoxColumns,
     ChoiceColumns,
     DrawingColumns,
+    InfluenceColumns,
     MaskColumns,
+    NumberColumns,
     OutcomeColumns,
     PairColumns,
+    ReadingColumns,
     RuleColumns,
     SceneColumns,
+    WeighedColumns,
 )
 from ioukit.typing import FloatArray
 
@@ -61,6 +65,19 @@ def match_detections(
     threads: int,
 ) -> dict[str, Any]: ...
 def accumulate(outcomes: OutcomeColumns, drawing: DrawingColumns, threads: int) -> dict[str, Any]: ...
+def replicate(
+    weighed: WeighedColumns,
+    weights: NDArray[np.uint16],
+    numbers: list[NumberColumns],
+    recall_thresholds: Floats,
+    plain_precision: bool,
+    zero_where_only_detected: bool,
+    per_class: bool,
+    threads: int,
+) -> dict[str, Any]: ...
+def leave_one_out(
+    columns: InfluenceColumns, rules: RuleColumns, reading: ReadingColumns, left_out: str, threads: int
+) -> dict[str, Any] | int: ...
 def step_curves(columns: ChoiceColumns, thresholds: Floats, caps: Counts, steps: int) -> dict[str, Any]: ...
 def first_invalid(boxes: FloatArray, corners: bool) -> int | None: ...
 def pairwise(

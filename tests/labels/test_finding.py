@@ -219,7 +219,7 @@ def test_lists_and_copies() -> None:
 def test_wrong_use() -> None:
     truth, found = real()["val2014"]
     evaluation = evaluate(truth, found)
-    with pytest.raises(TypeError, match=r"expected an Evaluation, got MatchTable: Evaluation\.from_table takes a table"):
+    with pytest.raises(TypeError, match=r"expected an Evaluation, got MatchTable: Evaluation\.from_table"):
         find_label_errors(evaluation.matches)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"without the near pairs that this needs: match with near=0\.1"):
         find_label_errors(Evaluation.from_table(evaluation.matches))

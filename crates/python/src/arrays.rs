@@ -64,6 +64,11 @@ unsafe impl Item for u8 {
     const NUMBER: c_int = 2;
 }
 // SAFETY: as above.
+unsafe impl Item for u16 {
+    const KIND: u8 = b'u';
+    const NUMBER: c_int = 4;
+}
+// SAFETY: as above.
 unsafe impl Item for u32 {
     const KIND: u8 = b'u';
     const NUMBER: c_int = if size_of::<c_long>() == 4 { 8 } else { 6 };

@@ -57,7 +57,7 @@ pub struct RuleColumns<'py> {
 }
 
 impl RuleColumns<'_> {
-    fn rules(&self) -> PyResult<Rules<'_>> {
+    pub fn rules(&self) -> PyResult<Rules<'_>> {
         Ok(Rules {
             thresholds: &self.thresholds,
             more_than: self.more_than,
@@ -192,7 +192,7 @@ impl Selection {
 }
 
 /// Where the pairs of each of `count` detections start, and where those of the last detection end.
-fn starts(detection: &[i64], count: usize) -> Vec<usize> {
+pub fn starts(detection: &[i64], count: usize) -> Vec<usize> {
     let mut starts = vec![0; count + 1];
     detection.iter().for_each(|&row| starts[row as usize + 1] += 1);
     for row in 0..count {
@@ -377,12 +377,29 @@ fn pair_columns(py: Python<'_>, pairs: PairRows) -> PyResult<Bound<'_, PyDict>> 
 /// The columns of a match table that curves are drawn from.
 #[derive(FromPyObject)]
 pub struct OutcomeColumns<'py> {
-    category: Column<'py, u32>,
-    rank: Column<'py, u32>,
-    score: Column<'py, f64>,
-    matched: Array<'py, u8, 3>,
-    ignored: Array<'py, u8, 3>,
-    num_objects: Table<'py, u64>,
+    pub(crate) category: Column<'py, u32>,
+    pub(crate) rank: Column<'py, u32>,
+    pub(crate) score: Column<'py, f64>,
+    pub(crate) matched: Array<'py, u8, 3>,
+    pub(crate) ignored: Array<'py, u8, 3>,
+    pub(crate) num_objects: Table<'py, u64>,
+}
+
+impl OutcomeColumns<'_> {
+    /// The same columns as slices.
+    pub(crate) fn slices(&self, thresholds: usize) -> Outcomes<'_> {
+        let &[_, ranges] = self.num_objects.shape() else { unreachable!("a table has two dimensions") };
+        Outcomes {
+            category: &self.category,
+            rank: &self.rank,
+            score: &self.score,
+            matched: &self.matched,
+            ignored: &self.ignored,
+            object_count: &self.num_objects,
+            ranges,
+            thresholds,
+        }
+    }
 }
 
 /// How curves are drawn.
@@ -405,16 +422,7 @@ pub fn accumulate<'py>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let &[categories, ranges] = outcomes.num_objects.shape() else { unreachable!("a table has two dimensions") };
-    let rows = Outcomes {
-        category: &outcomes.category,
-        rank: &outcomes.rank,
-        score: &outcomes.score,
-        matched: &outcomes.matched,
-        ignored: &outcomes.ignored,
-        object_count: &outcomes.num_objects,
-        ranges,
-        thresholds: drawing.num_thresholds,
-    };
+    let rows = outcomes.slices(drawing.num_thresholds);
     let settings = Drawing {
         recall_thresholds: &drawing.recall_thresholds,
         caps: &drawing.caps,

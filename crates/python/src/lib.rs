@@ -7,12 +7,14 @@ mod coco;
 mod evaluation;
 mod formats;
 mod fusion;
+mod influence;
 mod join;
 mod losses;
 mod nms;
 mod overlap;
 mod records;
 mod regions;
+mod replicates;
 
 use pyo3::prelude::*;
 
@@ -31,6 +33,8 @@ mod _core {
     use super::formats::{read_csv, read_image_sizes, read_number_lines, read_voc_annotations};
     #[pymodule_export]
     use super::fusion::{fuse_boxes, settle_pairs, soft_nms};
+    #[pymodule_export]
+    use super::influence::leave_one_out;
     #[pymodule_export]
     use super::join::overlap_join;
     #[pymodule_export]
@@ -59,6 +63,9 @@ mod _core {
     use super::regions::rotated::{
         rotated_bounds, rotated_corners, rotated_elementwise, rotated_pairs, rotated_pairwise,
     };
+
+    #[pymodule_export]
+    use super::replicates::replicate;
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

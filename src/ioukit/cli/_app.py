@@ -16,6 +16,7 @@ __all__ = ["app_of", "main"]
 
 COMMANDS = {
     "eval": "eval.eval_files",
+    "compare": "compare.compare_files",
     "check": "check.check_files",
     "nms": "nms.filter_files",
     "doctor": "doctor.doctor",
@@ -30,6 +31,8 @@ COMMANDS = {
     "merge": "merge.merge",
     "subset": "subset.subset",
     "remap": "remap.remap",
+    "runs": "runs.list_runs",
+    "show": "show.show_run",
     "train": "train.train",
     "val": "val.val",
 }

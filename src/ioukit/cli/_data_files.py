@@ -99,6 +99,7 @@ def read_data(
     *,
     long: bool,
     repairs: Sequence[str] = (),
+    known: GroundTruth | None = None,
 ) -> tuple[GroundTruth, Detections]:
     """Reads ground truth and its detections, each in the format that recognises its path.
 
@@ -109,6 +110,7 @@ def read_data(
         talk: Where to report what was read.
         long: Whether the work may take long.
         repairs: Repairs of the data, as the option ``--repair`` takes them.
+        known: The ground truth, if an earlier call has read it: it is not read again, and nothing is said about it.
 
     Raises:
         typer.Exit: If a path is of no known format, a file is invalid, or a format or an argument of a reader is
@@ -121,7 +123,7 @@ def read_data(
     paths = [source.path for source in sources]
     opened = [_opened(sources[0]), _opened(sources[1], detections=True)]
     with talk.busy(f"reading {printable(str(paths[1]))}", long=long):
-        gt = _read(opened[0], on_invalid, threads)
+        gt = _read(opened[0], on_invalid, threads) if known is None else known
         dt = _read_detections(opened[1], gt, on_invalid, threads, named="images=stem" in repairs)
     if repairs:
         gt, dt = repaired(gt, dt, repairs)
@@ -133,9 +135,10 @@ def read_data(
     names = [printable(str(path)) for path in paths]
     width, format_width = max(map(len, names)), max(len(one.format.name) for one in opened)
     shown = [f"{name:{width}}  {one.format.name:{format_width}}" for name, one in zip(names, opened, strict=True)]
-    talk.say(f"read {shown[0]}  {counted(len(gt.images), 'image')}  {counted(len(gt), 'box')}")
+    if known is None:
+        talk.say(f"read {shown[0]}  {counted(len(gt.images), 'image')}  {counted(len(gt), 'box')}")
     talk.say(f"read {shown[1]}  {counted(len(dt), 'detection')}  {time.perf_counter() - start:.2f} s")
-    for note in (*gt.notes, *dt.notes):
+    for note in (*(gt.notes if known is None else ()), *dt.notes):
         talk.say(f"note {printable(note)}")
     looks_wrong = [*_what_looks_wrong(gt, dt, talk)]
     for note in looks_wrong:

@@ -93,7 +93,8 @@ class JsonCommand(TyperCommand):
         finally:
             ctx.resilient_parsing = resilient
         arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
-        return all(values.get(param.name or "") is not None for param in arguments if param.required)
+        # A list without values is an empty tuple.
+        return all(values.get(param.name or "") not in (None, ()) for param in arguments if param.required)
 
 
 def _is_value(word: str) -> bool:

@@ -15,8 +15,18 @@ from ioukit._output import check_output, printable, whole_file, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-__all__ = ["check_output", "discard", "print_result", "printable", "standard_output", "whole_file", "write_whole"]
+__all__ = [
+    "check_output",
+    "discard",
+    "print_result",
+    "printable",
+    "standard_output",
+    "whole_file",
+    "write_markdown",
+    "write_whole",
+]
 
 # Windows does not have this signal; there, a closed pipe ends a command with the same number.
 _SIGPIPE = getattr(signal, "SIGPIPE", 13)
@@ -90,3 +100,13 @@ def print_result(text: str) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # the code page of an old console lacks most letters
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
+
+
+def write_markdown(path: Path, text: str) -> None:
+    """Replaces the file; the summary of a job of GitHub Actions is appended to, as other commands of the step do."""
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary and os.path.realpath(path) == os.path.realpath(summary):
+        with open(path, "ab", buffering=0) as file:
+            file.write(text.encode())
+    else:
+        write_whole(path, text)

@@ -1,4 +1,4 @@
-"""`--at-least`, `--at-most`, `--junit`, `--markdown`, `--log-to`: checks, and where else the numbers go."""
+"""`--at-least`, `--at-most`, `--junit`, `--markdown`, `--log-to`, `--log`: checks, and where else the numbers go."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from ioukit.cli._errors import bad_output, bad_value, missing_extra
-from ioukit.cli._output import check_output, printable, write_whole
+from ioukit.cli._output import check_output, printable, write_markdown, write_whole
 from ioukit.cli._requirements import check_numbers, parse_requirements, requirements_table, requirements_to_list
 from ioukit.report import markdown_summary
 from ioukit.tracking import TrackerError, junit_xml
@@ -18,9 +18,10 @@ from ioukit.tracking.json_lines import TRACKER as JSON_LINES
 from ioukit.tracking.registry import TRACKERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ioukit.cli._json import JsonOutput
+    from ioukit.cli._run_log import RunLog
     from ioukit.cli._talk import Talk
     from ioukit.evaluation import Evaluation, RequirementResult
 
@@ -38,6 +39,7 @@ class Sending:
         log_to: Addresses of runs.
         at_least: Texts such as ``AP=0.4``.
         at_most: The same.
+        run: The arguments of `RunLog`.
 
     Raises:
         typer.BadParameter: If one of the options is wrong. It names the option.
@@ -51,6 +53,7 @@ class Sending:
         log_to: Sequence[str] | None,
         at_least: Sequence[str] | None,
         at_most: Sequence[str] | None,
+        run: Mapping[str, Any],
     ) -> None:
         self.markdown, self.junit, self.log_to = markdown, junit, log_to or ()
         self.required = parse_requirements(at_least or (), at_most or ())
@@ -60,6 +63,7 @@ class Sending:
         for address in self.log_to:
             with bad_value("--log-to"):
                 _started(address)
+        self.run = _run(run)
 
     @property
     def prints_markdown(self) -> bool:
@@ -89,6 +93,8 @@ class Sending:
             if JSON_LINES.recognises(address):
                 with bad_value("--log-to"):
                     check_output(Path(address), inputs)
+        if self.run is not None:
+            self.run.check(inputs, taken)
 
     def checked(self, evaluation: Evaluation) -> list[dict[str, Any]]:
         """Compares the numbers with what is required. Returns the results for JSON.
@@ -99,19 +105,38 @@ class Sending:
         self.results = check_numbers(evaluation, self.required)
         return requirements_to_list(self.results)
 
-    def send(self, evaluation: Evaluation, talk: Talk, *, seconds: float, threads: int | None) -> None:
-        """Writes the files, and sends to the trackers.
+    def send(
+        self,
+        evaluation: Evaluation,
+        talk: Talk,
+        *,
+        seconds: float,
+        threads: int | None,
+        inputs: Sequence[Path],
+        settings: Mapping[str, Any],
+    ) -> None:
+        """Adds the run to the ledger, writes the files, and sends to the trackers.
+
+        Args:
+            evaluation: What to send.
+            talk: Where to report what was written.
+            seconds: How long the evaluation took.
+            threads: How many threads; all cores if ``None``.
+            inputs: Ground truth and detections.
+            settings: The options that decided the numbers.
 
         Raises:
             typer.Exit: If a file cannot be written or a tracker fails, after a message.
         """
+        if self.run is not None:
+            self.run.add(evaluation, inputs, settings, talk, threads)
         if self.junit is not None:
             with bad_output():
                 write_whole(self.junit, junit_xml(evaluation, self.results, seconds=seconds))
             talk.say(f"wrote {printable(str(self.junit))}")
         if self.markdown is not None and not self.prints_markdown:
             with bad_output():
-                _write_markdown(self.markdown, f"{self.markdown_of(evaluation)}\n")
+                write_markdown(self.markdown, f"{self.markdown_of(evaluation)}\n")
             talk.say(f"wrote {printable(str(self.markdown))}")
         for address in self.log_to:
             _log(evaluation, address, talk, threads)
@@ -140,14 +165,12 @@ class Sending:
             raise typer.Exit(1)
 
 
-def _write_markdown(path: Path, text: str) -> None:
-    """Replaces the file; the summary of a job of GitHub Actions is appended to, as other commands of the step do."""
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary and os.path.realpath(path) == os.path.realpath(summary):
-        with open(path, "ab", buffering=0) as file:
-            file.write(text.encode())
-    else:
-        write_whole(path, text)
+def _run(options: Mapping[str, Any]) -> RunLog | None:
+    if not any(options.values()):
+        return None
+    from ioukit.cli._run_log import RunLog  # noqa: PLC0415 - only ledgers need it
+
+    return RunLog(**options)
 
 
 def _log(evaluation: Evaluation, address: str, talk: Talk, threads: int | None) -> None:

@@ -50,6 +50,7 @@ Examples:
   ioukit eval gt.json dt.json --tables tables --tables-format parquet
   ioukit eval gt.json dt.json --at-least AP=0.4 --at-least AP50/person=0.6 --junit checks.xml
   ioukit eval gt.json dt.json --markdown "$GITHUB_STEP_SUMMARY" --log-to runs.jsonl
+  ioukit eval gt.json dt.json --log runs.db --name B --tag lr=1e-3 --value latency=12.3
   ioukit eval gt.json dt.json --errors
   ioukit eval gt.json dt.json --like torchmetrics
   ioukit eval gt.json dt.json --repair boxes=xyxy
@@ -59,7 +60,7 @@ Examples:
 """
 
 
-# The function is long because its signature is the command line, a line or more per option.
+# Long: the signature is the command line, a line or more per option.
 def eval_files(
     ground_truth: GroundTruthPath,
     detections: DetectionsPath,
@@ -118,6 +119,19 @@ def eval_files(
             help="Also send numbers to a tracker: FILE.jsonl for JSON lines, mlflow[:URI] or wandb[:PROJECT] with "
             "figures and report. Can be repeated.",
         ),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also add a run to a ledger: `ioukit runs` lists it, `compare` compares it."),
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="With --log: the name of the run.")] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME[=TEXT]", help="With --log: text to find the run by: lr=1e-3. Can be repeated."),
+    ] = None,
+    value: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=NUMBER", help="With --log: a number of your own: latency=12.3. Can be repeated."),
     ] = None,
     per_class: Annotated[
         bool, typer.Option("--per-class", help="Show every class, not the best and worst five.")
@@ -191,7 +205,14 @@ def eval_files(
         check_report(report, images, sources, None if json is None else json.path)
         files = [*sources, report, markdown, junit, None if json is None else json.path]
         result_tables = _result_tables(tables, tables_format, files)
-        sending = _sending(markdown=markdown, junit=junit, log_to=log_to, at_least=at_least, at_most=at_most)
+        sending = _sending(
+            {"log": log, "name": name, "tags": tag, "values": value},
+            markdown=markdown,
+            junit=junit,
+            log_to=log_to,
+            at_least=at_least,
+            at_most=at_most,
+        )
         if sending is not None:
             sending.check_files(sources, report, json)
         with bad_value("--iou-type"):
@@ -228,7 +249,25 @@ def eval_files(
     if report is not None:
         write_report(evaluation, report, images, threads, talk, long=long)
     if sending is not None:
-        sending.send(evaluation, talk, seconds=time.perf_counter() - start, threads=threads)
+        sending.send(
+            evaluation,
+            talk,
+            seconds=time.perf_counter() - start,
+            threads=threads,
+            inputs=sources,
+            settings={
+                "protocol": protocol,
+                "like": like,
+                "classes": classes,
+                "on_invalid": on_invalid.value,
+                "gt_format": gt_format,
+                "dt_format": dt_format,
+                "gt_option": gt_option,
+                "dt_option": dt_option,
+                "repair": repair,
+                **options,
+            },
+        )
     end = time.perf_counter()
     talk.say(f"done {len(evaluation.per_class):,} classes  {end - read:.2f} s  {end - start:.2f} s in all")
     if json is not None and json.path is None:
@@ -251,13 +290,13 @@ def _result_tables(folder: Path | None, format: Literal["csv", "parquet"] | None
     return asked
 
 
-def _sending(**options: Any) -> Any:
-    """What `--markdown`, `--junit`, `--log-to`, `--at-least` and `--at-most` ask for; ``None`` if none is given."""
-    if not any(options.values()):
+def _sending(run: dict[str, Any], **options: Any) -> Any:
+    """What `--log`, `--markdown`, `--junit`, `--log-to`, `--at-least` and `--at-most` ask for; ``None`` if nothing."""
+    if not any(options.values()) and not any(run.values()):
         return None
     from ioukit.cli._sending import Sending  # noqa: PLC0415 - a plain evaluation should not wait for it
 
-    return Sending(**options)
+    return Sending(**options, run=run)
 
 
 def _chosen_kind(gt: ioukit.GroundTruth, dt: ioukit.Detections, rules: Protocol, talk: Talk) -> Kind:

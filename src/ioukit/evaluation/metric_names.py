@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ioukit.evaluation.class_results import ClassResult
     from ioukit.evaluation.protocols import Protocol
 
-__all__ = ["class_labels", "flat_metrics"]
+__all__ = ["category_labels", "class_labels", "flat_metrics"]
 
 
 def flat_metrics(
@@ -40,9 +40,15 @@ def class_labels(classes: Sequence[ClassResult]) -> list[str]:
 
     The labels depend only on the names and ids of all classes, so they are the same for every evaluation of a data set.
     """
-    marked = [not one.name for one in classes]
+    return category_labels([one.id for one in classes], [one.name for one in classes])
+
+
+def category_labels(ids: Sequence[int], names: Sequence[str]) -> list[str]:
+    """The same for categories, given the id and the name of each."""
+    marked = [not name for name in names]
     while True:
-        labels = [f"{one.name}#{one.id}" if mark else one.name for one, mark in zip(classes, marked, strict=True)]
+        rows = zip(ids, names, marked, strict=True)
+        labels = [f"{name}#{number}" if mark else name for number, name, mark in rows]
         times = Counter(labels)
         # Two labels with an id never are equal, so every round marks another class or is the last.
         again = [mark or times[label] > 1 for label, mark in zip(labels, marked, strict=True)]

@@ -1,4 +1,4 @@
-"""The methods of an evaluation that send its numbers elsewhere: flat metrics, Markdown, experiment trackers."""
+"""The methods of an evaluation that rooms above it carry out: intervals, Markdown, experiment trackers."""
 
 from __future__ import annotations
 
@@ -28,11 +28,85 @@ __all__ = ["SendingMethods"]
 
 
 class SendingMethods:
-    """What an evaluation inherits to send its numbers elsewhere.
+    """What an evaluation inherits to have intervals, and to send its numbers elsewhere.
 
-    Pages and trackers are rooms above this one. These methods are the only door to them: they import a room by its name
-    when they are called. ``tests/test_architecture.py`` lists both names, and refuses others.
+    Statistics, pages and trackers are rooms above this one. These methods are the only door to them: they import a room
+    by its name when they are called. ``tests/test_architecture.py`` lists these names, and refuses others.
     """
+
+    def interval(
+        self,
+        key: str,
+        *,
+        level: float = 0.95,
+        replicates: int = 1000,
+        seed: int = 0,
+        method: Literal["percentile", "bca"] = "bca",
+        strata: Any = None,
+        clusters: Any = None,
+        threads: int | None = None,
+    ) -> Any:
+        """A number with its bootstrap interval, see :func:`ioukit.statistics.intervals`.
+
+        Args:
+            key: Its key, such as ``"AP"``, or ``"AP50/person"`` as in :meth:`metrics`.
+            level: The probability with which the interval should hold the true number, within (0, 1).
+            replicates: How many replicates of the bootstrap.
+            seed: A whole number of at least 0. The same seed gives the same bits.
+            method: ``"bca"`` or ``"percentile"``.
+            strata: The stratum of each image: (I,) labels in the order of :attr:`MatchTable.image_ids`, or labels by
+                image id.
+            clusters: The cluster of each image, such as its scene or video, in the same way.
+            threads: How many threads; all cores if ``None``.
+
+        Returns:
+            A :class:`ioukit.statistics.Interval`.
+
+        Raises:
+            ValueError: If there is no such number, method or label, there are fewer than two clusters, or a value is
+                out of range.
+            TypeError: If ``replicates`` or ``seed`` is not a whole number.
+        """
+        found = self.intervals(
+            [key],
+            level=level,
+            replicates=replicates,
+            seed=seed,
+            method=method,
+            strata=strata,
+            clusters=clusters,
+            threads=threads,
+        )
+        return found[key]
+
+    def intervals(
+        self,
+        keys: str | Sequence[str] | None = None,
+        *,
+        level: float = 0.95,
+        replicates: int = 1000,
+        seed: int = 0,
+        method: Literal["percentile", "bca"] = "bca",
+        strata: Any = None,
+        clusters: Any = None,
+        threads: int | None = None,
+    ) -> dict[str, Any]:
+        """Several numbers with their bootstrap intervals, by their keys; all of the summary if ``keys`` is ``None``.
+
+        This costs hardly more than one of them. For the arguments and errors, see :meth:`interval`.
+        """
+        found: dict[str, Any] = importlib.import_module("ioukit.statistics").intervals(
+            self,
+            keys,
+            level=level,
+            replicates=replicates,
+            seed=seed,
+            method=method,
+            strata=strata,
+            clusters=clusters,
+            threads=threads,
+        )
+        return found
 
     def metrics(self: _HasNumbers, *, per_class: bool | Sequence[str] = True) -> dict[str, float]:
         """All numbers by flat names, which stay the same: for trackers and for checks.

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from ioukit.datasets import Categories
 from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.protocols import Measure, Protocol
 
-__all__ = ["in_group", "select", "summarise", "summarise_classes", "table", "value_of"]
+__all__ = ["in_group", "select", "summarise", "summarise_classes", "table", "value_of", "values_of_classes"]
 
 
 def summarise(curves: Curves) -> dict[str, float]:
@@ -29,15 +30,18 @@ def value_of(curves: Curves, measure: Measure) -> float:
 
 def summarise_classes(curves: Curves) -> list[dict[str, float]]:
     """The same numbers for each category alone; NaN if it has no objects to find."""
-    columns = {}
-    for measure in curves.protocol.measures:
-        chosen = _selected(curves, measure)  # (T, R, K) or (T, K)
-        count = chosen.shape[-1]
-        # (K, T * R), contiguous: the last bits of NumPy's sum depend on the layout in memory.
-        rows = np.ascontiguousarray(np.moveaxis(chosen, -1, 0).reshape(count, chosen[..., :1].size))
-        means = rows.mean(axis=1) if rows.shape[1] else np.full(count, np.nan)
-        columns[measure.key] = np.where(in_group(curves, measure), means, np.nan).tolist()
+    columns = {measure.key: values_of_classes(curves, measure).tolist() for measure in curves.protocol.measures}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def values_of_classes(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
+    """(K,) the number of one measure for each category alone; NaN if it has no objects to find."""
+    chosen = _selected(curves, measure)  # (T, R, K) or (T, K)
+    count = chosen.shape[-1]
+    # (K, T * R), contiguous: the last bits of NumPy's sum depend on the layout in memory.
+    rows = np.ascontiguousarray(np.moveaxis(chosen, -1, 0).reshape(count, chosen[..., :1].size))
+    means = rows.mean(axis=1) if rows.shape[1] else np.full(count, np.nan)
+    return np.where(in_group(curves.categories, curves.protocol, measure), means, np.nan)
 
 
 def select(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
@@ -46,16 +50,16 @@ def select(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
     Of a measure of a group, K are the categories of the group.
     """
     chosen = _selected(curves, measure)
-    return chosen if measure.group is None else chosen[..., in_group(curves, measure)]
+    return chosen if measure.group is None else chosen[..., in_group(curves.categories, curves.protocol, measure)]
 
 
-def in_group(curves: Curves, measure: Measure) -> npt.NDArray[np.bool_]:
+def in_group(categories: Categories, protocol: Protocol, measure: Measure) -> npt.NDArray[np.bool_]:
     """(K,) whether each category is in the group of a measure; all are if it has none."""
     if measure.group is None:
-        return np.ones(len(curves.categories), np.bool_)
-    groups = curves.categories.column(curves.protocol.category_groups)
+        return np.ones(len(categories), np.bool_)
+    groups = categories.column(protocol.category_groups)
     if groups is None:
-        return np.zeros(len(curves.categories), np.bool_)
+        return np.zeros(len(categories), np.bool_)
     return np.asarray(groups == measure.group)
 
 

@@ -96,7 +96,7 @@ fn key(row: u32, score: f64, rank: u32) -> u128 {
     u128::from(falling(score)) << 64 | u128::from(row) << 32 | u128::from(rank)
 }
 
-fn row_of(key: u128) -> usize {
+pub(super) fn row_of(key: u128) -> usize {
     (key >> 32) as u32 as usize
 }
 
@@ -105,7 +105,7 @@ fn rank_of(key: u128) -> u32 {
 }
 
 /// The keys of the rows of each category, in the given order.
-fn rows_by_category(outcomes: Outcomes<'_>, categories: usize) -> Vec<Vec<u128>> {
+pub(super) fn rows_by_category(outcomes: Outcomes<'_>, categories: usize) -> Vec<Vec<u128>> {
     let mut counts = vec![0; categories];
     for &category in outcomes.category {
         counts[category as usize] += 1;
@@ -262,7 +262,7 @@ fn draw(
 ///
 /// The parts and their sum are those of `voc_ap` of py-faster-rcnn, which ends the curve with a part of 0 where recall 1
 /// is not reached.
-fn area_under(precision: &[f64], count: f64, parts: &mut Vec<f64>) -> f64 {
+pub(super) fn area_under(precision: &[f64], count: f64, parts: &mut Vec<f64>) -> f64 {
     let mut before = 0.0;
     parts.clear();
     parts.extend(precision.iter().enumerate().map(|(at, precision)| {

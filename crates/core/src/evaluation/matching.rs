@@ -2,6 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
+use super::choosing::{Candidate, Chooser};
 use super::regions::{Measurer, Overlap, Regions};
 use super::rules::{CapScope, Choice, Rules, outside};
 use super::scene::{ByImage, NOWHERE, Scene, flag};
@@ -142,16 +143,6 @@ pub fn match_detections(scene: Scene<'_>, regions: &dyn Regions, rules: Rules<'_
         },
     );
     all
-}
-
-/// A detection and an object that overlap enough to match at some threshold.
-#[derive(Clone, Copy)]
-struct Candidate {
-    /// Position in the group.
-    object: usize,
-    overlap: f64,
-    /// The number of thresholds that their overlap reaches.
-    level: usize,
 }
 
 struct Matcher<'a> {
@@ -432,18 +423,10 @@ impl<'a> Matcher<'a> {
                 continue;
             }
             let (alike, ignored) = ((range..ranges).filter(|&other| of(other) == of(range)), of(range));
+            let chooser =
+                Chooser { choice: self.rules.choice, last_of_equal: self.rules.last_of_equal, candidates, ignored };
             ordered.clear();
-            for window in starts.windows(2) {
-                let pairs = window[0]..window[1];
-                if self.rules.choice != Choice::BestFree {
-                    ordered.extend(pairs);
-                    continue;
-                }
-                // Objects that count come first, each kind in the order of the file (cocoeval 252).
-                for wanted in [false, true] {
-                    ordered.extend(pairs.clone().filter(|&pair| ignored[candidates[pair].object] == wanted));
-                }
-            }
+            starts.windows(2).for_each(|window| chooser.order(window[0]..window[1], ordered));
             let mut below = 0;
             for &level in levels.iter() {
                 set.clear();
@@ -455,23 +438,8 @@ impl<'a> Matcher<'a> {
                 found_once.clear();
                 for (row, window) in (group.first_detection..).zip(starts.windows(2)) {
                     let pairs_of_row = &ordered[window[0]..window[1]];
-                    let best_of_all = |pairs| self.best_of_all(pairs, candidates, level, ignored, taken);
-                    let chosen = match self.rules.choice {
-                        Choice::BestFree => self.best_free(pairs_of_row, candidates, level, ignored, taken),
-                        Choice::BestOfAll => best_of_all(pairs_of_row),
-                        Choice::BestOfAllThenGroups => {
-                            let is_group = |&pair: &usize| {
-                                let object = group.objects[candidates[pair].object];
-                                self.scene.objects.has(object, flag::OVER_DETECTION)
-                            };
-                            by_tier.clear();
-                            by_tier.extend(pairs_of_row.iter().copied().filter(|pair| !is_group(pair)));
-                            let groups = by_tier.len();
-                            by_tier.extend(pairs_of_row.iter().copied().filter(is_group));
-                            let (objects, groups) = by_tier.split_at(groups);
-                            best_of_all(objects).or_else(|| best_of_all(groups))
-                        }
-                    };
+                    let is_group = |object: usize| self.scene.objects.has(group.objects[object], flag::OVER_DETECTION);
+                    let chosen = chooser.chosen(pairs_of_row, level, taken, is_group, by_tier);
                     let Some(pair) = chosen else { continue };
                     let object = candidates[pair].object;
                     let object_row = group.objects[object];
@@ -502,60 +470,6 @@ impl<'a> Matcher<'a> {
                 }
             }
         }
-    }
-
-    /// The pair that a detection takes at the thresholds below `level`: the best object that is free.
-    #[inline]
-    fn best_free(
-        &self,
-        pairs: &[usize],
-        candidates: &[Candidate],
-        level: usize,
-        ignored: &[bool],
-        taken: &[bool],
-    ) -> Option<usize> {
-        let mut found: Option<usize> = None;
-        for &pair in pairs {
-            let candidate = candidates[pair];
-            if candidate.level < level || taken[candidate.object] {
-                continue;
-            }
-            if let Some(best) = found.map(|pair| candidates[pair]) {
-                // A match with an object that counts is kept, even if an ignored object has a higher overlap.
-                if ignored[candidate.object] && !ignored[best.object] {
-                    break;
-                }
-                if !self.is_better(candidate, best) {
-                    continue;
-                }
-            }
-            found = Some(pair);
-        }
-        found
-    }
-
-    /// The pair that a detection takes at the thresholds below `level`: the best object of all, if it is free.
-    fn best_of_all(
-        &self,
-        pairs: &[usize],
-        candidates: &[Candidate],
-        level: usize,
-        ignored: &[bool],
-        taken: &[bool],
-    ) -> Option<usize> {
-        let better = |best: usize, &pair: &usize| {
-            if self.is_better(candidates[pair], candidates[best]) { pair } else { best }
-        };
-        let (&first, rest) = pairs.split_first()?;
-        let best = rest.iter().fold(first, better);
-        let Candidate { object, level: reached, .. } = candidates[best];
-        (reached >= level && (ignored[object] || !taken[object])).then_some(best)
-    }
-
-    /// Whether a candidate is preferred to an earlier one.
-    #[inline]
-    fn is_better(&self, candidate: Candidate, best: Candidate) -> bool {
-        candidate.overlap > best.overlap || (self.rules.last_of_equal && candidate.overlap == best.overlap)
     }
 
     /// Lists all pairs of an image with an overlap of at least `least`.

@@ -6,9 +6,12 @@
 //! its `cocoeval.py` that a step corresponds to.
 
 mod accumulate;
+mod choosing;
+mod influence;
 mod matching;
 mod object_choice;
 pub mod regions;
+pub mod replicates;
 mod rules;
 mod scene;
 mod score;
@@ -16,6 +19,7 @@ mod trapezoid;
 mod verified;
 
 pub use accumulate::{Area, Curves, Drawing, Outcomes, accumulate};
+pub use influence::{Inconsistent, Influence, LeftOut, Quantity, Reading, Table, influence};
 pub use matching::{DetectionRows, Matches, ObjectRows, PairRows, match_detections};
 pub use object_choice::{Choices, Pair, StepCurve, Wanted, step_curve};
 pub use rules::{CapScope, Choice, Rules};

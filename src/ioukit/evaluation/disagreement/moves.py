@@ -91,7 +91,7 @@ def _parts(curves: Curves) -> dict[int, _Part]:
     """The classes in the mean, by id."""
     measure = curves.protocol.main_measure
     values = select(curves, measure)  # (T, R, K) or (T, K)
-    categories = curves.categories.take(in_group(curves, measure))
+    categories = curves.categories.take(in_group(curves.categories, curves.protocol, measure))
     cells = np.moveaxis(values, -1, 0).reshape(len(categories), -1)
     if curves.protocol.mean_over == "all":
         cells = np.nan_to_num(cells, nan=0.0)

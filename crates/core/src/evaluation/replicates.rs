@@ -1,0 +1,639 @@
+//! The numbers of data sets in which images stand several times, or not at all.
+//!
+//! The detections are sorted once. Then each data set costs one pass over the detections that count, and each number
+//! has the bits that [`super::accumulate`] and NumPy's mean give for the data set with its copies written out.
+
+use std::collections::HashMap;
+
+use super::accumulate::{Outcomes, area_under, pairwise_sum, row_of, rows_by_category};
+use crate::threads::each_with;
+
+/// A match table, as far as it is weighed.
+#[derive(Clone, Copy)]
+pub struct Weighed<'a> {
+    /// The detections.
+    pub outcomes: Outcomes<'a>,
+    /// The image of each detection.
+    pub image: &'a [u32],
+    /// The category of each object.
+    pub object_category: &'a [u32],
+    /// The image of each object.
+    pub object_image: &'a [u32],
+    /// The area ranges that ignore each object, as bits.
+    pub object_ignored: &'a [u8],
+    /// How many images there are.
+    pub images: usize,
+}
+
+/// What is read from each curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reading {
+    /// The highest precision at each recall threshold or a higher recall.
+    Recalls,
+    /// The mean of these, each divided by their number before they are added one by one (PASCAL VOC 2007).
+    Points,
+    /// The area under the steps of these (PASCAL VOC since 2010).
+    Steps,
+    /// The recall after the last detection.
+    LastRecall,
+}
+
+/// One number: the mean of what is read from the curves of a range and cap, at some thresholds.
+pub struct Number {
+    /// What is read.
+    pub reading: Reading,
+    /// The position of the area range.
+    pub range: usize,
+    /// Detections with a lower rank count.
+    pub cap: u32,
+    /// The positions of the thresholds, in ascending order.
+    pub thresholds: Vec<usize>,
+    /// For each category, whether the mean is over it.
+    pub of_category: Vec<bool>,
+}
+
+/// How curves are read, for all numbers.
+#[derive(Clone, Copy)]
+pub struct Rules<'a> {
+    /// The recalls at which precision is read, in ascending order.
+    pub recall_thresholds: &'a [f64],
+    /// Whether precision is `tp / (tp + fp)`, instead of `tp / (tp + fp + 2**-52)`.
+    pub plain_precision: bool,
+    /// Whether a category without objects is 0 where it has a detection that counts, instead of undefined.
+    pub zero_where_only_detected: bool,
+}
+
+/// The numbers of each data set.
+pub struct Replicates {
+    /// For each data set and number, the mean over the categories; NaN if it is over nothing.
+    pub values: Vec<f64>,
+    /// For each data set, category and number, the mean of the category alone; empty if it is not wanted.
+    pub of_categories: Vec<f64>,
+}
+
+/// The numbers of `count` data sets, given for each of them how often each image stands in it.
+pub fn replicate(
+    weighed: Weighed<'_>,
+    count: usize,
+    weights: &[u16],
+    numbers: &[Number],
+    rules: Rules<'_>,
+    of_categories: bool,
+) -> Replicates {
+    let categories = weighed.outcomes.object_count.len().checked_div(weighed.outcomes.ranges).unwrap_or(0);
+    let mut found = Replicates {
+        values: vec![f64::NAN; count * numbers.len()],
+        of_categories: vec![f64::NAN; if of_categories { count * categories * numbers.len() } else { 0 }],
+    };
+    if numbers.is_empty() || weights.is_empty() || categories == 0 {
+        return found;
+    }
+    let plan = Plan::new(weighed, numbers, rules, categories);
+    let usual: Vec<Sheet> = {
+        let mut scratch = Scratch::new(&plan);
+        plan.fill_all(&vec![1; weighed.images], &mut scratch);
+        scratch.sheets
+    };
+    let per_category = found.of_categories.len() / count;
+    let mut parts: Vec<&mut [f64]> = found.of_categories.chunks_mut(per_category.max(1)).collect();
+    parts.resize_with(count, Default::default);
+    let out = found.values.chunks_mut(numbers.len()).zip(parts);
+    each_with(
+        weights.chunks(weighed.images).zip(out),
+        0,
+        || Scratch::new(&plan),
+        |scratch, (weights, (values, of_categories))| plan.weigh(weights, &usual, scratch, values, of_categories),
+    );
+    found
+}
+
+/// What stays the same for all data sets.
+struct Plan<'a> {
+    rules: Rules<'a>,
+    numbers: &'a [Number],
+    /// For each number, its sheet and the rows of its thresholds there.
+    places: Vec<(usize, Vec<usize>)>,
+    layouts: Vec<Layout>,
+    categories: Vec<Category>,
+    /// For each image, the categories that have a detection or an object there.
+    on_image: Vec<Vec<u32>>,
+}
+
+/// The values of one reading in one range with one cap: for each threshold and point, one value per category.
+struct Layout {
+    reading: Reading,
+    range: usize,
+    cap: u32,
+    thresholds: Vec<usize>,
+    /// How many values are read from a curve, besides the last recall.
+    points: usize,
+}
+
+impl Layout {
+    fn new(number: &Number, recalls: usize) -> Self {
+        let points = match number.reading {
+            Reading::Recalls => recalls,
+            Reading::Points | Reading::Steps => 1,
+            Reading::LastRecall => 0,
+        };
+        Self { reading: number.reading, range: number.range, cap: number.cap, thresholds: Vec::new(), points }
+    }
+
+    /// Whether a number can be read from it.
+    fn has(&self, number: &Number) -> bool {
+        (self.range, self.cap) == (number.range, number.cap)
+            && (number.reading == self.reading || number.reading == Reading::LastRecall)
+    }
+}
+
+/// The rows of one category.
+struct Category {
+    /// For each area range, the image of each object that counts.
+    objects: Vec<Vec<u32>>,
+    /// For each sheet, its curves.
+    curves: Vec<Curves>,
+}
+
+/// The detections that the curves of one sheet are drawn from, best first.
+struct Curves {
+    /// The image of each detection that counts at some threshold; empty if recall alone is read.
+    seen: Vec<u32>,
+    /// For each threshold, the places among these of the true positives and of those ignored at this threshold alone. If
+    /// recall alone is read, the images of the true positives instead of their places.
+    events: Vec<Vec<Event>>,
+}
+
+/// The place of a detection, and whether it is a true positive or ignored, in one number.
+#[derive(Clone, Copy)]
+struct Event(u32);
+
+impl Event {
+    fn new(place: usize, found: bool) -> Self {
+        Self((place as u32) << 1 | u32::from(found))
+    }
+
+    fn place(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    fn is_found(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// The values of one layout, for one data set.
+#[derive(Clone)]
+struct Sheet {
+    /// For each threshold, point and category.
+    values: Vec<f64>,
+    /// For each threshold and category, the recall after the last detection.
+    recalls: Vec<f64>,
+    /// For each threshold and category, whether it is defined.
+    defined: Vec<bool>,
+}
+
+/// Memory of one thread.
+struct Scratch {
+    sheets: Vec<Sheet>,
+    /// Whether the sheets are those of the data set in which each image stands once.
+    usual: bool,
+    work: Work,
+    flat: Vec<f64>,
+    is_changed: Vec<bool>,
+    changed: Vec<usize>,
+}
+
+/// Memory for one curve.
+#[derive(Default)]
+struct Work {
+    /// How many detections that count stand before each.
+    before: Vec<u32>,
+    /// For each true positive, how many there are up to its last copy, and the precision there.
+    steps: Vec<(u32, f64)>,
+    /// The highest precision at each true positive or a later one, behind a margin.
+    best: Vec<f64>,
+    parts: Vec<f64>,
+    /// For each number of objects, how many true positives reach each recall threshold.
+    needed: HashMap<u64, Vec<u32>>,
+}
+
+/// Values in front of the first true positive, which a fixed number of writes may touch.
+const MARGIN: usize = 4;
+
+impl<'a> Plan<'a> {
+    fn new(weighed: Weighed<'_>, numbers: &'a [Number], rules: Rules<'a>, categories: usize) -> Self {
+        // Recalls are known wherever precision is read: a layout of their own is only for other ranges and caps.
+        let mut layouts: Vec<Layout> = Vec::new();
+        let mut in_order: Vec<&Number> = numbers.iter().collect();
+        in_order.sort_by_key(|number| number.reading == Reading::LastRecall);
+        for number in in_order {
+            let at = layouts.iter().position(|layout| layout.has(number)).unwrap_or_else(|| {
+                layouts.push(Layout::new(number, rules.recall_thresholds.len()));
+                layouts.len() - 1
+            });
+            let thresholds = &mut layouts[at].thresholds;
+            thresholds.extend(&number.thresholds);
+            thresholds.sort_unstable();
+            thresholds.dedup();
+        }
+        let place = |number: &Number| {
+            let at = layouts.iter().position(|layout| layout.has(number)).expect("every number has a layout");
+            let known = &layouts[at].thresholds;
+            (at, number.thresholds.iter().map(|each| known.partition_point(|other| other < each)).collect())
+        };
+        let places = numbers.iter().map(place).collect();
+        let mut of_categories: Vec<Category> = (0..categories)
+            .map(|_| Category { objects: vec![Vec::new(); weighed.outcomes.ranges], curves: Vec::new() })
+            .collect();
+        let range_bytes = weighed.outcomes.ranges.div_ceil(8);
+        for (row, (&category, &image)) in weighed.object_category.iter().zip(weighed.object_image).enumerate() {
+            for range in 0..weighed.outcomes.ranges {
+                if weighed.object_ignored[row * range_bytes + range / 8] >> (range % 8) & 1 == 0 {
+                    of_categories[category as usize].objects[range].push(image);
+                }
+            }
+        }
+        let rows = rows_by_category(weighed.outcomes, categories);
+        each_with(
+            of_categories.iter_mut().zip(rows),
+            0,
+            || (),
+            |(), (category, mut rows)| {
+                rows.sort_unstable();
+                category.curves = layouts.iter().map(|layout| Curves::new(weighed, layout, &rows)).collect();
+            },
+        );
+        let mut on_image = vec![Vec::new(); weighed.images];
+        let detections = weighed.image.iter().zip(weighed.outcomes.category);
+        for (&image, &category) in detections.chain(weighed.object_image.iter().zip(weighed.object_category)) {
+            on_image[image as usize].push(category);
+        }
+        for listed in &mut on_image {
+            listed.sort_unstable();
+            listed.dedup();
+        }
+        Self { rules, numbers, places, layouts, categories: of_categories, on_image }
+    }
+
+    /// The numbers of one data set.
+    fn weigh(
+        &self,
+        weights: &[u16],
+        usual: &[Sheet],
+        scratch: &mut Scratch,
+        values: &mut [f64],
+        of_categories: &mut [f64],
+    ) {
+        let most = weights.len() / 8;
+        let others = || (0..).zip(weights).filter(|&(_, &weight)| weight != 1).map(|(image, _): (usize, _)| image);
+        if others().take(most + 1).count() > most {
+            scratch.usual = false;
+            self.fill_all(weights, scratch);
+            self.read(scratch, values, of_categories);
+            return;
+        }
+        // Most curves are those of the data set in which each image stands once.
+        if !scratch.usual {
+            scratch.sheets.clone_from_slice(usual);
+            scratch.usual = true;
+        }
+        scratch.changed.clear();
+        for category in others().flat_map(|image| &self.on_image[image]) {
+            let is_changed = &mut scratch.is_changed[*category as usize];
+            if !*is_changed {
+                *is_changed = true;
+                scratch.changed.push(*category as usize);
+            }
+        }
+        let changed = std::mem::take(&mut scratch.changed);
+        for (at, sheet) in scratch.sheets.iter_mut().enumerate() {
+            changed.iter().for_each(|&category| self.fill(at, category, weights, sheet, &mut scratch.work));
+        }
+        self.read(scratch, values, of_categories);
+        let categories = self.categories.len();
+        for (sheet, usual) in scratch.sheets.iter_mut().zip(usual) {
+            for &category in &changed {
+                for at in (category..sheet.values.len()).step_by(categories) {
+                    sheet.values[at] = usual.values[at];
+                }
+                for at in (category..sheet.defined.len()).step_by(categories) {
+                    (sheet.defined[at], sheet.recalls[at]) = (usual.defined[at], usual.recalls[at]);
+                }
+            }
+        }
+        changed.iter().for_each(|&category| scratch.is_changed[category] = false);
+        scratch.changed = changed;
+    }
+
+    fn fill_all(&self, weights: &[u16], scratch: &mut Scratch) {
+        for at in 0..self.layouts.len() {
+            for category in 0..self.categories.len() {
+                self.fill(at, category, weights, &mut scratch.sheets[at], &mut scratch.work);
+            }
+        }
+    }
+
+    /// The values of one category on one sheet.
+    fn fill(&self, at: usize, category: usize, weights: &[u16], sheet: &mut Sheet, work: &mut Work) {
+        let (layout, categories) = (&self.layouts[at], self.categories.len());
+        let objects = &self.categories[category].objects[layout.range];
+        let count: u64 = objects.iter().map(|&image| u64::from(weights[image as usize])).sum();
+        let curves = &self.categories[category].curves[at];
+        let size = layout.points * categories;
+        for (row, events) in curves.events.iter().enumerate() {
+            let (found, counts) = if layout.points > 0 {
+                work.weigh(curves, row, weights, self.rules.plain_precision)
+            } else {
+                (events.iter().map(|event| u32::from(weights[event.place()])).sum(), false)
+            };
+            let out = sheet.values[row * size..][..size].iter_mut().skip(category).step_by(categories);
+            let is_defined = count > 0 || (self.rules.zero_where_only_detected && counts);
+            sheet.defined[row * categories + category] = is_defined;
+            let recall = &mut sheet.recalls[row * categories + category];
+            if count > 0 {
+                *recall = f64::from(found) / count as f64;
+                if layout.points > 0 {
+                    work.read(layout.reading, found, count, self.rules.recall_thresholds, out);
+                }
+            } else {
+                *recall = if is_defined { 0.0 } else { f64::NAN };
+                out.for_each(|out| *out = *recall);
+            }
+        }
+    }
+
+    /// The numbers from the sheets.
+    fn read(&self, scratch: &mut Scratch, values: &mut [f64], of_categories: &mut [f64]) {
+        let categories = self.categories.len();
+        let Scratch { sheets, flat, .. } = scratch;
+        for (column, (number, (at, rows))) in self.numbers.iter().zip(&self.places).enumerate() {
+            let sheet = &sheets[*at];
+            let (of, points) = match number.reading {
+                Reading::LastRecall => (&sheet.recalls, 1),
+                _ => (&sheet.values, self.layouts[*at].points),
+            };
+            values[column] = sheet.mean(of, points, rows, &number.of_category, flat);
+            for (category, out) in of_categories.chunks_mut(self.numbers.len()).enumerate() {
+                if number.of_category[category] {
+                    flat.clear();
+                    let of_rows = rows.iter().map(|&row| &of[row * points * categories..]);
+                    of_rows.for_each(|of| flat.extend(of[category..].iter().step_by(categories).take(points)));
+                    out[column] = mean(flat);
+                }
+            }
+        }
+    }
+}
+
+impl Sheet {
+    /// The mean of all points of some rows, of values or of recalls, over the categories that are defined and wanted.
+    fn mean(&self, of: &[f64], points: usize, rows: &[usize], of_category: &[bool], flat: &mut Vec<f64>) -> f64 {
+        let categories = of_category.len();
+        let size = points * categories;
+        let wanted = |row: usize| {
+            let defined = &self.defined[row * categories..][..categories];
+            defined.iter().zip(of_category).map(|(&defined, &wanted)| defined && wanted)
+        };
+        let together = rows.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        if let (true, Some(&first)) = (together && rows.iter().all(|&row| wanted(row).all(|is| is)), rows.first()) {
+            return mean(&of[first * size..][..rows.len() * size]);
+        }
+        flat.clear();
+        for &row in rows {
+            let kept: Vec<usize> = (0..).zip(wanted(row)).filter(|&(_, is)| is).map(|(category, _)| category).collect();
+            let of_points = of[row * size..][..size].chunks_exact(categories);
+            of_points.for_each(|point| flat.extend(kept.iter().map(|&category| point[category])));
+        }
+        mean(flat)
+    }
+}
+
+/// The mean as NumPy computes it; NaN of nothing.
+fn mean(numbers: &[f64]) -> f64 {
+    pairwise_sum(numbers) / numbers.len() as f64
+}
+
+impl Work {
+    /// Finds the true positives of one curve. The numbers are how many there are, and whether any detection counts.
+    fn weigh(&mut self, curves: &Curves, row: usize, weights: &[u16], plain_precision: bool) -> (u32, bool) {
+        let Self { before, steps, .. } = self;
+        if row == 0 {
+            let mut seen = 0;
+            before.clear();
+            before.push(seen);
+            before.extend(curves.seen.iter().map(|&image| {
+                seen += u32::from(weights[image as usize]);
+                seen
+            }));
+        }
+        let epsilon = if plain_precision { 0.0 } else { f64::EPSILON };
+        let events = &curves.events[row];
+        let (mut found, mut ignored, mut last) = (0, 0, 0);
+        steps.clear();
+        steps.resize(events.len() + 1, (0, 0.0));
+        for event in events {
+            let at = event.place();
+            let weight = before[at + 1] - before[at];
+            if event.is_found() {
+                found += weight;
+                // Of the copies of a true positive, the last has the highest precision.
+                steps[last] = (found, f64::from(found) / (f64::from(before[at + 1] - ignored) + epsilon));
+                last += usize::from(weight > 0);
+            } else {
+                ignored += weight;
+            }
+        }
+        steps.truncate(last);
+        (found, before[curves.seen.len()] > ignored)
+    }
+
+    /// Reads the curve that was weighed; `count` objects are to be found, which is not 0.
+    fn read<'a>(
+        &mut self,
+        reading: Reading,
+        found: u32,
+        count: u64,
+        recall_thresholds: &[f64],
+        mut out: impl Iterator<Item = &'a mut f64>,
+    ) {
+        let Self { steps, best, parts, needed, .. } = self;
+        let total = found as usize;
+        if best.len() < total + MARGIN {
+            best.resize(total + MARGIN, 0.0);
+        }
+        let mut highest = 0.0_f64;
+        for (at, &(found, precision)) in steps.iter().enumerate().rev() {
+            highest = highest.max(precision);
+            // Copies are few: a fixed number of writes needs no branch. The step before overwrites those in front.
+            let end = found as usize + MARGIN;
+            best[end - MARGIN..end].fill(highest);
+            let start = if at == 0 { 0 } else { steps[at - 1].0 as usize } + MARGIN;
+            if end - start > MARGIN {
+                best[start..end].fill(highest);
+            }
+        }
+        let best = &best[MARGIN..MARGIN + total];
+        if reading == Reading::Steps {
+            let area = area_under(best, count as f64, parts);
+            out.for_each(|out| *out = area);
+            return;
+        }
+        let needed = needed.entry(count).or_insert_with(|| reaching(recall_thresholds, count));
+        // A recall of 0 is reached by the best detection of all.
+        let at_recall = |&needed: &u32| best.get((needed as usize).saturating_sub(1)).copied().unwrap_or(0.0);
+        if reading == Reading::Points {
+            let size = recall_thresholds.len() as f64;
+            let sum = needed.iter().map(at_recall).fold(0.0, |sum, precision| sum + precision / size);
+            out.for_each(|out| *out = sum);
+            return;
+        }
+        for needed in needed.iter() {
+            if let Some(out) = out.next() {
+                *out = at_recall(needed);
+            }
+        }
+    }
+}
+
+/// How many true positives reach each recall threshold.
+fn reaching(recall_thresholds: &[f64], count: u64) -> Vec<u32> {
+    let mut reached = 0;
+    let next = |&recall: &f64| {
+        while f64::from(reached) / (count as f64) < recall {
+            reached += 1;
+        }
+        reached
+    };
+    recall_thresholds.iter().map(next).collect()
+}
+
+impl Curves {
+    fn new(weighed: Weighed<'_>, layout: &Layout, sorted: &[u128]) -> Self {
+        let Outcomes { ranges, thresholds, rank, matched, ignored, .. } = weighed.outcomes;
+        let bytes = thresholds.div_ceil(8);
+        let mut curves = Self { seen: Vec::new(), events: vec![Vec::new(); layout.thresholds.len()] };
+        let has = |sets: &[u8], row: usize, at: usize| {
+            sets[(row * ranges + layout.range) * bytes + at / 8] >> (at % 8) & 1 == 1
+        };
+        for row in sorted.iter().map(|&key| row_of(key)).filter(|&row| rank[row] < layout.cap) {
+            if layout.thresholds.iter().all(|&at| has(ignored, row, at)) {
+                continue;
+            }
+            let place = if layout.points > 0 { curves.seen.len() } else { weighed.image[row] as usize };
+            if layout.points > 0 {
+                curves.seen.push(weighed.image[row]);
+            }
+            for (&at, events) in layout.thresholds.iter().zip(&mut curves.events) {
+                let is_ignored = has(ignored, row, at);
+                if if is_ignored { layout.points > 0 } else { has(matched, row, at) } {
+                    events.push(Event::new(place, !is_ignored));
+                }
+            }
+        }
+        curves
+    }
+}
+
+impl Scratch {
+    fn new(plan: &Plan<'_>) -> Self {
+        let categories = plan.categories.len();
+        let sheet = |layout: &Layout| Sheet {
+            values: vec![f64::NAN; layout.thresholds.len() * layout.points * categories],
+            recalls: vec![f64::NAN; layout.thresholds.len() * categories],
+            defined: vec![false; layout.thresholds.len() * categories],
+        };
+        Self {
+            sheets: plan.layouts.iter().map(sheet).collect(),
+            usual: false,
+            work: Work::default(),
+            flat: Vec::new(),
+            is_changed: vec![false; categories],
+            changed: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluation::{Drawing, accumulate};
+
+    const RECALLS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
+
+    /// A match table of one category, range and threshold, with one object on each of three images.
+    fn outcomes<'a>(
+        score: &'a [f64],
+        matched: &'a [u8],
+        ignored: &'a [u8],
+        zeros: &'a [u32],
+        count: &'a [u64],
+    ) -> Outcomes<'a> {
+        let (category, rank) = (&zeros[..score.len()], &zeros[..score.len()]);
+        Outcomes { category, rank, score, matched, ignored, object_count: count, ranges: 1, thresholds: 1 }
+    }
+
+    /// The mean precision of a data set in which images stand as often as they are listed.
+    fn written_out(copies: &[(f64, u8, u8, usize)], weights: &[u16]) -> (f64, f64) {
+        let repeated = |&(score, matched, ignored, image): &(f64, u8, u8, usize)| {
+            std::iter::repeat_n((score, matched, ignored), usize::from(weights[image]))
+        };
+        let rows: Vec<(f64, u8, u8)> = copies.iter().flat_map(repeated).collect();
+        let score: Vec<f64> = rows.iter().map(|row| row.0).collect();
+        let matched: Vec<u8> = rows.iter().map(|row| row.1).collect();
+        let ignored: Vec<u8> = rows.iter().map(|row| row.2).collect();
+        let count = [weights.iter().map(|&weight| u64::from(weight)).sum()];
+        let zeros = vec![0; rows.len()];
+        let drawing = Drawing {
+            recall_thresholds: &RECALLS,
+            caps: &[1],
+            caps_over_all_images: false,
+            plain_precision: false,
+            area: None,
+        };
+        let curves = accumulate(outcomes(&score, &matched, &ignored, &zeros, &count), drawing);
+        (pairwise_sum(&curves.precision) / RECALLS.len() as f64, curves.recall[0])
+    }
+
+    #[test]
+    fn weighs_copies_as_if_they_were_written_out() {
+        // Score, whether it is matched and ignored, and the image.
+        let rows = [(0.9, 0, 0, 2), (0.8, 1, 0, 0), (0.7, 1, 1, 1), (0.6, 1, 0, 1), (0.5, 0, 0, 0), (0.4, 1, 0, 2)];
+        let (score, matched) = (rows.map(|row| row.0), rows.map(|row| row.1));
+        let (ignored, image) = (rows.map(|row| row.2), rows.map(|row| row.3 as u32));
+        let weighed = Weighed {
+            outcomes: outcomes(&score, &matched, &ignored, &[0; 6], &[3]),
+            image: &image,
+            object_category: &[0; 3],
+            object_image: &[0, 1, 2],
+            object_ignored: &[0; 3],
+            images: 3,
+        };
+        let number = |reading| Number { reading, range: 0, cap: 1, thresholds: vec![0], of_category: vec![true] };
+        let numbers = [number(Reading::LastRecall), number(Reading::Recalls)];
+        let rules = Rules { recall_thresholds: &RECALLS, plain_precision: false, zero_where_only_detected: false };
+        let weights = [1, 1, 1, 5, 0, 1, 0, 7, 2, 0, 0, 1, 300, 1, 0, 0, 0, 0];
+        let found = replicate(weighed, 6, &weights, &numbers, rules, true);
+        assert_eq!(format!("{:?}", found.values), format!("{:?}", found.of_categories));
+        for (weights, values) in weights.chunks(3).zip(found.values.chunks(2)) {
+            let (precision, recall) = written_out(&rows, weights);
+            assert_eq!(format!("{values:?}"), format!("[{recall:?}, {precision:?}]"), "{weights:?}");
+        }
+    }
+
+    #[test]
+    fn has_nothing_to_say_about_nothing() {
+        let weighed = Weighed {
+            outcomes: outcomes(&[], &[], &[], &[], &[0]),
+            image: &[],
+            object_category: &[],
+            object_image: &[],
+            object_ignored: &[],
+            images: 2,
+        };
+        let number = Number { reading: Reading::Steps, range: 0, cap: 9, thresholds: vec![0], of_category: vec![true] };
+        let rules = Rules { recall_thresholds: &RECALLS, plain_precision: true, zero_where_only_detected: true };
+        let found = replicate(weighed, 1, &[1, 3], &[number], rules, false);
+        assert!(found.values[0].is_nan());
+        assert!(found.of_categories.is_empty());
+    }
+}

@@ -1,0 +1,88 @@
+"""A label for each image, such as its scene or camera: from a CSV file, or from an attribute of the images."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    from ioukit.datasets import GroundTruth
+
+__all__ = ["image_labels"]
+
+
+def image_labels(text: str, ground_truth: GroundTruth) -> dict[Any, Any]:
+    """The label of each image by its id.
+
+    Args:
+        text: ``FILE.csv``, whose first column names images by id or file name, and whose second column has the labels;
+            ``FILE.csv:COLUMN`` for another column, by the name in the first line; or the name of an attribute of the
+            images, such as ``video_id``.
+        ground_truth: The images.
+
+    Raises:
+        DatasetError: If the file has an unknown image, an image twice or not at all, or no such column.
+        ValueError: If the images have no such attribute.
+        OSError: If the file cannot be read.
+    """
+    path, column = _path_and_column(text)
+    if path is None:
+        return _attribute(text, ground_truth)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DatasetError(f"{path}: expected a CSV file: {error}") from None
+    return _of_rows(path, rows, column, ground_truth)
+
+
+def _path_and_column(text: str) -> tuple[Path | None, str | None]:
+    name, colon, column = text.rpartition(":")
+    if colon and name.lower().endswith(".csv"):
+        return Path(name), column
+    return (Path(text), None) if text.lower().endswith(".csv") else (None, None)
+
+
+def _attribute(name: str, ground_truth: GroundTruth) -> dict[Any, Any]:
+    images = ground_truth.images
+    values = images.attributes.get(name)
+    if not isinstance(values, np.ndarray) or values.ndim != 1:
+        known = [other for other, column in images.attributes.items() if getattr(column, "ndim", 0) == 1]
+        there = f"they have {', '.join(known)}" if known else "they have none"
+        raise ValueError(f"the images have no attribute {name!r} ({there}); give the name of a CSV file to read labels")
+    return dict(zip(images.labels.tolist(), values.tolist(), strict=True))
+
+
+def _of_rows(path: Path, rows: list[list[str]], column: str | None, ground_truth: GroundTruth) -> dict[Any, Any]:
+    images = ground_truth.images
+    ids = images.labels.tolist()
+    known = {str(number): number for number in ids}
+    known |= {name: number for name, number in zip(images.names[:], ids, strict=False) if name}
+    at = 1
+    if rows and rows[0][0].strip() not in known:
+        head = [cell.strip() for cell in rows.pop(0)]
+        if column is not None:
+            if column not in head[1:]:
+                raise DatasetError(f"{path}: expected a column {column!r}, found {', '.join(head[1:]) or 'none'}")
+            at = head.index(column, 1)
+    elif column is not None:
+        raise DatasetError(f"{path}: the first line names no columns, so there is no column {column!r}")
+    labels: dict[Any, Any] = {}
+    for row in rows:
+        image = row[0].strip()
+        if image not in known:
+            raise DatasetError(f"{path}: expected the id or file name of an image, found {image!r}")
+        if len(row) <= at or not row[at].strip():
+            raise DatasetError(f"{path}: image {image!r} has no label")
+        if known[image] in labels:
+            raise DatasetError(f"{path}: image {image!r} is there twice")
+        labels[known[image]] = row[at].strip()
+    missing = [number for number in ids if number not in labels]
+    if missing:
+        raise DatasetError(f"{path}: {len(missing):,} of {len(ids):,} images have no label, for example {missing[0]}")
+    return labels

@@ -1,0 +1,291 @@
+"""`ioukit compare`: is one model better than another, and what changed?"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import ioukit
+from ioukit.cli._arguments import (
+    ChosenClasses,
+    DetectionsFormat,
+    DetectionsOptions,
+    GroundTruthFormat,
+    GroundTruthOptions,
+    GroundTruthPath,
+    OnInvalid,
+    OnInvalidOption,
+    QuietOption,
+    ThreadsOption,
+)
+from ioukit.cli._chosen_protocol import chosen_protocol
+from ioukit.cli._data_files import read_data, size_of, sources_of
+from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
+from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._options import parse_classes
+from ioukit.cli._output import check_output, print_result, printable, write_markdown, write_whole
+from ioukit.cli._standard_input import input_files
+from ioukit.cli._talk import Talk
+from ioukit.evaluation.kinds import REGION_KINDS, find_kind
+from ioukit.evaluation.protocols import PROTOCOLS
+
+if TYPE_CHECKING:
+    from ioukit.comparison import ModelComparison
+    from ioukit.evaluation import Kind, Protocol
+
+__all__ = ["EXAMPLES", "compare_files"]
+
+# A spinner for a tenth of a second would only flicker.
+_LONG_WORK = 1_000_000  # bytes of input, which are evaluated thousands of times
+
+EXAMPLES = """\b
+Examples:
+  ioukit compare gt.json a.json b.json
+  ioukit compare gt.json a.json b.json --per-class --markdown "$GITHUB_STEP_SUMMARY"
+  ioukit compare gt.json a.json b.json --clusters scenes.csv
+  ioukit compare gt.json a.json b.json --strata cameras.csv:camera --replicates 10000
+  ioukit compare gt.json a.json b.json --json | jq '.pairs[0].parts.images[:20]'
+  ioukit compare gt.json a.json b.json c.json --name baseline --name wider --name longer
+"""
+
+
+# The function is long because its signature is the command line, a line or more per option.
+def compare_files(
+    ground_truth: GroundTruthPath,
+    first: Annotated[Path, typer.Argument(metavar="A", help="Detections of the first model.")],
+    others: Annotated[
+        list[Path], typer.Argument(metavar="B [C ...]", help="Detections of the models to compare with the first.")
+    ],
+    *,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Name of a model, once per model in order. [default: names of the files]"),
+    ] = None,
+    json: Annotated[
+        JsonOutput | None,
+        json_option("Print one JSON object instead of the text; with FILE, write it there and print the text."),
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the comparison as Markdown; the file of $GITHUB_STEP_SUMMARY is appended to.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the text to a file; print nothing.")
+    ] = None,
+    per_class: Annotated[
+        bool, typer.Option("--per-class", help="Show every class, not only those that differ significantly.")
+    ] = False,
+    level: Annotated[float, typer.Option(metavar="P", help="Probability of the intervals.", show_default=True)] = 0.95,
+    replicates: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Replicates of the bootstrap.", show_default=True)
+    ] = 1000,
+    permutations: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Permutations of the test.", show_default=True)
+    ] = 1000,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed; the same one gives the same numbers.", show_default=True)
+    ] = 0,
+    strata: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CSV|NAME",
+            help="Label of each image; replicates keep the number of images of each. A CSV file (image id or file "
+            "name, label), FILE.csv:COLUMN, or an attribute of the images.",
+        ),
+    ] = None,
+    clusters: Annotated[
+        str | None,
+        typer.Option(metavar="CSV|NAME", help="In the same way: images of one scene or video, drawn together."),
+    ] = None,
+    iou_threshold: Annotated[
+        float | None,
+        typer.Option(metavar="IOU", help="At which IoU threshold objects count as found or lost. [coco: 0.5]"),
+    ] = None,
+    score_threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SCORE", help="At which score detections count as found. [default: that of each model's best F1]"
+        ),
+    ] = None,
+    iou_type: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help=f"What is compared: {', '.join(REGION_KINDS)}. [default: bbox, or what the detections have instead of "
+            "boxes]",
+        ),
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help=f"The rules: {', '.join(PROTOCOLS)}, or a TOML file with your own. The options below change them. "
+            "[default: by the kind of region]",
+        ),
+    ] = None,
+    iou_thresholds: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LIST", help="IoU thresholds: 0.5,0.75 or start:stop:step. [coco: 0.5:0.95:0.05]"),
+    ] = None,
+    max_dets: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LIST", help="Best detections per image and class that count. [coco: 1,10,100]"),
+    ] = None,
+    areas: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LIST", help="Area ranges in pixels, name:low:high. [coco: all, small, medium, large]"),
+    ] = None,
+    classes: ChosenClasses = None,
+    class_agnostic: Annotated[
+        bool, typer.Option("--class-agnostic", help="Let a detection match an object of any class.")
+    ] = False,
+    gt_format: GroundTruthFormat = None,
+    dt_format: DetectionsFormat = None,
+    gt_option: GroundTruthOptions = None,
+    dt_option: DetectionsOptions = None,
+    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Say whether one model is better than another, and what changed.
+
+    All numbers with intervals (bootstrap over images) and p-values (permutation test), objects found and lost, and the
+    difference split over classes, sizes, kinds of errors and images. Three or more models are ranked.
+    """
+    clock = time.perf_counter()
+    talk = Talk(quiet=quiet)
+    sources = input_files(ground_truth, first, *others)
+    with bad_use():
+        _check_files(sources, json, markdown, output)
+        names = _names(name, sources[1:])
+        with bad_value("--iou-type"):
+            kind = find_kind(iou_type or "bbox")
+        options: dict[str, Any] = {
+            "iou_thresholds": iou_thresholds,
+            "max_dets": max_dets,
+            "areas": areas,
+            "class_agnostic": class_agnostic,
+        }
+        rules = chosen_protocol(protocol, kind, **options)
+        if not 0 < level < 1:
+            raise typer.BadParameter(f"must be between 0 and 1, got {level}", param_hint="--level")
+    long = size_of(sources) > _LONG_WORK
+    gt, detections = None, []
+    for path in sources[1:]:
+        read_from = sources_of([sources[0], path], (gt_format, dt_format), (gt_option, dt_option))
+        gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long, known=gt)
+        detections.append(dt)
+    assert gt is not None  # there are at least two models
+    if iou_type is None and detections[0].regions:
+        kind = _chosen_kind(gt, detections[0], rules, talk)
+        rules = chosen_protocol(protocol, kind, **options)
+    settings = _labels(gt, strata=strata, clusters=clusters)
+    with bad_value("--iou-threshold"):
+        rules.position_of_iou(rules.main_iou if iou_threshold is None else iou_threshold)
+    chosen = None if classes is None else _classes(classes, gt)
+    with bad_input(), talk.busy("evaluating", long=long):
+        models = {
+            model: ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
+            for model, dt in zip(names, detections, strict=True)
+        }
+    settings |= {"level": level, "replicates": replicates, "permutations": permutations, "seed": seed}
+    settings |= {"iou_threshold": iou_threshold, "score_threshold": score_threshold, "threads": threads}
+    from ioukit.comparison import compare_models  # noqa: PLC0415 - `--help` does not need it
+
+    with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", long=long):
+        compared = compare_models(models, **settings)
+    talk.say(f"done {time.perf_counter() - clock:.2f} s")
+    _write(compared, talk, json=json, markdown=markdown, output=output, per_class=per_class)
+
+
+def _write(
+    compared: "ModelComparison",
+    talk: Talk,
+    *,
+    json: JsonOutput | None,
+    markdown: Path | None,
+    output: Path | None,
+    per_class: bool,
+) -> None:
+    """Writes the files that the options ask for, and prints the text or the JSON."""
+    text = "\n".join(map(printable, compared.text(per_class=per_class).splitlines()))
+    with bad_output():
+        if json is not None and json.path is not None:
+            json.write(compared.to_json(), talk)
+        if markdown is not None:
+            write_markdown(markdown, compared.to_markdown())
+            talk.say(f"wrote {printable(str(markdown))}")
+        if output is not None:
+            write_whole(output, f"{text}\n")
+            talk.say(f"wrote {printable(str(output))}")
+    if json is not None and json.path is None:
+        json.write(compared.to_json(), talk)
+    elif output is None:
+        print_result(text)
+
+
+def _chosen_kind(gt: ioukit.GroundTruth, dt: ioukit.Detections, rules: "Protocol", talk: Talk) -> "Kind":
+    """The kind of region of files that have more than boxes; a line says why."""
+    from ioukit.cli._iou_type import chosen_iou_type  # noqa: PLC0415 - files of boxes need no choice
+
+    name, why = chosen_iou_type(gt, dt, rules)
+    if why:
+        talk.say(why)
+    return find_kind(name)
+
+
+def _check_files(sources: Sequence[Path], json: JsonOutput | None, markdown: Path | None, output: Path | None) -> None:
+    """Refuses files that cannot be written, and one file for two results.
+
+    Raises:
+        ValueError: If there is one.
+    """
+    if json is not None:
+        json.check(sources)
+    results = [path for path in (None if json is None else json.path, markdown, output) if path is not None]
+    for place, path in enumerate(results):
+        check_output(path, [*sources, *results[:place]])
+
+
+def _names(given: list[str] | None, paths: Sequence[Path]) -> list[str]:
+    """The names of the models: the given ones, or those of the files with as many folders as make them differ.
+
+    Raises:
+        typer.BadParameter: If there are more or fewer names than models, or two are equal.
+    """
+    if given is None:
+        for folders in range(3):
+            names = ["/".join([*path.parts[-1 - folders : -1], path.stem]) for path in paths]
+            if len(set(names)) == len(names):
+                return names
+        return [f"{path.stem} {place}" for place, path in enumerate(paths, 1)]
+    if len(given) != len(paths):
+        raise typer.BadParameter(f"expected {len(paths)} names, got {len(given)}", param_hint="--name")
+    if len(set(given)) < len(given):
+        raise typer.BadParameter("two models have the same name", param_hint="--name")
+    return given
+
+
+def _labels(gt: ioukit.GroundTruth, **options: str | None) -> dict[str, Any]:
+    """The labels of the images that `--strata` and `--clusters` name."""
+    found: dict[str, Any] = {}
+    for option, text in options.items():
+        if text is not None:
+            from ioukit.cli._image_labels import image_labels  # noqa: PLC0415 - for those who give labels
+
+            with bad_input(), bad_value(f"--{option}"):
+                found[option] = image_labels(text, gt)
+    return found
+
+
+def _classes(classes: list[str], gt: ioukit.GroundTruth) -> list[int | str]:
+    """The classes of the option; unknown ones are refused."""
+    with bad_value("--classes"):
+        chosen = parse_classes(classes, gt.categories.names)
+        gt.categories.positions(chosen)
+    return chosen

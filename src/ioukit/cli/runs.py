@@ -1,0 +1,145 @@
+"""`ioukit runs`: the runs of a ledger."""
+
+import json as json_module
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ioukit.cli._arguments import QuietOption
+from ioukit.cli._errors import bad_output, bad_use
+from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._ledger import LedgerOption, about_runs, number, shown_pairs
+from ioukit.cli._output import print_result, printable
+from ioukit.cli._run_log import parse_tags
+from ioukit.cli._talk import Talk
+from ioukit.ledger import Ledger, Run
+from ioukit.ledger.selecting import number_of
+
+__all__ = ["EXAMPLES", "list_runs"]
+
+_SHOWN = 3  # numbers of the summary, if no columns are asked for
+
+EXAMPLES = """\b
+Examples:
+  ioukit runs --log runs.db
+  ioukit runs --log runs.db --name "yolo-*" --tag lr=1e-3 --sort AP --last 10
+  ioukit runs --log runs.db --columns AP,APs,latency --json
+  ioukit runs --log runs.db --delete B@2
+  ioukit runs --log runs.db --tag release --export releases.db
+"""
+
+
+def list_runs(
+    *,
+    log: LedgerOption,
+    name: Annotated[
+        str | None, typer.Option(metavar="PATTERN", help="Only runs with this name, or like yolo-*.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME[=TEXT]", help="Only runs with this tag. Can be repeated; all must be there."),
+    ] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY", help="Sort by a number such as AP, a value, name or created; -AP: the highest first."
+        ),
+    ] = None,
+    last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N runs of the order.")] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST", help="The numbers to show: AP,APs,latency. [default: the first three, all values]"
+        ),
+    ] = None,
+    delete: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RUN", help="Delete this run instead: B, B@2 or @7. Can be repeated: all or none."),
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also copy the runs that are listed into this ledger.")
+    ] = None,
+    json: Annotated[
+        JsonOutput | None,
+        json_option("Print one JSON object instead of the table; with FILE, write it there and print the table."),
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """List the runs of a ledger, in the order in which they were added.
+
+    A run is chosen by its name: B is the newest run of this name, B@2 the second one, @7 the one with the id 7.
+    """
+    talk = Talk(quiet=quiet)
+    ledger = Ledger(log)
+    if delete:
+        if any(one is not None for one in (name, tag, sort, last, columns, export, json)):
+            raise typer.BadParameter("stands alone: it deletes the runs that it names", param_hint="--delete")
+        with about_runs(), bad_output():
+            deleted = ledger.delete(delete)
+        for run in deleted:
+            talk.say(f"deleted {printable(run.reference)} (id {run.id})")
+        return
+    with bad_use():
+        if json is not None:
+            json.check([log])
+    with about_runs():
+        runs = ledger.runs(name=name, tags=parse_tags(tag or ()), sort=sort, last=last)
+        keys = _keys(runs, columns)
+        if export is not None:
+            added = ledger.copy_to(Ledger(export), [run.id for run in runs])
+            talk.say(f"copied {len(added):,} of {len(runs):,} runs to {printable(str(export))}")
+    if json is not None:
+        with bad_output():
+            json.write(json_module.dumps({"runs": [run.to_dict() for run in runs]}), talk)
+    if json is None or json.path is not None:
+        print_result(_table(runs, keys) if runs else "no runs")
+
+
+def _keys(runs: tuple[Run, ...], columns: str | None) -> list[str]:
+    """The numbers to show.
+
+    Raises:
+        ValueError: If no run has one that is asked for.
+    """
+    first = list(dict.fromkeys(key for run in runs for key in list(run.summary)[:_SHOWN]))
+    if columns is None:
+        return [*first, *dict.fromkeys(key for run in runs for key in run.values if key not in first)]
+    keys = [key.strip() for key in columns.split(",")]
+    known = [*dict.fromkeys(key for run in runs for key in (*run.summary, *run.values))]
+    known += [*dict.fromkeys(f"counts/{key}" for run in runs for key in run.counts)]
+    for key in keys:
+        if runs and key not in known:
+            raise ValueError(f"no run has the number {key!r}; choose from {', '.join(known)}")
+    return keys
+
+
+def _table(runs: tuple[Run, ...], keys: list[str]) -> str:
+    """A line per run: how it is chosen, when it was added, its numbers and its tags."""
+    head = ["run", "id", "created", *map(printable, keys), "tags"]
+    rows = [[printable(run.reference), str(run.id), run.created, *_numbers(run, keys), _tags(run)] for run in runs]
+    table = [head, *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return "\n".join("  ".join(_aligned(row, widths)).rstrip() for row in table)
+
+
+def _aligned(row: list[str], widths: list[int]) -> list[str]:
+    text = {0, 2, len(row) - 1}
+    return [
+        cell.ljust(width) if at in text else cell.rjust(width)
+        for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ]
+
+
+def _numbers(run: Run, keys: list[str]) -> list[str]:
+    found = [number_of(run, key) for key in keys]
+    return [
+        f"{value:,.0f}" if key.startswith("counts/") and not math.isnan(value) else number(value)
+        for key, value in zip(keys, found, strict=True)
+    ]
+
+
+def _tags(run: Run) -> str:
+    tags: dict[str, Any] = dict(run.tags)
+    return shown_pairs(tags)

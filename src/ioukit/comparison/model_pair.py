@@ -1,0 +1,69 @@
+"""The record of two models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ioukit._columns import Frozen, record
+from ioukit.comparison.change_records import Changes
+from ioukit.comparison.part_records import Parts
+from ioukit.comparison.words import verdict
+from ioukit.evaluation import Evaluation
+from ioukit.statistics import Comparison, Difference
+
+__all__ = ["ModelPair", "image_names"]
+
+
+@record(frozen=True, eq=False, repr=False)
+class ModelPair(Frozen):
+    """Two models: the differences of their numbers, what changed, and the parts of the main difference."""
+
+    name_a: str
+    """The name of A."""
+    name_b: str
+    """The name of B."""
+    a: Evaluation
+    """The evaluation of A."""
+    b: Evaluation
+    """The evaluation of B."""
+    comparison: Comparison
+    """The differences of all numbers, B minus A, with intervals and p-values."""
+    changes: Changes
+    """What became of each object and of each false positive."""
+    parts: Parts | None
+    """The parts of the main difference; ``None`` if it cannot be split."""
+    without_parts: str = ""
+    """Why it cannot be split; empty if it is."""
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of A and B."""
+        return self.name_a, self.name_b
+
+    @property
+    def difference(self) -> Difference:
+        """The difference of the main number."""
+        return self.comparison[self.a.protocol.main_measure.key]
+
+    def verdict(self) -> str:
+        """Which model is better, in one or two sentences."""
+        compared = self.comparison
+        lower = self.a.protocol.main_measure.quantity == "MR"
+        return verdict(self.difference, self.names, compared.num_images, compared.permutations, lower_is_better=lower)
+
+    def __repr__(self) -> str:
+        key = self.a.protocol.main_measure.key
+        return f"ModelPair({key}: {self.name_a} {self.a.summary[key]:.4f}, {self.name_b} {self.b.summary[key]:.4f})"
+
+
+def image_names(evaluation: Evaluation) -> Sequence[str]:
+    """(I,) the file name of each image, or its id if it has none."""
+    ids = evaluation.matches.image_ids
+    found = [str(number) for number in ids.tolist()]
+    truth = evaluation.ground_truth
+    if truth is not None and len(truth.images) and np.isin(ids, truth.images.labels).all():
+        named = truth.images.names.take(truth.images.positions(ids))[:]
+        found = [name or number for name, number in zip(named, found, strict=True)]
+    return found

@@ -1,0 +1,117 @@
+"""Several models in the order of one number, and which of them cannot be told apart."""
+
+from __future__ import annotations
+
+import itertools
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._columns import Frozen, record
+from ioukit.comparison.letters import groups_not_apart
+from ioukit.comparison.model_values import defined
+from ioukit.comparison.words import ranking_sentence
+from ioukit.evaluation import Evaluation
+from ioukit.statistics import Difference, Interval, adjust_p_values
+
+__all__ = ["Ranking", "ranking_of"]
+
+
+@record(frozen=True, eq=False, repr=False)
+class Ranking(Frozen):
+    """Models in the order of one number, the best first; those without the number come last."""
+
+    key: str
+    """The key of the number."""
+    names: tuple[str, ...]
+    """(N,) the names of the models."""
+    intervals: tuple[Interval, ...]
+    """(N,) the number of each model with its interval."""
+    letters: tuple[str, ...]
+    """(N,) the letters of the groups of each model: two models with no common letter differ significantly, two with a
+    common letter cannot be told apart."""
+    p_values: npt.NDArray[np.float64]
+    """(N, N) the p-values of all pairs, corrected for the number of pairs; NaN for a model with itself."""
+    level: float
+    """Pairs with a corrected p-value of at most ``1 - level`` differ significantly."""
+    correction: str
+    """How the p-values are corrected."""
+
+    def verdict(self) -> str:
+        """Which model is best, and which others cannot be told apart from it, in a sentence."""
+        return ranking_sentence(self.key, self.names, [one.value for one in self.intervals], self.letters)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain Python values, ``None`` where a number is undefined."""
+        return {
+            "key": self.key,
+            "verdict": self.verdict(),
+            "models": [
+                {"name": name, "letters": letters, **interval.to_dict()}
+                for name, letters, interval in zip(self.names, self.letters, self.intervals, strict=True)
+            ],
+            "p_values": [[defined(value) for value in row] for row in self.p_values.tolist()],
+            "level": self.level,
+            "correction": self.correction,
+        }
+
+    def __repr__(self) -> str:
+        numbers = zip(self.names, self.intervals, self.letters, strict=True)
+        return f"Ranking({self.key}: {', '.join(f'{name} {one.value:.4f} {mark}' for name, one, mark in numbers)})"
+
+
+def ranking_of(
+    models: Mapping[str, Evaluation],
+    intervals: Mapping[str, Interval],
+    differences: Mapping[tuple[str, str], Difference],
+    *,
+    level: float,
+    correction: Any,
+) -> Ranking:
+    """The models in the order of the number of the intervals.
+
+    Args:
+        models: Evaluations by the names of the models.
+        intervals: The number of each model.
+        differences: The difference of each pair of models, in the order of ``models``.
+        level: 1 minus the probability of a false alarm.
+        correction: How p-values are corrected for the number of pairs.
+    """
+    measure = next(iter(models.values())).protocol.main_measure
+    sign = 1 if measure.quantity == "MR" else -1
+    values = [intervals[name].value for name in models]
+    order = sorted(range(len(values)), key=lambda at: (np.isnan(values[at]), sign * values[at]))
+    names = [list(models)[at] for at in order]
+    pairs = list(itertools.combinations(range(len(names)), 2))
+    given = [_of_pair(differences, names[first], names[second]).p_value for first, second in pairs]
+    adjusted = adjust_p_values(given, correction)
+    p_values = np.full((len(names), len(names)), np.nan)
+    for (first, second), value in zip(pairs, adjusted.tolist(), strict=True):
+        p_values[first, second] = p_values[second, first] = value
+    alarm = round(1 - level, 12)  # 0.05 for 0.95, and not a little more
+    apart = [pair for pair in pairs if p_values[pair] <= alarm]
+    return Ranking(
+        measure.key,
+        tuple(names),
+        tuple(intervals[name] for name in names),
+        _letters(len(names), groups_not_apart(len(names), apart)),
+        p_values,
+        level,
+        correction,
+    )
+
+
+def _of_pair(differences: Mapping[tuple[str, str], Difference], first: str, second: str) -> Difference:
+    return differences[first, second] if (first, second) in differences else differences[second, first]
+
+
+def _letters(count: int, groups: Sequence[tuple[int, ...]]) -> tuple[str, ...]:
+    """(N,) the letters of each member; with more than 26 groups, numbers."""
+    alphabet = string.ascii_lowercase
+    marks = alphabet if len(groups) <= len(alphabet) else [f"{place} " for place in range(1, len(groups) + 1)]
+    return tuple(
+        "".join(mark for mark, group in zip(marks, groups, strict=False) if at in group).strip() for at in range(count)
+    )

@@ -1,0 +1,259 @@
+"""A difference of two models, split over classes, images, sizes and kinds of errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._checks import check_choice
+from ioukit.comparison.attribution import ap_parts, ar_parts
+from ioukit.comparison.change_causes import false_positive_kinds, miss_kinds
+from ioukit.comparison.change_sizes import detection_sizes, object_sizes, size_labels
+from ioukit.comparison.class_parts import CurveParts, curve_parts
+from ioukit.comparison.part_records import CHANGE_KINDS, Parts
+from ioukit.comparison.score_scale import scores_on_one_scale
+from ioukit.comparison.sides import Side, near_pairs_of, table_with_near_pairs
+from ioukit.evaluation._same_scene import check_same_ground_truth
+
+if TYPE_CHECKING:
+    from ioukit.evaluation import Evaluation, Measure
+
+__all__ = ["parts"]
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+_KINDS = len(CHANGE_KINDS)
+_SCORE = CHANGE_KINDS.index("score")
+
+
+def parts(a: Evaluation, b: Evaluation, key: str | None = None, *, one_scale: bool = True) -> Parts:
+    """The difference of a number of two models, split over classes, images, sizes, kinds of errors and objects.
+
+    Each list adds up to the difference. The part of a class is the difference of its own number, over the number of
+    classes. Below classes, the part of each detection of A and B is the value of Aumann and Shapley: the weight of A's
+    detections goes from 1 to 0, that of B's from 0 to 1, and each detection gets what its change of weight does to the
+    area under the curve, all the way. So the parts depend on no order, changing A and B changes only their signs,
+    detections that are equal in A and B have a part of 0, and the part of an image, a size or a kind is the sum of the
+    parts of its detections.
+
+    The detections of A and B stand in one order on the way, so their scores must have one scale. The scores of B are
+    therefore multiplied by the typical ratio of the scores of objects that both find: the median, in ten groups by
+    score. The ratio is 1 if most of these objects keep their score, and then nothing changes.
+
+    What the parts do not say: how the number would change if only one image were changed (the others are half changed
+    on the way). The curve is that with all recalls. A protocol that reads it at a few recalls, as COCO does at 101,
+    leaves a rest, which is spread over the parts of the class: :attr:`Parts.spread`.
+
+    The kind of a false positive is its error kind by TIDE. An object that only one model finds has the kind of error of
+    the other model: ``"localisation"`` if a false positive of its class overlaps it by at least 0.1,
+    ``"classification"`` if one of another class reaches the IoU threshold, otherwise ``"missed"``. An object that both
+    find with other scores has the kind ``"score"``. All of this is done at each IoU threshold of the number.
+
+    Args:
+        a: One model.
+        b: The other model, evaluated on the same ground truth by the same protocol.
+        key: The key of a number of the protocol that is an AP or AR; the main one if ``None``.
+        one_scale: Whether the scores of B are put on the scale of A; otherwise they are compared as they are.
+
+    Raises:
+        ValueError: If the two were not evaluated alike, there is no such number, it is neither AP nor AR, it is
+            undefined, or the objects choose, as in KITTI.
+
+    Examples:
+        >>> from ioukit import Detections, GroundTruth, evaluate
+        >>> from ioukit.comparison import parts
+        >>> truth = GroundTruth.from_arrays(image_ids=[1, 2], category_ids=[1, 1], boxes=[[0, 0, 10, 10]] * 2)
+        >>> found = {"category_ids": [1, 1], "boxes": [[0, 0, 10, 10], [0, 0, 10, 10]], "scores": [0.9, 0.8]}
+        >>> a = evaluate(truth, Detections.from_arrays(image_ids=[1, 2], **found)[[0]])
+        >>> b = evaluate(truth, Detections.from_arrays(image_ids=[1, 2], **found))
+        >>> split = parts(a, b, "AP50")
+        >>> split
+        Parts(AP50 0.5050 -> 1.0000, +0.4950)
+        >>> split.images.round(3).tolist()
+        [0.0, 0.495]
+        >>> {kind: round(part, 3) for kind, part in split.kinds.items() if part}
+        {'missed': 0.495}
+    """
+    check_same_ground_truth(a, b)
+    protocol = a.protocol
+    measure = _measure(a, protocol.main_measure.key if key is None else key)
+    curves = curve_parts(a, b, measure)
+    units = _Units(a, b, measure, one_scale=one_scale)
+    found = [units.of_class(category, curves) for category in range(len(a.matches.evaluated))]
+    joined = _Found(*(np.concatenate(column) for column in zip(_EMPTY, *found, strict=True)))
+
+    images, objects, sizes = len(a.matches.image_ids), len(a.matches.objects), size_labels(a.matches)
+    is_object = joined.object >= 0
+    by_size = _sums(joined.size, joined.part, len(sizes)).tolist()
+    by_kind = _sums(joined.kind, joined.part, _KINDS).tolist()
+    return Parts(
+        key=measure.key,
+        a=a.summary[measure.key],
+        b=b.summary[measure.key],
+        difference=b.summary[measure.key] - a.summary[measure.key],
+        categories=a.matches.evaluated,
+        image_ids=a.matches.image_ids,
+        classes=curves.parts.sum(axis=0),
+        images=_sums(joined.image, joined.part, images),
+        sizes=dict(zip(sizes, by_size, strict=True)),
+        kinds=dict(zip(CHANGE_KINDS, by_kind, strict=True)) if units.has_kinds else None,
+        objects=_sums(joined.object[is_object], joined.part[is_object], objects),
+        false_positives=_sums(joined.image[~is_object], joined.part[~is_object], images),
+        spread=float(joined.spread.sum()),
+    )
+
+
+def _measure(evaluation: Evaluation, key: str) -> Measure:
+    """The measure of a key.
+
+    Raises:
+        ValueError: If there is none, or its difference cannot be split.
+    """
+    protocol = evaluation.protocol
+    measures = {measure.key: measure for measure in protocol.measures}
+    check_choice("key", key, tuple(measures))
+    measure = measures[key]
+    if measure.quantity not in ("AP", "AR"):
+        raise ValueError(f"only a difference of AP or AR can be split into parts, and {key} is neither")
+    if protocol.objects_choose is not None:
+        raise ValueError(
+            f"the numbers of the protocol {protocol.name!r} cannot be split: its objects choose detections"
+        )
+    return measure
+
+
+class _Found(NamedTuple):
+    """The parts of objects and of groups of false positives."""
+
+    part: Floats
+    """(U,) the parts."""
+    image: Rows
+    """(U,) the image of each."""
+    size: Rows
+    """(U,) the size of each."""
+    kind: Rows
+    """(U,) the kind of each."""
+    object: Rows
+    """(U,) the row of the object; -1 for false positives."""
+    spread: Floats
+    """(U,) how much of each part comes from spreading the rest."""
+
+
+_NOTHING = np.zeros(0, np.int64)
+_EMPTY = _Found(np.zeros(0), _NOTHING, _NOTHING, _NOTHING, _NOTHING, np.zeros(0))
+
+
+class _Units:
+    """What gets a part: each object, and the false positives of one image, class, size and kind; per IoU threshold."""
+
+    def __init__(self, a: Evaluation, b: Evaluation, measure: Measure, *, one_scale: bool) -> None:
+        protocol = a.protocol
+        self._is_ap = measure.quantity == "AP"
+        area = protocol.main_area if measure.area_range is None else measure.area_range
+        cap = protocol.main_max_dets if measure.max_dets is None else measure.max_dets
+        tables = [table_with_near_pairs(one) for one in (a, b)]
+        sides = [Side.of(table, area, cap) for table in tables]
+        near = [near_pairs_of(table) for table in tables]
+        self.has_kinds = all(pairs is not None for pairs in near)
+        self._num_objects = a.matches.num_objects[:, protocol.position_of_area(area)]
+        rows = [table.detections for table in tables]
+        count, self._objects = len(protocol.iou_thresholds), a.matches.objects
+        self._category = np.concatenate([table.evaluated_category(table.detections.category) for table in tables])
+        scores = scores_on_one_scale(*tables) if one_scale else [each.score for each in rows]
+        self._score = np.concatenate(scores)
+        self._image = np.concatenate([each.image for each in rows]).astype(np.int64)
+        self._rank = np.concatenate([each.rank for each in rows])
+        self._of_b = np.repeat([False, True], [len(each) for each in rows])
+        self._found = np.concatenate([side.found for side in sides])
+        self._false = np.concatenate([side.false for side in sides])
+        bits = 2.0 ** np.arange(count)
+        self._found_at, self._false_at = self._found @ bits, self._false @ bits
+        self._object = np.concatenate([side.object for side in sides])
+        self._size = np.concatenate([detection_sizes(table) for table in tables])
+        self._object_size = object_sizes(a.matches)
+        self._sizes = len(size_labels(a.matches))
+        self._kind = np.zeros((len(self._score), count), np.int64)
+        self._object_kind = np.full((len(self._objects), count), _SCORE)
+        if near[0] is not None and near[1] is not None:
+            pairs = list(zip(sides, (near[0], near[1]), strict=True))
+            self._kind = np.concatenate([false_positive_kinds(side, each, area) for side, each in pairs]).astype(int)
+            in_a, in_b = (side.finds() for side in sides)
+            missed_a, missed_b = (miss_kinds(side, each) for side, each in pairs)
+            self._object_kind = np.select([in_a & ~in_b, in_b & ~in_a], [missed_b, missed_a], _SCORE).astype(int)
+        self._rows = np.argsort(self._category, kind="stable")
+        self._starts = np.searchsorted(self._category[self._rows], np.arange(len(self._num_objects) + 1))
+
+    def of_class(self, category: int, curves: CurveParts) -> _Found:
+        """The parts within one class."""
+        rows = self._rows[self._starts[category] : self._starts[category + 1]]
+        # The order of the curves. Where a detection of A and one of B are equal in it, their outcomes decide, so that
+        # it does not matter which model is called A. Detections with equal outcomes follow each other.
+        keys = (self._of_b, self._false_at, self._found_at, self._rank, self._image, -self._score)
+        rows = rows[np.lexsort([key[rows] for key in keys])]
+        of_b, found, false = self._of_b[rows], self._found[rows].T, self._false[rows].T
+        objects, weights, wanted = (
+            int(self._num_objects[category]),
+            curves.weights[:, category],
+            curves.parts[:, category],
+        )
+        if not objects:
+            values = np.zeros(found.shape)
+        elif self._is_ap:
+            values = ap_parts(of_b, found, false, objects)
+        else:
+            values = ar_parts(of_b, found, objects)
+        at, place = np.nonzero(found | false)
+        unit, values = self._unit(at, rows[place]), (values * weights[:, None])[at, place]
+        units, inverse = np.unique(unit, return_inverse=True)
+        part = _sums(inverse, values, len(units))
+        at_of_unit = np.zeros(len(units), np.int64)
+        at_of_unit[inverse] = at
+        part, spread = _complete(part, at_of_unit, wanted)
+        return self._described(units, part, spread)
+
+    def _unit(self, at: Rows, rows: Rows) -> Rows:
+        """A number for each threshold and object, or threshold and image, size and kind of a false positive."""
+        unit: Rows = (
+            len(self._objects) + (self._image[rows] * self._sizes + self._size[rows]) * _KINDS + self._kind[rows, at]
+        )
+        of_object = self._found[rows, at]
+        unit[of_object] = self._object[rows, at][of_object]
+        return unit * self._kind.shape[1] + at
+
+    def _described(self, units: Rows, part: Floats, spread: Floats) -> _Found:
+        number, at = np.divmod(units, self._kind.shape[1])
+        is_object = number < len(self._objects)
+        of_object = np.where(is_object, number, 0)
+        group, kind = np.divmod(np.maximum(number - len(self._objects), 0), _KINDS)
+        image, size = np.divmod(group, self._sizes)
+        if len(self._objects):
+            image = np.where(is_object, self._objects.image[of_object], image)
+            size = np.where(is_object, self._object_size[of_object], size)
+            kind = np.where(is_object, self._object_kind[of_object, at], kind)
+        return _Found(part, image.astype(np.int64), size, kind, np.where(is_object, number, -1), spread)
+
+
+def _complete(part: Floats, at: Rows, wanted: Floats) -> tuple[Floats, Floats]:
+    """The parts, changed so that they add up to the wanted sums, and by how much each has changed.
+
+    Args:
+        part: (U,) the parts.
+        at: (U,) the position of the sum of each.
+        wanted: (T,) the sums.
+    """
+    count = len(wanted)
+    rest = wanted - _sums(at, part, count)
+    size = np.abs(part)
+    total = _sums(at, size, count)
+    equal = (total == 0)[at]
+    size[equal], total = 1.0, np.where(total == 0, np.bincount(at, minlength=count), total)
+    share = rest[at] * (size / total[at])
+    return part + share, np.abs(share)
+
+
+def _sums(at: Rows, values: Floats, size: int) -> Floats:
+    """(size,) the sum of the values at each position."""
+    return np.bincount(at, weights=values, minlength=size).astype(np.float64)

@@ -1,0 +1,239 @@
+"""The result of a comparison in sentences, for terminals, pages and Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ioukit._checks import counted
+
+if TYPE_CHECKING:
+    from ioukit.comparison.change_records import Changes
+    from ioukit.comparison.part_records import Parts
+    from ioukit.statistics import Difference
+
+__all__ = [
+    "KIND_WORDS",
+    "chance",
+    "change_sentences",
+    "detectable_sentence",
+    "interval_note",
+    "point_of_view",
+    "points",
+    "ranking_note",
+    "ranking_sentence",
+    "signed_points",
+    "spread_sentence",
+    "verdict",
+]
+
+KIND_WORDS = {
+    "classification": "right place, other class",
+    "localisation": "right class, wrong place",
+    "both": "other class, wrong place",
+    "duplicate": "found twice",
+    "background": "false alarm on background",
+    "missed": "missed",
+    "score": "order of the scores",
+}
+"""What each of :data:`CHANGE_KINDS` means, in a few words."""
+
+_EQUAL = 1e-12
+_MOST_IMAGES = 10_000_000
+
+
+def verdict(
+    difference: Difference, names: tuple[str, str], num_images: int, permutations: int, *, lower_is_better: bool = False
+) -> str:
+    """Which model is better, by how much, and how often chance alone would show as much.
+
+    Args:
+        difference: The difference, the second model minus the first.
+        names: The names of both models.
+        num_images: On how many images they were evaluated.
+        permutations: How many permutations the p-value comes from.
+        lower_is_better: Whether a lower number is better, as a miss rate is.
+
+    Returns:
+        Two sentences; one if the numbers are equal or undefined.
+    """
+    a, b = names
+    key, gain = difference.key, difference.difference
+    if math.isnan(gain):
+        return f"{key} is undefined: there are no objects to find."
+    numbers = f"{difference.a:.3f} to {difference.b:.3f}"
+    if abs(gain) < _EQUAL:
+        return f"{a} and {b} have the same {key}, {difference.a:.3f}."
+    amount = f"{_with_error(difference)} of {key}"
+    often = f"hance alone would show as much in {chance(difference.p_value, permutations)}."
+    if difference.is_significant:
+        better = "better" if (gain > 0) != lower_is_better else "worse"
+        return f"{b} is {better} than {a} by {amount} ({numbers}). C{often}"
+    needed = _needed(difference.images_needed)
+    would = f"; {needed} would, if this difference is the true one" if needed else ""
+    side = "higher" if gain > 0 else "lower"
+    first = f"{counted(num_images, 'image')} cannot tell {a} and {b} apart{would}."
+    return f"{first} {b} is {side} by {amount} ({numbers}), and c{often}"
+
+
+def interval_note(level: float, method: str) -> str:
+    """What the number behind ± is."""
+    names = {"bca": "BCa", "percentile": "percentile"}
+    return f"± is half the {100 * level:.4g} % interval ({names.get(method, method)} bootstrap); a point is 0.01."
+
+
+def ranking_sentence(key: str, names: Sequence[str], values: Sequence[float], letters: Sequence[str]) -> str:
+    """Which model is best, and which others cannot be told apart from it.
+
+    Args:
+        key: The key of the number.
+        names: The names of the models, the best first.
+        values: Their numbers.
+        letters: The letters of their groups, see :attr:`Ranking.letters`.
+    """
+    if math.isnan(values[0]):
+        return f"{key} is undefined: there are no objects to find."
+    equal = [name for name, marks in zip(names[1:], letters[1:], strict=True) if set(marks) & set(letters[0])]
+    first = f"{names[0]} has the best {key}, {values[0]:.3f}"
+    if not equal:
+        return f"{first}; it is better than {'both' if len(names) == 3 else 'all'} others."
+    if len(equal) == len(names) - 1:
+        return f"{first}, but {'neither' if len(equal) == 2 else 'none'} of the others can be told apart from it."
+    return f"{first}; {_listed(equal)} cannot be told apart from it."
+
+
+def ranking_note(level: float, correction: str) -> str:
+    """What the letters of a ranking mean."""
+    corrected = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}.get(correction)
+    tests = "" if corrected is None else f", corrected for the number of pairs by {corrected}"
+    return (
+        f"Models with a common letter cannot be told apart: permutation tests of all pairs at {100 * (1 - level):.4g} %"
+        f"{tests}."
+    )
+
+
+def point_of_view(changes: Changes, names: tuple[str, str]) -> str:
+    """At which thresholds objects are found."""
+    low, high = (_threshold(score) for score in changes.score_thresholds)
+    same = low == high
+    scores = f"scores of at least {low}" if same else f"scores of at least {low} ({names[0]}) and {high} ({names[1]})"
+    if same and not math.isfinite(changes.score_thresholds[0]):
+        scores = "all scores"
+    return f"What changed at an IoU of {changes.iou_threshold:g}, with {scores}:"
+
+
+def chance(p_value: float, permutations: int) -> str:
+    """A p-value in words: ``"2 of 1,000 cases"``.
+
+    Args:
+        p_value: Within (0, 1].
+        permutations: How many permutations it comes from; the smallest p-value is 1 / (1 + permutations).
+    """
+    if p_value <= 1.0000001 / (1 + permutations):
+        return f"at most 1 of {permutations:,} cases" if permutations > 1 else "every case"
+    cases = max(round(1000 * p_value), 1)
+    return "nearly every case" if cases >= 990 else f"{cases} of 1,000 cases"
+
+
+def points(value: float, digits: int = 1) -> str:
+    """A number within [0, 1] in points without a sign: ``"0.6 points"`` for 0.006."""
+    text = f"{abs(100 * value):.{digits}f}"
+    return f"{text} point" if text == "1" else f"{text} points"
+
+
+def signed_points(value: float, digits: int = 2) -> str:
+    """A difference in points with its sign: ``"+0.60"`` for 0.006; ``"0.00"`` without a sign."""
+    text = f"{100 * value:+.{digits}f}"
+    return text[1:] if not float(text) else text
+
+
+def detectable_sentence(difference: Difference, num_images: int) -> str:
+    """How large a difference must be for this data to show it; empty if that is undefined."""
+    if not math.isfinite(difference.detectable) or difference.detectable <= 0:
+        return ""
+    size = points(difference.detectable, _digits(100 * difference.detectable))
+    images = "This image shows" if num_images == 1 else f"These {num_images:,} images show"
+    power = f"{100 * difference.power:.4g} %"
+    return f"{images} a true difference of {size} of {difference.key} with a probability of {power}."
+
+
+def change_sentences(changes: Changes, names: tuple[str, str]) -> list[str]:
+    """What became of the objects and the false positives."""
+    a, b = names
+    count = changes.counts
+    found = count["found"] + count["right_class_now"]
+    lost = count["lost"] + count["other_class_now"]
+    both = count["still_found"] + count["better_placed"] + count["worse_placed"]
+    lines = [
+        f"{b} finds {_many(found, 'object')} that {a} misses, and misses {_many(lost, 'object')} that {a} finds."
+        + f" Both find {both:,}; both miss {count['still_missed']:,}."
+    ]
+    better, worse = count["better_placed"], count["worse_placed"]
+    if better or worse:
+        lines.append(
+            f"Of those that both find, {_none(better)} {_are(better)} better placed and {_none(worse)} {_are(worse)} "
+            f"worse placed, by an IoU of at least {changes.placement:g}."
+        )
+    right, other = count["right_class_now"], count["other_class_now"]
+    if right:
+        lines.append(f"{b} gives the right class to {counted(right, 'object')} to which {a} gives another one.")
+    if other:
+        lines.append(f"{b} gives another class to {counted(other, 'object')} to which {a} gives the right one.")
+    new, gone, still = (count[f"{kind}_false_positive"] for kind in ("new", "gone", "still"))
+    lines.append(f"{b} has {_many(new, 'new false positive')}; {_none(gone)} of {a} {_are(gone)} gone, {still:,} stay.")
+    return lines
+
+
+def spread_sentence(parts: Parts) -> str:
+    """How exact the parts are; empty if nothing was spread."""
+    if abs(parts.spread) < _EQUAL:
+        return ""
+    share = parts.spread / abs(parts.difference) if abs(parts.difference) > _EQUAL else math.inf
+    of_it = f" ({100 * share:.0f} % of the difference)" if share <= 1 else ""
+    return f"{points(parts.spread, 2)}{of_it} belong to no part alone and are spread over all in proportion."
+
+
+def _with_error(difference: Difference) -> str:
+    """The size of a difference with half its interval: ``"0.6 ± 0.4 points"``."""
+    size, half = 100 * abs(difference.difference), 50 * (difference.high - difference.low)
+    if not math.isfinite(half):
+        return points(difference.difference, _digits(size))
+    digits = _digits(min(value for value in (size, half) if value > 0))
+    return f"{size:.{digits}f} ± {half:.{digits}f} points"
+
+
+def _digits(size: float) -> int:
+    """So many digits behind the point that a number does not look like 0: at least one, at most four."""
+    return min(max(1, -math.floor(math.log10(size))), 4) if size > 0 else 1
+
+
+def _needed(images: int | None) -> str:
+    """A number of images with two digits that count."""
+    if images is None:
+        return ""
+    if images > _MOST_IMAGES:
+        return f"more than {_MOST_IMAGES:,}"
+    step = 10 ** max(len(str(images)) - 2, 0)
+    return f"about {-(-images // step) * step:,}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """``"a"``, ``"a and b"``, ``"a, b and c"``."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _threshold(score: float) -> str:
+    return "any value" if math.isinf(score) else f"{score:.2f}"
+
+
+def _many(number: int, noun: str) -> str:
+    return counted(number, noun) if number else f"no {noun}"
+
+
+def _none(number: int) -> str:
+    return f"{number:,}" if number else "none"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

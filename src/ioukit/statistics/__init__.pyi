@@ -1,0 +1,30 @@
+"""Is it a difference, or the choice of images? Intervals, tests, and numbers of data sets with other images."""
+
+from ioukit.statistics.comparing import compare
+from ioukit.statistics.copies import interleave, repeat_images
+from ioukit.statistics.correction import adjust_p_values
+from ioukit.statistics.detectable import detectable_difference, images_needed
+from ioukit.statistics.differences import ClassDifference, Comparison, Difference
+from ioukit.statistics.drawing import bootstrap_weights, leave_one_out_weights, permutation_swaps
+from ioukit.statistics.estimating import Interval, interval_from_replicates, intervals
+from ioukit.statistics.replicates import Replicates, replicate
+
+__all__ = [
+    "ClassDifference",
+    "Comparison",
+    "Difference",
+    "Interval",
+    "Replicates",
+    "adjust_p_values",
+    "bootstrap_weights",
+    "compare",
+    "detectable_difference",
+    "images_needed",
+    "interleave",
+    "interval_from_replicates",
+    "intervals",
+    "leave_one_out_weights",
+    "permutation_swaps",
+    "repeat_images",
+    "replicate",
+]

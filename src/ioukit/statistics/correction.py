@@ -1,0 +1,61 @@
+"""P-values of several tests, corrected for their number."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._checks import check_choice
+
+__all__ = ["Correction", "adjust_p_values", "check_correction"]
+
+Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
+
+
+def adjust_p_values(p_values: npt.ArrayLike, method: Correction = "holm") -> npt.NDArray[np.float64]:
+    """P-values that can be compared with a level, although many tests were made.
+
+    Args:
+        p_values: (N,) p-values within [0, 1]. NaN marks a test that could not be made; it stays NaN and does not count.
+        method: ``"holm"`` keeps the chance of even one false alarm below the level, for any dependence of the tests.
+            ``"benjamini-hochberg"`` keeps the expected share of false alarms among the alarms below the level; it finds
+            more, and holds if the tests are independent or positively dependent. ``"none"`` changes nothing.
+
+    Returns:
+        (N,) adjusted p-values, at most 1, in the order of the input.
+
+    Raises:
+        ValueError: If a p-value is outside [0, 1], the shape is not (N,), or there is no such method.
+
+    Example:
+        >>> adjust_p_values([0.01, 0.04, 0.03]).tolist()
+        [0.03, 0.06, 0.06]
+
+    Source: Holm, A simple sequentially rejective multiple test procedure, 1979; Benjamini and Hochberg, Controlling the
+    false discovery rate, 1995.
+    """
+    check_correction(method)
+    given = np.asarray(p_values, np.float64)
+    if given.ndim != 1:
+        raise ValueError(f"p_values must have the shape (N,), got {given.shape}")
+    outside = np.flatnonzero((given < 0) | (given > 1))
+    if len(outside):
+        raise ValueError(f"p_values must be within [0, 1], got {given[outside[0]]} at position {outside[0]}")
+    adjusted: npt.NDArray[np.float64] = given.copy()
+    tested = np.flatnonzero(~np.isnan(given))
+    order = tested[np.argsort(given[tested], kind="stable")]
+    count = len(order)
+    ascending = given[order]
+    if method == "holm":
+        adjusted[order] = np.minimum(np.maximum.accumulate(ascending * np.arange(count, 0, -1)), 1)
+    elif method == "benjamini-hochberg":
+        scaled = ascending * (count / np.arange(1, count + 1))
+        adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
+    return adjusted
+
+
+def check_correction(method: str) -> None:
+    """Raises `ValueError` if there is no such correction."""
+    check_choice("correction", method, get_args(Correction))

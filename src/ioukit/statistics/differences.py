@@ -1,0 +1,196 @@
+"""The results of a comparison of two models: records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from ioukit._checks import counted
+from ioukit._columns import Frozen, record
+from ioukit.statistics.estimating import defined
+
+__all__ = ["ClassDifference", "Comparison", "Difference"]
+
+_FLOATS = ("a", "b", "difference", "low", "high", "standard_error", "p_value")
+
+
+@record(frozen=True, eq=False, repr=False)
+class Difference(Frozen):
+    """One number of two models, and whether the difference can be chance."""
+
+    key: str
+    """Its name, such as ``"AP"`` or ``"AP50/person"``."""
+    a: float
+    """The number of the first model; NaN if undefined, as all others are then."""
+    b: float
+    """The number of the second model."""
+    difference: float
+    """``b - a``: above 0 if the number of the second model is higher."""
+    low: float
+    """The lower limit of the difference."""
+    high: float
+    """The upper limit of the difference."""
+    level: float
+    """The probability with which such limits hold the true difference, for example 0.95."""
+    standard_error: float
+    """The standard deviation of the difference in the replicates."""
+    p_value: float
+    """The probability of a difference at least as large if the detections of both models were exchanged at random:
+    two-sided, by permutation."""
+    detectable: float
+    """The smallest true difference that this data would show with a probability of :attr:`power`."""
+    power: float
+    """See :attr:`detectable`."""
+    images_needed: int | None
+    """How many images of the same kind would show this difference with that probability, if it is the true one; more
+    than there are if it is not significant. ``None`` if the difference is 0 or undefined."""
+    method: str
+    """How the limits were found: ``"bca"``, or ``"percentile"``, also where BCa was asked for and is undefined."""
+    undefined: float
+    """The share of replicates in which the difference is undefined; the limits are those of the others."""
+    vanished: Mapping[str, float] = field(default_factory=dict)
+    """For a mean over categories: the share of replicates in which a category had no objects to find, for each category
+    that vanished at least once. The mean is then over the others."""
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the p-value is at most ``1 - level``."""
+        return self.p_value <= _alarm(self.level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in plain Python values, ``None`` where a number is undefined."""
+        return {
+            "key": self.key,
+            **{name: defined(getattr(self, name)) for name in _FLOATS},
+            "level": self.level,
+            "detectable": defined(self.detectable),
+            "power": self.power,
+            "images_needed": self.images_needed,
+            "method": self.method,
+            "undefined": self.undefined,
+            "vanished": dict(self.vanished),
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Difference({self.key}: {self.a:.4f} to {self.b:.4f}, {self.difference:+.4f}, {self.level:.0%} from "
+            f"{self.low:+.4f} to {self.high:+.4f}, p={self.p_value:.3g})"
+        )
+
+
+@record(frozen=True, eq=False, repr=False)
+class ClassDifference(Frozen):
+    """One number of one category of two models."""
+
+    key: str
+    """The key of the number in the summary, such as ``"AP"``."""
+    category: str
+    """The name of the category, each once: with ``#`` and its id if others have the same, or it is empty."""
+    category_id: int
+    """Its id."""
+    num_objects: int
+    """Objects to find, without ignored ones."""
+    a: float
+    """The number of the first model; NaN if undefined, as all others are then."""
+    b: float
+    """The number of the second model."""
+    difference: float
+    """``b - a``."""
+    low: float
+    """The lower limit of the difference, not corrected for the number of categories."""
+    high: float
+    """The upper limit of the difference, not corrected for the number of categories."""
+    level: float
+    """The probability with which such limits hold the true difference."""
+    standard_error: float
+    """The standard deviation of the difference in the replicates."""
+    p_value: float
+    """By permutation, as :attr:`Difference.p_value`."""
+    p_adjusted: float
+    """The p-value corrected for the number of categories, see :func:`adjust_p_values`."""
+    method: str
+    """How the limits were found, as :attr:`Difference.method`."""
+    undefined: float
+    """The share of replicates in which the difference is undefined, because no image with an object was drawn."""
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the corrected p-value is at most ``1 - level``."""
+        return self.p_adjusted <= _alarm(self.level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in plain Python values, ``None`` where a number is undefined."""
+        return {
+            "key": self.key,
+            "category": self.category,
+            "category_id": self.category_id,
+            "num_objects": self.num_objects,
+            **{name: defined(getattr(self, name)) for name in _FLOATS},
+            "p_adjusted": defined(self.p_adjusted),
+            "level": self.level,
+            "method": self.method,
+            "undefined": self.undefined,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"ClassDifference({self.key}/{self.category}: {self.difference:+.4f}, {self.level:.0%} from "
+            f"{self.low:+.4f} to {self.high:+.4f}, p={self.p_adjusted:.3g} corrected)"
+        )
+
+
+@record(frozen=True, eq=False, repr=False)
+class Comparison(Frozen):
+    """The result of :func:`compare`: ``comparison["AP"]`` is one difference."""
+
+    differences: tuple[Difference, ...]
+    """One per key, in the order in which they were asked for."""
+    per_class: Mapping[str, tuple[ClassDifference, ...]]
+    """For each key of ``per_class``, one difference per category, sorted by id."""
+    num_images: int
+    """How many images both models were evaluated on."""
+    num_clusters: int
+    """How many clusters these images form; as many as images if no clusters were given."""
+    replicates: int
+    """How many replicates of the bootstrap were drawn."""
+    permutations: int
+    """How many permutations were made."""
+    seed: int
+    """The seed of both."""
+    correction: str
+    """How the p-values of categories are corrected for their number."""
+
+    def __getitem__(self, key: str) -> Difference:
+        for difference in self.differences:
+            if difference.key == key:
+                return difference
+        known = ", ".join(difference.key for difference in self.differences)
+        raise KeyError(f"the comparison has no number {key!r}; there are {known}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain Python values, ``None`` where a number is undefined."""
+        return {
+            "differences": [difference.to_dict() for difference in self.differences],
+            "per_class": {key: [one.to_dict() for one in rows] for key, rows in self.per_class.items()},
+            "num_images": self.num_images,
+            "num_clusters": self.num_clusters,
+            "replicates": self.replicates,
+            "permutations": self.permutations,
+            "seed": self.seed,
+            "correction": self.correction,
+        }
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{one.key} {one.difference:+.4f} (p={one.p_value:.3g})"
+            for one in self.differences[:3]
+            if not math.isnan(one.difference)
+        )
+        return f"Comparison({shown or 'no number is defined'}, {counted(self.num_images, 'image')})"
+
+
+def _alarm(level: float) -> float:
+    """The highest p-value that is significant; 0.05 for a level of 0.95, which ``1 - 0.95`` is a little above."""
+    return round(1 - level, 12)

@@ -1,0 +1,140 @@
+"""Which numbers of an evaluation are meant: keys of the summary, or of one class, such as ``AP50/person``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.evaluation import Evaluation, MatchTable, Measure
+from ioukit.evaluation.metric_names import category_labels
+from ioukit.statistics.drawing import Weights, batches
+from ioukit.statistics.replicates import Replicates, replicate
+
+__all__ = ["NamedNumbers", "chosen_keys", "labels_of", "named_numbers", "vanished_categories"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+_ROWS = 256  # replicates at a time, where one of them needs more memory than its weights
+
+
+@dataclass(frozen=True, eq=False)
+class NamedNumbers:
+    """Some numbers of an evaluation, in order."""
+
+    keys: tuple[str, ...]
+    """(Q,) their names."""
+    measures: tuple[Measure, ...]
+    """(M,) the measures that they need, each once."""
+    columns: npt.NDArray[np.intp]
+    """(Q,) the measure of each."""
+    classes: npt.NDArray[np.intp]
+    """(Q,) the category of each; -1 for the number of the summary."""
+
+    @cached_property
+    def per_class(self) -> bool:
+        """Whether some are numbers of a class."""
+        return bool((self.classes >= 0).any())
+
+    def of(self, replicates: Replicates) -> Floats:
+        """(B, Q) the numbers of replicates that were made with :attr:`measures`."""
+        found = replicates.values[:, self.columns]
+        if replicates.per_class is not None:
+            rows = np.flatnonzero(self.classes >= 0)
+            found[:, rows] = replicates.per_class[:, self.classes[rows], self.columns[rows]]
+        return found
+
+    def observed(self, evaluation: Evaluation) -> Floats:
+        """(Q,) the numbers of the evaluation."""
+        values = []
+        for column, position in zip(self.columns.tolist(), self.classes.tolist(), strict=True):
+            key = self.measures[column].key
+            values.append(evaluation.summary[key] if position < 0 else evaluation.per_class[position].summary[key])
+        return np.array(values, np.float64)
+
+    def batches(self, table: MatchTable, count: int, *, replicates: int = 1) -> list[tuple[int, int]]:
+        """Cut draws of a table into batches that fit into memory; each draw has this number of replicates."""
+        classes = len(table.evaluated) if self.per_class else 1
+        return list(batches(count, replicates * (2 * len(table.image_ids) + 8 * classes * len(self.measures))))
+
+    def replicated(self, table: MatchTable, weights: Weights, threads: int | None) -> Floats:
+        """(B, Q) the numbers of replicates with these image weights."""
+        made = replicate(table, weights, measures=self.measures, per_class=self.per_class, threads=threads)
+        return self.of(made)
+
+
+def chosen_keys(keys: str | Iterable[str] | None, evaluation: Evaluation) -> list[str]:
+    """The keys as a list; those of all numbers that the protocol defines if ``None``."""
+    if keys is None:
+        protocol = evaluation.protocol
+        return [measure.key for measure in protocol.measures if protocol.defines(measure)]
+    return [keys] if isinstance(keys, str) else list(keys)
+
+
+def named_numbers(evaluation: Evaluation, keys: Sequence[str]) -> NamedNumbers:
+    """The numbers with these keys.
+
+    Args:
+        evaluation: The evaluation.
+        keys: Keys of the summary, or of a class as in :meth:`ioukit.Evaluation.metrics`: ``AP50/person``.
+
+    Raises:
+        ValueError: If there is no such number; the message offers similar keys.
+    """
+    known = {measure.key: measure for measure in evaluation.protocol.measures}
+    of_class: dict[str, tuple[str, int]] = {}
+    if any(key not in known for key in keys):
+        labels = labels_of(evaluation.matches)
+        of_class = {f"{key}/{label}": (key, at) for at, label in enumerate(labels) for key in known}
+    used: dict[str, int] = {}
+    columns, classes = [], []
+    for key in keys:
+        if key not in known and key not in of_class:
+            close = difflib.get_close_matches(key, [*known, *of_class], n=3)
+            hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {', '.join(known)}"
+            raise ValueError(f"the protocol {evaluation.protocol.name} has no number {key!r}; {hint}")
+        name, position = (key, -1) if key in known else of_class[key]
+        columns.append(used.setdefault(name, len(used)))
+        classes.append(position)
+    return NamedNumbers(
+        tuple(keys), tuple(known[name] for name in used), np.array(columns, np.intp), np.array(classes, np.intp)
+    )
+
+
+def labels_of(table: MatchTable) -> list[str]:
+    """(E,) a name for each category, as in flat keys: each once."""
+    return category_labels(table.evaluated.ids.tolist(), table.evaluated.names)
+
+
+def vanished_categories(
+    table: MatchTable, area_range: str | None, group: str | None, weights: Weights
+) -> npt.NDArray[np.int64]:
+    """(E,) in how many replicates each category has no objects to find, although the data has some.
+
+    Args:
+        table: The matches.
+        area_range: Label of the area range; the protocol's main one if ``None``.
+        group: The categories with this value in :attr:`ioukit.Protocol.category_groups`; all if ``None``.
+        weights: (B, I) image weights.
+    """
+    counts = ~table.ignores(table.protocol.main_area if area_range is None else area_range)
+    groups = None if group is None else table.evaluated.column(table.protocol.category_groups)
+    if groups is not None:
+        counts &= (groups == group)[table.evaluated_category(table.objects.category)]
+    category = table.evaluated_category(table.objects.category)[counts].astype(np.int64)
+    image = table.objects.image[counts].astype(np.int64)
+    found = np.zeros(len(table.evaluated), np.int64)
+    if not len(category):
+        return found
+    images = len(table.image_ids)
+    pairs = np.unique(category * images + image)
+    present, starts = np.unique(pairs // images, return_index=True)
+    for start in range(0, len(weights), _ROWS):
+        drawn = np.maximum.reduceat(weights[start : start + _ROWS, pairs % images], starts, axis=1)
+        found[present] += (drawn == 0).sum(axis=0)
+    return found

@@ -1,0 +1,254 @@
+"""Two models: exchanging them changes signs alone, equal ones do not differ, the permutation test is exact."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ioukit import evaluate
+from ioukit.evaluation import Evaluation
+from ioukit.statistics import (
+    ClassDifference,
+    Comparison,
+    Difference,
+    adjust_p_values,
+    bootstrap_weights,
+    compare,
+    detectable_difference,
+    drawing,
+    images_needed,
+    permutation_swaps,
+    repeat_images,
+    replicate,
+)
+from ioukit.statistics.copies import interleave
+from support.two_models import ground_truth, model, pair
+
+FEW: dict[str, Any] = {"replicates": 25, "permutations": 25}
+NEGATED = {"difference", "low", "high"}
+EXCHANGED = {"a": "b", "b": "a", "low": "high", "high": "low"}
+
+
+def exchanged(row: dict[str, Any]) -> dict[str, Any]:
+    """The dictionary of a difference with the two models in each other's place."""
+    moved = {EXCHANGED.get(name, name): value for name, value in row.items()}
+    return {name: -moved[name] + 0.0 if name in NEGATED and moved[name] is not None else moved[name] for name in row}
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 10**6), st.sampled_from(["plain", "clusters", "strata"]), st.sampled_from(["bca", "percentile"]))
+def test_exchanging_the_models_changes_the_signs_alone(seed: int, groups: str, method: Any) -> None:
+    a, b = pair(seed, b={"found": 0.9, "shift": 0.02})
+    options: dict[str, Any] = {**FEW, "seed": seed, "method": method, "per_class": ["AP", "AP50"]}
+    if groups != "plain":
+        options[groups] = {number: number // 4 for number in a.matches.image_ids.tolist()}
+    one, other = compare(a, b, **options).to_dict(), compare(b, a, **options).to_dict()
+    assert one["differences"] == [exchanged(row) for row in other["differences"]]
+    for key, rows in one["per_class"].items():
+        assert rows == [exchanged(row) for row in other["per_class"][key]]
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 10**6))
+def test_equal_models_do_not_differ(seed: int) -> None:
+    truth = ground_truth(seed)
+    found = model(truth, seed)
+    comparison = compare(evaluate(truth, found), evaluate(truth, found), **FEW, per_class="AP")
+    listed: list[Difference | ClassDifference] = [*comparison.differences, *comparison.per_class["AP"]]
+    for one in listed:
+        if math.isnan(one.a):
+            assert math.isnan(one.p_value)
+            continue
+        assert (one.difference, one.low, one.high, one.standard_error, one.p_value) == (0, 0, 0, 0, 1)
+        assert not one.is_significant
+    assert all(one.images_needed is None for one in comparison.differences)
+
+
+@pytest.mark.parametrize("clusters", [None, [0, 0, 1, 2, 3, 3]])
+def test_p_values_are_those_of_mixed_data(clusters: list[int] | None) -> None:
+    """The mixed data sets are put together and evaluated one by one."""
+    truth = ground_truth(5, images=6)
+    found = [model(truth, seed) for seed in (1, 2)]
+    a, b = (evaluate(truth, one) for one in found)
+    comparison = compare(a, b, keys=["AP", "AR1"], replicates=5, permutations=40, seed=9, clusters=clusters)
+    swaps = permutation_swaps(a.matches.image_ids, 40, seed=9, clusters=clusters)
+    reached = {"AP": 0, "AR1": 0}
+    for row in swaps:
+        swapped = set(a.matches.image_ids[row].tolist())
+        mixed = []
+        for first, second in (found, found[::-1]):
+            one, other = (
+                each.take(np.isin(each.image_ids, list(swapped)) == inside)
+                for each, inside in ((first, False), (second, True))
+            )
+            mixed.append(evaluate(truth, type(first).concat([one, other])).summary)
+        for key in reached:
+            reached[key] += abs(mixed[1][key] - mixed[0][key]) >= abs(b.summary[key] - a.summary[key])
+    for key, count in reached.items():
+        assert comparison[key].p_value == (1 + count) / 41
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(0, 10**6))
+def test_limits_and_errors_are_those_of_paired_replicates(seed: int) -> None:
+    a, b = pair(seed)
+    weights = bootstrap_weights(a.matches.image_ids, 30, seed=seed)
+    one = compare(a, b, keys="AP50", replicates=30, permutations=1, seed=seed, method="percentile", level=0.5)["AP50"]
+    differences = np.subtract(*(replicate(each.matches, weights, measures=["AP50"]).values[:, 0] for each in (b, a)))
+    assert one.difference == b.summary["AP50"] - a.summary["AP50"]
+    assert one.low == pytest.approx(np.quantile(differences, 0.25))
+    assert one.high == pytest.approx(np.quantile(differences, 0.75))
+    assert one.standard_error == pytest.approx(np.std(differences, ddof=1))
+    assert one.detectable == detectable_difference(one.standard_error, level=0.5)
+
+
+def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = pair(2)
+    plain = repr(compare(a, b, **FEW, per_class="AP").to_dict())
+    for threads, size in [(1, 1), (2, 1 << 26), (3, 700)]:
+        monkeypatch.setattr(drawing, "_BYTES", size)
+        assert repr(compare(a, b, **FEW, per_class="AP", threads=threads).to_dict()) == plain
+
+
+def test_p_values_of_classes_are_corrected() -> None:
+    a, b = pair(2, images=30, b={"found": 0.5})
+    for correction in ("holm", "benjamini-hochberg", "none"):
+        comparison = compare(a, b, replicates=9, permutations=60, per_class=("AP", "APs"), correction=correction)
+        assert comparison.correction == correction
+        for key, rows in comparison.per_class.items():
+            assert [row.category for row in rows] == ["car", "cat", "owl"]
+            assert [row.key for row in rows] == [key] * 3
+            found = adjust_p_values([row.p_value for row in rows], correction)
+            np.testing.assert_array_equal([row.p_adjusted for row in rows], found)
+            for row, theirs in zip(rows, b.per_class, strict=True):
+                assert row.b == pytest.approx(theirs.summary[key], nan_ok=True)
+                if key == "AP":
+                    assert row.num_objects == theirs.num_ground_truth
+    alone = compare(a, b, keys=["AP/cat"], replicates=9, permutations=60)["AP/cat"]
+    (cat,) = (row for row in comparison.per_class["AP"] if row.category == "cat")
+    assert (alone.difference, alone.low, alone.p_value) == (cat.difference, cat.low, cat.p_value)
+
+
+def test_a_large_difference_is_found_and_a_small_one_is_not() -> None:
+    truth = ground_truth(11, images=80)
+    good, alike, bad = (
+        evaluate(truth, model(truth, seed, found=share)) for seed, share in ((1, 0.9), (2, 0.9), (3, 0.3))
+    )
+    large, small = (
+        compare(good, other, keys="AP50", replicates=200, permutations=199)["AP50"] for other in (bad, alike)
+    )
+    assert large.is_significant
+    assert large.high < 0
+    assert large.images_needed is not None
+    assert large.images_needed < 80
+    assert not small.is_significant
+    assert small.low < 0 < small.high
+    assert small.images_needed is not None
+    assert small.images_needed > 80
+    assert large.detectable < abs(large.difference)
+    assert small.detectable > abs(small.difference)
+
+
+@given(
+    st.floats(-1, 1), st.floats(0, 1), st.integers(2, 10**6), st.sampled_from([0.8, 0.95, 0.99]),
+    st.sampled_from([0.5, 0.8, 0.95]), st.sampled_from([None, True, False]),
+)  # fmt: skip
+def test_images_needed_follow_the_square_root(
+    difference: float, error: float, images: int, level: float, power: float, significant: bool | None
+) -> None:
+    found = images_needed(difference, error, images, level=level, power=power, significant=significant)
+    if abs(difference) < 1e-12:
+        assert found is None
+        return
+    assert found is not None
+    assert found >= 2
+    if significant is False:
+        assert found > images
+    elif found > 2:
+        # On so many images, the difference is the smallest that can be detected.
+        smallest = detectable_difference(error * math.sqrt(images / found), level=level, power=power)
+        assert smallest <= abs(difference) * (1 + 1e-9)
+        fewer = detectable_difference(error * math.sqrt(images / (found - 1)), level=level, power=power)
+        assert fewer >= abs(difference) * (1 - 1e-9)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6), st.sampled_from([4, 12]))
+def test_what_is_not_significant_needs_more_images_than_there_are(seed: int, images: int) -> None:
+    a, b = pair(seed, images=images)
+    for one in compare(a, b, replicates=20, permutations=20, seed=seed).differences:
+        if one.images_needed is not None and not one.is_significant:
+            assert one.images_needed > images
+
+
+def test_the_chosen_power_is_reached() -> None:
+    """Of normal differences whose true size is the detectable one, a test at the level finds the share `power`."""
+    rng = np.random.default_rng(0)
+    for power in (0.5, 0.8, 0.9):
+        true = detectable_difference(1.0, power=power)
+        found = np.abs(true + rng.normal(size=200_000)) > 1.959963984540054
+        assert found.mean() == pytest.approx(power, abs=0.005)
+
+
+def test_all_swaps_of_few_images_give_the_exact_test() -> None:
+    """Over all 2^n permutations, every data set of the orbit has the p-value of its rank."""
+    truth = ground_truth(5, images=6)
+    a, b = (evaluate(truth, model(truth, seed)) for seed in (1, 2))
+    swaps = np.array(list(itertools.product([0, 1], repeat=6)))
+    place = np.stack([1 - swaps, swaps], axis=2).reshape(len(swaps), -1)
+    both = interleave(a.matches, b.matches)
+    values = [replicate(both, weights, measures=["AP"]).values[:, 0] for weights in (place, 1 - place)]
+    differences = values[1] - values[0]
+    assert differences[0] == b.summary["AP"] - a.summary["AP"]
+    np.testing.assert_array_equal(differences, -differences[::-1])
+    p = np.mean(np.abs(differences)[None, :] >= np.abs(differences)[:, None], axis=1)
+    assert all(np.mean(p <= level) <= level + 1e-12 for level in np.linspace(0, 1, 41))
+
+
+def test_a_comparison_says_what_it_holds() -> None:
+    a, b = pair(4)
+    comparison = compare(a, b, **FEW, keys=["AP", "AP/cat"], per_class="AP", clusters=np.arange(12) // 2)
+    assert isinstance(comparison, Comparison)
+    assert comparison.num_images == 12
+    assert comparison.num_clusters == 6
+    assert repr(comparison).startswith("Comparison(AP ")
+    assert repr(comparison["AP"]).startswith("Difference(AP: ")
+    assert repr(comparison.per_class["AP"][0]).startswith("ClassDifference(AP/car: ")
+    with pytest.raises(KeyError, match="the comparison has no number 'AR1'; there are AP, AP/cat"):
+        comparison["AR1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"keys": "AP/dog"}, "no number 'AP/dog'"),
+        ({"per_class": "AP/cat"}, "unknown number of per_class 'AP/cat'; choose from AP, AP50"),
+        ({"correction": "sidak"}, "unknown correction 'sidak'"),
+        ({"power": 0.3}, "power must be at least 0.5, got 0.3"),
+        ({"power": 1}, "power must be above 0 and below 1, got 1"),
+        ({"permutations": 0}, "permutations must be at least 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        compare(*pair(0), **arguments)
+
+
+def test_tables_alone_are_compared() -> None:
+    a, b = pair(6)
+    alone = [Evaluation.from_table(one.matches) for one in (a, b)]
+    assert compare(*alone, **FEW).to_dict() == compare(a, b, **FEW).to_dict()
+    weights = np.full(12, 2)
+    twice = [Evaluation.from_table(repeat_images(one.matches, weights)) for one in (a, b)]
+    assert compare(*twice, **FEW, clusters=np.repeat(np.arange(12), 2)).num_clusters == 12
+
+
+def test_models_of_other_ground_truth_are_refused() -> None:
+    with pytest.raises(ValueError, match="A and B were not evaluated on the same ground truth: A has 12 images and B"):
+        compare(pair(0)[0], pair(0, images=13)[1])
