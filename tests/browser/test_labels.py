@@ -17,6 +17,7 @@ from support.planted_scenes import real
 from support.report_cases import CASES, attacked
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from playwright.sync_api import Page
@@ -47,7 +48,7 @@ def _hard_names() -> LabelErrors:
     return find_label_errors(evaluate(truth, found))
 
 
-MADE = {
+MADE: dict[str, Callable[[], LabelErrors]] = {
     "planted": lambda: _planted().chosen(at_least=0.05),
     "nothing": lambda: _planted()[:0],
     "one": lambda: _planted()[:1],

@@ -107,7 +107,8 @@ def _elsewhere(truth: GroundTruth, row: int, rng: np.random.Generator) -> NDArra
     around = np.concatenate([others[:, :2], others[:, :2] + others[:, 2:]], axis=1)
     size = truth.images.sizes[np.searchsorted(truth.images.ids, image)]
     size = np.where(np.isnan(size), around[:, 2:].max(axis=0), size)
-    best, least = box, np.inf
+    best: NDArray[np.float64] = box
+    least = np.inf
     for _ in range(60):
         wide = np.minimum(box[2:] * rng.uniform(0.5, 1.1), 0.9 * size)
         corner = rng.uniform(0, 1, 2) * (size - wide)

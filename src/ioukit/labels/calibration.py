@@ -95,17 +95,20 @@ def _loss(wanted: Floats, logits: Floats, beta: Floats, offsets: Floats, ridge: 
 # so few columns its threads cost more than they save.
 def combined(design: Floats, coefficients: Floats) -> Floats:
     """(N,) the sum of the columns of a table (N, F), each times its coefficient."""
-    return np.einsum("nf,f->n", design, coefficients)
+    total: Floats = np.einsum("nf,f->n", design, coefficients)
+    return total
 
 
 def along(design: Floats, values: Floats) -> Floats:
     """(F,) the sum of the products of each column with the values."""
-    return np.einsum("nf,n->f", design, values)
+    total: Floats = np.einsum("nf,n->f", design, values)
+    return total
 
 
 def products(design: Floats, weight: Floats) -> Floats:
     """(F, F) the weighted sum of the products of each two columns."""
-    return np.einsum("nf,ng->fg", design * weight[:, None], design)
+    total: Floats = np.einsum("nf,ng->fg", design * weight[:, None], design)
+    return total
 
 
 def chance(logits: Floats) -> Floats:

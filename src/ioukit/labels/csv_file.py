@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from ioukit.labels.label_errors import LabelError
+    from ioukit.labels.label_error import LabelError
 
 __all__ = ["COLUMNS", "write_csv"]
 

@@ -89,9 +89,11 @@ def _usual(values: Floats, features: Floats, classes: Rows, weight: Floats) -> t
     design = np.concatenate(
         [np.ones((len(values), 1)), (features - features.mean(axis=0)) / np.where(scale > 0, scale, 1)], axis=1
     )
-    offsets = np.zeros(int(classes.max(initial=0)) + 1)
-    spread = np.full(len(values), max(float(np.median(np.abs(values - np.median(values)))) * 1.5, _LEAST_SPREAD))
-    beta = np.zeros(design.shape[1])
+    offsets: Floats = np.zeros(int(classes.max(initial=0)) + 1)
+    spread: Floats = np.full(
+        len(values), max(float(np.median(np.abs(values - np.median(values)))) * 1.5, _LEAST_SPREAD)
+    )
+    beta: Floats = np.zeros(design.shape[1])
     beta[0] = np.median(values)
     ridge = np.diag([1e-6, *[0.5] * features.shape[1]])
     for _ in range(_ROUNDS):

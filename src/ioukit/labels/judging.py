@@ -75,7 +75,8 @@ def _rarity(labelled: Rows, seen: Rows, weight: Floats) -> Floats:
     together = np.bincount(pair, weight)[pair] - weight
     of_label, of_seen = (np.bincount(side, weight, size)[side] for side in (labelled, seen))
     by_chance = of_label * of_seen / max(float(weight.sum()), 1e-9)
-    return (by_chance + _PRIOR_PAIRS) / (together + _PRIOR_PAIRS)
+    rarity: Floats = (by_chance + _PRIOR_PAIRS) / (together + _PRIOR_PAIRS)
+    return rarity
 
 
 def spurious(evidence: Evidence) -> Suspicions:

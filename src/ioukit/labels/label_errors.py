@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,42 +16,12 @@ from ioukit._checks import check_choice, check_count, check_number, counted
 from ioukit._columns import Columns, record
 from ioukit.evaluation.results import Evaluation
 from ioukit.labels.kinds import BADLY_DRAWN, LABEL_ERROR_KINDS, OVERLOOKED, SWAPPED
+from ioukit.labels.label_error import LabelError
 from ioukit.labels.words import reason
 
-__all__ = ["LabelError", "LabelErrors"]
+__all__ = ["LabelErrors"]
 
 _KEYS = tuple(kind.key for kind in LABEL_ERROR_KINDS)
-
-
-class LabelError(NamedTuple):
-    """A label that is likely wrong."""
-
-    kind: str
-    """``"overlooked"``, ``"badly_drawn"``, ``"swapped"``, ``"doubled"`` or ``"spurious"``."""
-    score: float
-    """The estimated probability that the label is wrong, within [0, 1]."""
-    image_id: int | str
-    """The id of the image."""
-    file_name: str
-    """The name of its file; empty if it is not known."""
-    annotation_id: int | None
-    """The id of the annotation; ``None`` for an overlooked object."""
-    other_id: int | None
-    """The id of the other annotation of a doubled object."""
-    category: str | None
-    """The class of the annotation; ``None`` for an overlooked object."""
-    suggested_category: str | None
-    """The class that the object should have; ``None`` if it should be removed."""
-    box: tuple[float, float, float, float] | None
-    """``x, y, width, height`` of the annotation in pixels; ``None`` if there is none, or if it is not known."""
-    suggested_box: tuple[float, float, float, float] | None
-    """The box that the object should have."""
-    detection_score: float | None
-    """The score of the detection that speaks against the label."""
-    iou: float | None
-    """The IoU of the annotation with this detection, or with the other annotation."""
-    reason: str
-    """Why the label is suspicious, in words."""
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -281,7 +251,7 @@ class LabelErrors(Columns):
         Raises:
             OSError: If the file cannot be written. It is then as it was.
         """
-        from ioukit.labels.csv_file import write_csv  # noqa: PLC0415 - keeps the import of the package fast
+        from ioukit.labels.csv_file import write_csv  # noqa: PLC0415 - as above
 
         write_csv(self.rows(), path)
 
