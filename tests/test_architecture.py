@@ -23,7 +23,19 @@ MOST_LINES_OF_CODE = 60  # of a function
 
 # Low to high: a file may import from its own layer's package and from every layer below.
 LAYERS = (
-    {"errors", "typing", "_boundary", "_core", "_checks", "_columns", "_arrays", "_exports", "_optional", "_output"},
+    {
+        "errors",
+        "typing",
+        "_boundary",
+        "_core",
+        "_checks",
+        "_columns",
+        "_arrays",
+        "_exports",
+        "_optional",
+        "_output",
+        "_toml",
+    },
     {"regions"},
     {"datasets"},
     {"overlap"},

@@ -43,8 +43,10 @@ ROOMS = (
     "comparison",
     "diagnosis",
     "evaluation",
+    "gate",
     "inspection",
     "ledger",
+    "operating",
     "overlap",
     "postprocess",
     "regions",
@@ -55,7 +57,7 @@ ROOMS = (
 PACKAGES = (
     *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "ledger", "losses"),
     *("overlap", "plots", "postprocess", "preflight", "regions", "report", "tracking", "typing"),
-    *("comparison", "influence", "labels", "statistics"),
+    *("comparison", "gate", "influence", "labels", "operating", "slices", "statistics"),
 )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ioukit import Detections, GroundTruth, evaluate, plots, read_coco
 from ioukit.datasets.shapes import CLASSES, draw_scene
 from ioukit.evaluation import miss_rate_curves
+from ioukit.operating import calibrate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ioukit.evaluation import Evaluation
+    from ioukit.plots._drawing import ThemeName
 
 __all__ = ["EVALUATIONS", "boxes", "drawn", "worst_images"]
 
@@ -71,6 +73,12 @@ def worst_images() -> Figure:
     return plots.worst_images_figure(evaluation, images=images, most=6, columns=3)
 
 
+def reliability(evaluation: Evaluation, theme: ThemeName) -> Axes:
+    """Before and after Platt's fit, those of docs/operating_points.md."""
+    fit = calibrate(evaluation, "platt", bins=10)
+    return plots.reliability_figure({"before": fit.before, "after Platt": fit.after}, theme=theme)
+
+
 SIX = ["person", "chair", "book", "car", "bottle", "cup"]
 # The figures of docs/figures.md, as it says.
 EVALUATIONS: dict[str, Callable[[Evaluation], Axes]] = {
@@ -86,6 +94,8 @@ EVALUATIONS: dict[str, Callable[[Evaluation], Axes]] = {
     "confusion_shares": lambda e: plots.confusion_figure(e.confusion(), classes=SIX, normalize="truth"),
     "score_histogram": plots.score_histogram_figure,
     "iou_histogram": plots.iou_histogram_figure,
+    "reliability": lambda e: reliability(e, "light"),
+    "reliability_dark": lambda e: reliability(e, "dark"),
     "error_kinds": lambda e: plots.error_kinds_figure(e.error_kinds()),
 }
 

@@ -21,9 +21,12 @@ from PIL import Image
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.datasets.shapes import CLASSES
 from ioukit.plots._placing import place_labels
+from ioukit.postprocess import OperatingPoints
+from ioukit.torch.detector.checkpoint import load_model
 from ioukit.torch.detector.drawing import above_boxes, draw
 from ioukit.torch.detector.model import Config
 from ioukit.torch.detector.predict import FoundBoxes, Result
+from ioukit.torch.detector.predict import predict as results_of
 from support.command import run_fresh, run_here
 
 Words: TypeAlias = "list[str | Path]"
@@ -52,6 +55,44 @@ def renumbered(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("renumbered") / "gt.json"
     path.write_text(json.dumps(data))
     return path
+
+
+class TestOperatingPoints:
+    """Files of thresholds, whose classes may have another order than those of the network."""
+
+    def test_are_found_by_name(self, folder: Path, network: Path, tmp_path: Path) -> None:
+        images, file = folder / "images" / "val", tmp_path / "points.json"
+        model = load_model(network, "cpu")
+        answers = [result.boxes for result in results_of(model, images, score_threshold=0, iou_threshold=0.6)]
+        labels, scores = (np.concatenate([getattr(one, name) for one in answers]) for name in ("cls", "conf"))
+        common = int(np.bincount(labels).argmax())
+        best = float(scores[labels == common].max())
+        names = CLASSES[::-1]
+        for least, most in ((0.0, len(labels)), (best, int((scores[labels == common] == best).sum()))):
+            OperatingPoints.of(names, [least if name == CLASSES[common] else np.nan for name in names]).save(file)
+            options: Words = ["--iou", "0.6", "--operating-points", file, *CPU]
+            found = run_here("predict", network, images, *options)
+            assert found.code in (0, None), found.err
+            shown = [line.split("\t")[1] for line in found.out.splitlines()]
+            assert set(shown) == {CLASSES[common]}
+            assert len(shown) == most if least else 1 < len(shown) <= most
+
+    def test_wrong_use(self, folder: Path, network: Path, tmp_path: Path) -> None:
+        file, images = tmp_path / "points.json", folder / "images" / "val"
+        OperatingPoints.of(CLASSES[1:], 0.5).save(file)
+        base: Words = ["predict", network, images, "--operating-points", file, *CPU]
+        for more, message in (
+            ([], f"points.json: no category has the name '{CLASSES[0]}'"),
+            (["--score", "0.1"], "--score and --operating-points are two thresholds"),
+        ):
+            done = run_here(*base, *more)
+            assert (done.code, done.out) == (2, "")
+            assert message in done.err
+        model = load_model(network, "cpu")
+        with pytest.raises(ValueError, match="expected the same classes in the same order"):
+            next(results_of(model, images, operating_points=OperatingPoints.of(CLASSES[::-1], 0.5)))
+        with pytest.raises(ValueError, match="two thresholds"):
+            next(results_of(model, images, operating_points=OperatingPoints.of(CLASSES, 0.5), score_threshold=0.1))
 
 
 class TestIds:

@@ -88,9 +88,8 @@ def test_laws(evaluation: Evaluation) -> None:
     assert ((errors.object < 0) == overlooked).all()
     assert ((errors.other >= 0) == (errors.kind == 3)).all()
     assert ((errors.suggested >= 0) == (errors.kind <= 2)).all()
-    shown = errors.detection[overlooked]
-    matched = table.matched_object(0.5)[shown] if 0.5 in table.protocol.iou_thresholds else np.array([-1])
-    assert (matched < 0).all()
+    if table.protocol.name == "COCO":  # others choose in another way among objects that overlap a detection
+        assert (table.matched_object(0.5)[errors.detection[overlooked]] < 0).all()
     assert same(find_label_errors(evaluation, threads=1), errors)
     per_image = errors.image_scores()
     assert per_image.shape == table.image_ids.shape
@@ -124,6 +123,8 @@ def test_a_sum_of_tables_is_examined_like_the_whole(evaluation: Evaluation) -> N
 def test_the_overlap_of_two_objects_of_a_table_is_a_lower_bound(evaluation: Evaluation) -> None:
     truth = evaluation.ground_truth
     assert truth is not None
+    if evaluation.protocol.clipped_boxes or evaluation.protocol.inclusive_boxes:
+        return  # its IoU is not that of the boxes
     table = evaluation.near_matches()
     known = gather(Evaluation.from_table(table), threads=None)
     first, second, bound = _object_pairs(known, None)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ioukit._output import printable
 from ioukit.evaluation import Requirement, check_requirements
 from ioukit.report import markdown_summary
-from ioukit.report.markdown import _escaped
+from ioukit.report.markdown_text import escaped
 from support.evaluated_scenes import SCENES, coco, made
 from support.report_cases import ATTACKS, attacked
 
@@ -127,10 +127,10 @@ def test_names_of_classes_stay_names(tmp_path: Path) -> None:
 @given(st.text("|*_`<>[]()#+-.!~:/\\ &;@$^={}aw1\"'\n\t狗", min_size=1, max_size=12))
 def test_any_name_is_shown_as_it_is(name: str) -> None:
     expected = printable(name.strip()).strip()
-    for page in rendered(f"| A | B |\n| --- | --- |\n| {_escaped(name, 'none')} | 1 |\n"):
+    for page in rendered(f"| A | B |\n| --- | --- |\n| {escaped(name, 'none')} | 1 |\n"):
         assert page.rows == [["A", "B"], [expected or "none", "1"]]
     if expected:
-        for page in rendered(f"### {_escaped(name)}\n"):
+        for page in rendered(f"### {escaped(name)}\n"):
             assert page.text.strip() == expected
 
 

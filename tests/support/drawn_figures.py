@@ -10,6 +10,7 @@ import pytest
 
 from ioukit import plots
 from ioukit.evaluation import miss_rate_curves
+from ioukit.operating import calibration_errors
 from support.evaluated_scenes import SCENES
 
 __all__ = ["DRAW", "contrast", "named", "render", "scene", "texts"]
@@ -41,6 +42,7 @@ DRAW: dict[str, Callable[..., Any]] = {
     "score_histogram_figure": plots.score_histogram_figure,
     "score_histogram_figure, linear": lambda e, **o: plots.score_histogram_figure(e, log=False, **o),
     "iou_histogram_figure": plots.iou_histogram_figure,
+    "reliability_figure": lambda e, **o: plots.reliability_figure(calibration_errors(e, replicates=20), **o),
     "error_kinds_figure": lambda e, **o: plots.error_kinds_figure(e.error_kinds(), **o),
 }
 """Every figure of an evaluation."""

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ioukit.cli._talk import Talk
+    from ioukit.comparison import ModelComparison
     from ioukit.datasets import GroundTruth
     from ioukit.evaluation import Evaluation
     from ioukit.inspection import Inspection
     from ioukit.labels import LabelErrors
 
-__all__ = ["check_report", "write_inspection", "write_labels", "write_report"]
+__all__ = ["check_report", "write_comparison", "write_inspection", "write_labels", "write_report"]
 
 
 def check_report(report: Path | None, images: Path | None, inputs: Sequence[Path], json_file: Path | None) -> None:
@@ -79,6 +80,16 @@ def write_labels(errors: LabelErrors, report: Path, images: Path | None, talk: T
     _say_found(errors.evaluation.ground_truth, images, talk)
     with bad_output(), talk.busy("writing the page", long=long):
         write(errors, report, images)
+    talk.say(f"wrote {printable(str(report))}")
+
+
+def write_comparison(compared: ModelComparison, report: Path, images: Path | None, talk: Talk, *, long: bool) -> None:
+    """Writes the page of a comparison, and says how many photographs were found in the folder."""
+    from ioukit.report import write_comparison as write  # noqa: PLC0415 - as above
+
+    _say_found(compared.evaluations[0].ground_truth, images, talk)
+    with bad_output(), talk.busy("writing the page", long=long):
+        write(compared, report, images)
     talk.say(f"wrote {printable(str(report))}")
 
 

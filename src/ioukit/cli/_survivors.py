@@ -13,6 +13,7 @@ from ioukit.cli._records import record_texts, with_score
 from ioukit.postprocess._groups import best_of_images, groups
 from ioukit.postprocess._options import SymmetricMetric
 from ioukit.postprocess.fusion import Confidence
+from ioukit.postprocess.operating_points import OperatingPoints
 from ioukit.postprocess.soft import SoftMethod
 
 __all__ = ["Fusing", "Suppressing", "fused_records", "surviving_records", "surviving_rows"]
@@ -33,6 +34,8 @@ class Suppressing(NamedTuple):
     """None for the default of the method."""
     max_dets: int | None
     """The largest number of boxes per image."""
+    points: OperatingPoints | None = None
+    """Thresholds per class, instead of the score threshold; not with ``soft``."""
 
 
 class Fusing(NamedTuple):
@@ -49,7 +52,18 @@ class Fusing(NamedTuple):
 def surviving_rows(
     detections: ioukit.Detections, how: Suppressing, *, class_agnostic: bool, threads: int | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64] | None]:
-    """The rows that survive, in the order of the file, and their lowered scores, or None if scores do not change."""
+    """The rows that survive, in the order of the file, and their new scores, or None if scores do not change.
+
+    Raises:
+        ValueError: If a category has no threshold in the operating points, or a score cannot be calibrated.
+    """
+    if how.points is not None:
+        applied = how.points.apply(detections.scores, detections.category_ids)
+        counts = np.flatnonzero(applied.keep)
+        rest = how._replace(points=None)
+        rows, _ = surviving_rows(detections[counts], rest, class_agnostic=class_agnostic, threads=threads)
+        rows = counts[rows]
+        return rows, applied.scores[rows].astype(np.float64) if how.points.maps else None
     boxes, image_ids = detections.boxes, detections.image_ids
     labels = None if class_agnostic else detections.category_ids
     if how.soft is None:
@@ -84,7 +98,7 @@ def surviving_rows(
 
 
 def surviving_records(path: Path, rows: npt.NDArray[np.int64], scores: npt.NDArray[np.float64] | None) -> list[str]:
-    """The text of the records at these rows, ascending, as it is in the file except for lowered scores."""
+    """The text of the records at these rows, ascending, as it is in the file except for new scores."""
     text = _core.read_text(str(path)).decode("utf-8", "surrogatepass")
     wanted = iter(rows.tolist())
     row = next(wanted, None)

@@ -26,6 +26,7 @@ from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._options import parse_classes
 from ioukit.cli._output import check_output, print_result, printable, write_markdown, write_whole
+from ioukit.cli._report import check_report, write_comparison
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
@@ -44,6 +45,7 @@ EXAMPLES = """\b
 Examples:
   ioukit compare gt.json a.json b.json
   ioukit compare gt.json a.json b.json --per-class --markdown "$GITHUB_STEP_SUMMARY"
+  ioukit compare gt.json a.json b.json --report compared.html --images val2017/
   ioukit compare gt.json a.json b.json --clusters scenes.csv
   ioukit compare gt.json a.json b.json --strata cameras.csv:camera --replicates 10000
   ioukit compare gt.json a.json b.json --json | jq '.pairs[0].parts.images[:20]'
@@ -73,6 +75,14 @@ def compare_files(
             metavar="FILE",
             help="Also write the comparison as Markdown; the file of $GITHUB_STEP_SUMMARY is appended to.",
         ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write an HTML page: the numbers, what changed, A and B side by side."),
+    ] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With --report: folder of the images, to show those that changed most."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the text to a file; print nothing.")
@@ -161,7 +171,8 @@ def compare_files(
     talk = Talk(quiet=quiet)
     sources = input_files(ground_truth, first, *others)
     with bad_use():
-        _check_files(sources, json, markdown, output)
+        check_report(report, images, sources, None if json is None else json.path)
+        _check_files(sources, json, markdown, output, report)
         names = _names(name, sources[1:])
         with bad_value("--iou-type"):
             kind = find_kind(iou_type or "bbox")
@@ -199,6 +210,8 @@ def compare_files(
 
     with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", long=long):
         compared = compare_models(models, **settings)
+    if report is not None:
+        write_comparison(compared, report, images, talk, long=long)
     talk.say(f"done {time.perf_counter() - clock:.2f} s")
     _write(compared, talk, json=json, markdown=markdown, output=output, per_class=per_class)
 
@@ -239,7 +252,7 @@ def _chosen_kind(gt: ioukit.GroundTruth, dt: ioukit.Detections, rules: "Protocol
     return find_kind(name)
 
 
-def _check_files(sources: Sequence[Path], json: JsonOutput | None, markdown: Path | None, output: Path | None) -> None:
+def _check_files(sources: Sequence[Path], json: JsonOutput | None, *others: Path | None) -> None:
     """Refuses files that cannot be written, and one file for two results.
 
     Raises:
@@ -247,9 +260,11 @@ def _check_files(sources: Sequence[Path], json: JsonOutput | None, markdown: Pat
     """
     if json is not None:
         json.check(sources)
-    results = [path for path in (None if json is None else json.path, markdown, output) if path is not None]
-    for place, path in enumerate(results):
-        check_output(path, [*sources, *results[:place]])
+    results = [path for path in (None if json is None else json.path, *others) if path is not None]
+    for path in results:
+        check_output(path, sources)
+    if len({path.resolve() for path in results}) < len(results):
+        raise ValueError(f"{results[-1]}: expected another file for each of --json, --markdown, --report and --output")
 
 
 def _names(given: list[str] | None, paths: Sequence[Path]) -> list[str]:
@@ -278,7 +293,7 @@ def _labels(gt: ioukit.GroundTruth, **options: str | None) -> dict[str, Any]:
         if text is not None:
             from ioukit.cli._image_labels import image_labels  # noqa: PLC0415 - for those who give labels
 
-            with bad_input(), bad_value(f"--{option}"):
+            with bad_value(f"--{option}"), bad_input():  # a wrong file is one line; a wrong name is about the option
                 found[option] = image_labels(text, gt)
     return found
 

@@ -21,6 +21,7 @@ from ioukit.cli._survivors import Fusing, Suppressing, fused_records, surviving_
 from ioukit.cli._talk import Talk
 from ioukit.postprocess._options import SymmetricMetric
 from ioukit.postprocess.fusion import Confidence
+from ioukit.postprocess.operating_points import OperatingPoints
 from ioukit.postprocess.soft import SoftMethod
 
 __all__ = ["EXAMPLES", "filter_files"]
@@ -32,6 +33,7 @@ EXAMPLES = """\b
 Examples:
   ioukit nms detections.json -o filtered.json
   ioukit nms detections.json -o filtered.json --iou 0.6 --score-threshold 0.05 --max-dets 100
+  ioukit nms detections.json -o filtered.json --operating-points points.json
   ioukit nms detections.json -o filtered.json --soft gaussian --json | jq .kept
   ioukit nms --fuse a.json b.json -o fused.json --weights 2,1
 """
@@ -69,6 +71,14 @@ def filter_files(
         float | None,
         typer.Option(help="Leave out boxes with a lower score. [default: none; with --soft 0.001; with --fuse 0]"),
     ] = None,
+    operating_points: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Leave out boxes below the threshold of their class, as ioukit operate wrote it, and calibrate "
+            "scores if the file has a calibration.",
+        ),
+    ] = None,
     max_dets: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="The largest number of boxes per image. [default: all]")
     ] = None,
@@ -91,7 +101,9 @@ def filter_files(
     start = time.perf_counter()
     talk = Talk(quiet=quiet)
     sources = input_files(*files)
-    _check_use(sources, output, json, fuse=fuse)
+    points = _points(operating_points, score_threshold, alone=not fuse and soft is None)
+    read_too = [*sources, *([] if operating_points is None else [operating_points])]
+    _check_use(sources, output, json, fuse=fuse, inputs=read_too)
     _check_options(
         fuse,
         soft,
@@ -110,8 +122,9 @@ def filter_files(
             with bad_value(None):
                 lines = fused_records(sets, fusing, weights=_weights(weights), threads=threads)
         else:
-            how = Suppressing(iou, metric or "iou", soft, 0.5 if sigma is None else sigma, score_threshold, max_dets)
-            with bad_value(None):
+            sigma = 0.5 if sigma is None else sigma
+            how = Suppressing(iou, metric or "iou", soft, sigma, score_threshold, max_dets, points)
+            with bad_value(None if points is None else "--operating-points"):
                 rows, scores = surviving_rows(sets[0], how, class_agnostic=class_agnostic, threads=threads)
             with bad_input():
                 lines = surviving_records(sources[0], rows, scores)
@@ -151,16 +164,33 @@ def _read(path: Path, talk: Talk, width: int, long: bool, threads: int | None) -
     return detections
 
 
-def _check_use(files: Sequence[Path], output: Path, json: JsonOutput | None, *, fuse: bool) -> None:
+def _points(path: Path | None, score_threshold: float | None, *, alone: bool) -> OperatingPoints | None:
+    """The operating points of a file, if one is given."""
+    if path is None:
+        return None
+    if not alone:
+        raise typer.BadParameter(
+            "cannot be used with --soft or --fuse, which make new scores: write a file, then filter it with --iou 1",
+            param_hint="--operating-points",
+        )
+    if score_threshold is not None:
+        raise typer.BadParameter("--score-threshold is given, too", param_hint="--operating-points")
+    with bad_input():
+        return OperatingPoints.load(path)
+
+
+def _check_use(
+    files: Sequence[Path], output: Path, json: JsonOutput | None, *, fuse: bool, inputs: Sequence[Path]
+) -> None:
     with bad_value("--output"):
-        check_output(output, files)
+        check_output(output, inputs)
         if output.suffix == ".gz":
             raise ValueError(f"{output}: expected a name without .gz, as the file is not packed")
     if len(files) > 1 and not fuse:
         raise typer.BadParameter(f"expected one file, got {len(files)}; --fuse takes several")
     if json is not None and json.path is not None:
         with bad_value("--json"):
-            json.check(files)
+            json.check(inputs)
             if os.path.realpath(json.path) == os.path.realpath(output):
                 raise ValueError(f"{json.path} is the file of --output too")
             if not _may_hold_counts(json.path):

@@ -18,7 +18,9 @@ from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
 
 if TYPE_CHECKING:
+    from ioukit.postprocess import OperatingPoints
     from ioukit.torch.detector.data import OnInvalid
+    from ioukit.torch.detector.model import Config
     from ioukit.torch.detector.predict import Result
 
 __all__ = ["EXAMPLES", "predict"]
@@ -27,6 +29,7 @@ EXAMPLES = """\b
 Examples:
   ioukit predict run/best.safetensors photo.jpg
   ioukit predict run/best.safetensors photos/ --draw drawn/ --score 0.4
+  ioukit predict run/best.safetensors photos/ --operating-points points.json
   ioukit predict run/best.safetensors photos/ --json detections.json
   ioukit predict run/best.safetensors photos/ --json detections.json --ids-from gt.json
   ioukit predict run/best.safetensors val.json --images val/ --score 0.001 --json=detections.json
@@ -63,7 +66,15 @@ def predict(
         Path | None, typer.Option("--images", metavar="DIR", help="Folder of the images, for a COCO file.")
     ] = None,
     split: Annotated[str, typer.Option(help="Split of data.yaml: val or train.")] = "val",
-    score: Annotated[float, typer.Option(help="Leave out boxes with a lower score.")] = 0.25,
+    score: Annotated[float | None, typer.Option(help="Leave out boxes with a lower score. [default: 0.25]")] = None,
+    operating_points: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Leave out boxes below the threshold of their class, as ioukit operate wrote it, and calibrate "
+            "scores if the file has a calibration.",
+        ),
+    ] = None,
     iou: Annotated[float, typer.Option(help="Of two boxes of a class with an IoU above this, keep the better.")] = 0.5,
     max_dets: Annotated[int, typer.Option(min=1, metavar="N", help="The largest number of boxes per image.")] = 100,
     batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images per step.")] = 8,
@@ -87,13 +98,14 @@ def predict(
 
         policy = _check_options(json, ids_from, split, on_invalid)
         model = load_model(network, device)
+        points = _points(operating_points, score, model.config)
     with bad_input():
         given = read_images(sources[: len(images)], folder, split, policy, talk)  # type: ignore[arg-type]
         ground_truth = None if ids_from is None else GroundTruth.from_coco(sources[-1])
     with bad_use():
         image_ids, class_ids = ids(given, model.config, ground_truth, source=ids_from or images[0])
         if json is not None:
-            json.check([network, *given.files, *sources])
+            json.check([network, *given.files, *sources, *([] if operating_points is None else [operating_points])])
         targets = None if draw is None else drawings(given.files, draw)
     if json is not None and ground_truth is None and given.data is None:
         talk.say("note image_id and category_id count from 1; use --ids-from to take them from a COCO file")
@@ -102,8 +114,8 @@ def predict(
         if draw is not None:
             draw.mkdir(parents=True, exist_ok=True)
         answers = results_of(
-            model, given.opened, score_threshold=score, iou_threshold=iou, max_detections=max_dets, batch=batch,
-            on_invalid=policy,
+            model, given.opened, score_threshold=score, operating_points=points, iou_threshold=iou,
+            max_detections=max_dets, batch=batch, on_invalid=policy,
         )  # fmt: skip
         for position, result in with_results(given, answers, talk):
             results[position] = result
@@ -128,6 +140,28 @@ def _check_options(json: JsonOutput | None, ids_from: Path | None, split: str, o
         # In `predict NETWORK a.jpg --json b.jpg`, b.jpg is probably meant as an image.
         raise ValueError(f"--json would write {json.path}, which has the name of an image: put --json last")
     return check_on_invalid(on_invalid)
+
+
+def _points(path: Path | None, score: float | None, config: Config) -> OperatingPoints | None:
+    """The operating points of a file in the order of the network: by name, or by position if it has no names."""
+    if path is None:
+        return None
+    if score is not None:
+        raise ValueError("--score and --operating-points are two thresholds: expected one of them")
+    from ioukit.postprocess import OperatingPoints  # noqa: PLC0415
+
+    points = OperatingPoints.load(path)
+    if not config.names:
+        if len(points) != config.num_classes:
+            raise ValueError(
+                f"{path} has {len(points)} classes, and the network {config.num_classes} classes without names: "
+                "expected the same number"
+            )
+        return points
+    try:
+        return points.for_classes(config.names)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _print_boxes(file: Path, result: Result) -> None:

@@ -89,7 +89,7 @@ def _usual(values: Floats, features: Floats, classes: Rows, weight: Floats) -> t
     design = np.concatenate(
         [np.ones((len(values), 1)), (features - features.mean(axis=0)) / np.where(scale > 0, scale, 1)], axis=1
     )
-    offsets: Floats = np.zeros(int(classes.max(initial=0)) + 1)
+    offsets = np.zeros(int(classes.max(initial=0)) + 1)
     spread: Floats = np.full(
         len(values), max(float(np.median(np.abs(values - np.median(values)))) * 1.5, _LEAST_SPREAD)
     )
@@ -97,15 +97,15 @@ def _usual(values: Floats, features: Floats, classes: Rows, weight: Floats) -> t
     beta[0] = np.median(values)
     ridge = np.diag([1e-6, *[0.5] * features.shape[1]])
     for _ in range(_ROUNDS):
-        rest = values - combined(design, beta) - offsets[classes]
+        rest: Floats = values - combined(design, beta) - offsets[classes]
         robust = weight * (_FREEDOM + 1) / (_FREEDOM + (rest / spread) ** 2) / spread**2
         wanted = along(design, robust * (values - offsets[classes]))
-        beta = np.linalg.solve(products(design, robust) + ridge, wanted)
+        beta = np.linalg.solve(products(design, robust) + ridge, wanted).astype(np.float64, copy=False)
         rest = values - combined(design, beta)
         offsets = np.bincount(classes, robust * rest, len(offsets)) / (np.bincount(classes, robust, len(offsets)) + 10)
-        rest = np.abs(rest - offsets[classes])
+        off: Floats = np.abs(rest - offsets[classes])
         # The logarithm of the spread is linear in the features, too. The mean of log |t| is about -0.5.
-        wanted = along(design, weight * np.log(np.maximum(rest, _LEAST_REST)))
+        wanted = along(design, weight * np.log(np.maximum(off, _LEAST_REST)))
         gamma = np.linalg.solve(products(design, weight) + 20 * ridge, wanted)
         spread = np.maximum(np.exp(combined(design, gamma) + 0.5), _LEAST_SPREAD)
     return combined(design, beta) + offsets[classes], spread

@@ -23,6 +23,7 @@ from ioukit.plots.object_figures import (
 )
 from ioukit.plots.operating import score_curves_figure
 from ioukit.plots.overlap import overlap_figure
+from ioukit.plots.reliability import reliability_figure
 from ioukit.plots.survivors import survivors_figure
 from ioukit.plots.training import training_figure
 from ioukit.plots.variants import variant_figure, variants_figure
@@ -49,6 +50,7 @@ __all__ = [
     "objects_per_image_figure",
     "overlap_figure",
     "precision_recall_figure",
+    "reliability_figure",
     "score_curves_figure",
     "score_histogram_figure",
     "survivors_figure",

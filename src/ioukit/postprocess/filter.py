@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ioukit.postprocess._options import SymmetricMetric
+    from ioukit.postprocess.operating_points import OperatingPoints
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
@@ -89,7 +91,8 @@ def filter_detections(
     class_scores: ArrayLike | Sequence[ArrayLike],
     *,
     objectness: ArrayLike | Sequence[ArrayLike] | None = None,
-    score_threshold: float = 0.05,
+    score_threshold: float | None = None,
+    operating_points: OperatingPoints | str | os.PathLike[str] | None = None,
     iou_threshold: float = 0.5,
     top_k: int | None = 1000,
     max_detections: int | None = 100,
@@ -106,11 +109,14 @@ def filter_detections(
 
     1. ``score = class_score * objectness``. Every class of a box is a candidate; with ``multi_label=False`` only its
        best class (of equal scores the first).
-    2. Candidates with a score **below** ``score_threshold`` are left out.
+    2. Candidates with a score **below** ``score_threshold``, or below the threshold of their class in
+       ``operating_points``, are left out.
     3. The ``top_k`` candidates with the best scores are kept, whatever their class.
     4. Greedy NMS among the candidates of one class, or with ``class_agnostic`` among all: an overlap **above**
        ``iou_threshold`` removes a candidate.
     5. The ``max_detections`` best candidates are kept.
+    6. If ``operating_points`` have a calibration, the scores that are returned are calibrated. The detections are the
+       same as without it.
 
     In every step, of equal scores the lower box and then the lower class comes first.
 
@@ -119,7 +125,9 @@ def filter_detections(
             list with the boxes of each image. In pixels or any other unit.
         class_scores: (N, C), or (B, N, C) or a list with one array per image. Finite probabilities, not logits.
         objectness: (N,), or (B, N) or a list. None counts as 1.
-        score_threshold: At least 0.
+        score_threshold: At least 0; 0.05 if ``None``. It cannot be given together with ``operating_points``.
+        operating_points: A score threshold for each class, or the file of them. Their classes are the columns of the
+            scores, in the same order: ``points.for_classes(names)`` brings them into the order of a network.
         iou_threshold: Within [0, 1].
         top_k: The largest number of candidates per image that NMS gets; None for no limit.
         max_detections: The largest number of detections per image; None for no limit.
@@ -134,8 +142,9 @@ def filter_detections(
         The detections, sorted by image and then by descending score, in arrays of the caller's library.
 
     Raises:
-        ValueError: If a shape does not fit, a box or a score is not valid, or an option is out of range. For a batch,
-            the message names the image.
+        ValueError: If a shape does not fit, a box or a score is not valid, an option is out of range, or the operating
+            points have another number of classes than the scores. For a batch, the message names the image.
+        DatasetError: If the file of the operating points is invalid.
         TypeError: If an argument has the wrong type, or the arrays come from different libraries.
 
     Examples:
@@ -145,11 +154,19 @@ def filter_detections(
         >>> found.rows, found.labels, found.scores
         (array([0, 2]), array([0, 1]), array([0.9, 0.6]))
     """
-    check_thresholds(score_threshold=score_threshold, iou_threshold=iou_threshold)
+    points = _points(operating_points, score_threshold)
+    least = 0.05 if score_threshold is None else score_threshold
+    check_thresholds(score_threshold=least, iou_threshold=iou_threshold)
     before, after = count_limit("top_k", top_k), count_limit("max_detections", max_detections)
     images = _images(boxes, class_scores, objectness, format, check)
 
-    box, label, scores = _candidates(images.scores, score_threshold, multi_label)
+    if points is not None and len(images.boxes) and images.scores.shape[1] != len(points):
+        raise ValueError(
+            f"class_scores have {images.scores.shape[1]} classes, and the operating points {len(points)}: expected the "
+            "same classes in the same order"
+        )
+    thresholds = least if points is None or not len(images.boxes) else points.thresholds
+    box, label, scores = _candidates(images.scores, thresholds, multi_label)
     image = images.number[box]
     best = best_of_images(image, scores, before)
     box, label, scores, image = box[best], label[best], scores[best], image[best]
@@ -165,15 +182,35 @@ def filter_detections(
     )
     kept = np.sort(kept)  # back to the order of the candidates: by image and descending score
     kept = kept[best_of_images(image[kept], scores[kept], after)]
-    box = box[kept]
+    box, label, scores, image = box[kept], label[kept], scores[kept], image[kept]
+    if points is not None and points.maps:
+        scores = points.apply(scores, label, labels_are="positions").scores
+        order = np.lexsort((-scores, image))  # stable: equal calibrated scores keep the order of the scores
+        box, label, scores, image = box[order], label[order], scores[order], image[order]
     like = images.like
     return FilteredDetections(
-        images=restored(image[kept], like),
-        labels=restored(label[kept], like),
+        images=restored(image, like),
+        labels=restored(label, like),
         boxes=restored(images.boxes[box], like, images.box_kind),
-        scores=restored(scores[kept], like, images.score_kind),
-        rows=restored(box - images.starts[image[kept]], like),
+        scores=restored(scores, like, images.score_kind),
+        rows=restored(box - images.starts[image], like),
     )
+
+
+def _points(
+    given: OperatingPoints | str | os.PathLike[str] | None, score_threshold: float | None
+) -> OperatingPoints | None:
+    if given is None:
+        return None
+    if score_threshold is not None:
+        raise ValueError("score_threshold and operating_points are two thresholds: expected one of them")
+    from ioukit.postprocess.operating_points import OperatingPoints  # noqa: PLC0415 - most calls have none
+
+    if isinstance(given, OperatingPoints):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return OperatingPoints.load(given)
+    raise TypeError(f"operating_points must be OperatingPoints or the path of their file, got {type(given).__name__}")
 
 
 class _Images(NamedTuple):
@@ -300,14 +337,17 @@ def _image(boxes: Any, class_scores: Any, objectness: Any, fmt: BoxFormat | None
 
 
 def _candidates(
-    scores: FloatArray, score_threshold: float, multi_label: bool
+    scores: FloatArray, score_threshold: float | NDArray[np.float64], multi_label: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
-    """The box, the class and the score of every candidate that reaches the threshold, sorted by box and class."""
-    least = scores.dtype.type(score_threshold)
+    """The box, the class and the score of every candidate that reaches the threshold, sorted by box and class.
+
+    The threshold is one number, or (C,) one for each class.
+    """
+    least = np.asarray(score_threshold).astype(scores.dtype)
     if multi_label or scores.shape[1] == 0:
         box, label = np.nonzero(scores >= least)
     else:
         label = scores.argmax(axis=1)
-        box = np.flatnonzero(scores[np.arange(len(scores)), label] >= least)
+        box = np.flatnonzero(scores[np.arange(len(scores)), label] >= (least if least.ndim == 0 else least[label]))
         label = label[box]
     return box.astype(np.int64), label.astype(np.int64), scores[box, label]

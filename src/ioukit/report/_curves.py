@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ioukit.evaluation import ScoreCurve, ScoreCurves
 
 __all__ = ["MOST_POSITIONS", "slider", "slider_scores"]
@@ -17,12 +19,17 @@ MOST_POSITIONS = 512
 """More positions would be useless: sliders and charts are not wider than this number of pixels."""
 
 
-def slider_scores(curves: ScoreCurves) -> npt.NDArray[np.float64]:
+def slider_scores(curves: ScoreCurves, wanted: float = math.nan) -> npt.NDArray[np.float64]:
     """(P,) scores of detections in descending order, at most :data:`MOST_POSITIONS`.
 
     All scores, if they are few enough. Otherwise the first and the last, those with the best F1 for all classes
     together and for the classes with the most objects, and some of the rest: half of these are spread evenly by score,
     half evenly by rank, because many scores are close to 0.
+
+    Args:
+        curves: The curves of all classes.
+        wanted: A score threshold that must have its own position, if a detection reaches it: that of the lowest score
+            that is at least as high.
     """
     scores = curves.overall.scores
     if len(scores) <= MOST_POSITIONS:
@@ -31,10 +38,12 @@ def slider_scores(curves: ScoreCurves) -> npt.NDArray[np.float64]:
     best = [curve.best.score for curve in (curves.overall, *by_objects)]
     chosen = {float(scores[0]), float(scores[-1]), *(score for score in best if not math.isnan(score))}
     rising = scores[::-1]
+    if rising[-1] >= wanted:
+        chosen.add(float(rising[np.searchsorted(rising, wanted)]))
     even = math.ceil((MOST_POSITIONS - len(chosen)) / 2)
     by_rank = scores[np.linspace(0, len(scores) - 1, even).round().astype(np.int64)]
-    wanted = np.linspace(scores[-1], scores[0], even)
-    by_score = rising[np.minimum(np.searchsorted(rising, wanted), len(rising) - 1)]
+    places = np.linspace(scores[-1], scores[0], even)
+    by_score = rising[np.minimum(np.searchsorted(rising, places), len(rising) - 1)]
     more = np.stack([by_score, by_rank], axis=1).ravel().tolist()
     for score in more:
         if len(chosen) == MOST_POSITIONS:
@@ -43,12 +52,21 @@ def slider_scores(curves: ScoreCurves) -> npt.NDArray[np.float64]:
     return np.array(sorted(chosen, reverse=True))
 
 
-def slider(curves: ScoreCurves) -> dict[str, Any] | None:
-    """The data for the curves of the page, with counts as differences between scores; ``None`` without scores."""
-    scores = slider_scores(curves)
+def slider(
+    curves: ScoreCurves, classes: Sequence[int] | None = None, wanted: float = math.nan
+) -> dict[str, Any] | None:
+    """The data for the curves of the page, with counts as differences between scores; ``None`` without scores.
+
+    Args:
+        curves: The curves of all classes.
+        classes: Positions of the classes that have curves; all if ``None``.
+        wanted: A score threshold that must have its own position, see :func:`slider_scores`.
+    """
+    scores = slider_scores(curves, wanted)
     if not len(scores):
         return None
-    rows = [_row(curve, scores) for curve in (curves.overall, *curves.per_class)]
+    listed = range(len(curves.per_class)) if classes is None else classes
+    rows = [_row(curve, scores) for curve in (curves.overall, *(curves.per_class[place] for place in listed))]
     return {"iou": curves.iou_threshold, "scores": scores.tolist(), "rows": rows, "start": max(rows[0]["best"], 0)}
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ioukit.evaluation.kinds import find_kind
 from ioukit.report._names import shown
 from ioukit.report._outlines import FARTHEST, Drawer, picture_size
+from ioukit.report._photographs import picture_notes
 from ioukit.report._thumbnails import Thumbnail, thumbnail
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ def drawn_examples(
                 if np.isnan(known).any():
                     drawing["w"], drawing["h"] = picture_size(size, table)
         images.append(record | drawing)
-    return images, drawer.style(), list(_notes(missing, len({example.image for example in chosen}), drawer.left_out))
+    notes = list(picture_notes(list(missing.values()), len({example.image for example in chosen}), drawer.left_out))
+    return images, drawer.style(), notes
 
 
 def _fewer(
@@ -158,13 +160,3 @@ def _kind_of(inspection: Inspection) -> str:
     """The kind of region that is drawn: one that all objects have, or upright boxes."""
     complete = [values.column for values in inspection.regions if values.present.all()]
     return next((kind for column, kind in _KINDS.items() if column in complete), "bbox")
-
-
-def _notes(missing: dict[int, str], count: int, left_out: int) -> Iterator[str]:
-    if missing:
-        more = ", ..." if len(missing) > 3 else ""
-        first = ", ".join(itertools.islice(missing.values(), 3))
-        yield f"{len(missing):,} of {count:,} photographs are missing: {first}{more}"
-    if left_out:
-        words = "region cannot be drawn and is" if left_out == 1 else "regions cannot be drawn and are"
-        yield f"{left_out:,} {words} left out."

@@ -15,6 +15,7 @@ from ioukit.evaluation import Outcome, per_image
 from ioukit.evaluation.kinds import find_kind
 from ioukit.report._names import shown
 from ioukit.report._outlines import FARTHEST, Drawer, picture_size
+from ioukit.report._photographs import numbers_of, picture_notes
 from ioukit.report._thumbnails import thumbnail
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def pictures(
     missing: list[str] = []
     boxes = _boxes(evaluation, outcomes)
     kind = find_kind(table.iou_type)
-    drawer = None if truth is None else Drawer(kind, truth, evaluation.detections)
+    detections = () if evaluation.detections is None else (evaluation.detections,)
+    drawer = None if truth is None else Drawer(kind, truth, *detections)
     listed: Any = truth.images.positions(table.image_ids) if truth is not None else []
     room, full = _MOST_NUMBERS, False
     for image in order:
@@ -108,7 +110,7 @@ def pictures(
         in_gallery = len(images) < len(gallery)
         if truth is not None and drawer is not None and (in_gallery or not full):
             drawing = drawer.drawing(boxes[image], truth.images.sizes[int(listed[image])])
-            needed = len(drawing["boxes"]) + _numbers_of(drawing.get("shapes", []))
+            needed = len(drawing["boxes"]) + numbers_of(drawing.get("shapes", []))
             if needed <= room or in_gallery:
                 room -= needed
                 if folder is not None and in_gallery and not drawer.seen_from_above:
@@ -124,23 +126,10 @@ def pictures(
             elif not drawer.draws_boxes:  # outlines take time: none of the remaining images is tried
                 full = True
         images.append(record)
-    notes = []
-    if missing:
-        more = ", ..." if len(missing) > 3 else ""
-        notes.append(f"{len(missing):,} of {len(gallery):,} photographs are missing: {', '.join(missing[:3])}{more}")
-    if drawer is not None and drawer.left_out:
-        one = drawer.left_out == 1
-        notes.append(
-            f"{drawer.left_out:,} region{'' if one else 's'} cannot be drawn and {'is' if one else 'are'} left out."
-        )
+    left_out = 0 if drawer is None else drawer.left_out
+    notes = list(picture_notes(missing, len(gallery), left_out))
     style = {} if drawer is None else drawer.style()
     return Pictures(images, {image: k for k, image in enumerate(order)}, list(range(len(gallery))), style, notes)
-
-
-def _numbers_of(shapes: list[dict[str, Any]]) -> int:
-    """How many numbers outlines have."""
-    lists = [part for shape in shapes for part in (*shape.get("rings", ()), shape.get("lines"), shape.get("points"))]
-    return sum(len(part) for part in lists if part)
 
 
 def _boxes(evaluation: Evaluation, outcomes: Outcomes) -> list[Positions]:

@@ -27,6 +27,7 @@ __all__ = [
     "headline",
     "iou_text",
     "lead",
+    "limits_text",
     "measure_rows",
     "score_text",
     "settings",
@@ -201,7 +202,7 @@ def size_rows(evaluation: Evaluation, *, iou_threshold: float, score_threshold: 
         right = int((counted & table.is_true_positive(iou_threshold, area.label)).sum())
         counts = (objects, objects - right, int(counted.sum()) - right)
         numbers = (text(ap), text(ar), *(f"{count:,}" for count in counts))
-        rows.append(Bar(shown(area.label), "", _limits(area), numbers, 0.0 if math.isnan(ap) else ap))
+        rows.append(Bar(shown(area.label), "", limits_text(area), numbers, 0.0 if math.isnan(ap) else ap))
     return rows
 
 
@@ -235,7 +236,7 @@ def by_iou(evaluation: Evaluation) -> dict[str, Any]:
 def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
     """The settings of the evaluation."""
     protocol = evaluation.protocol
-    areas = "; ".join(f"{shown(area.label)}: {_limits(area)}" for area in protocol.area_ranges)
+    areas = "; ".join(f"{shown(area.label)}: {limits_text(area)}" for area in protocol.area_ranges)
     kind = evaluation.matches.iou_type
     title = f"{REGION_KINDS[kind].title} ({kind})" if kind in REGION_KINDS else kind
     rows = [
@@ -277,7 +278,8 @@ def _cell(value: float, *, bar: bool = False) -> Cell:
     return Cell(_UNDEFINED, None, bar) if math.isnan(value) else Cell(f"{value:.3f}", value, bar)
 
 
-def _limits(area: AreaRange) -> str:
+def limits_text(area: AreaRange) -> str:
+    """The sizes of an area range in words, as squares of sides."""
     if area.high >= _LARGEST:
         return "every size" if area.low <= 0 else f"at least {_side(area.low)}"
     return f"below {_side(area.high)}" if area.low <= 0 else f"{_side(area.low)} to {_side(area.high)}"

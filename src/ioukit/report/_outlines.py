@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation import Kind
 
-__all__ = ["FARTHEST", "Drawer", "picture_size"]
+__all__ = ["FARTHEST", "Drawer", "picture_size", "tenths"]
 
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
@@ -39,13 +39,13 @@ class Drawer:
     Args:
         kind: The kind of region that is drawn.
         truth: The ground truth.
-        detections: The detections, if there are any to draw.
+        detections: The detections, if there are any to draw: of one model or of several.
     """
 
-    def __init__(self, kind: Kind, truth: GroundTruth, detections: Detections | None = None) -> None:
+    def __init__(self, kind: Kind, truth: GroundTruth, *detections: Detections) -> None:
         self._kind = kind
         self._truth = truth
-        self._sides: tuple[GroundTruth | Detections, ...] = (truth,) if detections is None else (truth, detections)
+        self._sides: tuple[GroundTruth | Detections, ...] = (truth, *detections)
         self._filled = self._ground = self._points = False
         self.left_out = 0
         """How many regions of the images so far have nothing to draw."""
@@ -70,7 +70,7 @@ class Drawer:
 
         Args:
             rows: (B, 9) kind, class and score of each region, the four numbers of its box in tenths of a pixel, 0 for
-                an object or 1 for a detection, and its row in the data; objects first.
+                an object or the number of the detections, 1 for the first, and its row in the data; objects first.
             known: (2,) width and height of the image, NaN if unknown.
         """
         boxes = rows[:, :7]
@@ -83,7 +83,7 @@ class Drawer:
         """The outlines of the regions of one image.
 
         Args:
-            sides: (B,) 0 for objects, 1 for detections; in ascending order.
+            sides: (B,) 0 for objects, 1 for detections, 2 for those of a second model; in ascending order.
             rows: (B,) their rows in the data.
         """
         parts = [
@@ -120,7 +120,7 @@ class Drawer:
         order = np.arange(len(chosen))
         if outlines.filled:  # a small mask is not covered by a large one
             order = np.argsort(-(high - low).prod(axis=1), kind="stable")
-        around = _tenths(np.concatenate([low, high - low], axis=1))
+        around = tenths(np.concatenate([low, high - low], axis=1))
         numbers = np.concatenate([boxes[:, :3], around], axis=1)[order]
         rings = [(ring - place) * scale for row in order.tolist() for ring in chosen[row].rings]
         coming = iter(simplified(rings, _COARSE) if outlines.filled else rings)
@@ -139,7 +139,8 @@ def picture_size(size: Floats | tuple[int, int], boxes: Positions) -> tuple[floa
     return max(float(right), 1.0), max(float(bottom), 1.0)
 
 
-def _tenths(values: Floats) -> Positions:
+def tenths(values: Floats) -> Positions:
+    """Numbers in tenths, as the script of a page reads them."""
     whole: Positions = (values * 10).clip(-FARTHEST, FARTHEST).round().astype(np.int64)
     return whole
 
@@ -155,12 +156,12 @@ def _shape(outline: Outline, place: Floats, scale: Floats, rings: Iterator[Float
     """
     found: dict[str, Any] = {}
     if outline.rings:
-        found["rings"] = [_tenths(ring).ravel().tolist() for ring in itertools.islice(rings, len(outline.rings))]
+        found["rings"] = [tenths(ring).ravel().tolist() for ring in itertools.islice(rings, len(outline.rings))]
     if len(outline.lines):
-        found["lines"] = _tenths((outline.lines - place) * scale).ravel().tolist()
+        found["lines"] = tenths((outline.lines - place) * scale).ravel().tolist()
     if len(outline.points):
         hollow = np.zeros(len(outline.points)) if outline.hollow is None else outline.hollow
-        points = _tenths((outline.points - place) * scale)
+        points = tenths((outline.points - place) * scale)
         found["points"] = np.column_stack([points, hollow.astype(np.int64)]).ravel().tolist()
     return found
 

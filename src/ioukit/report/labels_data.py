@@ -130,7 +130,8 @@ def _pictures(
     place_of: dict[int, tuple[int, tuple[int, int]] | None] = {}
     missing: dict[int, str] = {}
     found = []
-    drawer = None if truth is None else Drawer(find_kind(table.iou_type), truth, evaluation.detections)
+    sides = [] if evaluation.detections is None else [evaluation.detections]
+    drawer = None if truth is None else Drawer(find_kind(table.iou_type), truth, *sides)
     listed: Any = [] if truth is None else truth.images.positions(table.image_ids)
     for at, row in enumerate(rows):
         image = int(errors.image[at])

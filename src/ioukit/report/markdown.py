@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING
 
 from ioukit.report import _numbers
-from ioukit.report._names import shown
+from ioukit.report.markdown_text import escaped, markdown_row, markdown_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from ioukit.evaluation import ClassResult, Evaluation, Measure, RequirementResult
 
@@ -19,9 +18,6 @@ __all__ = ["markdown_summary"]
 # GitHub refuses summaries of more than 1 MiB per step. Half of it leaves room for what else a step writes.
 _MOST_BYTES = 512 * 1024
 _MOST_NOTES = 50
-
-_SIGNS = re.compile(r"[\\`*_{}\[\]()#+!|~<>&@$^=\u2028\u2029]|://|www\.|^-+|^\d+\.")
-"""What a dialect of Markdown could take for more than text: in a line, in a cell of a table, or as a link."""
 
 
 def markdown_summary(
@@ -60,26 +56,13 @@ def markdown_summary(
     if worst < 0:
         raise ValueError(f"worst must not be negative, got {worst}")
     heading = f"{evaluation.protocol.name}, {evaluation.matches.iou_type}" if title is None else title
-    parts = [f"### {_escaped(heading)}", _counts(evaluation)]
+    parts = [f"### {escaped(heading)}", _counts(evaluation)]
     if requirements:
         parts.append(_requirements(requirements))
     parts.append(_measures(evaluation))
     end = _notes(evaluation)
     left = _MOST_BYTES - sum(len(part.encode()) + 2 for part in [*parts, *end])
     return "\n\n".join([*parts, *_classes(evaluation, worst, left), *end]) + "\n"
-
-
-def _escaped(text: str, otherwise: str = "") -> str:
-    """Text of one line that Markdown shows as it is, without formats, links, HTML and cells of a table.
-
-    Signs become HTML entities, which all dialects of Markdown read. An underscore gets a backslash instead, so that
-    usual names stay readable in the source.
-    """
-    return _SIGNS.sub(lambda found: _entities(found[0]), shown(text.strip(), otherwise))
-
-
-def _entities(found: str) -> str:
-    return "\\_" if found == "_" else "".join(sign if sign.isalnum() else f"&#{ord(sign)};" for sign in found)
 
 
 def _counts(evaluation: Evaluation) -> str:
@@ -96,22 +79,22 @@ def _counts(evaluation: Evaluation) -> str:
 
 def _requirements(results: Sequence[RequirementResult]) -> str:
     rows = [
-        ("passed" if one.met else "**failed**", _escaped(one.requirement.metric), one.shown, one.requirement.bound)
+        ("passed" if one.met else "**failed**", escaped(one.requirement.metric), one.shown, one.requirement.bound)
         for one in results
     ]
-    return _table(("Check", "Metric", "Value", "Required"), rows, numbers=(2,))
+    return markdown_table(("Check", "Metric", "Value", "Required"), rows, numbers=(2,))
 
 
 def _measures(evaluation: Evaluation) -> str:
     rows = [
-        (_escaped(measure.key), value, iou, _escaped(area), cap)
+        (escaped(measure.key), value, iou, escaped(area), cap)
         for measure, iou, area, cap, value in _numbers.measure_rows(evaluation)
     ]
-    return _table(("Metric", "Value", "IoU", "Area", "Detections"), rows, numbers=(1, 4))
+    return markdown_table(("Metric", "Value", "IoU", "Area", "Detections"), rows, numbers=(1, 4))
 
 
 def _notes(evaluation: Evaluation) -> list[str]:
-    notes = [f"- {_escaped(note)}" for note in evaluation.notes[:_MOST_NOTES]]
+    notes = [f"- {escaped(note)}" for note in evaluation.notes[:_MOST_NOTES]]
     if len(evaluation.notes) > _MOST_NOTES:
         notes.append(f"- and {len(evaluation.notes) - _MOST_NOTES:,} more notes")
     return ["\n".join(["**Notes**", "", *notes])] if notes else []
@@ -125,14 +108,14 @@ def _classes(evaluation: Evaluation, worst: int, room: int) -> list[str]:
     if not ranked or not worst or len(evaluation.per_class) < 2:  # the number of one class is that of the whole
         return []
     keys = [m.key for m in protocol.measures if m == main or (m.headline and protocol.defines(m))]
-    head = ("Class", *map(_escaped, keys), "Objects", "Detections")
+    head = ("Class", *map(escaped, keys), "Objects", "Detections")
     rows: list[tuple[str, ...]] = []
-    room -= 500 + len(_table(head, ()).encode())  # with the heading
+    room -= 500 + len(markdown_table(head, ()).encode())  # with the heading
     for result in ranked[:worst]:
         numbers = [_numbers.text(result.summary[key]) for key in keys]
         counts = f"{result.num_ground_truth:,}", f"{result.num_detections:,}"
-        row = (_escaped(result.name, f"class {result.id}"), *numbers, *counts)
-        room -= len(_row(row).encode()) + 1
+        row = (escaped(result.name, f"class {result.id}"), *numbers, *counts)
+        room -= len(markdown_row(row).encode()) + 1
         if room < 0:
             break
         rows.append(row)
@@ -140,7 +123,7 @@ def _classes(evaluation: Evaluation, worst: int, room: int) -> list[str]:
         words = f"All {len(rows):,} classes with objects, the worst first"
     else:
         words = f"The worst {len(rows):,} of {len(ranked):,} classes with objects"
-    return [f"**{words}**", _table(head, rows, numbers=range(1, len(head)))]
+    return [f"**{words}**", markdown_table(head, rows, numbers=range(1, len(head)))]
 
 
 def _ranked(evaluation: Evaluation, main: Measure) -> list[ClassResult]:
@@ -148,13 +131,3 @@ def _ranked(evaluation: Evaluation, main: Measure) -> list[ClassResult]:
     sign = -1 if main.quantity == "MR" else 1  # a low miss rate is good
     defined = [result for result in evaluation.per_class if not math.isnan(result.summary[main.key])]
     return sorted(defined, key=lambda result: (sign * result.summary[main.key], result.id))
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:
-    right = set(numbers)
-    line = [("---:" if at in right else "---") for at in range(len(head))]
-    return "\n".join(map(_row, [head, line, *rows]))
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["report_page"]
 
 _SCRIPTS = (
-    *("shared/words.js", "shared/charts.js", "report/operating.js", "shared/tables.js", "report/matrix.js"),
-    *("report/outcomes.js", "shared/pictures.js", "report/main.js"),
+    *("shared/words.js", "shared/charts.js", "shared/curves.js", "report/operating.js", "shared/tables.js"),
+    *("report/matrix.js", "shared/outcomes.js", "shared/pictures.js", "report/main.js"),
 )
 
 
@@ -25,7 +25,7 @@ def report_page(data: ReportData) -> str:
     """
     return _html.page(
         _html.asset("report/report.html.j2"),
-        css=_html.style("shared/document.css", "report/report.css"),
+        css=_html.style("shared/document.css", "shared/outcomes.css", "report/report.css"),
         js=_html.program(*_SCRIPTS),
         data=data.drawn,
         needed_by="write_report",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
-import math
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
 
-from ioukit._output import printable
+from ioukit.report.junit_suite import SuiteCase, suite_xml
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Sequence
 
     from ioukit.evaluation import Evaluation, RequirementResult
@@ -50,33 +48,7 @@ def junit_xml(
         >>> print(text.splitlines()[-5].strip())
         <testcase classname="ioukit" name="AP at least 0.4" time="0.000" />
     """
-    when = datetime.datetime.now(datetime.timezone.utc) if created is None else created
-    root = ElementTree.Element("testsuites")
-    suite = ElementTree.SubElement(
-        root,
-        "testsuite",
-        name=printable(name),
-        package=printable(name),
-        id="0",
-        hostname="localhost",
-        timestamp=when.strftime("%Y-%m-%dT%H:%M:%S"),
-        tests=str(len(results)),
-        failures=str(sum(not result.met for result in results)),
-        errors="0",
-        time=f"{seconds:.3f}",
-    )
-    properties = ElementTree.SubElement(suite, "properties")
     known: dict[str, object] = {"protocol": evaluation.protocol.name, "iou_type": evaluation.matches.iou_type}
-    for key, value in {**known, **evaluation.metrics(per_class=False)}.items():
-        text = "undefined" if isinstance(value, float) and math.isnan(value) else str(value)
-        ElementTree.SubElement(properties, "property", name=printable(key), value=printable(text))
-    for result in results:
-        words = {"classname": printable(name), "name": printable(str(result.requirement)), "time": "0.000"}
-        case = ElementTree.SubElement(suite, "testcase", words)
-        if not result.met:
-            failure = ElementTree.SubElement(case, "failure", message=printable(str(result)), type="requirement")
-            failure.text = printable(str(result))
-    for stream in ("system-out", "system-err"):
-        ElementTree.SubElement(suite, stream)
-    ElementTree.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+    cases = [SuiteCase(str(result.requirement), "" if result.met else str(result)) for result in results]
+    properties = {**known, **evaluation.metrics(per_class=False)}
+    return suite_xml(name, cases, properties, created=created, seconds=seconds)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
+from ioukit._toml import toml_fields
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule, Quantity, Reading
 from ioukit.evaluation.protocols.protocol import IgnoreRule, Protocol
 from ioukit.evaluation.protocols.registry import find_protocol
@@ -82,20 +82,11 @@ def _fields(path: Path) -> dict[str, Any]:
     content = path.read_bytes()
     try:
         text = content.decode()
-        fields = json.loads(text) if path.suffix == ".json" else _toml(text)
+        fields = json.loads(text) if path.suffix == ".json" else toml_fields(text)
     except ValueError as error:  # an encoding, TOML or JSON that is invalid
         raise ValueError(f"{path}: expected {path.suffix[1:].upper()}, found something else: {error}") from None
     if not isinstance(fields, dict):
         raise ValueError(f"{path}: expected an object with the fields of a protocol, found {fields!r}")
-    return fields
-
-
-def _toml(text: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib  # noqa: PLC0415 - only files need it
-    else:
-        import tomli as tomllib  # noqa: PLC0415 - as above
-    fields: dict[str, Any] = tomllib.loads(text)
     return fields
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from ioukit.anchors import Letterbox
 from ioukit.datasets import Detections
 from ioukit.errors import DatasetError
-from ioukit.postprocess import filter_detections
+from ioukit.postprocess import OperatingPoints, filter_detections
 from ioukit.torch.detector.data import SUFFIXES, Data, OnInvalid, Pixels, check_on_invalid, open_image
 from ioukit.torch.detector.decoding import decode
 from ioukit.torch.detector.model import YOLO
@@ -67,7 +67,8 @@ def predict(
     model: YOLO,
     images: str | os.PathLike[str] | Pixels | Sequence[str | os.PathLike[str] | Pixels],
     *,
-    score_threshold: float = 0.25,
+    score_threshold: float | None = None,
+    operating_points: OperatingPoints | None = None,
     iou_threshold: float = 0.5,
     max_detections: int = 100,
     batch: int = 8,
@@ -78,7 +79,8 @@ def predict(
     Args:
         model: The network, for example from `load_model`.
         images: A file, a folder, an (H, W, 3) uint8 RGB array, or a list of files, folders and arrays.
-        score_threshold: Boxes with a lower score are left out.
+        score_threshold: Boxes with a lower score are left out; 0.25 if ``None``.
+        operating_points: Instead, a score threshold for each class of the network, in its order.
         iou_threshold: NMS removes the worse of two boxes of a class with an IoU above this. It has no effect on a
             network with the anchor-free head, whose predictions need no NMS.
         max_detections: The largest number of boxes per image; the best are kept.
@@ -88,16 +90,25 @@ def predict(
     Raises:
         DatasetError: If a file cannot be read as an image and ``on_invalid`` is ``"error"``.
         FileNotFoundError: If a file does not exist, or a folder has no images.
-        ValueError: If an array is not an RGB image.
+        ValueError: If an array is not an RGB image, both thresholds are given, or the operating points have other
+            classes than the network.
         FloatingPointError: If the outputs of the network are not finite.
     """
     check_on_invalid(on_invalid)
+    least = 0.25 if score_threshold is None and operating_points is None else score_threshold
+    if operating_points is not None:
+        _check_points(operating_points, model.config.names, model.config.num_classes)
     for part, pixels in _opened(_batches(_sources(images), batch), skip=on_invalid == "skip"):
         boxed = [Letterbox((one.shape[1], one.shape[0]), model.config.image_size) for one in pixels]
         placed = [letterbox.apply(one) for letterbox, one in zip(boxed, pixels, strict=True)]
         stacked = torch.from_numpy(np.stack(placed)).permute(0, 3, 1, 2)
         found = _answer(
-            model, stacked, score_threshold=score_threshold, iou_threshold=iou_threshold, max_detections=max_detections
+            model,
+            stacked,
+            score_threshold=least,
+            operating_points=operating_points,
+            iou_threshold=iou_threshold,
+            max_detections=max_detections,
         )
         owner = np.asarray(found.images)
         for number, (image, letterbox) in enumerate(zip(part, boxed, strict=True)):
@@ -122,6 +133,15 @@ def detections_of(model: YOLO, data: Data, *, batch: int = 8) -> Detections:
         columns["scores"].append(result.boxes.conf.astype(np.float64))
     joined: dict[str, Any] = {name: np.concatenate(parts) if parts else np.zeros(0) for name, parts in columns.items()}
     return Detections.from_arrays(**joined)
+
+
+def _check_points(points: OperatingPoints, names: Sequence[str], num_classes: int) -> None:
+    if (names and points.names != tuple(names)) or len(points) != num_classes:
+        raise ValueError(
+            f"the operating points are of {list(points.names)}, and the network of "
+            f"{list(names) or f'{num_classes} classes'}: expected the same classes in the same order; "
+            "points.for_classes(names) brings them into the order of a network"
+        )
 
 
 def images_in(path: str | os.PathLike[str]) -> list[Path]:
@@ -183,7 +203,15 @@ def _opened(parts: Iterable[list[Path | Pixels]], *, skip: bool) -> Iterator[tup
 
 
 @torch.no_grad()
-def _answer(model: YOLO, images: Tensor, *, score_threshold: float, iou_threshold: float, max_detections: int) -> Any:
+def _answer(
+    model: YOLO,
+    images: Tensor,
+    *,
+    score_threshold: float | None,
+    operating_points: OperatingPoints | None,
+    iou_threshold: float,
+    max_detections: int,
+) -> Any:
     """The boxes of a batch in pixels of the network's image."""
     device = next(model.parameters()).device
     was_training = model.training
@@ -196,6 +224,7 @@ def _answer(model: YOLO, images: Tensor, *, score_threshold: float, iou_threshol
         predictions.boxes.cpu().numpy(),
         predictions.scores.cpu().numpy(),
         score_threshold=score_threshold,
+        operating_points=operating_points,
         iou_threshold=iou_threshold if predictions.needs_nms else 1.0,
         max_detections=max_detections,
         check=False,

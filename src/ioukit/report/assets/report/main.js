@@ -1,5 +1,7 @@
 // Start all parts, after all of them are defined.
 
+const LOOK = outcomesLook(DATA.images.some(({ boxes = [] }) => boxes.some((kind, k) => k % 7 === 0 && kind >= 4)));
+
 startOperating();
 startByIou();
 startClassTable(CURVES && ((position) => {

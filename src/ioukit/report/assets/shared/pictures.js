@@ -59,8 +59,9 @@ function gridLines({ w, h, grid }, size) {
   return group;
 }
 
-// letters: the size of letters in units of the image.
-function picture(image, size) {
+// size: that of letters in units of the image. boxes: what is drawn; `look` of a box is a class of its own: "marked" or "dim",
+// and `note` is written behind its score.
+function picture(image, size, boxes = boxesOf(image)) {
   const { w, h } = image;
   const looks = ["picture", image.thumb && "photo", (DATA.drawing.filled || DATA.drawing.ground) && "fine"];
   const drawing = shape("svg", { class: looks.filter(Boolean).join(" "), viewBox: `0 0 ${w} ${h}`, role: "img",
@@ -70,14 +71,14 @@ function picture(image, size) {
   if (image.grid) drawing.append(gridLines(image, size));
   const labels = shape("g", { class: "labels" });
   const taken = [];
-  const boxes = boxesOf(image);
   for (const kind of LOOK.order) {
     const group = shape("g", { class: `k-${kind}` });
     const words = shape("g", { class: `k-${kind}` });
     for (const box of boxes) {
       if (box.kind !== kind) continue;
-      group.append(...regionParts(box, size, Boolean(image.thumb)));
-      if (box.outline && kind === LOOK.quiet) continue; // its detection has a label
+      const parts = regionParts(box, size, Boolean(image.thumb));
+      group.append(...(box.look ? [shape("g", { class: box.look }, parts)] : parts));
+      if (box.look === "dim" || (box.outline && kind === LOOK.quiet)) continue; // the detection of an object has a label
       const text = labelText(box, Math.min(32, Math.floor((image.w / size - 0.7) / 0.54)));
       const spot = labelSpot(box, text, size, image, taken);
       if (spot) {
@@ -97,7 +98,7 @@ function picture(image, size) {
 
 // The name is cut if the text is longer than this number of letters; the text is empty if only a few would fit.
 function labelText(box, most) {
-  const before = LOOK.before[box.kind] || "", after = box.score === null ? "" : ` ${box.score.toFixed(2)}`;
+  const before = LOOK.before[box.kind] || "", after = (box.score === null ? "" : ` ${box.score.toFixed(2)}`) + (box.note || "");
   const room = most - before.length - after.length, letters = [...box.label];
   if (room < Math.min(3, letters.length)) return "";
   return before + (letters.length > room ? `${letters.slice(0, room - 1).join("")}…` : box.label) + after;

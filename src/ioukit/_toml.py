@@ -1,0 +1,22 @@
+"""TOML, which Python reads itself from version 3.11 on."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+__all__ = ["toml_fields"]
+
+
+def toml_fields(text: str) -> dict[str, Any]:
+    """The fields of a TOML text.
+
+    Raises:
+        ValueError: If it is not TOML.
+    """
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415 - only files need it
+    else:
+        import tomli as tomllib  # noqa: PLC0415 - as above
+    fields: dict[str, Any] = tomllib.loads(text)
+    return fields

@@ -1,0 +1,243 @@
+"""`ioukit operate`: score thresholds for a rule, and calibrated scores, in a file that other commands read."""
+
+import csv
+import json as json_module
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+import ioukit
+from ioukit.cli._arguments import (
+    ChosenClasses,
+    DetectionsFormat,
+    DetectionsOptions,
+    DetectionsPath,
+    GroundTruthFormat,
+    GroundTruthOptions,
+    GroundTruthPath,
+    OnInvalid,
+    OnInvalidOption,
+    QuietOption,
+    ThreadsOption,
+)
+from ioukit.cli._chosen_protocol import chosen_protocol
+from ioukit.cli._data_files import read_data, size_of, sources_of
+from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
+from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._options import parse_classes
+from ioukit.cli._output import check_output, print_result, printable
+from ioukit.cli._standard_input import input_files
+from ioukit.cli._talk import Talk
+from ioukit.evaluation.kinds import REGION_KINDS, find_kind
+from ioukit.evaluation.protocols import PROTOCOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ioukit.datasets import GroundTruth
+    from ioukit.operating import Rule
+
+__all__ = ["EXAMPLES", "operate"]
+
+# A spinner for a tenth of a second would only flicker.
+_LONG_WORK = 10_000_000  # bytes of input
+
+EXAMPLES = """\b
+Examples:
+  ioukit operate gt.json dt.json --rule f1
+  ioukit operate gt.json dt.json --rule precision=0.9 --per-class -o points.json
+  ioukit operate gt.json dt.json --rule cost=1:5 --class-cost person=1:20 -o points.json
+  ioukit operate gt.json dt.json --rule fppi=0.1 --calibrate platt -o points.json
+  ioukit nms dt.json -o kept.json --operating-points points.json
+"""
+
+
+# The function is long because its signature is the command line, a line or more per option.
+def operate(
+    ground_truth: GroundTruthPath,
+    detections: DetectionsPath,
+    *,
+    rule: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="What to choose for: f1, f-beta=2, precision=0.9 (at least), recall=0.8 (at least), cost=1:5 (of a "
+            "false positive : of a missed object), fppi=0.1 (at most so many false positives per image).",
+        ),
+    ] = "f1",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the thresholds to this file.")
+    ] = None,
+    per_class: Annotated[
+        bool, typer.Option("--per-class", help="Choose a threshold for each class, not one for all.")
+    ] = False,
+    class_cost: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CLASS=A:B", help="With --rule cost=...: other costs of one class. Can be repeated."),
+    ] = None,
+    calibrate: Annotated[
+        Literal["temperature", "platt", "isotonic"] | None,
+        typer.Option(help="Also fit calibrated scores, and write them to the file."),
+    ] = None,
+    calibrate_per_class: Annotated[
+        bool, typer.Option("--calibrate-per-class", help="With --calibrate: a fit for each class, not one for all.")
+    ] = False,
+    iou: Annotated[
+        float | None, typer.Option(metavar="IOU", help="IoU of a match. [default: the main one of the protocol]")
+    ] = None,
+    clusters: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Images that belong together, such as frames of a video: a CSV file with lines of image,cluster. They "
+            "stay together when images are split or drawn.",
+        ),
+    ] = None,
+    splits: Annotated[
+        int, typer.Option(min=0, metavar="N", help="How often images are split in halves: one to choose, one to count.")
+    ] = 10,
+    replicates: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Replicates of the bootstrap, for intervals.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Decides halves and replicates.")] = 0,
+    json: Annotated[
+        JsonOutput | None,
+        json_option("Print one JSON object instead of the tables; with FILE, write it there and print the tables."),
+    ] = None,
+    iou_type: Annotated[
+        str, typer.Option(metavar="KIND", help=f"What is compared: {', '.join(REGION_KINDS)}.")
+    ] = "bbox",
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help=f"The rules of matching: {', '.join(PROTOCOLS)}, or a TOML file with your own. [default: by the kind "
+            "of region]",
+        ),
+    ] = None,
+    classes: ChosenClasses = None,
+    gt_format: GroundTruthFormat = None,
+    dt_format: DetectionsFormat = None,
+    gt_option: GroundTruthOptions = None,
+    dt_option: DetectionsOptions = None,
+    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Choose score thresholds on evaluated images, and show what they give on other images.
+
+    Numbers marked with * are of images that the choice did not see: chosen on one half, counted on the other. With one
+    threshold for all classes, the table has the five best and worst classes by F1*.
+    """
+    # Long: each option is passed on.
+    start = time.perf_counter()
+    talk = Talk(quiet=quiet)
+    sources = input_files(ground_truth, detections)
+    with bad_use():
+        _check_files([*sources, *([] if clusters is None else [clusters])], output, json)
+        if calibrate_per_class and calibrate is None:
+            raise typer.BadParameter("needs --calibrate", param_hint="--calibrate-per-class")
+        with bad_value("--iou-type"):
+            kind = find_kind(iou_type)
+        rules = chosen_protocol(protocol, kind, iou_thresholds=None, max_dets=None, areas=None, class_agnostic=False)
+    from ioukit import operating  # noqa: PLC0415 - `ioukit --help` does not need it
+    from ioukit.cli._operating_text import calibration_text, choice_text  # noqa: PLC0415 - as above
+
+    with bad_value("--rule"):
+        wanted = operating.find_rule(rule)
+        rules.position_of_iou(rules.main_iou if iou is None else iou)
+    wanted = _with_costs(wanted, class_cost)
+    long = size_of(sources) > _LONG_WORK
+    read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
+    gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long)
+    chosen = None
+    if classes is not None:
+        with bad_value("--classes"):
+            chosen = parse_classes(classes, gt.categories.names)
+            gt.categories.positions(chosen)
+    with bad_input(), talk.busy("evaluating", long=long):
+        evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
+    common: dict[str, Any] = {"iou_threshold": iou, "replicates": replicates, "seed": seed}
+    with bad_use(), talk.busy("choosing", long=long):
+        if clusters is not None:
+            common["clusters"] = _clusters(clusters, gt)
+        choice = operating.choose_thresholds(evaluation, wanted, per_class=per_class, splits=splits, **common)
+        fit = None
+        if calibrate is not None:
+            fit = operating.calibrate(evaluation, calibrate, per_class=calibrate_per_class, **common)
+    result = {
+        "choice": choice.to_dict(),
+        "calibration": None if fit is None else fit.to_dict(),
+        "output": None if output is None else str(output),
+    }
+    with bad_output():
+        if output is not None:
+            choice.operating_points(() if fit is None else fit).save(output)
+            talk.say(f"wrote {printable(str(output))}")
+        if json is not None and json.path is not None:
+            json.write(json_module.dumps(result, allow_nan=False), talk)
+    talk.say(f"done {time.perf_counter() - start:.2f} s")
+    if json is not None and json.path is None:
+        json.write(json_module.dumps(result, allow_nan=False), talk)
+    else:
+        print_result("\n\n".join([choice_text(choice), *([] if fit is None else [calibration_text(fit)])]))
+
+
+def _check_files(inputs: "Sequence[Path]", output: Path | None, json: JsonOutput | None) -> None:
+    if output is not None:
+        with bad_value("--output"):
+            check_output(output, inputs)
+    if json is not None:
+        with bad_value("--json"):
+            json.check(inputs)
+            if output is not None and json.path is not None and output.resolve() == json.path.resolve():
+                raise ValueError(f"{output} is the file of --output, too")
+
+
+def _with_costs(rule: "Rule", words: list[str] | None) -> "Rule":
+    """The rule with the costs of single classes."""
+    if not words:
+        return rule
+    from ioukit.operating import LeastCost, find_rule  # noqa: PLC0415 - as above
+
+    with bad_value("--class-cost"):
+        if not isinstance(rule, LeastCost):
+            raise ValueError(f"it is for --rule cost=..., and the rule is {rule.text}")
+        found: dict[int | str, tuple[float, float]] = {}
+        for word in words:
+            name, equals, costs = word.rpartition("=")
+            if not equals or costs.count(":") != 1:
+                raise ValueError(f"expected CLASS=A:B, such as person=1:20, got {word!r}")
+            one = find_rule(f"cost={costs}")
+            assert isinstance(one, LeastCost)
+            found[name] = (one.false_positive, one.missed)
+        return LeastCost(rule.false_positive, rule.missed, found)
+
+
+def _clusters(path: Path, gt: "GroundTruth") -> dict[Any, str]:
+    """The cluster of each image, by id, from lines of image and cluster; images by id or file name.
+
+    Raises:
+        DatasetError: If a line has another form, or an image is unknown or stands twice.
+    """
+    from ioukit.datasets.formats.text_files import read_lines, refuse  # noqa: PLC0415 - for those who give the file
+
+    ids = gt.images.labels.tolist()
+    known = {name: number for number, name in zip(ids, gt.images.names, strict=False) if name}
+    known |= {str(number): number for number in ids}
+    found: dict[Any, str] = {}
+    for at, row in enumerate(csv.reader(read_lines(path)), start=1):
+        where = f"{path}: line {at}"
+        if not row or (at == 1 and row[0].strip().lower() in ("image", "image_id", "file_name")):
+            continue
+        if len(row) != 2:
+            refuse(where, "image,cluster", repr(",".join(row))[:60])
+        image, cluster = (word.strip() for word in row)
+        if image not in known:
+            refuse(where, "the id or the file name of an image of the ground truth", repr(image)[:60])
+        if known[image] in found:
+            refuse(where, "each image once", f"{image!r} again"[:60])
+        found[known[image]] = cluster
+    return found

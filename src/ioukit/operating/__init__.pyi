@@ -1,0 +1,39 @@
+"""Which score threshold, and what does a score mean? Operating points and calibration."""
+
+from ioukit.operating.calibrating import CalibrationFit, calibrate
+from ioukit.operating.calibration_errors import calibration_errors
+from ioukit.operating.calibration_records import CalibrationErrors, Reliability
+from ioukit.operating.choice import ClassThreshold, PointNumbers, ThresholdChoice
+from ioukit.operating.choosing import choose_thresholds
+from ioukit.operating.rules import (
+    FalsePositivesPerImage,
+    FBeta,
+    LeastCost,
+    PrecisionAtLeast,
+    RecallAtLeast,
+    Rule,
+    find_rule,
+)
+from ioukit.operating.score_fits import fit_isotonic, fit_platt, fit_temperature
+
+__all__ = [
+    "CalibrationErrors",
+    "CalibrationFit",
+    "ClassThreshold",
+    "FBeta",
+    "FalsePositivesPerImage",
+    "LeastCost",
+    "PointNumbers",
+    "PrecisionAtLeast",
+    "RecallAtLeast",
+    "Reliability",
+    "Rule",
+    "ThresholdChoice",
+    "calibrate",
+    "calibration_errors",
+    "choose_thresholds",
+    "find_rule",
+    "fit_isotonic",
+    "fit_platt",
+    "fit_temperature",
+]

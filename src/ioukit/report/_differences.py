@@ -1,0 +1,179 @@
+"""The numbers of two models with their differences, and the words that explain them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit.report._names import shown
+from ioukit.report._numbers import KIND_WORDS, limits_text, measure_rows, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ioukit.comparison import ModelPair, Parts
+    from ioukit.evaluation import Evaluation
+    from ioukit.statistics import Comparison, Difference
+
+__all__ = ["DifferenceRow", "difference_rows", "interval_text", "part_lists", "signed"]
+
+_MOST_PARTS = 3000  # of a list: about 100 KB of the page
+_UNDEFINED = "\N{EN DASH}"
+_MINUS = "\N{MINUS SIGN}"
+_WORDS = {
+    "class": "The share of a class is the difference of its {key}, divided by the number of classes.",
+    "size": "Sizes are those of the objects; a false positive has its own.",
+    "kind": (
+        "A gain: B makes fewer errors of this kind, or errors that cost less. Order of scores: detections that are "
+        "right in both models, with other scores."
+    ),
+    "image": "Images on which A and B have the same scores and outcomes have no share. Choose an image to see both.",
+}
+
+
+@dataclass(frozen=True)
+class DifferenceRow:
+    """A row of the table of numbers."""
+
+    key: str
+    words: str
+    """IoU and area."""
+    a: str
+    b: str
+    difference: str
+    interval: str
+    p_value: str
+    verdict: str
+    """``"gain"`` if B is better and the interval does not contain 0, ``"loss"`` if A is, otherwise ``"open"``."""
+    span: tuple[float, float, float] | None
+    """Left end and width of the interval and left end of the mark at the difference, as parts of a bar from 0 to 100;
+    ``None`` if undefined."""
+
+
+def signed(value: float, digits: int = 4) -> str:
+    """The number with its sign, or a dash if it is undefined."""
+    if math.isnan(value):
+        return _UNDEFINED
+    words = f"{abs(value):.{digits}f}"
+    return words if not float(words) else f"{'+' if value > 0 else _MINUS}{words}"
+
+
+def interval_text(low: float, high: float, digits: int = 4) -> str:
+    """The limits of an interval of a difference."""
+    return f"{signed(low, digits)} to {signed(high, digits)}"
+
+
+def difference_rows(a: Evaluation, comparison: Comparison) -> tuple[list[DifferenceRow], str]:
+    """The rows of the table, and the value at the left end of the bars, empty if there are none."""
+    known = {difference.key: difference for difference in comparison.differences}
+    ends = [abs(end) for one in known.values() for end in (one.low, one.high) if not math.isnan(end)]
+    most = max(ends, default=0.0)
+    rows = []
+    for measure, iou, area, _, _ in measure_rows(a):
+        if measure.key in known:
+            one = known[measure.key]
+            rows.append(
+                DifferenceRow(
+                    measure.key,
+                    f"IoU {iou}" + ("" if measure.area_range in (None, a.protocol.main_area) else f", {area}"),
+                    text(one.a),
+                    text(one.b),
+                    signed(one.difference),
+                    _UNDEFINED if math.isnan(one.low) else interval_text(one.low, one.high),
+                    _UNDEFINED if math.isnan(one.p_value) else f"{one.p_value:.3f}",
+                    _verdict(one, lower_is_better=measure.quantity == "MR"),
+                    _span(one, most),
+                )
+            )
+    return rows, signed(-most) if most else ""
+
+
+def _verdict(one: Difference, *, lower_is_better: bool) -> str:
+    if not (one.low > 0 or one.high < 0):  # NaN too
+        return "open"
+    return "gain" if (one.low > 0) != lower_is_better else "loss"
+
+
+def _span(one: Difference, most: float) -> tuple[float, float, float] | None:
+    if not most or math.isnan(one.low) or math.isnan(one.high):
+        return None
+
+    def place(value: float) -> float:
+        return min(100.0, max(0.0, 50 + 50 * value / most))
+
+    return place(one.low), max(place(one.high) - place(one.low), 0.4), min(place(one.difference) - 0.7, 98.6)
+
+
+def part_lists(
+    pair: ModelPair, parts: Parts, names: Sequence[str], images: Mapping[int, int], titles: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The splits of the difference, for the script of the page.
+
+    Args:
+        pair: A and B.
+        parts: The parts of the difference of their main number.
+        names: The name of each category.
+        images: From the position of an image in the match tables to its position on the page.
+        titles: The name of each image, by its position on the page.
+    """
+    key, areas = parts.key, {area.label: limits_text(area) for area in pair.a.protocol.area_ranges}
+    whole = f"B {_MINUS} A = {signed(parts.difference, 5)} {key}, split into parts that add up to it. "
+    of_class = _list(("Class", "class", "classes"), names, parts.classes, whole + _WORDS["class"].format(key=key))
+    order = of_class["order"]
+    for side, evaluation in (("a", pair.a), ("b", pair.b)):
+        of_class[side] = _rounded([evaluation.per_class[k].summary[key] for k in order])
+    tested = {one.category_id: one.p_adjusted for one in pair.comparison.per_class.get(key, ())}
+    if tested:
+        of_class["p"] = _rounded([tested.get(pair.a.per_class[k].id, math.nan) for k in order])
+        of_class["words"] += f" The p-values are corrected for the number of classes ({pair.comparison.correction})."
+    sizes = [f"{shown(label)} ({areas[label]})" if label in areas else "other sizes" for label in parts.sizes]
+    lists = [of_class, _list(("Size", "size", "sizes"), sizes, [*parts.sizes.values()], whole + _WORDS["size"])]
+    if parts.kinds is not None:
+        kinds = [_kind_title(kind) for kind in parts.kinds]
+        title = ("Kind of error", "kind", "kinds")
+        lists.append(_list(title, kinds, [*parts.kinds.values()], whole + _WORDS["kind"]))
+    changed = np.array([row for row in np.flatnonzero(parts.images).tolist() if row in images], np.int64)
+    place = [images[row] for row in changed.tolist()]
+    of_image = _list(
+        ("Image", "image", "images"), [titles[k] for k in place], parts.images[changed], whole + _WORDS["image"]
+    )
+    of_image["images"] = [place[k] for k in of_image["order"]]
+    lists.append(of_image)
+    return [{name: value for name, value in one.items() if name != "order"} for one in lists]
+
+
+def _list(title: tuple[str, str, str], names: Sequence[str], values: Any, words: str) -> dict[str, Any]:
+    """One split: the largest parts in their order, and the sum of the others.
+
+    Args:
+        title: Its title, and the words for one part and for several.
+        names: The name of each part.
+        values: The parts.
+        words: What the parts are, for the reader.
+    """
+    numbers = np.asarray(values, np.float64)
+    order = np.sort(np.argsort(-np.abs(numbers), kind="stable")[:_MOST_PARTS])
+    left = np.delete(numbers, order)
+    return {
+        **dict(zip(("title", "one", "many"), title, strict=True)),
+        "words": words,
+        "names": [names[k] for k in order.tolist()],
+        "values": [float(f"{value:.9g}") for value in numbers[order].tolist()],
+        "left": len(left),
+        "rest": float(left.sum()),
+        "order": order.tolist(),
+    }
+
+
+def _rounded(values: Sequence[float]) -> list[float | None]:
+    return [None if math.isnan(value) else round(value, 5) for value in values]
+
+
+def _kind_title(kind: str) -> str:
+    if kind == "score":
+        return "Order of scores"
+    name, plain, _ = KIND_WORDS[kind]
+    return f"{name} ({plain})" if plain else name

@@ -1,0 +1,8 @@
+"""Where is the detector bad? Numbers of parts of a data set.
+
+The public names are in the stub ``__init__.pyi``.
+"""
+
+from ioukit._exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

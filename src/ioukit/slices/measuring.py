@@ -1,0 +1,250 @@
+"""The numbers of slices, their intervals, and their differences to the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._checks import check_count
+from ioukit.evaluation import Evaluation, MatchTable
+from ioukit.evaluation._same_scene import check_same_ground_truth
+from ioukit.slices.chance import RandomSplits, mean_of_defined
+from ioukit.slices.expression import Expression
+from ioukit.slices.match_tables import ObjectPart, tables_of_objects
+from ioukit.slices.parts import Bins, Part, listed_parts
+from ioukit.slices.results import Slice, SliceNumbers
+from ioukit.slices.scene import Scene
+from ioukit.statistics import Interval, bootstrap_weights, interval_from_replicates, repeat_images
+from ioukit.statistics.drawing import Labels
+from ioukit.statistics.named_numbers import NamedNumbers, named_numbers
+
+__all__ = ["PartTables", "default_keys", "part_tables", "slice_numbers"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Weights: TypeAlias = npt.NDArray[np.uint16]
+
+_EQUAL = np.zeros(2)
+"""Numbers without each cluster that make the acceleration of BCa 0: limits are corrected for bias alone."""
+
+
+def slice_numbers(
+    evaluation: Evaluation,
+    by: str | Expression | Iterable[str | Expression],
+    *,
+    b: Evaluation | None = None,
+    tables: Any = None,
+    image_column: str | None = None,
+    bins: Bins | None = None,
+    keys: Iterable[str] | None = None,
+    level: float = 0.95,
+    replicates: int = 200,
+    seed: int = 0,
+    strata: Labels | None = None,
+    clusters: Labels | None = None,
+    threads: int | None = None,
+) -> SliceNumbers:
+    """The numbers of parts of a data set, with intervals and the difference to the rest.
+
+    A slice of **images** is the evaluation of these images alone. In a slice of **objects**, all other objects are
+    ignored, as COCO's area ranges ignore objects of another size: neither finding nor missing them counts. A detection
+    without a match is a false positive of the slice if it can belong to it. Detections have a box and a category, so
+    their size, shape and position are known, and those outside of the slice are ignored. What only the ground truth
+    knows, such as occlusion, is not known of them, so they count in every such slice, see
+    :attr:`Slice.shares_false_positives`.
+
+    Args:
+        evaluation: The evaluation, with its data. Slices of images by ``tables`` need the match table alone.
+        by: Names of columns, and conditions as texts or :class:`Expression`. Each value of a column is a slice; numbers
+            are cut into ranges. ``"size"`` is the area, cut by the protocol's area ranges. :func:`slice_columns` lists
+            the columns.
+        b: A second model, evaluated on the same ground truth by the same rules. Each slice then has
+            :attr:`Slice.changes`, too.
+        tables: One table or several, with a row per image: paths of CSV, JSON lines, Parquet or Arrow files, data
+            frames, or mappings of columns.
+        image_column: The column of the tables that has the id or the file name of the image; found by its name if
+            ``None``.
+        bins: How columns of numbers are cut, by name: rising edges, labels with lowest and highest value, or a number
+            of ranges with equally many rows. By default whole numbers of at most eight values are not cut, and others
+            have four ranges.
+        keys: Keys of the numbers, such as ``"AP50"`` or ``"AP/person"``; the headline numbers of the protocol if
+            ``None``.
+        level: The probability that an interval holds the true number, within (0, 1).
+        replicates: How many replicates of the bootstrap over images the intervals are made of; 0 for no intervals.
+        seed: A whole number of at least 0.
+        strata: As for :func:`ioukit.statistics.intervals`.
+        clusters: As for :func:`ioukit.statistics.intervals`: images of one video or scene are drawn together.
+        threads: How many threads; all cores if ``None``. The result does not depend on it.
+
+    Returns:
+        The slices, in the order of ``by``. A replicate draws as many images of the whole data set as there are, and has
+        the same images for all slices. Intervals of numbers are percentiles, corrected for bias.
+
+    Raises:
+        ValueError: If there is no such column or number, a condition or bins are invalid, ``b`` was made on other data,
+            or the evaluation does not hold the data that objects need.
+        DatasetError: If a table is invalid.
+        OSError: If it cannot be read.
+
+    Examples:
+        >>> from ioukit import Detections, GroundTruth, evaluate
+        >>> boxes = [[0, 0, 10, 10], [0, 0, 10, 10], [0, 0, 10, 10]]
+        >>> gt = GroundTruth.from_arrays(image_ids=[1, 2, 3], category_ids=[1, 1, 1], boxes=boxes)
+        >>> dt = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=boxes[:1], scores=[0.9])
+        >>> weather = {"image_id": [1, 2, 3], "weather": ["sun", "rain", "rain"]}
+        >>> found = slice_numbers(evaluate(gt, dt), "weather", tables=weather, replicates=0)
+        >>> {one.name: one.numbers["AP"].value for one in found}
+        {'weather: rain': 0.0, 'weather: sun': 1.0}
+    """
+    if replicates:
+        check_count(replicates=replicates)
+    if b is not None:
+        check_same_ground_truth(evaluation, b)
+    asked: list[str | Expression] = [by] if isinstance(by, str | Expression) else list(by)
+    models = [Scene(one, tables_of(tables), image_column) for one in (evaluation, b) if one is not None]
+    parts = [listed_parts(scene, asked, bins) for scene in models]
+    numbers = named_numbers(evaluation, default_keys(evaluation) if keys is None else list(keys))
+    table = evaluation.matches
+    weights = np.zeros((0, len(table.image_ids)), np.uint16)
+    if replicates:
+        weights = bootstrap_weights(table.image_ids, replicates, seed=seed, strata=strata, clusters=clusters)
+    chance = RandomSplits(table, numbers, seed, threads)
+    made = [
+        part_tables(scene, of_model, numbers, threads=threads) for scene, of_model in zip(models, parts, strict=True)
+    ]
+    slices = [
+        _slice(models[0], part, of_models, numbers, weights, chance, level, threads)
+        for part, *of_models in zip(parts[0], *made, strict=True)
+    ]
+    return SliceNumbers(
+        slices=tuple(slices),
+        keys=numbers.keys,
+        whole=_by_key(numbers, numbers.observed(evaluation)),
+        level=level,
+        replicates=replicates,
+        seed=seed,
+        notes=tuple(models[0].notes),
+        whole_of_b={} if b is None else _by_key(numbers, numbers.observed(b)),
+    )
+
+
+def tables_of(tables: Any) -> list[Any]:
+    """The tables as a list; a text or a mapping is one table."""
+    if tables is None:
+        return []
+    return list(tables) if isinstance(tables, list | tuple) else [tables]
+
+
+def default_keys(evaluation: Evaluation) -> list[str]:
+    """The headline numbers of a protocol."""
+    protocol = evaluation.protocol
+    keys = [one.key for one in protocol.measures if one.headline and protocol.defines(one)]
+    return list(dict.fromkeys([protocol.main_measure.key, *keys]))
+
+
+class PartTables(NamedTuple):
+    """The match tables of a part and of the rest, and the images of each that weights are for."""
+
+    inside: MatchTable
+    rest: MatchTable
+    images_inside: npt.NDArray[np.bool_] | slice
+    """(I,) which images of the whole table :attr:`inside` has."""
+    images_of_rest: npt.NDArray[np.bool_] | slice
+
+
+def part_tables(
+    scene: Scene, parts: Sequence[Part], numbers: NamedNumbers, *, threads: int | None
+) -> Iterator[PartTables]:
+    """The tables of each part, in order; tables of objects are made a few at a time."""
+    table = scene.evaluation.matches
+    of_objects: Iterator[MatchTable] = iter(())
+    choices = [choice for part in parts if part.level == "object" for choice in _choices(part)]
+    if choices and scene.data is not None:  # without the data there are no columns of objects
+        ranges = [table.protocol.main_area, *(one.area_range for one in numbers.measures if one.area_range)]
+        of_objects = tables_of_objects(scene.data, table, choices, area_ranges=ranges, threads=threads)
+    for part in parts:
+        if part.level == "object":
+            yield PartTables(next(of_objects), next(of_objects), slice(None), slice(None))
+        else:
+            chosen = part.chosen[scene.evaluated]
+            yield PartTables(
+                repeat_images(table, chosen.astype(np.int64)),
+                repeat_images(table, (~chosen).astype(np.int64)),
+                chosen,
+                ~chosen,
+            )
+
+
+def _choices(part: Part) -> Iterator[ObjectPart]:
+    """The objects of a part and of the rest, and the detections that each ignores."""
+    yield ObjectPart(part.chosen, ~part.can_be_in)
+    yield ObjectPart(~part.chosen, ~part.can_be_out)
+
+
+def _slice(
+    scene: Scene,
+    part: Part,
+    models: Sequence[PartTables],
+    numbers: NamedNumbers,
+    weights: Weights,
+    chance: RandomSplits,
+    level: float,
+    threads: int | None,
+) -> Slice:
+    first = models[0]
+    inside = [numbers.observed(Evaluation.from_table(each.inside, threads=threads)) for each in models]
+    drawn = [numbers.replicated(each.inside, _columns(weights, each.images_inside), threads) for each in models]
+    of_rest = numbers.observed(Evaluation.from_table(first.rest, threads=threads))
+    drawn_of_rest = numbers.replicated(first.rest, _columns(weights, first.images_of_rest), threads)
+    difference = inside[0] - of_rest
+    if part.level == "image" and len(weights):
+        difference = difference - chance.difference(int(part.chosen[scene.evaluated].sum()))
+
+    def intervals(observed: Floats, replicates: Floats) -> dict[str, Interval]:
+        return {
+            key: interval_from_replicates(float(observed[at]), replicates[:, at], key=key, level=level, left_out=_EQUAL)
+            for at, key in enumerate(numbers.keys)
+        }
+
+    images, objects, share = _counts(scene, part, first.inside)
+    return Slice(
+        name=part.name,
+        by=part.by,
+        value=part.value,
+        level=part.level,
+        images=images,
+        objects=objects,
+        share=share,
+        shares_false_positives=part.shares_false_positives,
+        numbers=intervals(inside[0], drawn[0]),
+        rest=_by_key(numbers, of_rest),
+        differences=intervals(difference, _centred(drawn[0] - drawn_of_rest, difference)),
+        of_b={} if len(models) == 1 else intervals(inside[1], drawn[1]),
+        changes={} if len(models) == 1 else intervals(inside[1] - inside[0], drawn[1] - drawn[0]),
+    )
+
+
+def _columns(weights: Weights, images: npt.NDArray[np.bool_] | slice) -> Weights:
+    return np.ascontiguousarray(weights[:, images])
+
+
+def _centred(replicates: Floats, value: Floats) -> Floats:
+    """Replicates whose mean is the value: AP of a replicate is too high, as it has fewer different images."""
+    return replicates - mean_of_defined(replicates) + value
+
+
+def _counts(scene: Scene, part: Part, inside: MatchTable) -> tuple[int, int, float]:
+    """The numbers of images and objects of a part, and its share of the images or of the objects."""
+    area = inside.protocol.main_area
+    counted = ~inside.ignores(area)
+    objects = int(counted.sum())
+    if part.level == "image":
+        return len(inside.image_ids), objects, len(inside.image_ids) / max(len(scene.evaluated), 1)
+    every = int((~scene.evaluation.matches.ignores(area)).sum())
+    return len(np.unique(inside.objects.image[counted])), objects, objects / max(every, 1)
+
+
+def _by_key(numbers: NamedNumbers, values: Floats) -> dict[str, float]:
+    return dict(zip(numbers.keys, values.tolist(), strict=True))

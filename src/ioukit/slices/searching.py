@@ -1,0 +1,317 @@
+"""The search for the slices on which a detector is worst, with a correction for the number of slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._checks import check_count
+from ioukit.evaluation import Evaluation, Measure
+from ioukit.evaluation._same_scene import check_same_ground_truth
+from ioukit.evaluation.protocols import Protocol
+from ioukit.slices.candidates import Candidate, candidates
+from ioukit.slices.expression import Expression
+from ioukit.slices.measuring import PartTables, part_tables, tables_of
+from ioukit.slices.parts import Bins, Part, as_objects
+from ioukit.slices.scene import Scene
+from ioukit.slices.trials import Trial, adjusted, of_random_images, of_recall, of_swapped_models
+from ioukit.slices.worst import WorstSlice, WorstSlices
+from ioukit.statistics import bootstrap_weights, interval_from_replicates
+from ioukit.statistics.drawing import ImageGroups, Labels, image_groups
+from ioukit.statistics.estimating import check_level
+from ioukit.statistics.limits import standard_normal
+from ioukit.statistics.named_numbers import NamedNumbers, named_numbers
+
+__all__ = ["worst_slices"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+_CLEARLY = standard_normal.inv_cdf(0.95)
+"""In standard errors: how much worse a slice by two columns is than the slices that it is part of."""
+
+
+# Long: its signature and its docstring.
+def worst_slices(
+    evaluation: Evaluation,
+    by: str | Expression | Iterable[str | Expression] | None = None,
+    *,
+    b: Evaluation | None = None,
+    tables: Any = None,
+    image_column: str | None = None,
+    bins: Bins | None = None,
+    key: str | None = None,
+    pairs: bool = False,
+    level: float = 0.95,
+    least_objects: int = 50,
+    most_slices: int = 1000,
+    most_shown: int = 20,
+    permutations: int = 200,
+    replicates: int = 200,
+    seed: int = 0,
+    clusters: Labels | None = None,
+    threads: int | None = None,
+) -> WorstSlices:
+    """The slices on which a detector is worse than elsewhere, with a correction for the search.
+
+    Who looks at a hundred slices finds some that are bad by chance. So each slice is compared with what chance makes of
+    it, and the adjusted p-value says how often chance makes the worst of **all** slices look as bad (the largest
+    statistic of all, as by Westfall and Young). At most the share ``1 - level`` of the data sets without any effect has
+    a slice in :attr:`WorstSlices.found`.
+
+    - A slice of images is compared with random sets of as many images: the column is permuted over the images, or over
+      the clusters. This is right also for AP, which is higher on few images than on many.
+    - A slice of objects is compared with all other objects by recall, class by class: the false positives of a data set
+      belong to no slice of its objects. The images, or the clusters, are the units of chance.
+    - With a second model ``b``, a slice is one on which ``b`` is worse than the first model: the detections of the two
+      are swapped on random images. Both levels then use ``key``, as false positives cost both models the same.
+
+    If there are slices of both levels, adjusted p-values are doubled (Bonferroni).
+
+    Args:
+        evaluation: The evaluation, with its data.
+        by: Columns and conditions, as for :func:`slice_numbers`. If ``None``: all columns of the tables and of the
+            data with at most 50 values, and the computed ones of size, shape, crowding, occlusion, truncation, position
+            and number of objects in the image.
+        b: A second model, evaluated on the same ground truth by the same rules.
+        tables: As for :func:`slice_numbers`.
+        image_column: As for :func:`slice_numbers`.
+        bins: As for :func:`slice_numbers`.
+        key: The number of slices of images; the main one of the protocol, such as ``"AP"``, if ``None``.
+        pairs: Whether slices by two columns are looked at, too. Such a slice is listed only if it is clearly worse, by
+            1.64 standard errors, than each of the two slices that it is part of.
+        level: One minus the probability of a false alarm, within (0, 1); and the probability of the limits.
+        least_objects: Slices with fewer objects that count, inside or outside, are not looked at.
+        most_slices: The largest number of slices. Of those by two columns, the ones with the most objects are kept.
+        most_shown: How many slices are returned, the worst first.
+        permutations: How many random data sets the p-values are made of. The smallest p-value is one over this number
+            plus one, and twice that if there are slices of both levels.
+        replicates: How many replicates the limits of differences of images are made of.
+        seed: A whole number of at least 0.
+        clusters: The cluster of each image, such as its video: (I,) labels, or labels by image id. Columns that differ
+            within a cluster make no slices of images then.
+        threads: How many threads; all cores if ``None``. The result does not depend on it.
+
+    Raises:
+        ValueError: As :func:`slice_numbers`, or if more slices than ``most_slices`` are asked for.
+        DatasetError: If a table is invalid.
+    """
+    check_level(level)
+    check_count(
+        least_objects=least_objects,
+        most_slices=most_slices,
+        most_shown=most_shown,
+        permutations=permutations,
+        replicates=replicates,
+    )
+    models = [evaluation] if b is None else [evaluation, b]
+    if b is not None:
+        check_same_ground_truth(evaluation, b)
+    scenes = [Scene(one, tables_of(tables), image_column) for one in models]
+    asked = [by] if isinstance(by, str | Expression) else None if by is None else list(by)
+    groups = image_groups(evaluation.matches.image_ids, None, clusters)
+    listed = [
+        candidates(
+            scene,
+            asked,
+            bins,
+            groups.cluster,
+            pairs=pairs,
+            least_objects=least_objects,
+            most_slices=most_slices,
+        )
+        for scene in scenes
+    ]
+    found, notes = listed[0]
+    search = _Search(
+        scenes,
+        [[one.part for one in of_model] for of_model, _ in listed],
+        named_numbers(evaluation, [evaluation.protocol.main_measure.key if key is None else key]),
+        groups,
+        clusters,
+        permutations,
+        seed,
+        threads,
+    )
+    trials = search.trials()
+    alone, together = search.p_values(trials)
+    return WorstSlices(
+        slices=tuple(search.rows(found, trials, alone, together, most_shown, level, replicates)),
+        looked_at=len(found),
+        level=level,
+        least_objects=least_objects,
+        permutations=permutations,
+        seed=seed,
+        two_models=b is not None,
+        notes=(*scenes[0].notes, *notes),
+    )
+
+
+class _Search:
+    """Trials of all slices, and rows for the worst of them."""
+
+    def __init__(
+        self,
+        scenes: Sequence[Scene],
+        parts: Sequence[Sequence[Part]],
+        numbers: NamedNumbers,
+        groups: ImageGroups,
+        clusters: Labels | None,
+        permutations: int,
+        seed: int,
+        threads: int | None,
+    ) -> None:
+        """Take the data and the slices of each model, which are the same slices in the same order."""
+        self._scenes, self._parts, self._numbers, self._groups = scenes, parts, numbers, groups
+        self._clusters, self._permutations, self._seed, self._threads = clusters, permutations, seed, threads
+        self._table = scenes[0].evaluation.matches
+        protocol = self._table.protocol
+        recalls = [one.key for one in protocol.measures if _is_recall(protocol, one)]
+        self._recall_key = recalls[0] if recalls else "AR"
+        self._two = len(scenes) > 1
+        self._recalls: dict[int, Trial] = {}
+
+    def _made(self, positions: Sequence[int]) -> Iterator[tuple[PartTables, ...]]:
+        """The match tables of some slices, for each model."""
+        each = [
+            part_tables(scene, [parts[at] for at in positions], self._numbers, threads=self._threads)
+            for scene, parts in zip(self._scenes, self._parts, strict=True)
+        ]
+        return zip(*each, strict=True)
+
+    def trials(self) -> list[Trial]:
+        """The trial of each slice."""
+        return [
+            self._trial(part, made)
+            for part, made in zip(self._parts[0], self._made(range(len(self._parts[0]))), strict=True)
+        ]
+
+    def _trial(self, part: Part, made: Sequence[PartTables]) -> Trial:
+        first = made[0]
+        if self._two:
+            return of_swapped_models(
+                first.inside,
+                made[1].inside,
+                first.images_inside,
+                self._numbers,
+                self._table.image_ids,
+                self._permutations,
+                self._seed,
+                self._clusters,
+                self._threads,
+            )
+        if part.level == "object":
+            return of_recall(first.inside, first.rest, self._groups, self._permutations, self._seed)
+        return of_random_images(
+            self._table,
+            part.chosen[self._scenes[0].evaluated],
+            self._numbers,
+            self._groups,
+            self._permutations,
+            self._seed,
+            float(self._numbers.observed(Evaluation.from_table(first.inside, threads=self._threads))[0]),
+            self._threads,
+        )
+
+    def p_values(self, trials: Sequence[Trial]) -> tuple[Floats, Floats]:
+        """(S,) p-values of each slice alone, and for all slices together."""
+        alone, together = np.full(len(trials), np.nan), np.full(len(trials), np.nan)
+        levels = np.array([part.level if not self._two else "" for part in self._parts[0]])
+        families = np.unique(levels)
+        for family in families:
+            rows = np.flatnonzero(levels == family).tolist()
+            alone[rows], of_family = adjusted([trials[row] for row in rows])
+            together[rows] = np.minimum(of_family * len(families), 1.0)
+        return alone, together
+
+    def rows(
+        self,
+        found: Sequence[Candidate],
+        trials: Sequence[Trial],
+        alone: Floats,
+        together: Floats,
+        most: int,
+        level: float,
+        replicates: int,
+    ) -> Iterator[WorstSlice]:
+        """The worst slices that are worse than expected, with limits of their differences."""
+        difference = np.array([one.value - one.expected for one in trials])
+        kept = [
+            at
+            for at, one in enumerate(found)
+            if difference[at] < 0 and all(self._exceeds(at, part, trials) for part in one.made_of)
+        ]
+        shown = sorted(kept, key=lambda at: (together[at], alone[at], trials[at].score))[:most]
+        weights = bootstrap_weights(self._table.image_ids, replicates, seed=self._seed, clusters=self._clusters)
+        objects = int((~self._table.ignores(self._table.protocol.main_area)).sum())
+        for at, made in zip(shown, self._made(shown), strict=True):
+            part, trial = found[at].part, trials[at]
+            of_recall = part.level == "object" and not self._two
+            low, high = self._limits(trial, made, weights, level, of_recall=of_recall)
+            inside = made[0].inside
+            with_objects = np.unique(inside.objects.image[~inside.ignores(inside.protocol.main_area)])
+            yield WorstSlice(
+                name=part.name,
+                level=part.level,
+                images=len(inside.image_ids) if part.level == "image" else len(with_objects),
+                objects=found[at].objects,
+                share=found[at].objects / max(objects, 1),
+                key=self._recall_key if of_recall else self._numbers.keys[0],
+                value=trial.value,
+                expected=trial.expected,
+                difference=float(difference[at]),
+                low=low,
+                high=high,
+                p_value=float(alone[at]),
+                adjusted_p_value=float(together[at]),
+            )
+
+    def _exceeds(self, at: int, part: int, trials: Sequence[Trial]) -> bool:
+        """Whether a slice by two columns is clearly worse than one of the slices that it is part of."""
+        trial, whole = trials[at], trials[part]
+        levels = [self._parts[0][each].level for each in (at, part)]
+        if levels == ["object", "image"] and not self._two:  # another number: compare the recalls of both
+            if part not in self._recalls:
+                scene = self._scenes[0]
+                of_objects = [as_objects(scene, self._parts[0][part])]
+                made = next(part_tables(scene, of_objects, self._numbers, threads=self._threads))
+                self._recalls[part] = of_recall(made.inside, made.rest, self._groups, 1, self._seed)
+            whole = self._recalls[part]
+        further = (trial.value - trial.expected) - (whole.value - whole.expected)
+        return further < -_CLEARLY * trial.standard_error
+
+    def _limits(
+        self,
+        trial: Trial,
+        made: Sequence[PartTables],
+        weights: npt.NDArray[np.uint16],
+        level: float,
+        *,
+        of_recall: bool,
+    ) -> tuple[float, float]:
+        """The limits of the difference: of recall by its standard error, else by the bootstrap."""
+        difference = trial.value - trial.expected
+        if of_recall:
+            half = standard_normal.inv_cdf((1 + level) / 2) * trial.standard_error
+            return difference - half, difference + half
+        drawn = [
+            self._numbers.replicated(one.inside, np.ascontiguousarray(weights[:, one.images_inside]), self._threads)
+            for one in made
+        ]
+        moved = drawn[-1][:, 0] - (drawn[0][:, 0] if self._two else 0.0)
+        known = moved[~np.isnan(moved)]
+        centred = moved - (known.mean() if len(known) else 0.0) + difference
+        interval = interval_from_replicates(difference, centred, level=level)
+        return interval.low, interval.high
+
+
+def _is_recall(protocol: Protocol, measure: Measure) -> bool:
+    return (
+        measure.quantity == "AR"
+        and measure.iou_threshold is None
+        and measure.area_range in (None, protocol.main_area)
+        and measure.max_dets in (None, protocol.main_max_dets)
+        and measure.group is None
+    )

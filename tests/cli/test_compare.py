@@ -1,0 +1,177 @@
+"""`ioukit compare`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import ioukit
+from ioukit.comparison import compare_models
+from support.command import run_here
+from support.paths import EXAMPLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+YOLACT = EXAMPLES / "coco_val2017_100"
+GT, DT = YOLACT / "ground_truth.json", YOLACT / "yolact.json"
+FEW = ("--replicates", "20", "--permutations", "20")
+QUICK: dict[str, Any] = {"replicates": 20, "permutations": 20}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Files of two other models: one with low scores left out, one with every tenth box shifted."""
+    folder = tmp_path_factory.mktemp("models")
+    records = json.loads(DT.read_text())
+    (folder / "sure.json").write_text(json.dumps([one for one in records if one["score"] > 0.3]))
+    for one in records[::10]:
+        one["bbox"][0] += 0.3 * one["bbox"][2]
+    (folder / "shifted.json").write_text(json.dumps(records))
+    return folder / "sure.json", folder / "shifted.json"
+
+
+def evaluations(*paths: Path) -> dict[str, ioukit.Evaluation]:
+    return {path.stem: ioukit.evaluate(*ioukit.read_coco(GT, path)) for path in paths}
+
+
+def test_two_models(models: tuple[Path, Path], tmp_path: Path) -> None:
+    _, shifted = models
+    compared = compare_models(evaluations(DT, shifted), **QUICK)
+    command = run_here("compare", GT, DT, shifted, *FEW)
+    assert (command.code, command.out) == (0, f"{compared.text()}\n")
+    assert command.out.replace("\n", " ").startswith("shifted is worse than yolact by ")
+    assert max(map(len, command.out.splitlines())) <= 100
+    assert command.err.count("ground_truth.json") == 1  # read once
+    assert command.err.splitlines()[-1].startswith("done ")
+    shown = run_here("compare", GT, DT, shifted, *FEW, "--json", "--quiet", "--threads", "1")
+    assert (shown.err, json.loads(shown.out)) == ("", compared.to_dict())
+
+    files = [tmp_path / name for name in ("r.json", "r.md", "r.txt")]
+    written = run_here(
+        "compare", GT, DT, shifted, *FEW, "--json", files[0], "--markdown", files[1], "-o", files[2], "--per-class"
+    )
+    assert (written.code, written.out) == (0, "")
+    assert json.loads(files[0].read_text()) == compared.to_dict()
+    assert files[1].read_text() == compared.to_markdown()
+    assert files[2].read_text() == f"{compared.text(per_class=True)}\n"
+    assert "Every class, AP of yolact and shifted\n" in files[2].read_text()
+
+
+def test_the_summary_of_a_job_is_appended_to(
+    models: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert run_here("compare", GT, DT, models[0], *FEW, "-q", "--markdown", summary).code == 0
+    text = summary.read_text()
+    assert text.startswith("before\n### sure compared with yolact\n")
+    assert "| AP | 0.4001 |" in text
+
+
+def test_three_models_are_ranked(models: tuple[Path, Path]) -> None:
+    few = ("--replicates", "20", "--permutations", "100")  # with fewer, no p-value of three can be low enough
+    compared = compare_models(evaluations(DT, *models), replicates=20, permutations=100)
+    command = run_here("compare", GT, DT, *models, *few)
+    assert (command.code, command.out) == (0, f"{compared.text()}\n")
+    assert compared.ranking is not None
+    assert command.out.startswith("yolact has the best AP, 0.400; it is better than both others.")
+    assert compared.ranking.names[0] == "yolact"
+    values = [one.value for one in compared.ranking.intervals]
+    assert values == sorted(values, reverse=True)
+    found = json.loads(run_here("compare", GT, DT, *models, *few, "--json", "-q").out)["ranking"]
+    assert [one["name"] for one in found["models"]] == list(compared.ranking.names)
+    named = run_here("compare", GT, DT, *models, *FEW, "-q", "--name", "x", "--name", "y", "--name", "z").out
+    assert named.startswith("x has the best AP")
+
+
+def test_files_of_one_name_and_other_rules(models: tuple[Path, Path], tmp_path: Path) -> None:
+    copy = tmp_path / "other" / "yolact.json"
+    copy.parent.mkdir()
+    copy.write_bytes(models[0].read_bytes())
+    options = ("--protocol", "voc2012", "--classes", "person,car", "--iou-threshold", "0.5", "--score-threshold", "0.3")
+    found = json.loads(run_here("compare", GT, DT, copy, *FEW, "-q", *options, "--json").out)
+    assert [one["name"] for one in found["models"]] == ["coco_val2017_100/yolact", "other/yolact"]
+    assert len(found["models"][0]["summary"]) < 12
+    assert {one["name"] for one in found["pairs"][0]["changes"]["classes"]} <= {"person", "car"}
+    assert found["pairs"][0]["changes"]["score_thresholds"] == [0.3, 0.3]
+
+
+def test_strata_and_clusters(models: tuple[Path, Path], tmp_path: Path) -> None:
+    truth = ioukit.read_coco(GT, DT)[0]
+    ids, names = truth.images.ids.tolist(), truth.images.names[:]
+    scenes = tmp_path / "scenes.csv"
+    scenes.write_text("image,scene,camera\n" + "".join(f"{n},s{k // 5},c{k % 2}\n" for k, n in enumerate(names)))
+    by_id = tmp_path / "by_id.csv"
+    by_id.write_text("".join(f"{number},s{k // 5}\n" for k, number in enumerate(ids)))
+    labels = {number: f"s{k // 5}" for k, number in enumerate(ids)}
+    wanted = compare_models(evaluations(DT, models[1]), **QUICK, clusters=labels)
+    assert wanted.pairs[0].comparison.num_clusters == 20
+    for text in (f"{scenes}", f"{scenes}:scene", f"{by_id}"):
+        command = run_here("compare", GT, DT, models[1], *FEW, "-q", "--clusters", text)
+        assert (command.err, command.out) == ("", f"{wanted.text()}\n")
+    strata = compare_models(
+        evaluations(DT, models[1]), **QUICK, strata={number: f"c{k % 2}" for k, number in enumerate(ids)}
+    )
+    command = run_here("compare", GT, DT, models[1], *FEW, "-q", "--strata", f"{scenes}:camera")
+    assert command.out == f"{strata.text()}\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("image,scene\n7,a\n", "expected the id or file name of an image, found '7'"),
+        ("image,scene\n", "100 of 100 images have no label, for example "),
+        ("image,scene\n{first},a\n{first},b\n", "is there twice"),
+        ("image,scene\n{first}\n", "has no label"),
+    ],
+)
+def test_bad_labels(rows: str, says: str, models: tuple[Path, Path], tmp_path: Path) -> None:
+    first = ioukit.read_coco(GT, DT)[0].images.ids[0]
+    path = tmp_path / "labels.csv"
+    path.write_text(rows.format(first=first))
+    refused = run_here("compare", GT, DT, models[0], "-q", "--clusters", path)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith(f"Error: {path}: ")
+    assert says in refused.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--clusters", "nowhere.csv"], "nowhere.csv"),
+        (["--clusters", "scene"], "the images have no attribute 'scene'"),
+        (["--strata", "labels.csv:camera"], "labels.csv"),
+        (["--iou-threshold", "0.52"], "no IoU threshold 0.52"),
+        (["--level", "95"], "must be between 0 and 1, got 95"),
+        (["--name", "one"], "expected 2 names, got 1"),
+        (["--name", "one", "--name", "one"], "two models have the same name"),
+        (["--classes", "prson"], "did you mean 'person' or 'spoon'?"),
+        (["--protocol", "nothing"], "unknown protocol 'nothing'"),
+        (["--iou-type", "blobs"], "blobs"),
+        (["--replicates", "0"], "--replicates"),
+        (["-o", "same.txt", "--markdown", "same.txt"], "expected another file for each of"),
+    ],
+)
+def test_wrong_use(
+    words: list[str], says: str, models: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = run_here("compare", GT, DT, models[0], *words)
+    assert (refused.code, refused.out) == (2, "")
+    assert says in refused.err
+    assert "Traceback" not in refused.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_json_before_the_last_model_takes_no_file(models: tuple[Path, Path]) -> None:
+    before = models[0].read_bytes()
+    done: Any = run_here("compare", GT, DT, "--json", models[0], *FEW, "-q")
+    assert json.loads(done.out)["models"][1]["name"] == "sure"
+    assert models[0].read_bytes() == before
+    alone = run_here("compare", GT, DT)
+    assert alone.code == 2
+    assert "B [C ...]" in alone.err

@@ -1,0 +1,111 @@
+"""`ioukit gate`: exit codes that tell broken rules from what cannot be decided, and the files that it writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from gate.two_models import pair
+from ioukit.ledger import Ledger
+from support.command import Outcome, run_here
+
+RULES = """
+[[rules]]
+metric = "AP"
+may_fall_by = 0.01
+in_doubt = "fail"
+
+[[rules]]
+value = "latency"
+at_most = 20
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs: main, the same again, a worse one, and one of other images."""
+    monkeypatch.chdir(tmp_path)
+    ledger = Ledger("runs.db")
+    baseline, worse = pair(0.3)
+    for name, evaluation, latency in (
+        ("main", baseline, 12.0), ("same", baseline, 30.0), ("worse", worse, 12.0), ("other", pair(seed=1)[0], 12.0)
+    ):  # fmt: skip
+        ledger.add(evaluation, name=name, values={"latency": latency}, inputs={})
+    (tmp_path / "gate.toml").write_text(RULES)
+    return tmp_path / "runs.db"
+
+
+def gate(*words: str) -> Outcome:
+    return run_here("gate", "--log", "runs.db", *words)
+
+
+@pytest.mark.usefixtures("log")
+@pytest.mark.parametrize(
+    ("words", "code", "first"),
+    [
+        (["--candidate", "same"], 0, "passed: same@1 beside main@1, 80 images"),
+        (["--candidate", "worse"], 1, "broken: worse@1 beside main@1, 80 images"),
+        (["--candidate", "other"], 2, "undecided: other@1 beside main@1, 80 images"),
+        (["--candidate", "main", "--rules", "gate.toml"], 0, "passed: main@1 beside main@1, 80 images"),
+        (["--candidate", "same", "--rules", "gate.toml"], 1, "broken: same@1 beside main@1, 80 images"),
+        (["--candidate", "worse", "--rules", "gate.toml"], 1, "broken: worse@1 beside main@1, 80 images"),
+    ],
+)
+def test_exit_codes(words: list[str], code: int, first: str) -> None:
+    done = gate("--baseline", "main", *words)
+    assert (done.code, done.out.splitlines()[0]) == (code, first)
+
+
+@pytest.mark.usefixtures("log")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--baseline", "mian", "--candidate", "same"], "did you mean 'main'?"),
+        (["--baseline", "main", "--candidate", "same@2"], "have the numbers 1"),
+        (["--baseline", "main"], "--candidate"),
+        (["--candidate", "same"], "compares with a baseline"),
+        (["--baseline", "main", "--candidate", "same", "--rules", "missing.toml"], "missing.toml"),
+        (["--baseline", "main", "--candidate", "same", "--rules", "bad.toml"], "did you mean may_fall_by?"),
+        (["--baseline", "main", "--candidate", "same", "--rules", "unknown.toml"], "there is no metric 'APx'"),
+        (["--baseline", "main", "--candidate", "same", "--junit", "runs.db"], "is an input"),
+        (["--baseline", "main", "--candidate", "same", "--markdown", "missing/a.md"], "there is no folder"),
+        (["--baseline", "main", "--candidate", "same", "--rules", "gate.toml", "--json", "gate.toml"], "is an input"),
+    ],
+)
+def test_what_is_wrong_ends_with_2_and_writes_nothing(words: list[str], message: str) -> None:
+    Path("bad.toml").write_text('[[rules]]\nmetric = "AP"\nmay_fal_by = 0.1')
+    Path("unknown.toml").write_text('[[rules]]\nmetric = "APx"\nmay_fall_by = 0.1')
+    before = sorted(path.name for path in Path.cwd().iterdir())
+    done = gate(*words)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+    assert sorted(path.name for path in Path.cwd().iterdir()) == before
+
+
+@pytest.mark.usefixtures("log")
+@pytest.mark.parametrize("candidate", ["same", "worse", "other"])
+def test_files_are_written_whatever_the_outcome(candidate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = ["--markdown", "gate.md", "--junit", "gate.xml", "--json", "gate.json"]
+    done = gate("--baseline", "main", "--candidate", candidate, *files)
+    found = json.loads(Path("gate.json").read_text())
+    assert found["candidate"] == f"{candidate}@1"
+    assert Path("gate.md").read_text().startswith(f"### Gate: {found['outcome']}")
+    (suite,) = ElementTree.parse("gate.xml").getroot()
+    assert int(str(suite.get("failures"))) + int(str(suite.get("errors"))) == (done.code != 0)
+    assert json.loads(gate("--baseline", "main", "--candidate", candidate, "--json").out) == found
+    Path("summary.md").write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    gate("--baseline", "main", "--candidate", candidate, "--markdown", "summary.md")
+    assert Path("summary.md").read_text().startswith("before\n### Gate: ")
+
+
+def test_rules_about_the_candidate_need_no_baseline(log: Path) -> None:
+    rules = log.with_name("floor.toml")
+    rules.write_text('[[rules]]\nmetric = "AP"\nat_least = 0.1\n[[rules]]\nvalue = "latency"\nat_most = 20')
+    assert gate("--candidate", "main", "--rules", str(rules)).out.startswith("passed: main@1, 80 images\n")
+    assert gate("--candidate", "same", "--rules", str(rules)).code == 1
+    rules.write_text('[[rules]]\nvalue = "memory"\nat_most = 20')
+    assert gate("--candidate", "main", "--rules", str(rules)).code == 2

@@ -1,0 +1,154 @@
+"""The sentences, in correct English for each number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ioukit import Evaluation, evaluate
+from ioukit.comparison import changes
+from ioukit.comparison.words import (
+    chance,
+    change_sentences,
+    detectable_sentence,
+    points,
+    ranking_sentence,
+    signed_points,
+    verdict,
+)
+from ioukit.statistics import Difference
+from support.planted_scenes import drawn
+
+NAN = float("nan")
+
+
+def difference(**fields: Any) -> Difference:
+    known = {
+        "key": "AP", "a": 0.412, "b": 0.418, "difference": 0.006, "low": 0.002, "high": 0.010, "level": 0.95,
+        "standard_error": 0.002, "p_value": 0.002, "detectable": 0.0056, "power": 0.8, "images_needed": 4_400,
+        "method": "bca", "undefined": 0.0,
+    }  # fmt: skip
+    return Difference(**{**known, **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (
+            {},
+            "B is better than A by 0.6 ± 0.4 points of AP (0.412 to 0.418). "
+            "Chance alone would show as much in 2 of 1,000 cases.",
+        ),
+        (
+            {"a": 0.418, "b": 0.412, "difference": -0.006, "low": -0.01, "high": -0.002, "p_value": 1 / 1001},
+            "B is worse than A by 0.6 ± 0.4 points of AP (0.418 to 0.412). "
+            "Chance alone would show as much in at most 1 of 1,000 cases.",
+        ),
+        (
+            {"b": 0.413, "difference": 0.001, "low": -0.004, "high": 0.006, "p_value": 0.35, "images_needed": 18_722},
+            "5,000 images cannot tell A and B apart; about 19,000 would, if this difference is the true one. "
+            "B is higher by 0.1 ± 0.5 points of AP (0.412 to 0.413), and chance alone would show as much in "
+            "350 of 1,000 cases.",
+        ),
+        (
+            {"b": 0.411, "difference": -1e-6, "low": -0.004, "high": 0.006, "p_value": 0.999, "images_needed": 10**9},
+            "5,000 images cannot tell A and B apart; more than 10,000,000 would, if this difference is the true one. "
+            "B is lower by 0.0001 ± 0.5000 points of AP (0.412 to 0.411), and chance alone would show as much in "
+            "nearly every case.",
+        ),
+        ({"b": 0.412, "difference": 0.0}, "A and B have the same AP, 0.412."),
+        ({"a": NAN, "b": NAN, "difference": NAN}, "AP is undefined: there are no objects to find."),
+        (
+            {"low": NAN, "high": NAN, "p_value": 0.5, "images_needed": None},
+            "5,000 images cannot tell A and B apart. B is higher by 0.6 points of AP (0.412 to 0.418), and chance "
+            "alone would show as much in 500 of 1,000 cases.",
+        ),
+    ],
+)
+def test_verdicts(fields: dict[str, Any], said: str) -> None:
+    assert verdict(difference(**fields), ("A", "B"), 5_000, 1_000) == said
+
+
+def test_a_lower_miss_rate_is_better() -> None:
+    text = verdict(difference(key="MR-2"), ("A", "B"), 5_000, 1_000, lower_is_better=True)
+    assert text.startswith("B is worse than A by 0.6 ± 0.4 points of MR-2 (0.412 to 0.418).")
+
+
+def test_one_image() -> None:
+    text = verdict(difference(p_value=0.5, images_needed=7), ("A", "B"), 1, 1)
+    assert text.startswith("1 image cannot tell A and B apart; about 7 would,")
+    assert detectable_sentence(difference(), 1).startswith("This image shows a true difference of 0.6 points of AP")
+    assert detectable_sentence(difference(detectable=NAN), 1) == ""
+    assert detectable_sentence(difference(), 5_000) == (
+        "These 5,000 images show a true difference of 0.6 points of AP with a probability of 80 %."
+    )
+
+
+@pytest.mark.parametrize(
+    ("p_value", "permutations", "said"),
+    [
+        (1 / 1001, 1000, "at most 1 of 1,000 cases"),
+        (2 / 1001, 1000, "2 of 1,000 cases"),
+        (0.01, 99, "at most 1 of 99 cases"),
+        (0.02, 99, "20 of 1,000 cases"),
+        (1.0, 1000, "nearly every case"),
+        (1.0, 1, "nearly every case"),
+        (0.5, 1, "every case"),
+        (1 / 100_001, 100_000, "at most 1 of 100,000 cases"),
+        (2 / 100_001, 100_000, "1 of 1,000 cases"),
+    ],
+)
+def test_chances(p_value: float, permutations: int, said: str) -> None:
+    assert chance(p_value, permutations) == said
+
+
+def test_points() -> None:
+    assert [points(value) for value in (0.006, 0.0, 0.01, 1.0)] == [
+        "0.6 points",
+        "0.0 points",
+        "1.0 points",
+        "100.0 points",
+    ]
+    assert points(0.01, 0) == "1 point"
+    assert [signed_points(value) for value in (0.006, -0.006, 0.0, -1e-9)] == ["+0.60", "-0.60", "0.00", "0.00"]
+
+
+def pair() -> tuple[Evaluation, Evaluation]:
+    truth, found = drawn("crowd")
+    return evaluate(truth, found), evaluate(truth, found[found.scores > 0.4])
+
+
+def test_sentences_about_changes() -> None:
+    a, b = pair()
+    changed = changes(a, b, score_threshold=0.0)
+    count = changed.counts
+    first, *_, last = change_sentences(changed, ("A", "B"))
+    assert first == (
+        f"B finds no object that A misses, and misses {count['lost'] + count['other_class_now']:,} objects that A "
+        f"finds. Both find {count['still_found']:,}; both miss {count['still_missed']:,}."
+    )
+    assert last == (
+        f"B has no new false positive; {count['gone_false_positive']:,} of A are gone, "
+        f"{count['still_false_positive']:,} stay."
+    )
+    same = change_sentences(changes(a, a), ("A", "B"))
+    assert len(same) == 2
+    assert same[0].startswith("B finds no object that A misses, and misses no object that A finds. Both find ")
+    assert same[1].startswith("B has no new false positive; none of A are gone, ")
+
+
+@pytest.mark.parametrize(
+    ("letters", "said"),
+    [
+        (["a", "b", "b"], "x has the best AP, 0.500; it is better than both others."),
+        (["a", "a", "b"], "x has the best AP, 0.500; y cannot be told apart from it."),
+        (["a", "a", "a"], "x has the best AP, 0.500, but neither of the others can be told apart from it."),
+        (["a", "a", "ab", "b"], "x has the best AP, 0.500; y and z cannot be told apart from it."),
+        (["a", "a", "a", "a"], "x has the best AP, 0.500, but none of the others can be told apart from it."),
+        (["a", "b", "b", "b"], "x has the best AP, 0.500; it is better than all others."),
+    ],
+)
+def test_rankings(letters: list[str], said: str) -> None:
+    names = ["x", "y", "z", "w"][: len(letters)]
+    assert ranking_sentence("AP", names, [0.5, 0.4, 0.3, 0.2], letters) == said

@@ -1,0 +1,231 @@
+"""The search for the worst slices: planted harm is found, and data without an effect gives as few alarms as asked."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ioukit import Detections, Evaluation, GroundTruth, evaluate
+from ioukit.evaluation import match
+from ioukit.slices import worst_slices
+from ioukit.slices.match_tables import ObjectPart, tables_of_objects
+from ioukit.slices.recalls import recall_difference
+from support.evaluated_scenes import coco, made
+
+IMAGES = 150
+
+
+def _data(seed: int, images: int = IMAGES) -> tuple[Evaluation, GroundTruth, Detections, dict[str, Any]]:
+    data = made(images=images, seed=seed)
+    gt, dt = data.ground_truth, data.detections
+    assert gt is not None
+    assert dt is not None
+    rng = np.random.default_rng(seed)
+    table = {
+        "image_id": gt.images.ids,
+        "weather": rng.choice(["sun", "rain", "fog"], images),
+        "speed": rng.random(images),
+        "camera": rng.choice(["front", "rear"], images, p=[0.8, 0.2]),
+    }
+    return data, gt, dt, table
+
+
+def _without(dt: Detections, images: Any, share: float, seed: int = 0) -> Detections:
+    """The detections without some of those on these images."""
+    lost = np.isin(dt.image_ids, images) & (np.random.default_rng(seed).random(len(dt)) < share)
+    return dt.take(~lost)
+
+
+def test_a_harmed_scene_is_found() -> None:
+    for seed in range(3):
+        _, gt, dt, table = _data(seed)
+        harmed = evaluate(gt, _without(dt, gt.images.ids[table["weather"] == "fog"], 0.5))
+        found = worst_slices(harmed, ["weather", "speed", "camera", "position"], tables=table, replicates=50)
+        worst = found.slices[0]
+        assert worst.name == "weather: fog"
+        assert found.found == (worst,)
+        assert worst.key == "AP"
+        assert worst.value < worst.expected
+        assert worst.low < worst.difference < worst.high < 0
+
+
+def test_harmed_objects_are_found_by_their_recall() -> None:
+    _, gt, dt, _ = _data(4)
+    small = gt.areas < 96**2
+    at = evaluate(gt, dt).matches
+    finds = np.isin(at.matched_object(), np.flatnonzero(small[at.objects.row]))
+    lost = at.detections.row[finds][::2]
+    harmed = evaluate(gt, dt.take(np.setdiff1d(np.arange(len(dt)), lost)))
+    found = worst_slices(harmed, ["size", "shape", "position"])
+    assert found.slices[0].name in ("size: medium", "size: small")
+    assert {one.name for one in found.found} >= {"size: medium"}
+    assert {one.key for one in found} == {"AR100"}
+    assert found.slices[0].high < 0
+
+
+def test_a_harmed_pair_is_found_and_what_it_is_part_of_is_not_blamed() -> None:
+    _, gt, dt, table = _data(5, 400)
+    both = gt.images.ids[(table["weather"] == "fog") & (table["camera"] == "front")]
+    harmed = evaluate(gt, _without(dt, both, 0.5))
+    found = worst_slices(harmed, ["weather", "camera"], tables=table, pairs=True, replicates=50)
+    assert "weather: fog and camera: front" in {one.name for one in found.found}
+    assert "weather: fog and camera: rear" not in {one.name for one in found}
+    # Harm to fog alone: pairs with fog are as bad as fog, so they are not listed.
+    harmed = evaluate(gt, _without(dt, gt.images.ids[table["weather"] == "fog"], 0.5))
+    found = worst_slices(harmed, ["weather", "camera", "position"], tables=table, pairs=True, replicates=50)
+    assert found.found[0].name == "weather: fog"
+    assert len(found.found) <= 3
+
+
+def test_the_slice_on_which_a_second_model_is_worse_is_found() -> None:
+    data, gt, dt, table = _data(6)
+    harmed = evaluate(gt, _without(dt, gt.images.ids[table["weather"] == "rain"], 0.3))
+    found = worst_slices(data, ["weather", "camera", "speed"], b=harmed, tables=table, replicates=50)
+    worst = found.slices[0]
+    assert (worst.name, found.two_models) == ("weather: rain", True)
+    assert worst.adjusted_p_value <= 0.05
+    assert "weather: sun" not in {one.name for one in found}  # B is the same there
+    assert worst.difference == worst.value - worst.expected
+    swapped = worst_slices(harmed, ["weather", "camera"], b=data, tables=table, replicates=50)
+    assert swapped.found == ()
+
+
+def test_data_without_an_effect_gives_no_more_alarms_than_asked() -> None:
+    """At 95 % and 40 data sets, 2 alarms are expected; 7 or more have a probability of 0.3 %."""
+    alarms = 0
+    for seed in range(40):
+        data, _, _, table = _data(1000 + seed, 100)
+        found = worst_slices(
+            data, ["weather", "speed", "camera", "position"], tables=table, permutations=60, replicates=1, seed=seed
+        )
+        alarms += bool(found.found)
+    assert alarms < 7
+
+
+def test_images_of_a_cluster_are_one_unit() -> None:
+    """Ten videos of fifteen images: one bad video is no proof that its weather is bad."""
+    _, gt, dt, _ = _data(8)
+    video = np.arange(IMAGES) // 15
+    table = {"image_id": gt.images.ids, "weather": np.where(video < 3, "fog", "sun"), "speed": np.arange(IMAGES) % 2}
+    harmed = evaluate(gt, _without(dt, gt.images.ids[video == 0], 0.9))
+    alone = worst_slices(harmed, "weather", tables=table, replicates=20)
+    together = worst_slices(harmed, ["weather", "speed"], tables=table, clusters=video, replicates=20)
+    assert [one.name for one in alone.found] == ["weather: fog"]
+    assert together.found == ()
+    assert together.notes == ("speed is left out: it differs within a cluster",)
+
+
+def test_recall_difference_is_the_weighted_mean_over_classes() -> None:
+    data = coco()
+    gt, dt = data.ground_truth, data.detections
+    assert gt is not None
+    assert dt is not None
+    inside = gt.areas > 5000
+    none = np.zeros(len(dt), np.bool_)
+    tables = list(tables_of_objects((gt, dt), data.matches, [ObjectPart(inside, none), ObjectPart(~inside, none)]))
+    found = recall_difference(*tables)
+    results = [Evaluation.from_table(table).per_class for table in tables]
+    total = weights = recalls = 0.0
+    for one, other in zip(*results, strict=True):
+        if one.num_ground_truth and other.num_ground_truth:
+            weight = one.num_ground_truth * other.num_ground_truth / (one.num_ground_truth + other.num_ground_truth)
+            total += weight * (one.summary["AR100"] - other.summary["AR100"])
+            recalls += weight * one.summary["AR100"]
+            weights += weight
+    assert found.difference == pytest.approx(total / weights, abs=1e-12)
+    assert found.recall == pytest.approx(recalls / weights, abs=1e-12)
+    assert found.influence.sum() == pytest.approx(0, abs=1e-12)
+
+
+def test_influences_give_the_standard_error_of_the_bootstrap() -> None:
+    data, gt, dt, _ = _data(9)
+    inside = gt.boxes[:, 2] > gt.boxes[:, 3]
+    none = np.zeros(len(dt), np.bool_)
+    parts = [ObjectPart(inside, none), ObjectPart(~inside, none)]
+    found = recall_difference(*tables_of_objects((gt, dt), data.matches, parts))
+    rng = np.random.default_rng(0)
+    drawn = []
+    for _ in range(200):
+        images = rng.integers(0, IMAGES, IMAGES)
+        rows = [np.flatnonzero(gt.image_ids == gt.images.ids[one]) for one in images]
+        theirs = [np.flatnonzero(dt.image_ids == gt.images.ids[one]) for one in images]
+        copy = GroundTruth.from_arrays(
+            image_ids=np.repeat(np.arange(IMAGES), [len(one) for one in rows]),
+            category_ids=gt.category_ids[np.concatenate(rows)],
+            boxes=gt.boxes[np.concatenate(rows)],
+            crowd=gt.crowd[np.concatenate(rows)],
+            images=np.arange(IMAGES),
+        )
+        detected = Detections.from_arrays(
+            image_ids=np.repeat(np.arange(IMAGES), [len(one) for one in theirs]),
+            category_ids=dt.category_ids[np.concatenate(theirs)],
+            boxes=dt.boxes[np.concatenate(theirs)],
+            scores=dt.scores[np.concatenate(theirs)],
+        )
+        wide, free = inside[np.concatenate(rows)], np.zeros(len(detected), np.bool_)
+        choices = [ObjectPart(wide, free), ObjectPart(~wide, free)]
+        drawn.append(recall_difference(*tables_of_objects((copy, detected), match(copy, detected), choices)).difference)
+    assert np.sqrt((found.influence**2).sum()) == pytest.approx(np.std(drawn), rel=0.2)
+
+
+def test_the_same_seed_gives_the_same_result_for_any_number_of_threads() -> None:
+    data, _, _, table = _data(2)
+    options: dict[str, Any] = {"tables": table, "permutations": 30, "replicates": 20}
+    one = worst_slices(data, threads=1, **options)
+    assert worst_slices(data, threads=3, **options).to_json() == one.to_json()
+    assert worst_slices(data, seed=1, **options).to_json() != one.to_json()
+
+
+def test_columns_are_chosen_and_small_slices_left_out() -> None:
+    data, gt, _, table = _data(2)
+    table = {**table, "file": [f"{one}.png" for one in gt.images.ids], "rare": gt.images.ids == 1}
+    found = worst_slices(data, tables=table, permutations=10, replicates=1, most_shown=3)
+    assert len(found) == 3
+    assert any(note.startswith("file is left out: column 'file' has 150 values") for note in found.notes)
+    every = worst_slices(data, ["rare"], tables=table, permutations=10, replicates=1)
+    assert (every.looked_at, len(every)) == (0, 0)
+    assert every.table().startswith("0 slices of at least 50 objects: on 0 of them")
+    with pytest.raises(ValueError, match="slices to look at, and most_slices is 2: ask for fewer columns"):
+        worst_slices(data, tables=table, most_slices=2)
+    options: dict[str, Any] = {"least_objects": 5, "most_slices": 14, "permutations": 5}
+    few = worst_slices(data, ["weather", "position"], pairs=True, tables=table, **options)
+    assert few.looked_at == 14
+    assert "with the most objects are looked at" in few.notes[0]
+
+
+def test_results_are_written_as_text_json_and_csv() -> None:
+    data, _, _, table = _data(3)
+    found = worst_slices(data, ["weather", "size"], tables=table, permutations=20, replicates=10)
+    lines = found.table().splitlines()
+    assert "with 95% certainty for all together" in lines[0]
+    assert lines[1].split()[:4] == ["slice", "images", "objects", "number"]
+    assert json.loads(found.to_json())["looked_at"] == found.looked_at
+    rows = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert [row["name"] for row in rows] == [one.name for one in found]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 1.0}, "level must be"),
+        ({"permutations": 0}, "permutations must be at least 1"),
+        ({"least_objects": 0}, "least_objects must be at least 1"),
+        ({"key": "APx"}, "no number 'APx'"),
+        ({"by": "wether"}, "no column 'wether'"),
+    ],
+)
+def test_wrong_arguments_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        worst_slices(made(images=10), **options)
+
+
+def test_data_without_rows_has_no_worst_slices() -> None:
+    for data in (made(objects=False), made(detections=False), made(images=1, seed=3)):
+        found = worst_slices(data, permutations=5, replicates=5, least_objects=1)
+        json.loads(found.to_json())
+        found.table()
