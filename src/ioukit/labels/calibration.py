@@ -33,8 +33,13 @@ def score_features(scores: Floats) -> Floats:
     return np.stack([np.log(inside), -np.log1p(-inside)], axis=1)
 
 
-def fitted_logits(happened: npt.NDArray[np.bool_], features: Floats, classes: npt.NDArray[np.int64]) -> Floats:
-    """The logits of a logistic regression at its own rows.
+def fitted_logits(
+    happened: npt.NDArray[np.bool_],
+    features: Floats,
+    classes: npt.NDArray[np.int64],
+    used: npt.NDArray[np.bool_] | None = None,
+) -> Floats:
+    """The logits of a logistic regression at each row.
 
     Rare classes keep close to the common intercept, because the intercepts of the classes have a normal prior.
 
@@ -42,15 +47,19 @@ def fitted_logits(happened: npt.NDArray[np.bool_], features: Floats, classes: np
         happened: (N,) whether the outcome happened.
         features: (N, F) features; the common intercept is added.
         classes: (N,) class of each row, from 0.
+        used: (N,) the rows that it is fitted to; all if ``None``.
 
     Returns:
         (N,) logits, within [-20, 20].
     """
-    count, size = len(happened), int(classes.max(initial=-1)) + 1
-    if not count:
-        return np.zeros(0)
-    centre, scale = features.mean(axis=0), features.std(axis=0)
-    design = np.concatenate([np.ones((count, 1)), (features - centre) / np.where(scale > 0, scale, 1.0)], axis=1)
+    size = int(classes.max(initial=-1)) + 1
+    rows = slice(None) if used is None else used
+    if not len(happened[rows]):
+        return np.zeros(len(happened))
+    centre, scale = features[rows].mean(axis=0), features[rows].std(axis=0)
+    every = np.concatenate([np.ones((len(happened), 1)), (features - centre) / np.where(scale > 0, scale, 1.0)], axis=1)
+    every_class, design, happened, classes = classes, every[rows], happened[rows], classes[rows]
+    count = len(happened)
     ridge = np.full(design.shape[1], _RIDGE)
     ridge[0] = 1e-6
     wanted = happened.astype(np.float64)
@@ -82,7 +91,7 @@ def fitted_logits(happened: npt.NDArray[np.bool_], features: Floats, classes: np
         if loss - reached < 1e-9 * (1 + abs(loss)):
             break
         loss = reached
-    return np.clip(logits, -_FARTHEST, _FARTHEST)
+    return np.clip(combined(every, beta) + offsets[every_class], -_FARTHEST, _FARTHEST)
 
 
 def _loss(wanted: Floats, logits: Floats, beta: Floats, offsets: Floats, ridge: Floats) -> float:

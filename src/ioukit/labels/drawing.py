@@ -35,10 +35,10 @@ def badly_drawn(evidence: Evidence, threads: int | None) -> Suspicions:
     dt, iou = evidence.match_of[gt], evidence.match_iou[gt]
     # Objects and detections without a match may belong together although they overlap by less than half.
     classes = table.objects.category[pairs.object] == table.detections.category[pairs.detection]
-    free = evidence.open[pairs.detection] & evidence.accusable[pairs.object] & (evidence.match_of[pairs.object] < 0)
+    free = evidence.free[pairs.detection] & evidence.accusable[pairs.object] & (evidence.match_of[pairs.object] < 0)
     wanted = classes & free
     among = NearPairs(pairs.detection[wanted], pairs.object[wanted], pairs.iou[wanted], pairs.least)
-    match, _ = matched(table, among, np.flatnonzero(evidence.open), LEAST, class_agnostic=False, threads=threads)
+    match, _ = matched(table, among, np.flatnonzero(evidence.free), LEAST, class_agnostic=False, threads=threads)
     at = np.flatnonzero(match[among.detection] == among.object)
     gt, dt = np.concatenate([gt, among.object[at]]), np.concatenate([dt, among.detection[at]])
     iou = np.concatenate([iou, among.iou[at]])
@@ -73,7 +73,7 @@ def _support(evidence: Evidence, gt: Rows, dt: Rows, iou: Floats) -> Floats:
     taken[gt] = dt
     others = (
         (pairs.iou > expected[pairs.object])
-        & evidence.open[pairs.detection]
+        & evidence.free[pairs.detection]
         & (taken[pairs.object] != pairs.detection)
         & (pairs.iou >= FOUND)
     )

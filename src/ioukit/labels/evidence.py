@@ -34,6 +34,7 @@ RELIABLE = 0.3
 
 _SEEN = 0.3  # an object that a detection overlaps by this much is not around nothing
 _NEVER_ACCUSED = 1 | 4 | 8  # ignored in every area range, a group, matches that do not count
+_GROUP = 4
 _NO_CAP = 2**31 - 1
 _STEPS = (0.1, 0.3, 0.5, 0.7)  # of the overlaps with other objects and detections
 
@@ -48,8 +49,8 @@ class Evidence:
     """(G,) objects that count: no crowds, no ignored objects."""
     open: Flags
     """(N,) detections that match no object of their class and may be of an overlooked one."""
-    taking_part: Flags
-    """(N,) detections that are evaluated."""
+    free: Flags
+    """(N,) detections that match no object of their class; those on crowds are among them."""
     match: Rows
     """(N,) the object of its class that each detection matches, with an IoU of at least 0.5; -1 for none."""
     match_of: Rows
@@ -101,10 +102,16 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
     at_match = np.flatnonzero(match[pairs.detection] == pairs.object)
     match_iou[pairs.object[at_match]] = pairs.iou[at_match]
 
-    # Detections on crowds and ignored objects of any class say nothing about labels.
-    on_ignored = np.zeros(len(detections), np.bool_)
-    on_ignored[pairs.detection[~accusable[pairs.object] & (pairs.iou >= FOUND)]] = True
-    open_ = taking_part & (match < 0) & ~void & ~on_ignored & ~table.is_not_exhaustive()
+    # Detections on crowds and ignored objects of any class do not show overlooked objects. Those on crowds may still
+    # lie on an object whose label is wrong.
+    on_ignored = pairs.detection[~accusable[pairs.object] & (pairs.iou >= FOUND)]
+    on_single = pairs.detection[
+        ~accusable[pairs.object] & (pairs.iou >= FOUND) & (objects.special[pairs.object] & _GROUP == 0)
+    ]
+    free = taking_part & (match < 0) & ~table.is_not_exhaustive()
+    free[on_single] = False
+    open_ = free & ~void
+    open_[on_ignored] = False
 
     same = detections.category[pairs.detection] == objects.category[pairs.object]
     other = match[pairs.detection] != pairs.object
@@ -116,19 +123,18 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
         around += _better_neighbours(table, detection_boxes, threads)
     judged = (open_ | ((match >= 0) & accusable[np.maximum(match, 0)])) if len(objects) else open_
     scores = score_features(detections.score)
-    logits = np.full(len(detections), -math.inf)
-    alone = logits.copy()
     category = detections.category.astype(np.int64)
     hit = match >= 0
-    for filled, features in ((logits, [scores, *map(_steps, around)]), (alone, [scores])):
-        design = np.concatenate(features, axis=1)
-        filled[judged] = fitted_logits(hit[judged], design[judged], category[judged])
+    logits, alone = (
+        np.where(judged | free, fitted_logits(hit, np.concatenate(features, axis=1), category, judged), -math.inf)
+        for features in ([scores, *map(_steps, around)], [scores])
+    )
 
     # How often confident detections match nothing bounds how often objects were overlooked.
     confident = logits >= np.quantile(logits[judged & hit], 0.8) if (judged & hit).any() else judged
     annotated = ((confident & open_).sum() + 0.5) / ((confident & judged & hit).sum() + 1.0)
 
-    right = np.where(judged, chance(alone), 0.0)
+    right = chance(alone)
     own = _largest(right[pairs.detection], pairs.object, same & (pairs.iou >= FOUND), len(objects))
     seen = _largest(right[pairs.detection], pairs.object, pairs.iou >= _SEEN, len(objects))
     size = _sizes(table, None if gt is None else gt.areas[objects.row])
@@ -139,7 +145,7 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
         estimate[accusable] = chance(fitted_logits(support[accusable] >= RELIABLE, size[accusable], classes))
         found.append(estimate)
     return Evidence(
-        table, pairs, accusable, open_, taking_part, match, match_of, match_iou, size, logits, alone, own, seen,
+        table, pairs, accusable, open_, free, match, match_of, match_iou, size, logits, alone, own, seen,
         found[0], found[1], float(np.clip(annotated, 0.002, 0.25)), detection_boxes, object_boxes,
     )  # fmt: skip
 

@@ -48,13 +48,13 @@ def swapped(evidence: Evidence, threads: int | None) -> Suspicions:
     table, pairs = evidence.table, evidence.pairs
     classes, found = table.objects.category, table.detections.category
     wanted = (
-        evidence.open[pairs.detection]
+        evidence.free[pairs.detection]
         & evidence.accusable[pairs.object]
         & (classes[pairs.object] != found[pairs.detection])
         & (pairs.iou >= FOUND)
     )
     among = NearPairs(pairs.detection[wanted], pairs.object[wanted], pairs.iou[wanted], pairs.least)
-    match, _ = matched(table, among, np.flatnonzero(evidence.open), FOUND, class_agnostic=True, threads=threads)
+    match, _ = matched(table, among, np.flatnonzero(evidence.free), FOUND, class_agnostic=True, threads=threads)
     at = np.flatnonzero(match[among.detection] == among.object)
     dt, gt = among.detection[at], among.object[at]
     support = evidence.own_support[gt]
