@@ -58,7 +58,7 @@ def badly_drawn(evidence: Evidence, threads: int | None) -> Suspicions:
     ratio = np.where((distance < 0) & (iou < 0.9), bad / good, 0.05)
     # With an IoU below one half, a right label means two chances at once: a miss, and a wrong detection beside it.
     miss = np.clip(1 - evidence.own_found[gt], NEVER_SURE, 1)
-    ratio = np.where(far, np.minimum(ratio, 50) * np.clip(1 / miss, 1, 10) * certain, ratio)
+    ratio = np.where(far, np.minimum(ratio, 20) * np.clip(1 / miss, 1, 5) * certain, ratio)
     ratio = certain * ratio + (1 - certain) * 0.2
     odds = RATE * ratio * (1 - _support(evidence, gt, dt, iou))
     return Suspicions(BADLY_DRAWN, gt, dt, np.full(len(gt), -1), iou, 1 / (1 + np.exp(-usual)), odds)

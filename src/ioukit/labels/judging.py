@@ -104,8 +104,8 @@ def doubled(evidence: Evidence, threads: int | None) -> Suspicions:
         usual = overlap[group & (overlap < _USUAL)]
         fall = 1 / max(float((usual - LEAST).mean()) if len(usual) > _FEW else 0.1, 0.02)
         density = (len(usual) + 1) / count * fall * np.exp(-fall * (overlap[group] - LEAST))
-        # Those of doubles rise towards 1: the density is taken as 6 (2 IoU - 1)^2.
-        odds[group] = RATE * 6 * np.maximum(2 * overlap[group] - 1, 0) ** 2 / np.maximum(density, least)
+        # Those of doubles rise towards 1: the density is taken as 10 (2 IoU - 1)^4.
+        odds[group] = RATE * 10 * np.maximum(2 * overlap[group] - 1, 0) ** 4 / np.maximum(density, least)
     # The one with less support is accused; of two equal ones the later.
     support = evidence.own_support + 1e-3 * np.nan_to_num(evidence.match_iou)
     support = np.where(evidence.match_of >= 0, support, 0.0)
