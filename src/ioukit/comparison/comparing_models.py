@@ -103,4 +103,5 @@ def _ranking(
         if (first, second) not in differences:
             differences[first, second] = compare(models[first], models[second], keys=[main], **tests)[main]
     numbers = {name: intervals(one, [main], **options)[main] for name, one in models.items()}
-    return ranking_of(models, numbers, differences, level=tests["level"], correction=tests["correction"])
+    chosen = {name: tests[name] for name in ("level", "correction", "permutations")}
+    return ranking_of(models, numbers, differences, **chosen)
