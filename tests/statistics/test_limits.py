@@ -146,3 +146,12 @@ def test_a_level_outside_of_0_to_1_is_refused(level: float) -> None:
 def test_replicates_have_one_axis() -> None:
     with pytest.raises(ValueError, match=r"replicates must have one axis, got the shape \(1, 1\)"):
         interval_from_replicates(0.5, [[0.5]])
+
+
+def test_the_acceleration_does_not_depend_on_the_unit() -> None:
+    left = np.array([0.1, 0.2, 0.2, 0.7])
+    assert acceleration_of(left) != 0
+    for unit in (1e-200, 1e-90, 1e200):
+        assert acceleration_of(unit * left) == pytest.approx(acceleration_of(left), rel=1e-12)
+    assert acceleration_of(np.full(4, 0.1)) == 0
+    assert acceleration_of(np.zeros(4)) == 0

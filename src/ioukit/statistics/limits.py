@@ -104,16 +104,19 @@ def acceleration_of(left_out: Floats, groups: Sequence[npt.NDArray[np.intp]] = (
     """
     if np.isnan(left_out).any() or not len(left_out):
         return math.nan
-    third = second = 0.0
+    influences = []
     for rows in groups or [np.arange(len(left_out))]:
         part = left_out[rows]
-        influence = (len(part) - 1) / len(part) * (part.mean() - part)
-        square = influence * influence  # not a power, whose last bit may depend on the sign
-        third += float((square * influence).sum())
-        second += float(square.sum())
+        influences.append((len(part) - 1) / len(part) * (part.mean() - part))
+    influence = np.concatenate(influences)
     # Rounding alone can make the smallest influences; without any, nothing is skewed.
-    scale = float(np.abs(left_out).max()) * 1e-14
-    return third / (6 * second**1.5) if math.sqrt(second) > scale else 0.0
+    largest = float(np.abs(influence).max())
+    if largest <= float(np.abs(left_out).max()) * 1e-14:
+        return 0.0
+    share = influence / largest  # the powers of tiny numbers would be 0
+    square = share * share  # not a power, whose last bit may depend on the sign
+    second = float(square.sum())
+    return float((square * share).sum()) / (6 * second * math.sqrt(second))
 
 
 def _quantile(values: Floats, place: float) -> float:
