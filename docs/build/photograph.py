@@ -7,11 +7,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from ioukit import evaluate, inspect
-from ioukit.report import playground_page, write_inspection, write_report
+from ioukit.labels import find_label_errors
+from ioukit.report import playground_page, write_inspection, write_label_errors, write_report
 
 HERE = Path(__file__).parents[1] / "figures"
 EXAMPLE = HERE.parents[1] / "examples" / "coco_val2017_100"
@@ -49,3 +51,9 @@ if __name__ == "__main__":
         held = Path(folder) / "inspection.html"
         write_inspection(inspect(EXAMPLE / "ground_truth.json"), held)
         photograph(held, "inspection.png", selector="#objects > .wrap")
+        errors = find_label_errors(evaluate(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json"))
+        # Some of each kind, so that the picture shows how each is drawn.
+        places = [np.flatnonzero(errors.kind == kind)[:count] for kind, count in enumerate((2, 1, 1, 1, 1))]
+        labels = Path(folder) / "labels.html"
+        write_label_errors(errors[np.sort(np.concatenate(places))], labels)
+        photograph(labels, "labels.png", selector="#labels > .wrap")
