@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import runpy
 import subprocess
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 FIGURES = ROOT / "docs" / "figures"
 LINKED = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", *PAGES]
 OTHER_PAGES = {  # of figures
-    "assignment_figure", "grid_figure", "overlap_figure", "survivors_figure", "training_figure", "variant_figure",
-    "variants_figure",
+    "assignment_figure", "grid_figure", "overlap_figure", "slices_figure", "survivors_figure", "training_figure",
+    "variant_figure", "variants_figure",
 }  # fmt: skip
 REDRAW = "run `python docs/build/draw.py`"
 EXAMPLES = [example for page in PAGES for example in examples(page)]
@@ -135,3 +136,12 @@ def test_the_tests_that_a_page_names_exist() -> None:
     named = {name for page in LINKED for name in re.findall(r"`(test_\w+)`", (ROOT / page).read_text(encoding="utf-8"))}
     assert len(named) >= 10
     assert [name for name in sorted(named) if f"def {name}(" not in text] == []
+
+
+def test_the_page_about_intervals_says_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = ROOT / "docs" / "build" / "coverage.py"
+    monkeypatch.syspath_prepend(script.parent)
+    made = runpy.run_path(str(script))
+    found = json.loads(made["DATA"].read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "uncertainty.md").read_text(encoding="utf-8")
+    assert made["table"](found) in page, f"run python {script.name} summarise"

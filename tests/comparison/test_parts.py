@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from comparison.two_models import two_models
 from ioukit import Evaluation, evaluate
-from ioukit.comparison import parts
+from ioukit.comparison import compare_models, parts
+from ioukit.datasets import read, read_detections
 from ioukit.evaluation.protocols import find_protocol
+from support.paths import DATA
+from support.planted_scenes import drawn
 
 if TYPE_CHECKING:
     from comparison.two_models import TwoModels
@@ -54,6 +57,46 @@ def test_parts_add_up_to_the_difference(name: str, models: TwoModels) -> None:
         back = parts(b, a, measure.key, one_scale=False)
         np.testing.assert_allclose(back.images, -as_given.images, atol=EXACT)
         np.testing.assert_allclose(back.objects, -as_given.objects, atol=EXACT)
+
+
+def test_groups_of_categories_and_classes_that_were_not_looked_for() -> None:
+    """LVIS: APr, APc and APf are means over groups of categories, and some detections have no part."""
+    truth = read(DATA / "lvis_10" / "gt.json", "lvis")
+    found = read_detections(DATA / "lvis_10" / "dt.json", ground_truth=truth)
+    a, b = (evaluate(truth, each, find_protocol("lvis")) for each in (found, found[found.scores > 0.3]))
+    keys = [key for key, value in a.summary.items() if not np.isnan(value)]
+    assert {"AP", "APr", "APc", "APf"} & set(keys)
+    for key in keys:
+        split = parts(a, b, key)
+        assert lists(split) == pytest.approx(dict.fromkeys(lists(split), split.difference), abs=EXACT)
+
+
+def test_other_integrals_of_the_curve() -> None:
+    """Lines between the points of the curve: the area under steps says how the difference is spread."""
+    truth, found = drawn("crowd")
+    for name in ("crowdhuman", "wider-face", "open-images"):
+        protocol = find_protocol(name, "bbox").replace(ranges_by="area", verified="all", ignored=())
+        a, b = (evaluate(truth, each, protocol) for each in (found, found[found.scores > 0.3]))
+        split = parts(a, b)
+        assert lists(split) == pytest.approx(dict.fromkeys(lists(split), split.difference), abs=EXACT)
+
+
+def test_numbers_that_cannot_be_split() -> None:
+    truth, found = drawn("crowd")
+    caltech = find_protocol("caltech").replace(ignored=(), counted_values=(), detection_values=())
+    pedestrians = evaluate(truth, found, caltech)
+    with pytest.raises(ValueError, match="only a difference of AP or AR can be split into parts, and MR-2 is neither"):
+        parts(pedestrians, pedestrians)
+    one = evaluate(truth, found)
+    with pytest.raises(ValueError, match="unknown key 'AP60'; choose from AP, AP50"):
+        parts(one, one, "AP60")
+    with pytest.raises(ValueError, match="not evaluated on the same ground truth"):
+        parts(one, pedestrians)
+    compared = compare_models({"A": pedestrians, "B": pedestrians}, replicates=20, permutations=20)
+    assert compared.pairs[0].parts is None
+    assert "Where the difference comes from is not known: only a difference of AP or AR" in compared.text()
+    assert compared.to_dict()["pairs"][0]["parts"] is None
+    assert "have the same MR-2" in compared.to_markdown()
 
 
 @given(two_models())

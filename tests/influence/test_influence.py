@@ -235,6 +235,8 @@ def test_other_numbers_are_refused_for_detections_and_computed_for_images(name: 
         without = np.array([value_of(each.curves, measure) for each in again])
         np.testing.assert_allclose(found.without, without, rtol=0, atol=1e-12)
         np.testing.assert_allclose(found.adds, found.value - without, rtol=0, atol=1e-12)
+        better = without < found.value if measure.quantity == "MR" else without > found.value
+        assert {row.position for row in found.worst(99)} == set(np.flatnonzero(better).tolist())
 
 
 def refused(function: Callable[..., Any], *args: Any) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ioukit.evaluation import Evaluation, Outcome
+from ioukit.influence import image_influence
 from ioukit.plots import boxes_figure, worst_images_figure
 from ioukit.plots._placing import place_labels
 from ioukit.plots.boxes import KINDS
@@ -316,6 +317,19 @@ class TestWorstImages:
         (ax,) = worst_images_figure(evaluation).axes
         assert [text.get_text() for text in ax.texts] == ["no errors on 9 images"]
 
+    def test_the_most_costly_come_first(self) -> None:
+        evaluation = scene("three classes")
+        figure = worst_images_figure(evaluation, most=5, columns=3, worst_by="cost")
+        costly = image_influence(evaluation).worst(5)
+        assert costly
+        drawn = [ax for ax in figure.axes if ax.get_gid()]
+        assert [ax.get_gid() for ax in drawn] == [f"image {row.image_id}" for row in costly]
+        for ax, row in zip(drawn, costly, strict=True):
+            assert f"costs {-row.adds:.4f} AP" in ax.get_title(loc="left")
+        render(figure)
+        (ax,) = worst_images_figure(scene("neither"), worst_by="cost").axes
+        assert [text.get_text() for text in ax.texts] == ["no cost of any of 9 images"]
+
     def test_images_of_a_folder_and_by_id(self, tmp_path: Path) -> None:
         evaluation = scene("no detections")
         for number in (1, 2, 3):
@@ -339,3 +353,5 @@ class TestWorstImages:
     def test_what_is_refused(self) -> None:
         with pytest.raises(ValueError, match="most must be at least 1, got 0"):
             worst_images_figure(made(), most=0)
+        with pytest.raises(ValueError, match="unknown worst_by 'size'"):
+            worst_images_figure(made(), worst_by="size")  # type: ignore[arg-type]

@@ -157,25 +157,33 @@ def test_a_large_difference_is_found_and_a_small_one_is_not() -> None:
 
 @given(
     st.floats(-1, 1), st.floats(0, 1), st.integers(2, 10**6), st.sampled_from([0.8, 0.95, 0.99]),
-    st.sampled_from([0.5, 0.8, 0.95]), st.sampled_from([None, True, False]),
+    st.sampled_from([0.5, 0.8, 0.95]), st.none() | st.floats(0.001, 1),
 )  # fmt: skip
 def test_images_needed_follow_the_square_root(
-    difference: float, error: float, images: int, level: float, power: float, significant: bool | None
+    difference: float, error: float, images: int, level: float, power: float, p_value: float | None
 ) -> None:
-    found = images_needed(difference, error, images, level=level, power=power, significant=significant)
+    found = images_needed(difference, error, images, level=level, power=power, p_value=p_value)
     if abs(difference) < 1e-12:
         assert found is None
         return
     assert found is not None
     assert found >= 2
-    if significant is False:
+    if p_value is not None and p_value > 1 - level + 1e-12:
         assert found > images
+        assert found >= images_needed(difference, error, images, level=level, power=power)  # type: ignore[operator]
     elif found > 2:
         # On so many images, the difference is the smallest that can be detected.
         smallest = detectable_difference(error * math.sqrt(images / found), level=level, power=power)
         assert smallest <= abs(difference) * (1 + 1e-9)
         fewer = detectable_difference(error * math.sqrt(images / (found - 1)), level=level, power=power)
         assert fewer >= abs(difference) * (1 - 1e-9)
+
+
+def test_a_weak_p_value_needs_as_many_images_as_its_standard_errors() -> None:
+    assert images_needed(0.03, 0.01, 1000, p_value=0.04) == images_needed(0.03, 0.01, 1000) == 873
+    weaker = images_needed(0.03, 0.01, 1000, p_value=0.3173105078629141)  # one standard error
+    assert weaker == images_needed(0.01, 0.01, 1000) == 7849
+    assert images_needed(0.001, 0.01, 1000, p_value=0.3) == images_needed(0.001, 0.01, 1000)
 
 
 @settings(deadline=None, max_examples=40)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ioukit._checks import check_count, counted
 from ioukit._columns import Frozen, record
-from ioukit.evaluation import MatchTable
+from ioukit.evaluation import MatchTable, Measure
 
 __all__ = ["Influence", "Influential"]
 
@@ -40,18 +40,18 @@ class Influential(NamedTuple):
 class Influence(Frozen):
     """What every detection, object or image of a match table adds to a number such as AP.
 
-    All numbers are within [0, 1] like AP itself: 0.01 is one point of AP. Positive values are good.
+    All numbers are in units of AP, which is within [0, 1]: 0.01 is one point of AP.
     """
 
     of: Unit
     """What is left out: ``"detection"``, ``"object"`` or ``"image"``."""
-    key: str
-    """The key of the number, ``"AP"`` for example."""
+    measure: Measure
+    """The number, AP for example."""
     value: float
     """The number of everything."""
     adds: Floats
-    """(N,) the number with each row minus the number without it; below 0 if the number is higher without it. NaN where
-    one of the two is undefined."""
+    """(N,) the number with each row minus the number without it. Below 0, the row costs AP: AP is higher without it. Of
+    a miss rate, which is better if it is lower, values above 0 cost. NaN where one of the two numbers is undefined."""
     without: Floats
     """(N,) the number without each row; NaN where it is undefined."""
     class_adds: Floats | None
@@ -62,6 +62,11 @@ class Influence(Frozen):
     """The match table. Rows of detections, objects and images are its rows. If the evaluation had no near pairs, this
     is a new table with near pairs, which also lists the detections beyond the cap."""
 
+    @property
+    def key(self) -> str:
+        """The key of the number, ``"AP"`` for example."""
+        return self.measure.key
+
     def __len__(self) -> int:
         return len(self.adds)
 
@@ -69,7 +74,7 @@ class Influence(Frozen):
         return f"Influence({self.key}={self.value:.4f}, {counted(len(self), self.of)})"
 
     def worst(self, count: int = 20) -> tuple[Influential, ...]:
-        """The rows that cost most: without them, the number is higher.
+        """The rows that cost most: the number is better without one of them.
 
         Args:
             count: How many at most. Rows that cost nothing are not listed.
@@ -77,11 +82,15 @@ class Influence(Frozen):
         Returns:
             The rows from the most costly one on; equal ones in the order of the table.
         """
-        return self._first(count, self.adds)
+        return self._first(count, self.adds * self._sign)
 
     def best(self, count: int = 20) -> tuple[Influential, ...]:
         """The rows that add most, in the same way as :meth:`worst`."""
-        return self._first(count, -self.adds)
+        return self._first(count, -self.adds * self._sign)
+
+    @property
+    def _sign(self) -> int:
+        return -1 if self.measure.quantity == "MR" else 1
 
     def _first(self, count: int, costs: Floats) -> tuple[Influential, ...]:
         check_count(count=count)

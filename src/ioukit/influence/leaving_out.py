@@ -248,7 +248,7 @@ def _result(table: MatchTable, measure: Measure, left_out: LeftOut, value: float
         "objects": "object",
         "images": "image",
     }
-    return Influence(unit[left_out], measure.key, value, adds, without, class_adds, class_without, table)
+    return Influence(unit[left_out], measure, value, adds, without, class_adds, class_without, table)
 
 
 def _by_replicates(
@@ -262,4 +262,4 @@ def _by_replicates(
         weights = np.ones((1, images), np.int64)
         weights[0, image] = 0
         without[image] = replicate(table, weights, measures=[measure], threads=threads).values[0, 0]
-    return Influence("image", measure.key, value, value - without, without, None, None, table)
+    return Influence("image", measure, value, value - without, without, None, None, table)

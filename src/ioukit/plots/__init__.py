@@ -24,6 +24,7 @@ from ioukit.plots.object_figures import (
 from ioukit.plots.operating import score_curves_figure
 from ioukit.plots.overlap import overlap_figure
 from ioukit.plots.reliability import reliability_figure
+from ioukit.plots.slices import slices_figure
 from ioukit.plots.survivors import survivors_figure
 from ioukit.plots.training import training_figure
 from ioukit.plots.variants import variant_figure, variants_figure
@@ -53,6 +54,7 @@ __all__ = [
     "reliability_figure",
     "score_curves_figure",
     "score_histogram_figure",
+    "slices_figure",
     "survivors_figure",
     "training_figure",
     "variant_figure",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from ioukit._checks import check_count
+from ioukit._checks import check_choice, check_count
 from ioukit._optional import import_extra
 from ioukit.plots._drawing import literal, shorten, theme_of
 from ioukit.plots._images import found_in, pixels_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from ioukit.evaluation import Evaluation
+    from ioukit.evaluation import Evaluation, ImageResults
     from ioukit.plots._drawing import ThemeName
     from ioukit.plots._images import ImageLike
 
@@ -37,12 +37,15 @@ def worst_images_figure(
     images: Mapping[int, ImageLike] | str | os.PathLike[str] | None = None,
     most: int = 12,
     columns: int = 4,
+    worst_by: Literal["errors", "cost"] = "errors",
     iou_threshold: float | None = None,
     score_threshold: float | None = None,
     labels: bool = True,
     theme: ThemeName = "light",
 ) -> Figure:
-    """Draws the images with the most errors (false positives and missed objects), the worst first.
+    """Draws the images with the most errors (false positives and missed objects), or those that cost most AP.
+
+    The worst one comes first.
 
     Each is drawn as `boxes_figure` draws it. Views of boxes in space from above show no image.
 
@@ -50,8 +53,10 @@ def worst_images_figure(
         evaluation: The result of `ioukit.evaluate`.
         images: The folder with the files that the data set names, or a mapping from image ids to files or arrays. A
             missing image is drawn as an empty frame; with ``None``, all images are.
-        most: The maximal number of images; images without errors are left out.
+        most: The maximal number of images; images without errors, or which cost nothing, are left out.
         columns: The number of images per row.
+        worst_by: ``"errors"``, or ``"cost"``: by how much the protocol's main number is higher without the image, as
+            `ioukit.influence.image_influence` computes it. The cost does not depend on the score threshold.
         iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.
         score_threshold: Detections with at least this score count; ``None`` for the score with the best F1.
         labels: Whether errors have labels, where there is room, up to a fifth of the image.
@@ -62,8 +67,8 @@ def worst_images_figure(
         and a title with the counts and the name of the file.
 
     Raises:
-        ValueError: If there is no such threshold, ``most`` or ``columns`` is below 1, or the evaluation does not
-            hold its data.
+        ValueError: If there is no such threshold or order, ``most`` or ``columns`` is below 1, or the evaluation does
+            not hold its data.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -75,11 +80,12 @@ def worst_images_figure(
 
     look = theme_of(theme)
     check_count(most=most, columns=columns)
+    check_choice("worst_by", worst_by, ("errors", "cost"))
     module = import_extra("matplotlib.figure", extra="plots", needed_by="worst_images_figure")
     truth, _ = data_of(evaluation)
     outcomes = outcomes_of(evaluation, iou_threshold, score_threshold)
     results = per_image(evaluation.matches, outcomes)
-    worst = results.worst(most).tolist()
+    worst = _costs(evaluation, most) if worst_by == "cost" else dict.fromkeys(results.worst(most).tolist(), "")
     ids = [results.image_ids[at].item() for at in worst]
     scenes = [drawn_on(evaluation, outcomes, image_id) for image_id in ids]
     across = min(columns, max(len(worst), 1))
@@ -101,13 +107,12 @@ def worst_images_figure(
         draw_outcomes(ax, scene, frame, pixels, look, labelled=labelled, covered=0.2, fontsize=6, thin=0.6)
         ax.tick_params(labelsize=6)
         ax.set_gid(f"image {image_id}")
-        wrong, missed = results.false_positives[at], results.false_negatives[at]
-        words = f"FP {wrong}   FN {missed}   F1 {number(float(results.f1[at]), 2)}"
-        _title(ax, words, shorten(name or f"image {image_id}", 34), look.ink)
+        _title(ax, worst[at] or _counts(results, at), shorten(name or f"image {image_id}", 34), look.ink)
     for ax in panels[len(worst) :]:
         ax.set_axis_off()
     if not worst:
-        words = f"no errors on {len(results.image_ids):,} images"
+        lacks = "no errors on" if worst_by == "errors" else "no cost of any of"
+        words = f"{lacks} {len(results.image_ids):,} images"
         panels[0].text(0.5, 0.5, words, ha="center", va="center", color=look.ink, transform=panels[0].transAxes)
     kinds = ["TP", "FP", "FN", "object", "ignored"]
     words_of = [KINDS[kind].words for kind in kinds]
@@ -116,6 +121,19 @@ def worst_images_figure(
     for text in legend.get_texts():
         text.set_color(look.ink)
     return figure
+
+
+def _counts(results: ImageResults, at: int) -> str:
+    wrong, missed = results.false_positives[at], results.false_negatives[at]
+    return f"FP {wrong}   FN {missed}   F1 {number(float(results.f1[at]), 2)}"
+
+
+def _costs(evaluation: Evaluation, most: int) -> dict[int, str]:
+    """Positions of the images that cost most, and what each costs."""
+    from ioukit.influence import image_influence  # noqa: PLC0415 - errors are counted without it
+
+    found = image_influence(evaluation)
+    return {row.position: f"costs {number(abs(row.adds), 4)} {found.key}" for row in found.worst(most)}
 
 
 def _pixels(images: Any, image_id: int | str, name: str) -> NDArray[Any] | None:

@@ -95,7 +95,7 @@ def slice_numbers(
         >>> dt = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=boxes[:1], scores=[0.9])
         >>> weather = {"image_id": [1, 2, 3], "weather": ["sun", "rain", "rain"]}
         >>> found = slice_numbers(evaluate(gt, dt), "weather", tables=weather, replicates=0)
-        >>> {one.name: one.numbers["AP"].value for one in found}
+        >>> {one.name: round(one.numbers["AP"].value, 3) for one in found}
         {'weather: rain': 0.0, 'weather: sun': 1.0}
     """
     if replicates:

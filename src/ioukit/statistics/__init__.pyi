@@ -8,6 +8,7 @@ from ioukit.statistics.differences import ClassDifference, Comparison, Differenc
 from ioukit.statistics.drawing import bootstrap_weights, leave_one_out_weights, permutation_swaps
 from ioukit.statistics.estimating import Interval, interval_from_replicates, intervals
 from ioukit.statistics.replicates import Replicates, replicate
+from ioukit.statistics.seeds import SeedComparison, SeedDifference, compare_seeds
 
 __all__ = [
     "ClassDifference",
@@ -15,9 +16,12 @@ __all__ = [
     "Difference",
     "Interval",
     "Replicates",
+    "SeedComparison",
+    "SeedDifference",
     "adjust_p_values",
     "bootstrap_weights",
     "compare",
+    "compare_seeds",
     "detectable_difference",
     "images_needed",
     "interleave",

@@ -7,9 +7,10 @@ import math
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.limits import standard_normal
 
-__all__ = ["detectable_difference", "images_needed"]
+__all__ = ["alarm", "check_power", "detectable_difference", "images_needed"]
 
 _NO_DIFFERENCE = 1e-12  # what rounding makes of equal numbers stays below it
+_MOST_P = 0.999  # a p-value of 1 would need infinitely many images
 
 
 def detectable_difference(standard_error: float, *, level: float = 0.95, power: float = 0.8) -> float:
@@ -42,7 +43,7 @@ def images_needed(
     *,
     level: float = 0.95,
     power: float = 0.8,
-    significant: bool | None = None,
+    p_value: float | None = None,
 ) -> int | None:
     """How many images of the same kind would show a difference, if it is the true one.
 
@@ -55,9 +56,10 @@ def images_needed(
         num_images: The number of images now.
         level: As for :func:`detectable_difference`.
         power: As for :func:`detectable_difference`.
-        significant: Whether a test found the difference significant at this level. If it did not, the result is more
-            than ``num_images`` also where the standard error alone would promise fewer, because the test has the last
-            word. ``None`` if there was no test.
+        p_value: The p-value of a test of this difference, if there was one. If it is above ``1 - level``, the
+            difference counts as at most so many standard errors as belong to that p-value, so that the result is more
+            than ``num_images``. A standard error alone can promise too much: the bootstrap cannot see how much a class
+            on a single image varies.
 
     Returns:
         A whole number of at least 2; ``None`` if the difference is 0 (closer to it than 1e-12), or a number is
@@ -75,14 +77,24 @@ def images_needed(
         return None
     errors = abs(difference) / standard_error if standard_error > 0 else math.inf
     least = 2
-    if significant is False:
-        errors, least = min(errors, standard_normal.inv_cdf((1 + level) / 2)), num_images + 1
+    if p_value is not None and p_value > alarm(level):
+        errors, least = min(errors, standard_normal.inv_cdf(1 - min(p_value, _MOST_P) / 2)), num_images + 1
     return max(least, math.ceil(num_images * (apart / errors) ** 2))
+
+
+def alarm(level: float) -> float:
+    """The highest p-value that is significant; 0.05 for a level of 0.95, which ``1 - 0.95`` is a little above."""
+    return round(1 - level, 12)
+
+
+def check_power(power: float) -> None:
+    """Raises an error if the power of a test is not within [0.5, 1)."""
+    check_level(power, "power")
+    if power < 0.5:
+        raise ValueError(f"power must be at least 0.5, got {power}")
 
 
 def _errors_apart(level: float, power: float) -> float:
     check_level(level)
-    check_level(power, "power")
-    if power < 0.5:
-        raise ValueError(f"power must be at least 0.5, got {power}")
+    check_power(power)
     return standard_normal.inv_cdf((1 + level) / 2) + standard_normal.inv_cdf(power)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ioukit._checks import counted
 from ioukit._columns import Frozen, record
+from ioukit.statistics.detectable import alarm
 from ioukit.statistics.estimating import defined
 
 __all__ = ["ClassDifference", "Comparison", "Difference"]
@@ -57,7 +58,7 @@ class Difference(Frozen):
     @property
     def is_significant(self) -> bool:
         """Whether the p-value is at most ``1 - level``."""
-        return self.p_value <= _alarm(self.level)
+        return self.p_value <= alarm(self.level)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
@@ -118,7 +119,7 @@ class ClassDifference(Frozen):
     @property
     def is_significant(self) -> bool:
         """Whether the corrected p-value is at most ``1 - level``."""
-        return self.p_adjusted <= _alarm(self.level)
+        return self.p_adjusted <= alarm(self.level)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
@@ -189,8 +190,3 @@ class Comparison(Frozen):
             if not math.isnan(one.difference)
         )
         return f"Comparison({shown or 'no number is defined'}, {counted(self.num_images, 'image')})"
-
-
-def _alarm(level: float) -> float:
-    """The highest p-value that is significant; 0.05 for a level of 0.95, which ``1 - 0.95`` is a little above."""
-    return round(1 - level, 12)

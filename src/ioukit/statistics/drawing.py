@@ -64,8 +64,8 @@ def bootstrap_weights(
         TypeError: If ``replicates``, ``seed`` or ``start`` is not a whole number.
 
     Example:
-        >>> bootstrap_weights([1, 2, 3, 4], 2, clusters=["a", "a", "b", "b"]).tolist()
-        [[1, 1, 1, 1], [2, 2, 0, 0]]
+        >>> bootstrap_weights([1, 2, 3, 4], 3, clusters=["a", "b", "b", "c"]).tolist()
+        [[1, 1, 1, 1], [0, 3, 3, 0], [2, 0, 0, 1]]
 
     Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 8.
     """
