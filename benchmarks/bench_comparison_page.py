@@ -5,8 +5,9 @@
     python benchmarks/bench_comparison_page.py bench-data
 
 The second model is the first one with boxes that moved and detections that are missing. "Usable" is the time from
-opening the file until everything is drawn; "filter" that of typing into the filter of the list of changes; "slider" that
-of one step of a score threshold, which draws all images again. There is no peer: no other evaluator writes such a page.
+opening the file until everything is drawn; "filter" that of typing into the filter of the list of changes; "slider"
+that of one step of a score threshold, which draws all images again. There is no peer: no other evaluator writes such
+a page.
 """
 
 from __future__ import annotations
