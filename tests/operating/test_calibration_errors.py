@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,16 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ioukit import Detections, GroundTruth, evaluate
+from ioukit import Detections, Evaluation, GroundTruth, evaluate
+from ioukit.evaluation import Outcome, outcomes
 from ioukit.operating import (
     CalibrationErrors,
     calibration_errors,
     choose_thresholds,
+    d_ece_by_box,
 )
 from ioukit.statistics import bootstrap_weights, repeat_images
 from operating.plain_calibration import KEYS, binned, expected_errors, rows_of
 from operating.plain_choice import random_scene
 from support import strategies as _strategies  # noqa: F401 - loads the profile
+from support.evaluated_scenes import made
 
 seeds = st.integers(0, 10_000)
 
@@ -107,3 +111,76 @@ def test_only_what_operating_points_keep_is_compared() -> None:
     kept = evaluate(evaluation.ground_truth, dt[points.apply(dt.scores, dt.category_ids).keep])  # type: ignore[arg-type]
     assert_allclose([errors[key] for key in KEYS], [calibration_errors(kept, replicates=0)[key] for key in KEYS])
     assert errors.num_detections < calibration_errors(evaluation, replicates=0).num_detections
+
+
+class TestByBox:
+    """D-ECE over places and sizes."""
+
+    @pytest.mark.parametrize("seed", range(6))
+    @pytest.mark.parametrize("dimensions", [(), ("x",), ("y", "height"), ("x", "y", "width", "height")])
+    @pytest.mark.parametrize("least", [1, 4])
+    def test_is_a_plain_sum_over_cells(self, seed: int, dimensions: tuple[str, ...], least: int) -> None:
+        scene = made(seed=seed, images=12)
+        cells: dict[tuple[int, ...], list[tuple[float, bool]]] = {}
+        rows = judged_boxes(scene)
+        for score, right, *values in rows:
+            named = dict(zip(("x", "y", "width", "height"), values, strict=True))
+            numbers = [score, *(named[name] for name in dimensions)]
+            cell = tuple(next((k for k in range(3) if value <= (k + 1) / 3), 2) for value in numbers)
+            cells.setdefault(cell, []).append((score, right))
+        expected = sum(
+            abs(sum(score - right for score, right in cell)) for cell in cells.values() if len(cell) >= least
+        ) / len(rows)
+        found = d_ece_by_box(scene, dimensions, bins=3, least=least)
+        if max(map(len, cells.values())) < least:
+            assert math.isnan(found)
+            return
+        assert found == pytest.approx(expected, abs=1e-12)
+        if not dimensions and least == 1:
+            assert found == pytest.approx(calibration_errors(scene, bins=3, replicates=0).d_ece, abs=1e-12)
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_is_that_of_netcal(self, seed: int) -> None:
+        netcal = pytest.importorskip("netcal.metrics", reason="the comparison needs netcal")
+        scene = made(seed=seed, images=60)
+        rows = np.array(judged_boxes(scene), float)
+        theirs = netcal.ECE([3] * 5, detection=True, sample_threshold=2)
+        x = rows[:, [0, 2, 3, 4, 5]]
+        mine = d_ece_by_box(scene, bins=3, least=2)
+        assert mine == pytest.approx(theirs.measure(x, rows[:, 1]), abs=1e-9)
+        assert mine > 0.01
+
+    def test_wrong_arguments(self) -> None:
+        scene = made()
+        assert math.isnan(d_ece_by_box(made(detections=False)))
+        assert math.isnan(d_ece_by_box(made(images=2))), "no cell has 8 detections"
+        cases: tuple[tuple[Any, type[Exception], str], ...] = (
+            (lambda: d_ece_by_box(scene, ["z"]), ValueError, "unknown dimension 'z'; choose from x, y, width, height"),
+            (lambda: d_ece_by_box(scene, "x"), TypeError, "dimensions must be a list of names, got 'x'"),
+            (lambda: d_ece_by_box(scene, ["x", "x"]), ValueError, "dimensions must differ"),
+            (lambda: d_ece_by_box(scene, least=0), ValueError, "least must be at least 1"),
+            (lambda: d_ece_by_box(Evaluation.from_table(scene.matches)), ValueError, "holds a match table alone"),
+            (lambda: d_ece_by_box(random_scene(1)), ValueError, "the size of image 0 is unknown"),
+        )
+        for call, error, message in cases:
+            with pytest.raises(error, match=message):
+                call()
+
+
+def judged_boxes(scene: Evaluation) -> list[tuple[float, bool, float, float, float, float]]:
+    """Score, whether it matches, and the relative centre and size of each true or false positive."""
+    table, dt, gt = scene.matches, scene.detections, scene.ground_truth
+    assert dt is not None
+    assert gt is not None
+    sizes = dict(zip(gt.images.ids.tolist(), gt.images.sizes.tolist(), strict=True))
+    found = outcomes(table)
+    rows = []
+    for at, kind in enumerate(found.detections.tolist()):
+        if kind == Outcome.IGNORED:
+            continue
+        row = int(table.detections.row[at])
+        x, y, w, h = dt.boxes[row].tolist()
+        width, height = sizes[int(dt.image_ids[row])]
+        values = ((x + w / 2) / width, (y + h / 2) / height, w / width, h / height)
+        rows.append((float(dt.scores[row]), kind == Outcome.TRUE_POSITIVE, *values))
+    return rows

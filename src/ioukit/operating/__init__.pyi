@@ -1,5 +1,6 @@
 """Which score threshold, and what does a score mean? Operating points and calibration."""
 
+from ioukit.operating.box_calibration import d_ece_by_box
 from ioukit.operating.calibrating import CalibrationFit, calibrate
 from ioukit.operating.calibration_errors import calibration_errors
 from ioukit.operating.calibration_records import CalibrationErrors, Reliability
@@ -32,6 +33,7 @@ __all__ = [
     "calibrate",
     "calibration_errors",
     "choose_thresholds",
+    "d_ece_by_box",
     "find_rule",
     "fit_isotonic",
     "fit_platt",

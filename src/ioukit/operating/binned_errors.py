@@ -125,49 +125,53 @@ def measured(
 
 def _errors(first: Judged, anywhere: Judged | None, bins: int, weights: npt.NDArray[np.integer]) -> dict[str, Floats]:
     """(B,) each error in each replicate."""
+    columns = np.stack([(first.score - first.found) ** 2, np.ones(len(first.score))], axis=1)
+    squares, total = _weighted(first.image, columns, weights).T
     undefined = np.full(len(weights), np.nan)
-    squares = (first.score - first.found) ** 2
-    brier = np.full(len(weights), np.nan)
-    image = first.image
-    for at, row in enumerate(weights):
-        each = row[image].astype(np.float64)
-        if (total := each.sum()) > 0:
-            brier[at] = np.dot(each, squares) / total
     return {
-        "D-ECE": _binned(first, first.found, bins, weights, per_class=False)[:, 0],
+        "D-ECE": _binned(first, first.found, bins, weights),
         "LaECE": _mean_of_classes(first, bins, weights),
         "LaECE0": undefined if anywhere is None else _mean_of_classes(anywhere, bins, weights),
-        "Brier": brier,
+        "Brier": quotient(squares, total),
     }
 
 
 def _mean_of_classes(judged: Judged, bins: int, weights: npt.NDArray[np.integer]) -> Floats:
     """(B,) LaECE: the mean over the classes that have objects and detections in a replicate."""
-    errors = _binned(judged, judged.iou, bins, weights, per_class=True)
     scene = judged.scene
-    classes = len(scene.categories)
-    for at, row in enumerate(weights):
-        objects = np.bincount(scene.object_category, row[scene.object_image], classes)
-        errors[at, objects == 0] = np.nan
-    there = ~np.isnan(errors)
-    return quotient(np.where(there, errors, 0.0).sum(axis=1), there.sum(axis=1))
+    total, classes = np.zeros(len(weights)), np.zeros(len(weights))
+    for at in range(len(scene.categories)):
+        objects = scene.object_image[scene.object_category == at]
+        errors = _binned(judged, judged.iou, bins, weights, category=at)
+        there = ~np.isnan(errors) & (_weighted(objects, np.ones((len(objects), 1)), weights)[:, 0] > 0)
+        total[there] += errors[there]
+        classes += there
+    return quotient(total, classes)
 
 
-def _binned(judged: Judged, target: Floats, bins: int, weights: npt.NDArray[np.integer], *, per_class: bool) -> Floats:
-    """(B, 1) or (B, K) the binned error of all detections, or of each class; NaN without detections.
+def _binned(
+    judged: Judged, target: Floats, bins: int, weights: npt.NDArray[np.integer], *, category: int | None = None
+) -> Floats:
+    """(B,) the binned error of all detections, or of a class; NaN without detections.
 
     A range adds ``n / N |mean score - mean target|``, which is ``|sum of scores - sum of targets| / N``.
     """
-    classes = len(judged.scene.categories) if per_class else 1
-    key = _place_of(judged.score, bins) + (judged.category * bins if per_class else 0)
-    image, apart = judged.image, judged.score - target
-    found = np.full((len(weights), classes), np.nan)
-    for at, row in enumerate(weights):
-        each = row[image].astype(np.float64)
-        sums = np.bincount(key, each * apart, classes * bins).reshape(classes, bins)
-        counts = np.bincount(key, each, classes * bins).reshape(classes, bins).sum(axis=1)
-        found[at] = quotient(np.abs(sums).sum(axis=1), counts)
-    return found
+    rows = slice(None) if category is None else np.flatnonzero(judged.category == category)
+    score = judged.score[rows]
+    columns = np.zeros((len(score), bins + 1))
+    columns[np.arange(len(score)), _place_of(score, bins)] = score - target[rows]
+    columns[:, -1] = 1
+    sums = _weighted(judged.image[rows], columns, weights)
+    return quotient(np.abs(sums[:, :-1]).sum(axis=1), sums[:, -1])
+
+
+def _weighted(image: Rows, columns: Floats, weights: npt.NDArray[np.integer]) -> Floats:
+    """(B, C) sums of (n, C) columns in each replicate, by way of the sums of each image."""
+    images, at = np.unique(image, return_inverse=True)
+    order = np.argsort(at, kind="stable")
+    starts = np.searchsorted(at[order], np.arange(len(images)))
+    sums = np.add.reduceat(columns[order], starts, axis=0) if len(images) else np.zeros((0, columns.shape[1]))
+    return weights[:, images].astype(np.float64) @ sums
 
 
 def _per_class(first: Judged, anywhere: Judged | None, bins: int) -> dict[int, dict[str, float]]:
@@ -175,18 +179,19 @@ def _per_class(first: Judged, anywhere: Judged | None, bins: int) -> dict[int, d
     whole = np.ones((1, scene.num_images), np.uint16)
     classes = len(scene.categories)
     counts = np.bincount(first.category, minlength=classes)
-    squares = np.bincount(first.category, (first.score - first.found) ** 2, classes)
-    columns = {
-        "D-ECE": _binned(first, first.found, bins, whole, per_class=True)[0],
-        "LaECE": _binned(first, first.iou, bins, whole, per_class=True)[0],
-        "LaECE0": np.full(classes, np.nan)
-        if anywhere is None
-        else _binned(anywhere, anywhere.iou, bins, whole, per_class=True)[0],
-        "Brier": quotient(squares, counts),
-    }
+    brier = quotient(np.bincount(first.category, (first.score - first.found) ** 2, classes), counts)
     objects = np.bincount(scene.object_category, minlength=classes)
+
+    def error(each: Judged | None, target: Floats, at: int) -> float:
+        return math.nan if each is None else float(_binned(each, target, bins, whole, category=at)[0])
+
     return {
-        number: {key: float(column[at]) for key, column in columns.items()}
+        number: {
+            "D-ECE": error(first, first.found, at),
+            "LaECE": error(first, first.iou, at),
+            "LaECE0": error(anywhere, first.iou if anywhere is None else anywhere.iou, at),
+            "Brier": float(brier[at]),
+        }
         for at, number in enumerate(scene.categories.ids.tolist())
         if counts[at] and objects[at]
     }
@@ -197,11 +202,11 @@ def _reliability(first: Judged, place: Rows, bins: int, weights: npt.NDArray[np.
     precision = quotient(np.bincount(place, first.found, bins), counts)
     low, high = np.full(bins, np.nan), np.full(bins, np.nan)
     if len(weights):
-        image = first.image
-        drawn = np.empty((len(weights), bins))
-        for at, row in enumerate(weights):
-            each = row[image].astype(np.float64)
-            drawn[at] = quotient(np.bincount(place, each * first.found, bins), np.bincount(place, each, bins))
+        columns = np.zeros((len(place), 2 * bins))
+        columns[np.arange(len(place)), place] = first.found
+        columns[np.arange(len(place)), bins + place] = 1
+        sums = _weighted(first.image, columns, weights)
+        drawn = quotient(sums[:, :bins], sums[:, bins:])
         for at in np.flatnonzero(counts).tolist():
             defined = drawn[~np.isnan(drawn[:, at]), at]
             if len(defined) > 1:

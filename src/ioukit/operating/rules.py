@@ -26,30 +26,30 @@ __all__ = [
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Numbers: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+Numbers: TypeAlias = npt.NDArray[Any]
 Found: TypeAlias = "tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]"
 
 _MOST_BETA = 1e100  # its square times a count is finite
 
 
 class Counts(NamedTuple):
-    """Counts at every threshold, for one or for many sets of images.
+    """Counts at every threshold, for B sets of images.
 
-    Column 0 is the point at which no detection counts. The others belong to the scores in descending order.
+    Row 0 is the point at which no detection counts. The others belong to the scores in descending order.
     """
 
     true_positives: Numbers
-    """(..., S + 1)"""
+    """(S + 1, B)"""
     false_positives: Numbers
-    """(..., S + 1)"""
+    """(S + 1, B)"""
     objects: Numbers
-    """(..., 1) objects to find."""
+    """(B,) objects to find."""
     images: Numbers
-    """(..., 1) images."""
+    """(B,) images."""
     false_positive_cost: Floats | None = None
-    """(..., S + 1) the cost of the false positives, if the rule has costs."""
+    """(S + 1, B) the cost of the false positives, if the rule has costs."""
     missed_cost: Floats | None = None
-    """(..., S + 1) the cost of the missed objects, in the same way."""
+    """(S + 1, B) the cost of the missed objects, in the same way."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ class FBeta:
         return "f1" if self.beta == 1 else f"f-beta={self.beta!r}"
 
     def choose(self, counts: Counts) -> Found:
-        """The column of the threshold, and whether it reaches the aim; of several, the highest threshold."""
+        """(B,) the row of the threshold, and whether it reaches the aim; of several, the highest threshold."""
         tp, fp = counts.true_positives, counts.false_positives
         values = np.where(tp > 0, f_beta_of(tp, fp, counts.objects - tp, self.beta), -1.0)
-        at = values.argmax(axis=-1)
-        return at, np.asarray((tp > 0).any(axis=-1))
+        at = values.argmax(axis=0)
+        return at, np.asarray((tp > 0).any(axis=0))
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,12 @@ class PrecisionAtLeast:
         return f"precision={self.precision!r}"
 
     def choose(self, counts: Counts) -> Found:
-        """The column of the threshold, and whether it reaches the aim; of several, the highest threshold."""
+        """(B,) the row of the threshold, and whether it reaches the aim; of several, the highest threshold."""
         tp = counts.true_positives
         good = (tp > 0) & (quotient(tp, tp + counts.false_positives) >= self.precision)
         values = np.where(good, tp, -1)
-        reached = np.asarray(good.any(axis=-1))
-        return np.where(reached, values.argmax(axis=-1), 0), reached
+        reached = np.asarray(good.any(axis=0))
+        return np.where(reached, values.argmax(axis=0), 0), reached
 
 
 @dataclass(frozen=True)
@@ -120,13 +120,13 @@ class RecallAtLeast:
         return f"recall={self.recall!r}"
 
     def choose(self, counts: Counts) -> Found:
-        """The column of the threshold, and whether it reaches the aim; of several, that with the most matches."""
+        """(B,) the row of the threshold, and whether it reaches the aim; of several, that with the most matches."""
         tp = counts.true_positives
         good = (tp > 0) & (quotient(tp, counts.objects) >= self.recall)
         precision = np.where(good, quotient(tp, tp + counts.false_positives), -1.0)
-        best = precision == precision.max(axis=-1, keepdims=True)
-        reached = np.asarray(good.any(axis=-1))
-        return np.where(reached, np.where(best, tp, -1).argmax(axis=-1), tp.argmax(axis=-1)), reached
+        best = precision == precision.max(axis=0)
+        reached = np.asarray(good.any(axis=0))
+        return np.where(reached, np.where(best, tp, -1).argmax(axis=0), tp.argmax(axis=0)), reached
 
 
 @dataclass(frozen=True)
@@ -164,10 +164,10 @@ class LeastCost:
         return ", ".join([f"cost={self.false_positive!r}:{self.missed!r}", *others])
 
     def choose(self, counts: Counts) -> Found:
-        """The column of the threshold; of several, the highest threshold."""
+        """(B,) the row of the threshold; of several, the highest threshold."""
         assert counts.false_positive_cost is not None
         assert counts.missed_cost is not None
-        at = (counts.false_positive_cost + counts.missed_cost).argmin(axis=-1)
+        at = (counts.false_positive_cost + counts.missed_cost).argmin(axis=0)
         return at, np.ones(at.shape, np.bool_)
 
 
@@ -192,11 +192,11 @@ class FalsePositivesPerImage:
         return f"fppi={self.most!r}"
 
     def choose(self, counts: Counts) -> Found:
-        """The column of the threshold, and whether it reaches the aim; of several, the highest threshold."""
+        """(B,) the row of the threshold, and whether it reaches the aim; of several, the highest threshold."""
         tp = counts.true_positives
         good = (tp > 0) & (quotient(counts.false_positives, counts.images) <= self.most)
-        reached = np.asarray(good.any(axis=-1))
-        return np.where(reached, np.where(good, tp, -1).argmax(axis=-1), 0), reached
+        reached = np.asarray(good.any(axis=0))
+        return np.where(reached, np.where(good, tp, -1).argmax(axis=0), 0), reached
 
 
 Rule: TypeAlias = FBeta | PrecisionAtLeast | RecallAtLeast | LeastCost | FalsePositivesPerImage

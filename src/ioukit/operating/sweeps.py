@@ -61,25 +61,25 @@ class Sweep:
             costs: (K,) of false positives and of missed objects; ``None`` if the rule has none.
         """
         scene, rows, objects = self.scene, self.rows, self.objects
-        each = weights[:, scene.image[rows]].astype(np.int64)
-        found = scene.found[rows]
-        right, wrong = each * found, each * ~found
-        of_objects = weights[:, scene.object_image[objects]].astype(np.int64)
-        total = of_objects.sum(axis=1, keepdims=True)
+        most = int(weights.max(initial=0)) * max(len(rows), len(objects), scene.num_images)
+        of_image = np.ascontiguousarray(weights.T, np.int32 if most < 2**31 else np.int64)  # (I, B)
+        each = of_image[scene.image[rows]]
+        right = each * scene.found[rows, None]
+        of_objects = of_image[scene.object_image[objects]]
         cost = missed = None
         if costs is not None:
             category = scene.category[rows]
-            cost = self._summed(wrong * costs[0][category])
-            all_missed = (of_objects * costs[1][scene.object_category[objects]]).sum(axis=1, keepdims=True)
-            missed = all_missed - self._summed(right * costs[1][category])
-        images = weights.sum(axis=1, keepdims=True, dtype=np.int64)
-        return Counts(self._summed(right), self._summed(wrong), total, images, cost, missed)
+            cost = self._summed((each - right) * costs[0][category, None])
+            all_missed = (of_objects * costs[1][scene.object_category[objects], None]).sum(axis=0)
+            missed = all_missed - self._summed(right * costs[1][category, None])
+        tp, images = self._summed(right), of_image.sum(axis=0)
+        return Counts(tp, self._summed(each) - tp, of_objects.sum(axis=0), images, cost, missed)
 
     def _summed(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """(B, S + 1) sums of (B, n) values up to the end of each score, after a 0."""
-        sums: npt.NDArray[Any] = np.zeros((len(values), len(self.last) + 1), values.dtype)
+        """(S + 1, B) sums of (n, B) values up to the end of each score, after a 0."""
+        sums: npt.NDArray[Any] = np.zeros((len(self.last) + 1, values.shape[1]), values.dtype)
         if len(self.last):
-            sums[:, 1:] = np.cumsum(values, axis=1)[:, self.last]
+            sums[1:] = np.cumsum(values, axis=0, dtype=values.dtype)[self.last]
         return sums
 
 
@@ -217,7 +217,7 @@ def _chosen(
         counts = sweep.counts(weights[part], costs)
         at, reached = rule.choose(counts)
         chosen[part] = scores[at]
-        states[part] = np.where(counts.objects[:, 0] == 0, NO_OBJECTS, np.where(reached, CHOSEN, NOT_REACHED))
+        states[part] = np.where(counts.objects == 0, NO_OBJECTS, np.where(reached, CHOSEN, NOT_REACHED))
     return chosen, states
 
 
