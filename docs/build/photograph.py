@@ -13,7 +13,14 @@ from playwright.sync_api import sync_playwright
 
 from ioukit import Boxes, evaluate, inspect, nms, read_coco
 from ioukit.comparison import compare_models
-from ioukit.report import playground_page, write_comparison, write_inspection, write_report
+from ioukit.labels import find_label_errors
+from ioukit.report import (
+    playground_page,
+    write_comparison,
+    write_inspection,
+    write_label_errors,
+    write_report,
+)
 
 HERE = Path(__file__).parents[1] / "figures"
 EXAMPLE = HERE.parents[1] / "examples" / "coco_val2017_100"
@@ -74,3 +81,9 @@ if __name__ == "__main__":
         other_class = [f"#changes-kinds input[value={kind}]" for kind in ("gone", "lost")]
         first = "#changes-table tbody tr:nth-child(2) button"
         photograph(both, "comparison_pair.png", *other_class, first, selector="#pair")
+        errors = find_label_errors(evaluate(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json"))
+        # Some of each kind, so that the picture shows how each is drawn.
+        places = [np.flatnonzero(errors.kind == kind)[:count] for kind, count in enumerate((2, 1, 1, 1, 1))]
+        labels = Path(folder) / "labels.html"
+        write_label_errors(errors[np.sort(np.concatenate(places))], labels)
+        photograph(labels, "labels.png", selector="#labels > .wrap")

@@ -11,6 +11,7 @@ from ioukit import evaluation as evaluation
 from ioukit import gate as gate
 from ioukit import influence as influence
 from ioukit import inspection as inspection
+from ioukit import labels as labels
 from ioukit import ledger as ledger
 from ioukit import losses as losses
 from ioukit import operating as operating

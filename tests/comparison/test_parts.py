@@ -12,14 +12,18 @@ from hypothesis import strategies as st
 
 from comparison.two_models import two_models
 from ioukit import Evaluation, evaluate
-from ioukit.comparison import compare_models, parts
+from ioukit.comparison import changes, compare_models, parts
 from ioukit.datasets import read, read_detections
 from ioukit.evaluation.protocols import find_protocol
 from support.paths import DATA
 from support.planted_scenes import drawn
+from support.region_cases import boxes_in_space, keypoints, masks, polygons, rotated_boxes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from comparison.two_models import TwoModels
+    from ioukit import Detections, GroundTruth
     from ioukit.comparison import Parts
 
 EXACT = 1e-12
@@ -79,6 +83,24 @@ def test_other_integrals_of_the_curve() -> None:
         a, b = (evaluate(truth, each, protocol) for each in (found, found[found.scores > 0.3]))
         split = parts(a, b)
         assert lists(split) == pytest.approx(dict.fromkeys(lists(split), split.difference), abs=EXACT)
+
+
+@pytest.mark.parametrize(
+    ("iou_type", "data"),
+    [
+        *(("segm", masks), ("boundary", masks), ("keypoints", keypoints), ("rotated", rotated_boxes)),
+        *(("polygon", polygons), ("box3d", boxes_in_space), ("bev", boxes_in_space)),
+    ],
+)
+def test_every_kind_of_region(iou_type: str, data: Callable[[], tuple[GroundTruth, Detections]]) -> None:
+    truth, found = data()
+    rows = np.arange(len(found))
+    a, b = (evaluate(truth, found[rows % step != 0], iou_type=iou_type) for step in (5, 3))
+    split = parts(a, b)
+    assert split.difference != 0
+    assert lists(split) == pytest.approx(dict.fromkeys(lists(split), split.difference), abs=EXACT)
+    changed = changes(a, b, score_threshold=0.0)
+    assert changed.counts["found"] + changed.counts["lost"] > 0
 
 
 def test_numbers_that_cannot_be_split() -> None:

@@ -13,9 +13,11 @@ from ioukit.comparison.words import (
     change_sentences,
     detectable_sentence,
     points,
+    ranking_note,
     ranking_sentence,
     signed_points,
     verdict,
+    verdict_notes,
 )
 from ioukit.statistics import Difference
 from support.planted_scenes import drawn
@@ -136,6 +138,22 @@ def test_sentences_about_changes() -> None:
     assert len(same) == 2
     assert same[0].startswith("B finds no object that A misses, and misses no object that A finds. Both find ")
     assert same[1].startswith("B has no new false positive; none of A are gone, ")
+
+
+def test_what_letters_mean() -> None:
+    said = "Models with a common letter cannot be told apart: permutation tests of all pairs at 5 %"
+    assert ranking_note(0.95, "holm", 3, 1000) == f"{said}, corrected for the number of pairs by Holm."
+    assert ranking_note(0.95, "none", 3, 19) == f"{said}."
+    few = ranking_note(0.95, "benjamini-hochberg", 3, 58)
+    assert few.endswith("Hochberg. 58 permutations cannot show any difference; at least 59 are needed.")
+
+
+def test_what_a_verdict_needs() -> None:
+    assert verdict_notes(difference(), 5_000).endswith(
+        "with a probability of 80 %. ± is half the 95 % interval (BCa bootstrap); a point is 0.01."
+    )
+    assert verdict_notes(difference(difference=0.0), 5_000) == verdict_notes(difference(difference=NAN), 5_000) == ""
+    assert "±" not in verdict_notes(difference(low=NAN), 5_000)
 
 
 @pytest.mark.parametrize(

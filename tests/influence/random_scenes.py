@@ -40,6 +40,7 @@ RULES = {
     "class-agnostic, cap per category": _FEW.replace(class_agnostic=True, max_dets=[5], cap_scope="category"),
     "cap per image": _FEW.replace(max_dets=[3, 5], cap_scope="image", summary=_at_two_caps(3)),
     "cap per category": _FEW.replace(max_dets=[4, 9], cap_scope="category", summary=_at_two_caps(4)),
+    "few recalls": _FEW.replace(recall_thresholds=[0.0, 0.2, 0.25, 0.6, 1.0]),
     "mean over all": _FEW.replace(mean_over="all"),
     "mean over detected": COCO.replace(iou_thresholds=[0.5, 1.0], mean_over="with_objects_or_detections"),
     "points": PROTOCOLS["voc2007"],

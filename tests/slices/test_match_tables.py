@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ioukit import Detections, Evaluation, GroundTruth, evaluate
+from ioukit.datasets import IdLists
 from ioukit.evaluation import COCO, AreaRange
 from ioukit.evaluation.protocols import PROTOCOLS
 from ioukit.slices import slice_numbers
@@ -140,9 +141,38 @@ def test_a_slice_of_objects_has_the_numbers_of_pycocotools(seed: int) -> None:
     np.testing.assert_array_equal(np.nan_to_num(found.recall[..., 0, :], nan=-1), run.eval["recall"][..., 0, :])
 
 
-@pytest.mark.parametrize("protocol", PLAIN)
+FLAGS = {"easy": 2, "medium": 3, "hard": 1, "ignore": 7, "difficult": 5, "group_of": 6}
+CHOSEN_BY_DETECTIONS = [name for name, protocol in PROTOCOLS.items() if protocol.objects_choose is None]
+
+
+def _for_all_protocols(seed: int) -> tuple[GroundTruth, Detections]:
+    """Data with the flags, attributes and lists that some protocol needs."""
+    gt, dt = _whole(made(images=20, seed=seed))
+    number = np.arange(20)
+    some = IdLists.of([[1, 2] if one % 2 else [] for one in number])
+    names = ("neg_category_ids", "positive_category_ids", "negative_category_ids")
+    return GroundTruth.from_arrays(
+        image_ids=gt.image_ids,
+        category_ids=gt.category_ids,
+        boxes=gt.boxes,
+        areas=gt.areas,
+        crowd=gt.crowd,
+        images=gt.images.ids,
+        sizes=[[800, 600]] * 20,
+        categories=dict(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True)),
+        category_attributes={"frequency": ["r", "c", "f"]},
+        flags={name: np.arange(len(gt)) % step == 0 for name, step in FLAGS.items()},
+        attributes={"visibility": np.linspace(0, 1, len(gt))},
+        image_attributes={
+            **dict.fromkeys(names, some),
+            "not_exhaustive_category_ids": IdLists.of([[3] if one % 3 == 0 else [] for one in number]),
+        },
+    ), dt
+
+
+@pytest.mark.parametrize("protocol", CHOSEN_BY_DETECTIONS)
 def test_all_objects_are_the_whole_data_set(protocol: str) -> None:
-    gt, dt = _whole(made(images=20, seed=4))
+    gt, dt = _for_all_protocols(4)
     whole = evaluate(gt, dt, PROTOCOLS[protocol])
     every = ObjectPart(np.ones(len(gt), np.bool_), np.zeros(len(dt), np.bool_))
     none = ObjectPart(np.zeros(len(gt), np.bool_), np.zeros(len(dt), np.bool_))
@@ -153,6 +183,18 @@ def test_all_objects_are_the_whole_data_set(protocol: str) -> None:
             _same(Evaluation.from_table(table), whole)
         else:
             assert table.num_objects.sum() == 0
+
+
+@pytest.mark.parametrize("protocol", [name for name in CHOSEN_BY_DETECTIONS if name not in ("caltech", "crowdhuman")])
+def test_the_objects_of_some_images_are_these_images(protocol: str) -> None:
+    """Not so where false positives are counted per image of the data set."""
+    gt, dt = _for_all_protocols(5)
+    whole = evaluate(gt, dt, PROTOCOLS[protocol])
+    ids = gt.images.ids[::2]
+    choice = ObjectPart(np.isin(gt.image_ids, ids), ~np.isin(dt.image_ids, ids))
+    (table,) = tables_of_objects((gt, dt), whole.matches, [choice])
+    alone = evaluate(gt.filter(images=ids.tolist()), dt.filter(images=ids.tolist()), PROTOCOLS[protocol])
+    np.testing.assert_equal(dict(Evaluation.from_table(table).summary), dict(alone.summary))
 
 
 def test_tables_can_have_some_of_the_area_ranges() -> None:

@@ -22,6 +22,7 @@ COMMANDS = {
     "operate": "operate.operate",
     "doctor": "doctor.doctor",
     "inspect": "inspect.inspect_data",
+    "labels": "labels.find_labels",
     "make-shapes": "make_shapes.make_shapes",
     "panoptic": "panoptic.panoptic",
     "playground": "playground.playground",

@@ -86,7 +86,7 @@ class JsonCommand(TyperCommand):
         return super().parse_args(ctx, words)
 
     def _has_arguments(self, ctx: typer.Context, words: list[str]) -> bool:
-        """Whether the words give every required argument a value."""
+        """Whether the words give every required argument a value, and every list at least one."""
         resilient, ctx.resilient_parsing = ctx.resilient_parsing, True  # required words may be missing
         try:
             values, _, _ = self.make_parser(ctx).parse_args(list(words))
@@ -94,7 +94,9 @@ class JsonCommand(TyperCommand):
             ctx.resilient_parsing = resilient
         arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
         # A list without values is an empty tuple.
-        return all(values.get(param.name or "") not in (None, ()) for param in arguments if param.required)
+        # Without this, the first of several optional files would be overwritten. Names of runs are no files.
+        needed = [param for param in arguments if param.required or (param.nargs == -1 and not values.get("log"))]
+        return all(values.get(param.name or "") not in (None, ()) for param in needed)
 
 
 def _is_value(word: str) -> bool:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth
     from ioukit.evaluation import Evaluation
     from ioukit.inspection import Inspection
+    from ioukit.labels import LabelErrors
 
-__all__ = ["check_report", "write_comparison", "write_inspection", "write_report"]
+__all__ = ["check_report", "write_comparison", "write_inspection", "write_labels", "write_report"]
 
 
 def check_report(report: Path | None, images: Path | None, inputs: Sequence[Path], json_file: Path | None) -> None:
@@ -69,6 +70,16 @@ def write_inspection(inspection: Inspection, report: Path, images: Path | None, 
     _say_found(inspection.ground_truth, images, talk)
     with bad_output(), talk.busy("writing the page", long=long):
         write(inspection, report, images)
+    talk.say(f"wrote {printable(str(report))}")
+
+
+def write_labels(errors: LabelErrors, report: Path, images: Path | None, talk: Talk, *, long: bool) -> None:
+    """Writes the page of label errors, and says how many photographs were found in the folder."""
+    from ioukit.report import write_label_errors as write  # noqa: PLC0415 - as above
+
+    _say_found(errors.evaluation.ground_truth, images, talk)
+    with bad_output(), talk.busy("writing the page", long=long):
+        write(errors, report, images)
     talk.say(f"wrote {printable(str(report))}")
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import ioukit
 from ioukit.cli._arguments import (
     ChosenClasses,
     DetectionsFormat,
@@ -20,21 +19,19 @@ from ioukit.cli._arguments import (
     QuietOption,
     ThreadsOption,
 )
-from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import read_data, size_of, sources_of
-from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
+from ioukit.cli._compared_models import EvaluationOptions, models_of_files, models_of_runs
+from ioukit.cli._data_files import size_of
+from ioukit.cli._errors import bad_output, bad_use
 from ioukit.cli._json import JsonOutput, json_option
-from ioukit.cli._options import parse_classes
 from ioukit.cli._output import check_output, print_result, printable, write_markdown, write_whole
 from ioukit.cli._report import check_report, write_comparison
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
-from ioukit.evaluation.kinds import REGION_KINDS, find_kind
+from ioukit.evaluation.kinds import REGION_KINDS
 from ioukit.evaluation.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from ioukit.comparison import ModelComparison
-    from ioukit.evaluation import Kind, Protocol
 
 __all__ = ["EXAMPLES", "compare_files"]
 
@@ -50,17 +47,27 @@ Examples:
   ioukit compare gt.json a.json b.json --strata cameras.csv:camera --replicates 10000
   ioukit compare gt.json a.json b.json --json | jq '.pairs[0].parts.images[:20]'
   ioukit compare gt.json a.json b.json c.json --name baseline --name wider --name longer
+  ioukit compare --log runs.db main B
 """
 
 
-# The function is long because its signature is the command line, a line or more per option.
+# Long: the signature is the command line, a line or more per option.
 def compare_files(
     ground_truth: GroundTruthPath,
     first: Annotated[Path, typer.Argument(metavar="A", help="Detections of the first model.")],
     others: Annotated[
-        list[Path], typer.Argument(metavar="B [C ...]", help="Detections of the models to compare with the first.")
-    ],
+        list[Path] | None,
+        typer.Argument(metavar="B [C ...]", help="Detections of the models to compare with the first."),
+    ] = None,
     *,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Compare runs of this ledger, without files of data: the arguments are then two or more runs, such as "
+            "main, B@2 or @7.",
+        ),
+    ] = None,
     name: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Name of a model, once per model in order. [default: names of the files]"),
@@ -169,43 +176,36 @@ def compare_files(
     """
     clock = time.perf_counter()
     talk = Talk(quiet=quiet)
-    sources = input_files(ground_truth, first, *others)
+    words = [ground_truth, first, *(others or [])]
+    sources = input_files(*words) if log is None else [log]
     with bad_use():
         check_report(report, images, sources, None if json is None else json.path)
         _check_files(sources, json, markdown, output, report)
-        names = _names(name, sources[1:])
-        with bad_value("--iou-type"):
-            kind = find_kind(iou_type or "bbox")
-        options: dict[str, Any] = {
-            "iou_thresholds": iou_thresholds,
-            "max_dets": max_dets,
-            "areas": areas,
-            "class_agnostic": class_agnostic,
-        }
-        rules = chosen_protocol(protocol, kind, **options)
         if not 0 < level < 1:
             raise typer.BadParameter(f"must be between 0 and 1, got {level}", param_hint="--level")
-    long = size_of(sources) > _LONG_WORK
-    gt, detections = None, []
-    for path in sources[1:]:
-        read_from = sources_of([sources[0], path], (gt_format, dt_format), (gt_option, dt_option))
-        gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long, known=gt)
-        detections.append(dt)
-    assert gt is not None  # there are at least two models
-    if iou_type is None and detections[0].regions:
-        kind = _chosen_kind(gt, detections[0], rules, talk)
-        rules = chosen_protocol(protocol, kind, **options)
-    settings = _labels(gt, strata=strata, clusters=clusters)
-    with bad_value("--iou-threshold"):
-        rules.position_of_iou(rules.main_iou if iou_threshold is None else iou_threshold)
-    chosen = None if classes is None else _classes(classes, gt)
-    with bad_input(), talk.busy("evaluating", long=long):
-        models = {
-            model: ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
-            for model, dt in zip(names, detections, strict=True)
-        }
-    settings |= {"level": level, "replicates": replicates, "permutations": permutations, "seed": seed}
+    settings: dict[str, Any] = {"level": level, "replicates": replicates, "permutations": permutations, "seed": seed}
     settings |= {"iou_threshold": iou_threshold, "score_threshold": score_threshold, "threads": threads}
+    evaluating = EvaluationOptions(
+        iou_type=iou_type,
+        protocol=protocol,
+        iou_thresholds=iou_thresholds,
+        max_dets=max_dets,
+        areas=areas,
+        classes=classes,
+        class_agnostic=class_agnostic,
+        gt_format=gt_format,
+        dt_format=dt_format,
+        gt_option=gt_option,
+        dt_option=dt_option,
+        on_invalid=on_invalid.value,
+    )
+    long = size_of(sources) > _LONG_WORK
+    labels = {"strata": strata, "clusters": clusters}
+    if log is None:
+        models, found = models_of_files(sources, name, evaluating, labels, iou_threshold, talk, threads, long=long)
+    else:
+        models, found = models_of_runs(log, words, name, evaluating, labels, iou_threshold, images, threads)
+    settings |= found
     from ioukit.comparison import compare_models  # noqa: PLC0415 - `--help` does not need it
 
     with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", long=long):
@@ -242,16 +242,6 @@ def _write(
         print_result(text)
 
 
-def _chosen_kind(gt: ioukit.GroundTruth, dt: ioukit.Detections, rules: "Protocol", talk: Talk) -> "Kind":
-    """The kind of region of files that have more than boxes; a line says why."""
-    from ioukit.cli._iou_type import chosen_iou_type  # noqa: PLC0415 - files of boxes need no choice
-
-    name, why = chosen_iou_type(gt, dt, rules)
-    if why:
-        talk.say(why)
-    return find_kind(name)
-
-
 def _check_files(sources: Sequence[Path], json: JsonOutput | None, *others: Path | None) -> None:
     """Refuses files that cannot be written, and one file for two results.
 
@@ -265,42 +255,3 @@ def _check_files(sources: Sequence[Path], json: JsonOutput | None, *others: Path
         check_output(path, sources)
     if len({path.resolve() for path in results}) < len(results):
         raise ValueError(f"{results[-1]}: expected another file for each of --json, --markdown, --report and --output")
-
-
-def _names(given: list[str] | None, paths: Sequence[Path]) -> list[str]:
-    """The names of the models: the given ones, or those of the files with as many folders as make them differ.
-
-    Raises:
-        typer.BadParameter: If there are more or fewer names than models, or two are equal.
-    """
-    if given is None:
-        for folders in range(3):
-            names = ["/".join([*path.parts[-1 - folders : -1], path.stem]) for path in paths]
-            if len(set(names)) == len(names):
-                return names
-        return [f"{path.stem} {place}" for place, path in enumerate(paths, 1)]
-    if len(given) != len(paths):
-        raise typer.BadParameter(f"expected {len(paths)} names, got {len(given)}", param_hint="--name")
-    if len(set(given)) < len(given):
-        raise typer.BadParameter("two models have the same name", param_hint="--name")
-    return given
-
-
-def _labels(gt: ioukit.GroundTruth, **options: str | None) -> dict[str, Any]:
-    """The labels of the images that `--strata` and `--clusters` name."""
-    found: dict[str, Any] = {}
-    for option, text in options.items():
-        if text is not None:
-            from ioukit.cli._image_labels import image_labels  # noqa: PLC0415 - for those who give labels
-
-            with bad_value(f"--{option}"), bad_input():  # a wrong file is one line; a wrong name is about the option
-                found[option] = image_labels(text, gt)
-    return found
-
-
-def _classes(classes: list[str], gt: ioukit.GroundTruth) -> list[int | str]:
-    """The classes of the option; unknown ones are refused."""
-    with bad_value("--classes"):
-        chosen = parse_classes(classes, gt.categories.names)
-        gt.categories.positions(chosen)
-    return chosen

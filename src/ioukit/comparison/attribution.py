@@ -20,7 +20,7 @@ __all__ = ["ap_parts", "ar_parts"]
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-_NODES = 8  # of the integral over q
+_NODES = 4  # of the integral over q: with 32, the parts of images change by less than 3 % of the largest one
 _ABOVE = 1 + 1e-12  # more than rounding
 _TINY = 2.0**-500  # 0 is divided by more than 0; no other quotient changes
 

@@ -29,7 +29,7 @@ def compare_models(
     replicates: int = 1000,
     permutations: int = 1000,
     seed: int = 0,
-    method: Literal["percentile", "bca"] = "bca",
+    method: Literal["percentile", "bca"] | None = None,
     strata: Labels | None = None,
     clusters: Labels | None = None,
     correction: Literal["holm", "benjamini-hochberg", "none"] = "holm",
@@ -49,7 +49,8 @@ def compare_models(
         replicates: How many replicates of the bootstrap.
         permutations: How many permutations.
         seed: A whole number of at least 0. The same seed gives the same result.
-        method: ``"bca"`` or ``"percentile"``.
+        method: ``"bca"`` or ``"percentile"``; if ``None``, percentiles for differences and BCa for the numbers of the
+            ranking, as :func:`ioukit.statistics.compare` and :func:`ioukit.statistics.intervals` do.
         strata: The stratum of each image, see :func:`ioukit.statistics.compare`.
         clusters: The cluster of each image, such as its scene or video.
         correction: How p-values of classes, and those of pairs of models, are corrected for their number.
@@ -68,7 +69,7 @@ def compare_models(
         "level": level,
         "replicates": replicates,
         "seed": seed,
-        "method": method,
+        **({} if method is None else {"method": method}),
         "strata": strata,
         "clusters": clusters,
         "threads": threads,
@@ -102,4 +103,5 @@ def _ranking(
         if (first, second) not in differences:
             differences[first, second] = compare(models[first], models[second], keys=[main], **tests)[main]
     numbers = {name: intervals(one, [main], **options)[main] for name, one in models.items()}
-    return ranking_of(models, numbers, differences, level=tests["level"], correction=tests["correction"])
+    chosen = {name: tests[name] for name in ("level", "correction", "permutations")}
+    return ranking_of(models, numbers, differences, **chosen)

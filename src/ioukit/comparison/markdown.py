@@ -9,11 +9,9 @@ from ioukit.comparison.pair_rows import class_rows, number_rows, part_lists
 from ioukit.comparison.ranking_models import Ranking
 from ioukit.comparison.words import (
     change_sentences,
-    detectable_sentence,
-    interval_note,
     point_of_view,
-    ranking_note,
     spread_sentence,
+    verdict_notes,
 )
 
 __all__ = ["comparison_markdown"]
@@ -32,7 +30,7 @@ def comparison_markdown(pairs: Sequence[ModelPair], ranking: Ranking | None) -> 
             "### Ranking",
             f"**{_plain(ranking.verdict())}**",
             _table(rows),
-            _plain(ranking_note(ranking.level, ranking.correction)),
+            _plain(ranking.note()),
         ]
     for pair in pairs:
         blocks += _of_pair(pair)
@@ -43,9 +41,12 @@ def _of_pair(pair: ModelPair) -> Iterator[str]:
     difference, images = pair.difference, pair.comparison.num_images
     yield f"### {_plain(pair.name_b)} compared with {_plain(pair.name_a)}"
     yield f"**{_plain(pair.verdict())}**"
-    notes = [detectable_sentence(difference, images), interval_note(difference.level, difference.method)]
-    yield _plain(" ".join(filter(None, notes)))
-    yield _table(number_rows(pair))
+    notes = verdict_notes(difference, images)
+    if notes:
+        yield _plain(notes)
+    rows = number_rows(pair)
+    if len(rows) > 1:
+        yield _table(rows)
     sentences = [point_of_view(pair.changes, pair.names), *change_sentences(pair.changes, pair.names)]
     yield "#### What changed"
     yield _plain(" ".join(sentences))

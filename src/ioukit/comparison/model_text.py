@@ -10,11 +10,9 @@ from ioukit.comparison.pair_rows import class_rows, number_rows, part_lists, sho
 from ioukit.comparison.ranking_models import Ranking
 from ioukit.comparison.words import (
     change_sentences,
-    detectable_sentence,
-    interval_note,
     point_of_view,
-    ranking_note,
     spread_sentence,
+    verdict_notes,
 )
 
 __all__ = ["aligned_rows", "comparison_text"]
@@ -35,7 +33,7 @@ def comparison_text(pairs: Sequence[ModelPair], ranking: Ranking | None, *, per_
     blocks = [
         _wrapped(ranking.verdict()),
         _ranking_table(ranking),
-        _wrapped(ranking_note(ranking.level, ranking.correction)),
+        _wrapped(ranking.note()),
     ]
     blocks.append("\n".join(_wrapped(pair.verdict()) for pair in pairs))
     if per_class:
@@ -45,9 +43,10 @@ def comparison_text(pairs: Sequence[ModelPair], ranking: Ranking | None, *, per_
 
 def _of_pair(pair: ModelPair, *, per_class: bool) -> Iterator[str]:
     difference, images = pair.difference, pair.comparison.num_images
-    notes = [detectable_sentence(difference, images), interval_note(difference.level, difference.method)]
-    yield "\n".join(_wrapped(line) for line in (pair.verdict(), " ".join(filter(None, notes))) if line)
-    yield aligned_rows(number_rows(pair))
+    yield "\n".join(_wrapped(line) for line in (pair.verdict(), verdict_notes(difference, images)) if line)
+    rows = number_rows(pair)
+    if len(rows) > 1:
+        yield aligned_rows(rows)
     yield "\n".join(
         [_wrapped(point_of_view(pair.changes, pair.names)), *_indented(change_sentences(pair.changes, pair.names))]
     )

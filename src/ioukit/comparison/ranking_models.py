@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ioukit._columns import Frozen, record
 from ioukit.comparison.letters import groups_not_apart
 from ioukit.comparison.model_values import defined
-from ioukit.comparison.words import ranking_sentence
+from ioukit.comparison.words import ranking_note, ranking_sentence
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import Difference, Interval, adjust_p_values
 
@@ -39,10 +39,16 @@ class Ranking(Frozen):
     """Pairs with a corrected p-value of at most ``1 - level`` differ significantly."""
     correction: str
     """How the p-values are corrected."""
+    permutations: int
+    """How many permutations each p-value comes from."""
 
     def verdict(self) -> str:
         """Which model is best, and which others cannot be told apart from it, in a sentence."""
         return ranking_sentence(self.key, self.names, [one.value for one in self.intervals], self.letters)
+
+    def note(self) -> str:
+        """What the letters mean, in a sentence or two."""
+        return ranking_note(self.level, self.correction, len(self.names), self.permutations)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python values, ``None`` where a number is undefined."""
@@ -56,6 +62,7 @@ class Ranking(Frozen):
             "p_values": [[defined(value) for value in row] for row in self.p_values.tolist()],
             "level": self.level,
             "correction": self.correction,
+            "permutations": self.permutations,
         }
 
     def __repr__(self) -> str:
@@ -70,6 +77,7 @@ def ranking_of(
     *,
     level: float,
     correction: Any,
+    permutations: int,
 ) -> Ranking:
     """The models in the order of the number of the intervals.
 
@@ -79,6 +87,7 @@ def ranking_of(
         differences: The difference of each pair of models, in the order of ``models``.
         level: 1 minus the probability of a false alarm.
         correction: How p-values are corrected for the number of pairs.
+        permutations: How many permutations each p-value comes from.
     """
     measure = next(iter(models.values())).protocol.main_measure
     sign = 1 if measure.quantity == "MR" else -1
@@ -101,6 +110,7 @@ def ranking_of(
         p_values,
         level,
         correction,
+        permutations,
     )
 
 

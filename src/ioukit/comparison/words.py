@@ -26,6 +26,7 @@ __all__ = [
     "signed_points",
     "spread_sentence",
     "verdict",
+    "verdict_notes",
 ]
 
 KIND_WORDS = {
@@ -103,23 +104,32 @@ def ranking_sentence(key: str, names: Sequence[str], values: Sequence[float], le
     return f"{first}; {_listed(equal)} cannot be told apart from it."
 
 
-def ranking_note(level: float, correction: str) -> str:
-    """What the letters of a ranking mean."""
+def ranking_note(level: float, correction: str, models: int, permutations: int) -> str:
+    """What the letters of a ranking mean, and whether there were too few permutations to tell any two models apart.
+
+    Args:
+        level: 1 minus the probability of a false alarm.
+        correction: How the p-values of all pairs are corrected.
+        models: How many models there are.
+        permutations: How many permutations each p-value comes from.
+    """
     corrected = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}.get(correction)
     tests = "" if corrected is None else f", corrected for the number of pairs by {corrected}"
-    return (
+    note = (
         f"Models with a common letter cannot be told apart: permutation tests of all pairs at {100 * (1 - level):.4g} %"
         f"{tests}."
     )
+    smallest = models * (models - 1) // 2 if corrected else 1  # times 1 / (1 + permutations)
+    enough = math.ceil(round(smallest / (1 - level), 6)) - 1
+    if permutations < enough:
+        note += f" {counted(permutations, 'permutation')} cannot show any difference; at least {enough:,} are needed."
+    return note
 
 
 def point_of_view(changes: Changes, names: tuple[str, str]) -> str:
     """At which thresholds objects are found."""
     low, high = (_threshold(score) for score in changes.score_thresholds)
-    same = low == high
-    scores = f"scores of at least {low}" if same else f"scores of at least {low} ({names[0]}) and {high} ({names[1]})"
-    if same and not math.isfinite(changes.score_thresholds[0]):
-        scores = "all scores"
+    scores = low if low == high else f"{low} ({names[0]}) and {high} ({names[1]})"
     return f"What changed at an IoU of {changes.iou_threshold:g}, with {scores}:"
 
 
@@ -158,6 +168,16 @@ def detectable_sentence(difference: Difference, num_images: int) -> str:
     return f"{images} a true difference of {size} of {difference.key} with a probability of {power}."
 
 
+def verdict_notes(difference: Difference, num_images: int) -> str:
+    """What a verdict needs to be understood: how large a difference can be seen, and what ± is. It may be empty."""
+    if math.isnan(difference.difference) or abs(difference.difference) < _EQUAL:
+        return ""
+    notes = [detectable_sentence(difference, num_images)]
+    if math.isfinite(difference.high - difference.low):
+        notes.append(interval_note(difference.level, difference.method))
+    return " ".join(filter(None, notes))
+
+
 def change_sentences(changes: Changes, names: tuple[str, str]) -> list[str]:
     """What became of the objects and the false positives."""
     a, b = names
@@ -167,7 +187,7 @@ def change_sentences(changes: Changes, names: tuple[str, str]) -> list[str]:
     both = count["still_found"] + count["better_placed"] + count["worse_placed"]
     lines = [
         f"{b} finds {_many(found, 'object')} that {a} misses, and misses {_many(lost, 'object')} that {a} finds."
-        + f" Both find {both:,}; both miss {count['still_missed']:,}."
+        + f" Both find {_none(both)}; both miss {_none(count['still_missed'])}."
     ]
     better, worse = count["better_placed"], count["worse_placed"]
     if better or worse:
@@ -181,7 +201,9 @@ def change_sentences(changes: Changes, names: tuple[str, str]) -> list[str]:
     if other:
         lines.append(f"{b} gives another class to {counted(other, 'object')} to which {a} gives the right one.")
     new, gone, still = (count[f"{kind}_false_positive"] for kind in ("new", "gone", "still"))
-    lines.append(f"{b} has {_many(new, 'new false positive')}; {_none(gone)} of {a} {_are(gone)} gone, {still:,} stay.")
+    lines.append(
+        f"{b} has {_many(new, 'new false positive')}; {_none(gone)} of {a} {_are(gone)} gone, {_none(still)} stay."
+    )
     return lines
 
 
@@ -224,7 +246,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _threshold(score: float) -> str:
-    return "any value" if math.isinf(score) else f"{score:.2f}"
+    return "all scores" if math.isinf(score) else f"scores of at least {score:.2f}"
 
 
 def _many(number: int, noun: str) -> str:

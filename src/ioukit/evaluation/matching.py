@@ -323,6 +323,7 @@ def _covered(
         ignored=(IgnoreRule("covering", over_detection=True, repeated=True),),
         counted_values=(),
         detection_values=(),
+        ranges_by="area",
         summary=(Measure("AP"),),
     )
     table = match(

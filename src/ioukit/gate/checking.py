@@ -32,7 +32,7 @@ def check_rules(
 ) -> GateResult:
     """Check whether a candidate keeps rules, most of them beside a baseline.
 
-    The bounds of a difference come from the paired bootstrap over images (BCa), as those of
+    The bounds of a difference come from the paired bootstrap over images, as those of
     :func:`ioukit.statistics.compare`. They are one-sided, because a rule forbids one direction: with a certainty of
     95 %, they are the limits of an interval with a level of 90 %.
 
@@ -89,7 +89,10 @@ def check_rules(
             reason = "one image does not tell how much the numbers depend on the images"
         else:
             needed = list(dict.fromkeys(key for rule in estimated for key in keys[rule]))
-            evidence = gathered(evaluations, needed, replicates=count, seed=asked.seed, threads=threads)
+            numbers_too = any(not rule.compares for rule in estimated)
+            evidence = gathered(
+                evaluations, needed, replicates=count, seed=asked.seed, numbers_too=numbers_too, threads=threads
+            )
     results = tuple(_result(rule, asked, keys[rule], sides, evidence) for rule in asked.rules)
     images, drawn = len(candidate.matches.image_ids), 0 if evidence is None else len(evidence.replicates[0])
     return GateResult(shown[1], shown[0], results, reason, images, drawn, asked.seed)

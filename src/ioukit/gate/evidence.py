@@ -52,8 +52,8 @@ class Evidence:
     """For the candidate, and for the baseline: (Q,) the numbers."""
     replicates: tuple[npt.NDArray[np.float64], ...]
     """In the same way, (B, Q) the numbers of each replicate."""
-    without: tuple[npt.NDArray[np.float64], ...]
-    """In the same way, (I, Q) the numbers without each image."""
+    without: npt.NDArray[np.float64] | None
+    """(I, Q) the numbers of the candidate without each image, for BCa; ``None`` if only differences are asked for."""
     groups: ImageGroups
     """The images."""
 
@@ -62,7 +62,10 @@ class Evidence:
         return {key: at for at, key in enumerate(self.keys)}
 
     def bounds(self, key: str, certainties: tuple[float, float], *, difference: bool) -> Bounds:
-        """The bounds of a number of the candidate, or of its difference to the baseline.
+        """The bounds of a number of the candidate (BCa), or of its difference to the baseline (percentiles).
+
+        These are the methods of :func:`ioukit.statistics.intervals` and :func:`ioukit.statistics.compare`: a number is
+        biased, and in a difference the bias cancels.
 
         Args:
             key: The number.
@@ -71,10 +74,9 @@ class Evidence:
         """
         at = self._at[key]
         value, *of_baseline = (float(each[at]) for each in self.observed)
-        drawn, without = self.replicates[0][:, at], self.without[0][:, at]
+        drawn, without = self.replicates[0][:, at], None if self.without is None else self.without[:, at]
         if difference:
-            value -= of_baseline[0]
-            drawn, without = drawn - self.replicates[1][:, at], without - self.without[1][:, at]
+            value, drawn, without = value - of_baseline[0], drawn - self.replicates[1][:, at], None
         limits = [
             find_limits(value, drawn, 2 * certainty - 1, left_out=without, groups=self.groups.strata)
             for certainty in certainties
@@ -83,9 +85,23 @@ class Evidence:
 
 
 def gathered(
-    evaluations: Sequence[Evaluation], keys: Sequence[str], *, replicates: int, seed: int, threads: int | None
+    evaluations: Sequence[Evaluation],
+    keys: Sequence[str],
+    *,
+    replicates: int,
+    seed: int,
+    numbers_too: bool,
+    threads: int | None,
 ) -> Evidence:
     """The evidence about some numbers. The images of a replicate are the same for all evaluations.
+
+    Args:
+        evaluations: The candidate, and the baseline if there is one.
+        keys: The numbers.
+        replicates: How many replicates of the bootstrap.
+        seed: Of the random numbers.
+        numbers_too: Whether bounds of the candidate's numbers are asked for, and not only those of differences.
+        threads: How many threads; all cores if ``None``.
 
     Raises:
         ValueError: If there is no such number, or there are fewer than two images.
@@ -98,7 +114,7 @@ def gathered(
         numbers.keys,
         tuple(numbers.observed(evaluation) for evaluation in evaluations),
         resampled(tables, numbers, groups, replicates, seed, threads).values,
-        tuple(left_out(tables, numbers, groups, threads)),
+        left_out(tables[:1], numbers, groups, threads)[0] if numbers_too else None,
         groups,
     )
 

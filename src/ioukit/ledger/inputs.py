@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,6 +47,8 @@ def _hashed(role: str, path: str) -> InputFile:
 
 
 def _file(path: str) -> tuple[str, int]:
+    import hashlib  # noqa: PLC0415 - listing runs does not need it
+
     found, size = hashlib.sha256(), 0
     with open(path, "rb") as file:
         while piece := file.read(_PIECE):
@@ -58,6 +59,8 @@ def _file(path: str) -> tuple[str, int]:
 
 def _folder(path: str) -> tuple[str, int]:
     """The hash of the sorted names, sizes and hashes of all files in a folder; of images, the names and sizes."""
+    import hashlib  # noqa: PLC0415 - as above
+
     found, total = hashlib.sha256(), 0
     for inside, size, sha256 in sorted(_files_of(path)):
         found.update(b"%s\0%d\0%s\n" % (inside, size, sha256.encode()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import uuid
 from typing import TYPE_CHECKING, Any
 
 from ioukit.ledger.inputs import hashed_inputs
@@ -111,6 +110,8 @@ class Ledger:
             TypeError: If a name, a tag or a value is of a wrong kind.
             ValueError: If a name, a tag or a value may not be one, see above.
         """
+        import uuid  # noqa: PLC0415 - listing runs does not need it
+
         fields: dict[str, Any] = {
             "name": check_name(name),
             "tags": json.dumps(check_tags(tags or {})),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -124,18 +124,17 @@ def run_of_row(row: tuple[Any, ...], source: str) -> Run:
         for name, kind in _KINDS.items():
             if type(found[name]) is not kind:
                 raise TypeError(f"{name} is {type(found[name]).__name__}, not {kind.__name__}")
-        for name in ("tags", "user_values", "summary", "counts", "options", "versions"):
+        for name in ("tags", "counts", "options", "versions"):
             found[name] = _mapping(name, found[name])
-        found["summary"] = {key: _number(key, value, math.nan) for key, value in found["summary"].items()}
-        values = {key: _number(key, value, None) for key, value in found.pop("user_values").items()}
+        summary = _mapping("summary", found["summary"]).items()
+        found["summary"] = MappingProxyType({key: _number(key, value, math.nan) for key, value in summary})
+        values = _mapping("user_values", found.pop("user_values")).items()
+        found["values"] = MappingProxyType({key: _number(key, value, None) for key, value in values})
         found["notes"] = tuple(map(str, json.loads(found["notes"])))
-        found["inputs"] = tuple(InputFile(*one) for one in json.loads(found["inputs"]))
+        found["inputs"] = _inputs(found["inputs"])
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise DatasetError(f"{source}: the run with the id {found['id']!r} is damaged: {error}") from None
-    frozen: dict[str, Any] = {
-        key: MappingProxyType(value) if isinstance(value, dict) else value for key, value in found.items()
-    }
-    return Run(values=MappingProxyType(values), **frozen)
+    return Run(**found)
 
 
 _KINDS = {
@@ -144,11 +143,18 @@ _KINDS = {
 }
 
 
-def _mapping(name: str, text: str) -> dict[str, Any]:
+# Most runs of a ledger have the same texts in some columns: each is parsed once.
+@lru_cache(maxsize=256)
+def _mapping(name: str, text: str) -> Mapping[str, Any]:
     found = json.loads(text)
     if not isinstance(found, dict):
         raise TypeError(f"{name} is {type(found).__name__}, not a mapping")
-    return found
+    return MappingProxyType(found)
+
+
+@lru_cache(maxsize=256)
+def _inputs(text: str) -> tuple[InputFile, ...]:
+    return tuple(InputFile(*one) for one in json.loads(text))
 
 
 def _number(key: str, value: Any, undefined: float | None) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from typing import TYPE_CHECKING
 
@@ -59,4 +58,6 @@ def checked(content: bytes | None, sha256: str, source: str) -> bytes:
 
 def sha256_of(content: bytes) -> str:
     """The SHA-256 of the bytes, as hexadecimal digits."""
+    import hashlib  # noqa: PLC0415 - listing runs does not need it
+
     return hashlib.sha256(content).hexdigest()

@@ -2,8 +2,16 @@
 
 from ioukit.report.comparison_page import write_comparison
 from ioukit.report.inspection_page import write_inspection
+from ioukit.report.labels_page import write_label_errors
 from ioukit.report.markdown import markdown_summary
 from ioukit.report.playground import playground_page
 from ioukit.report.writer import write_report
 
-__all__ = ["markdown_summary", "playground_page", "write_comparison", "write_inspection", "write_report"]
+__all__ = [
+    "markdown_summary",
+    "playground_page",
+    "write_comparison",
+    "write_inspection",
+    "write_label_errors",
+    "write_report",
+]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ioukit._output import printable
 from ioukit.comparison.sides import table_with_near_pairs
-from ioukit.comparison.words import change_sentences, detectable_sentence, ranking_note
+from ioukit.comparison.words import change_sentences, detectable_sentence
 from ioukit.evaluation import score_curves
 from ioukit.report._change_list import change_list
 from ioukit.report._curves import slider
@@ -140,7 +140,7 @@ def comparison_data(
         ranking=()
         if ranking is None
         else _ranking(ranking, {name: _letter(place) for place, name in enumerate(comparison.names)}),
-        ranking_words="" if ranking is None else ranking_note(ranking.level, ranking.correction),
+        ranking_words="" if ranking is None else ranking.note(),
         changes_lead=" ".join(change_sentences(pair.changes, ("A", "B"))),
         changes_words=_changes_words(pair, thresholds, drawn),
         images_words=_images_words(drawn),

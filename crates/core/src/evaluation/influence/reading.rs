@@ -334,3 +334,56 @@ fn highest_from_the_end(numbers: &mut [f64]) {
         *number = highest;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::curve::State;
+    use super::*;
+
+    #[test]
+    fn a_changed_curve_reads_like_a_new_one() {
+        let kinds = [State::Out, State::FalsePositive, State::TruePositive, State::FalsePositive];
+        let mut seed: u64 = 7;
+        let mut random = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % below
+        };
+        let thresholds = [0.0, 0.01, 0.3, 0.31, 0.6, 0.9, 1.0];
+        let quantities = [
+            Quantity::Precisions,
+            Quantity::MeanPrecision,
+            Quantity::Recall,
+            Quantity::Area(Area::Steps),
+            Quantity::Area(Area::Trapezoid),
+            Quantity::Area(Area::SlopingTrapezoid),
+        ];
+        for round in 0..60 {
+            let count = 1 + random(if round % 2 == 0 { 12 } else { 500 });
+            let states: Vec<State> = (0..count).map(|_| kinds[random(4)]).collect();
+            let found = states.iter().filter(|&&state| state == State::TruePositive).count();
+            let objects = (found + 1 + random(20)) as u64;
+            let reading = Reading {
+                quantity: quantities[round % quantities.len()],
+                recall_thresholds: &thresholds,
+                plain_precision: round % 3 == 0,
+                zero_if_detected: false,
+            };
+            let before = Curves { curves: vec![Curve::new(states.iter().copied())], objects };
+            let mut reader = Reader::new(reading, &before);
+            for _ in 0..40 {
+                let mut changed = states.clone();
+                let less = [0, 0, 1, 1, 2][random(5)].min(objects - found as u64);
+                (0..random(5)).for_each(|_| changed[random(count)] = kinds[random(4)]);
+                let now = changed.iter().filter(|&&state| state == State::TruePositive).count();
+                if now as u64 > objects - less {
+                    continue;
+                }
+                let pairs = (0..).zip(states.iter().zip(&changed));
+                let edits = pairs.filter(|(_, (before, after))| before != after);
+                let edits = edits.map(|(place, (&before, &after))| Edit { place, before, after }).collect();
+                let after = Curves { curves: vec![Curve::new(changed.into_iter())], objects: objects - less };
+                assert_eq!(reader.after(&[edits], less), Reader::new(reading, &after).number());
+            }
+        }
+    }
+}

@@ -1,7 +1,9 @@
 // Images with their regions: a gallery, and a viewer for a single large image. The page defines what is drawn:
 // LOOK: {kinds: names of the kinds of boxes by their numbers, order: the kinds from below to the top, scored: numbers of
 // the kinds whose score is shown, before: texts before the labels by kind, quiet: a kind that is drawn thin and without
-// an area, switches: [[kind, text, shown], ...], words(image), more(image): further words beside a large image}.
+// an area, switches: [[kind, text, shown], ...], words(image), more(image): further words beside a large image,
+// large(image, across, down): a large image of another kind than the whole one, if there is one, labels: another word for
+// the names on the images, if there is one}.
 
 // In the data, each box is a row of numbers: kind, class, score in thousandths, x, y, width, height in
 // tenths of a pixel. Regions that are not boxes have an outline, too.
@@ -130,7 +132,7 @@ function overlaySwitches(holder, scope, labelsShown) {
   scope.classList.toggle("hide-labels", !labelsShown);
   holder.append(element("label", { class: "check" },
     element("input", { type: "checkbox", value: "labels", checked: labelsShown,
-      onchange: (event) => scope.classList.toggle("hide-labels", !event.target.checked) }), "labels"));
+      onchange: (event) => scope.classList.toggle("hide-labels", !event.target.checked) }), LOOK.labels || "labels"));
 }
 
 let viewer = null;
@@ -153,8 +155,8 @@ function startViewer() {
     byId("viewer-title").replaceChildren(named(image.name));
     byId("viewer-words").textContent = `${LOOK.words(image)}${LOOK.more(image)} (${state.at + 1} of ${state.list.length})`;
     // The number of units that are 13 pixels on the screen, at the later size of the image.
-    const across = stage.clientWidth || 800;
-    stage.replaceChildren(picture(image, 13 / Math.min(across / image.w, (window.innerHeight * 0.7) / image.h)));
+    const across = stage.clientWidth || 800, down = window.innerHeight * 0.7;
+    stage.replaceChildren(LOOK.large ? LOOK.large(image, across, down) : picture(image, 13 / Math.min(across / image.w, down / image.h)));
     const ends = { "viewer-before": state.at === 0, "viewer-next": state.at === state.list.length - 1 };
     for (const [id, end] of Object.entries(ends)) {
       // A disabled button loses the focus, and then keys have no effect.
@@ -174,6 +176,7 @@ function startViewer() {
     dialog.showModal();
     show();
   };
+  viewer.draw = show;
   byId("viewer-before").addEventListener("click", () => move(-1));
   byId("viewer-next").addEventListener("click", () => move(1));
   byId("viewer-close").addEventListener("click", () => dialog.close());

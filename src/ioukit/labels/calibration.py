@@ -1,0 +1,125 @@
+"""The chance of an outcome, from features and a class: logistic regression with an intercept for each class."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["along", "chance", "combined", "fitted_logits", "products", "score_features"]
+
+Floats = npt.NDArray[np.float64]
+
+_STEPS = 25
+_CLASS_PRECISION = 1.0  # of the normal prior of the intercepts of the classes, around 0
+_RIDGE = 0.1  # of the normal prior of the other coefficients, except the common intercept
+_FARTHEST = 20.0  # logits beyond this differ in no digit that matters
+_LEAST = 1e-4  # scores of 0 and 1 are taken as this far from both ends
+
+
+def score_features(scores: Floats) -> Floats:
+    """(N, 2) log s and -log(1 - s): the features of beta calibration.
+
+    Scores outside of [0, 1] are replaced by their ranks, as shares: only their order counts then.
+
+    Args:
+        scores: (N,) scores.
+
+    Reference: Kull et al., Beyond sigmoids: how to obtain well-calibrated probabilities from binary classifiers with
+    beta calibration, Electronic Journal of Statistics 2017.
+    """
+    if len(scores) and (scores.min() < 0 or scores.max() > 1):
+        scores = (np.searchsorted(np.sort(scores), scores, side="right") - 0.5) / len(scores)
+    inside = np.clip(scores, _LEAST, 1 - _LEAST)
+    return np.stack([np.log(inside), -np.log1p(-inside)], axis=1)
+
+
+def fitted_logits(
+    happened: npt.NDArray[np.bool_],
+    features: Floats,
+    classes: npt.NDArray[np.int64],
+    used: npt.NDArray[np.bool_] | None = None,
+) -> Floats:
+    """The logits of a logistic regression at each row.
+
+    Rare classes keep close to the common intercept, because the intercepts of the classes have a normal prior.
+
+    Args:
+        happened: (N,) whether the outcome happened.
+        features: (N, F) features; the common intercept is added.
+        classes: (N,) class of each row, from 0.
+        used: (N,) the rows that it is fitted to; all if ``None``.
+
+    Returns:
+        (N,) logits, within [-20, 20].
+    """
+    size = int(classes.max(initial=-1)) + 1
+    rows = slice(None) if used is None else used
+    if not len(happened[rows]):
+        return np.zeros(len(happened))
+    centre, scale = features[rows].mean(axis=0), features[rows].std(axis=0)
+    every = np.concatenate([np.ones((len(happened), 1)), (features - centre) / np.where(scale > 0, scale, 1.0)], axis=1)
+    every_class, design, happened, classes = classes, every[rows], happened[rows], classes[rows]
+    count = len(happened)
+    ridge = np.full(design.shape[1], _RIDGE)
+    ridge[0] = 1e-6
+    wanted = happened.astype(np.float64)
+    beta, offsets = np.zeros(design.shape[1]), np.zeros(size)
+    logits = np.zeros(count)
+    loss = _loss(wanted, logits, beta, offsets, ridge)
+    for _ in range(_STEPS):
+        expected = chance(logits)
+        weight = expected * (1 - expected) + 1e-9
+        missing = wanted - expected
+        # Newton's step. The part of the classes is diagonal, so it is taken out of the system.
+        gradient = along(design, missing) - ridge * beta
+        of_class = np.bincount(classes, missing, size) - _CLASS_PRECISION * offsets
+        diagonal = np.bincount(classes, weight, size) + _CLASS_PRECISION
+        across = np.stack([np.bincount(classes, weight * column, size) for column in design.T])
+        inner = products(design, weight) + np.diag(ridge) - np.einsum("fk,gk->fg", across / diagonal, across)
+        step = np.linalg.solve(inner, gradient - np.einsum("fk,k->f", across, of_class / diagonal))
+        class_step = (of_class - np.einsum("fk,f->k", across, step)) / diagonal
+        pace = 1.0
+        for _ in range(12):
+            tried = combined(design, beta + pace * step) + (offsets + pace * class_step)[classes]
+            reached = _loss(wanted, tried, beta + pace * step, offsets + pace * class_step, ridge)
+            if reached <= loss:
+                break
+            pace /= 2
+        else:
+            break
+        beta, offsets, logits = beta + pace * step, offsets + pace * class_step, tried
+        if loss - reached < 1e-9 * (1 + abs(loss)):
+            break
+        loss = reached
+    return np.clip(combined(every, beta) + offsets[every_class], -_FARTHEST, _FARTHEST)
+
+
+def _loss(wanted: Floats, logits: Floats, beta: Floats, offsets: Floats, ridge: Floats) -> float:
+    likelihood = np.logaddexp(0, logits).sum() - (wanted * logits).sum()
+    prior = 0.5 * ((ridge * beta**2).sum() + _CLASS_PRECISION * (offsets**2).sum())
+    return float(likelihood + prior)
+
+
+# These three do without NumPy's matrix products: their bits depend on the threads of the library behind them, and for
+# so few columns its threads cost more than they save.
+def combined(design: Floats, coefficients: Floats) -> Floats:
+    """(N,) the sum of the columns of a table (N, F), each times its coefficient."""
+    total: Floats = np.einsum("nf,f->n", design, coefficients)
+    return total
+
+
+def along(design: Floats, values: Floats) -> Floats:
+    """(F,) the sum of the products of each column with the values."""
+    total: Floats = np.einsum("nf,n->f", design, values)
+    return total
+
+
+def products(design: Floats, weight: Floats) -> Floats:
+    """(F, F) the weighted sum of the products of each two columns."""
+    total: Floats = np.einsum("nf,ng->fg", design * weight[:, None], design)
+    return total
+
+
+def chance(logits: Floats) -> Floats:
+    """The probabilities of logits."""
+    return 0.5 * (1 + np.tanh(0.5 * logits))

@@ -1,0 +1,104 @@
+"""`ioukit labels`: tables, JSON, CSV, the page, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ioukit import evaluate, read_coco
+from ioukit.labels import LABEL_ERROR_KINDS, find_label_errors
+from support.command import run_here
+from support.paths import EXAMPLES, write_coco
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GT = EXAMPLES / "coco_val2017_100" / "ground_truth.json"
+DT = EXAMPLES / "coco_val2017_100" / "yolact.json"
+
+
+def test_the_text() -> None:
+    found = run_here("labels", GT, DT, "--at-least", "0.3")
+    errors = find_label_errors(evaluate(*read_coco(GT, DT))).chosen(at_least=0.3)
+    assert found.code == 0
+    counts, listed = found.out.split("\n\n")
+    lines = counts.splitlines()
+    assert lines[0].split()[0] == "kind"
+    for line, kind in zip(lines[1:], LABEL_ERROR_KINDS, strict=True):
+        assert line.startswith(kind.title)
+        assert line.removeprefix(kind.title).split()[0] == str(errors.kinds.count(kind.key))
+    rows = listed.splitlines()
+    assert len(rows) == 2 * len(errors)
+    first = errors.rows()[0]
+    assert rows[0].startswith(f"{first.score:.2f}  ")
+    assert rows[0].endswith(f"{first.file_name}  annotation {first.annotation_id} ({first.category})")
+    assert rows[1].strip() == first.reason
+    few = run_here("labels", GT, DT, "--top", "3", "--quiet", "--threads", "1")
+    assert few.err == ""
+    assert len(few.out.split("\n\n")[1].splitlines()) == 6
+    every = run_here("labels", GT, DT, "--at-least", "0")
+    assert "more: --top N, --csv FILE or --report FILE shows them" in every.out
+
+
+def test_json_and_csv(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    arguments = ("labels", GT, DT, "--kinds", "swapped,overlooked", "--top", "9", "--csv", path)
+    found = json.loads(run_here(*arguments, "--json").out)
+    errors = find_label_errors(evaluate(*read_coco(GT, DT)))
+    assert found == errors.chosen(top=9, at_least=0.1, kinds=["swapped", "overlooked"]).to_dict()
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["score"]) for row in rows] == [row["score"] for row in found["errors"]]
+    assert {row["kind"] for row in rows} <= {"swapped", "overlooked"}
+    both = run_here("labels", GT, DT, "--json", tmp_path / "labels.json")
+    assert json.loads((tmp_path / "labels.json").read_text()) == errors.chosen(at_least=0.1).to_dict()
+    assert both.out.startswith("kind ")
+
+
+def test_nothing_to_find(tmp_path: Path) -> None:
+    paths = write_coco(tmp_path, {"images": [], "categories": [], "annotations": []}, [])
+    found = run_here("labels", *paths)
+    assert found.code == 0
+    assert found.out.count("\n") == 6
+    one = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 9}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [],
+    }
+    paths = write_coco(tmp_path, one, [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "score": 0.9}])
+    assert run_here("labels", *paths).code == 0
+
+
+def test_a_page(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
+    found = run_here("labels", GT, DT, "--report", tmp_path / "labels.html")
+    assert found.code == 0
+    assert f"wrote {tmp_path / 'labels.html'}" in found.err
+    assert (tmp_path / "labels.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--kinds", "blurred"), "unknown kind 'blurred'; choose from overlooked, badly_drawn, swapped, doubled, "),
+        (("--top", "0"), "--top"),
+        (("--at-least", "1.5"), "--at-least"),
+        (("--csv", GT), "is an input and would be overwritten"),
+        (("--csv", "none/labels.csv"), "there is no folder"),
+        (("--csv", "x.json", "--json=x.json"), "x.json is the file of --json too"),
+        (("--images", "."), "--images needs --report"),
+        (("--classes", "horsey"), "horse"),
+        (("--iou-type", "boxes"), "--iou-type"),
+    ],
+)
+def test_refusals(arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = run_here("labels", GT, DT, *arguments)
+    assert found.code == 2
+    assert message in found.err
+    assert "Traceback" not in found.err
+    assert found.out == ""
+    assert list(tmp_path.iterdir()) == []
