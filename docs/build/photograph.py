@@ -11,46 +11,76 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from ioukit import evaluate, inspect
+from ioukit import Boxes, evaluate, inspect, nms, read_coco
+from ioukit.comparison import compare_models
 from ioukit.labels import find_label_errors
-from ioukit.report import playground_page, write_inspection, write_label_errors, write_report
+from ioukit.report import (
+    playground_page,
+    write_comparison,
+    write_inspection,
+    write_label_errors,
+    write_report,
+)
 
 HERE = Path(__file__).parents[1] / "figures"
 EXAMPLE = HERE.parents[1] / "examples" / "coco_val2017_100"
 MARGIN = 12
 
 
-def photograph(page: Path, name: str, *, selector: str, choose: str | None = None) -> None:
-    """Writes an element of a page to the folder of the figures, in few colours, which makes a small file."""
+def photograph(page: Path, name: str, *choose: str, selector: str) -> None:
+    """Writes an element of a page to the folder of the figures, in few colours, which makes a small file.
+
+    Args:
+        page: The page.
+        name: The name of the picture.
+        choose: The elements to click before, in order.
+        selector: The element.
+    """
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1160, "height": 900}, color_scheme="light")
         tab.goto(page.as_uri())
-        if choose is not None:
-            tab.click(choose)
-            tab.evaluate("document.activeElement.blur()")
+        for element in choose:
+            tab.click(element)
+        tab.evaluate("document.activeElement.blur()")
         tab.mouse.move(0, 0)
         tab.wait_for_timeout(300)
         box = tab.locator(selector).bounding_box()
         assert box is not None
         size = {side: box[side] + 2 * MARGIN for side in ("width", "height")}
-        shot = tab.screenshot(full_page=True, clip={"x": box["x"] - MARGIN, "y": box["y"] - MARGIN, **size})
+        whole = not tab.locator(f"dialog{selector}").count()  # a dialog is above the part of the page in sight
+        shot = tab.screenshot(full_page=whole, clip={"x": box["x"] - MARGIN, "y": box["y"] - MARGIN, **size})
         browser.close()
     # Without dither, which would make specks of soft shadows.
     image = Image.open(io.BytesIO(shot)).convert("RGB").quantize(160, dither=Image.Dither.NONE)
     image.save(HERE / name, optimize=True)
 
 
+def compared(path: Path) -> None:
+    """Writes the page of the two models of docs/compare.md: B is A after an NMS that does not look at classes."""
+    truth, found = read_coco(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json")
+    images = np.unique(found.image_ids, return_inverse=True)[1]
+    kept = nms(Boxes(found.boxes, "xywh"), found.scores, iou_threshold=0.7, labels=images)
+    models = {"YOLACT": evaluate(truth, found), "YOLACT, NMS over all classes": evaluate(truth, found[np.sort(kept)])}
+    write_comparison(compare_models(models), path)
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         playground, report = Path(folder) / "playground.html", Path(folder) / "report.html"
         playground.write_text(playground_page(), encoding="utf-8")
-        photograph(playground, "playground.png", selector="#boxes", choose="#choose-diou")
+        photograph(playground, "playground.png", "#choose-diou", selector="#boxes")
         write_report(evaluate(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json"), report)
         photograph(report, "report.png", selector="#curves > .wrap")
         held = Path(folder) / "inspection.html"
         write_inspection(inspect(EXAMPLE / "ground_truth.json"), held)
         photograph(held, "inspection.png", selector="#objects > .wrap")
+        both = Path(folder) / "comparison.html"
+        compared(both)
+        photograph(both, "comparison.png", selector="#summary > .wrap")
+        other_class = [f"#changes-kinds input[value={kind}]" for kind in ("gone", "lost")]
+        first = "#changes-table tbody tr:nth-child(2) button"
+        photograph(both, "comparison_pair.png", *other_class, first, selector="#pair")
         errors = find_label_errors(evaluate(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json"))
         # Some of each kind, so that the picture shows how each is drawn.
         places = [np.flatnonzero(errors.kind == kind)[:count] for kind, count in enumerate((2, 1, 1, 1, 1))]

@@ -72,6 +72,7 @@ def test_exit_codes(words: list[str], code: int, first: str) -> None:
         (["--baseline", "main", "--candidate", "same", "--rules", "unknown.toml"], "there is no metric 'APx'"),
         (["--baseline", "main", "--candidate", "same", "--junit", "runs.db"], "is an input"),
         (["--baseline", "main", "--candidate", "same", "--markdown", "missing/a.md"], "there is no folder"),
+        (["--baseline", "main", "--candidate", "same", "--markdown", "a", "--junit", "a"], "of another option, too"),
         (["--baseline", "main", "--candidate", "same", "--rules", "gate.toml", "--json", "gate.toml"], "is an input"),
     ],
 )
@@ -100,6 +101,17 @@ def test_files_are_written_whatever_the_outcome(candidate: str, monkeypatch: pyt
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     gate("--baseline", "main", "--candidate", candidate, "--markdown", "summary.md")
     assert Path("summary.md").read_text().startswith("before\n### Gate: ")
+
+
+@pytest.mark.usefixtures("log")
+def test_a_defect_is_not_taken_for_a_broken_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr("ioukit.cli.gate.check_rules", fails)
+    done = gate("--baseline", "main", "--candidate", "same")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("RuntimeError: a defect\n")
 
 
 def test_rules_about_the_candidate_need_no_baseline(log: Path) -> None:

@@ -1,7 +1,11 @@
 """`ioukit gate`: may a run of a ledger replace another one?"""
 
+import contextlib
 import json as json_module
+import os
 import time
+import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -73,28 +77,26 @@ def check_gate(
     with bad_use():
         if json is not None:
             json.check(inputs)
-        for option, path in outputs.items():
-            with bad_value(option):
-                if path is not None:
-                    check_output(path, inputs)
+        _check_outputs(outputs, inputs)
         asked = None if rules is None else read_rules(rules)
-    with about_runs():
-        of_candidate = ledger.run(candidate)
-        of_baseline = None if baseline is None else ledger.run(baseline)
-        first = ledger.evaluation(of_candidate, threads=threads)
-        second = None if of_baseline is None else ledger.evaluation(of_baseline, threads=threads)
-    asked = default_rules(first.protocol) if asked is None else asked
-    with bad_use():
-        _check_baseline(asked, baseline)
-        result = check_rules(
-            first,
-            second,
-            asked,
-            candidate_values=of_candidate.values,
-            baseline_values={} if of_baseline is None else of_baseline.values,
-            names=(of_candidate.reference, "" if of_baseline is None else of_baseline.reference),
-            threads=threads,
-        )
+    with _defects_are_undecided():
+        with about_runs():
+            of_candidate = ledger.run(candidate)
+            of_baseline = None if baseline is None else ledger.run(baseline)
+            first = ledger.evaluation(of_candidate, threads=threads)
+            second = None if of_baseline is None else ledger.evaluation(of_baseline, threads=threads)
+        asked = default_rules(first.protocol) if asked is None else asked
+        with bad_use():
+            _check_baseline(asked, baseline)
+            result = check_rules(
+                first,
+                second,
+                asked,
+                candidate_values=of_candidate.values,
+                baseline_values={} if of_baseline is None else of_baseline.values,
+                names=(of_candidate.reference, "" if of_baseline is None else of_baseline.reference),
+                threads=threads,
+            )
     seconds = time.perf_counter() - start
     with bad_output():
         if markdown is not None:
@@ -109,6 +111,33 @@ def check_gate(
         print_result("\n".join(map(printable, result.to_text().splitlines())))
     talk.say(f"done {seconds:.2f} s")
     raise typer.Exit(result.exit_code)
+
+
+def _check_outputs(outputs: dict[str, Path | None], inputs: list[Path]) -> None:
+    """Refuses files that could not be written, and one file for two results."""
+    taken: list[str] = []
+    for option, path in outputs.items():
+        if path is not None:
+            with bad_value(option):
+                check_output(path, inputs)
+                if os.path.realpath(path) in taken:
+                    raise ValueError(f"{path} is the file of another option, too")
+            taken.append(os.path.realpath(path))
+
+
+@contextlib.contextmanager
+def _defects_are_undecided() -> Iterator[None]:
+    """Ends with exit code 2 and the traceback after an error that nobody expected.
+
+    Python's own exit code would be 1, which says that a rule is broken.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, (typer.Exit, typer.Abort, *typer.BadParameter.__bases__)):
+            raise
+        traceback.print_exc()
+        raise typer.Exit(2) from None
 
 
 def _check_baseline(rules: Rules, baseline: str | None) -> None:

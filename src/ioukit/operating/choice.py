@@ -47,7 +47,8 @@ class PointNumbers:
     """The costs of a rule with costs, divided by the number of images; NaN for other rules."""
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     """The intervals of ``precision``, ``recall``, ``f_beta``, ``false_positives_per_image`` and ``cost_per_image``, by
-    the bootstrap over images with the thresholds as they are. Empty on the images of the choice."""
+    the bootstrap over images, with the thresholds as they are. Those on the images of the choice are for exactly these
+    thresholds; those on other images do not hold how much the thresholds of the halves differ from them."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""

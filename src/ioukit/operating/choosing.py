@@ -106,7 +106,7 @@ def choose_thresholds(
             interval_from_replicates(float(thresholds[at]), drawn[:, at], key="threshold", level=level),
             HOW[states[at]],
             tally.num_objects(None if number is None else at),
-            tally.numbers(kept, None if number is None else at, intervals=False),
+            tally.numbers(kept, None if number is None else at, intervals=True),
             tally.numbers(share, None if number is None else at, intervals=bool(shown)),
         )
         for at, (number, name) in enumerate(names)

@@ -78,7 +78,10 @@ class ComparisonData:
     ranking: tuple[RankedModel, ...]
     """Empty for two models."""
     ranking_words: str
+    changes_lead: str
+    """What became of the objects and the false positives, counted."""
     changes_words: str
+    """How the changes were found."""
     images_words: str
     iou: str
     """The IoU threshold of curves, changes and images."""
@@ -138,6 +141,7 @@ def comparison_data(
         if ranking is None
         else _ranking(ranking, {name: _letter(place) for place, name in enumerate(comparison.names)}),
         ranking_words="" if ranking is None else ranking.note(),
+        changes_lead=" ".join(change_sentences(pair.changes, ("A", "B"))),
         changes_words=_changes_words(pair, thresholds, drawn),
         images_words=_images_words(drawn),
         iou=iou_text(pair.changes.iou_threshold),
@@ -324,7 +328,6 @@ def _changes_words(pair: ModelPair, thresholds: str, drawn: Mapping[str, Any]) -
         f"count with these scores: {thresholds}. An object is better or worse placed if its IoU changes by at least "
         f"{changes.placement:g}."
     )
-    words = f"{' '.join(change_sentences(changes, ('A', 'B')))} {words}"
     if drawn["leftOut"]:
         words += f" The list has the changes with the highest scores; {drawn['leftOut']:,} others are left out."
     return words

@@ -61,10 +61,10 @@ function startChanges() {
 }
 
 // The class; where a model has another one, that too.
-function labelWords(k) {
+function labelWords(k, before = " ") {
   const others = SIDES.map((side, at) => [LETTERS[at], CHANGES[`label_${side}`][k]]).filter(([, label]) => label >= 0 && label !== CHANGES.label[k]);
   return [named(nameOf(CHANGES.label[k])), ...others.map(([letter, label]) =>
-    element("span", { class: "soft small" }, ` ${letter}: `, named(nameOf(label))))];
+    element("span", { class: "soft small" }, `${before}${letter}: `, named(nameOf(label))))];
 }
 
 // A sentence for the large image.
@@ -75,5 +75,5 @@ function changeWords(k) {
     return `${LETTERS[at]}: score ${value.toFixed(2)}${Number.isFinite(iou) ? `, IoU ${iou.toFixed(2)}` : ""}`;
   };
   const { title, words } = CHANGES.kinds[CHANGES.kind[k]];
-  return [element("strong", {}, title), " – ", ...labelWords(k), `. ${words} ${side(0)}. ${side(1)}.`];
+  return [element("strong", {}, title), " – ", ...labelWords(k, ", "), `. ${words} ${side(0)}. ${side(1)}.`];
 }

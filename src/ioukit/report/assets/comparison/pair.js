@@ -106,7 +106,7 @@ function startPair() {
     const image = imageAt();
     byId("pair-title").replaceChildren(named(image.name));
     byId("pair-words").replaceChildren(...(state.changes ? changeWords(item()) : [image.words || ""]),
-      ` (${whole(state.at + 1)} of ${whole(state.items.length)})`);
+      " ", element("span", { class: "place" }, `(${whole(state.at + 1)} of ${whole(state.items.length)})`));
     // Where the change fills the image, there is nothing to enlarge.
     byId("pair-near").hidden = !state.changes || !image.boxes || !partAround(image, markedNow());
     const ends = { "pair-before": state.at === 0, "pair-next": state.at === state.items.length - 1 };
