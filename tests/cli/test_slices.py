@@ -99,6 +99,7 @@ def test_columns_are_listed(folder: Path) -> None:
         (["--by", "speed", "--bins", "speed"], "expected COLUMN=EDGES"),
         (["--by", "speed", "--bins", "speed=a"], "expected COLUMN=EDGES"),
         (["--by", "speed", "--bins", "speed=2.5"], "one number is how many ranges"),
+        (["--by", "speed", "--bins", "speed=inf"], "one number is how many ranges"),
         (["--by", "speed", "--bins", "weather=3"], "bins for 'weather'"),
         (["--by", "weather", "--pairs"], "--pairs is about the search"),
         (["--replicates", "0"], "--replicates must be at least 1"),

@@ -77,6 +77,8 @@ def test_a_condition_chooses_rows(text: str, chosen: list[int]) -> None:
         ("weather in ()", "list is empty"),
         ("weather in (speed)", "expected a number, a text"),
         ("weather in ('a' 'b')", "expected , or the end of the list"),
+        ("weather in ('a']", "expected , or the end of the list"),
+        ("weather in ['a' ']']", "expected , or the end of the list"),
         ("speed in (-'a')", "expected a number"),
         ("speed not 3", "not in belong together"),
         ("3x > 2", "followed by a letter"),

@@ -212,7 +212,7 @@ def _bins(words: Sequence[str]) -> dict[str, Any]:
             numbers = []
         if not sign or not name or not numbers:
             raise ValueError(f"expected COLUMN=EDGES, such as speed=0,30,60, got {word!r}")
-        if len(numbers) == 1 and numbers[0] != int(numbers[0]):
+        if len(numbers) == 1 and not numbers[0].is_integer():
             raise ValueError(f"one number is how many ranges there are, got {text!r}")
         found[name] = int(numbers[0]) if len(numbers) == 1 else numbers
     return found

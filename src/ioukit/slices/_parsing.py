@@ -194,10 +194,11 @@ class _Parser:
             compared, at = step if compared is None else Both(compared, step), self._next.at
 
     def _list(self) -> tuple[Constant, ...]:
+        end = {"(": ")", "[": "]"}.get(self._next.text, "")
         if not self._takes("(", "["):
             self._refuse('expected a list of values, such as ("rain", "snow")')
         found: list[Constant] = []
-        while not self._takes(")", "]"):
+        while not self._takes(end):
             negative = self._takes("-")
             at = self._next.at
             value = self._atom()
@@ -208,7 +209,7 @@ class _Parser:
                     _refuse(self._text, at, "expected a number")
                 value = Constant(-value.value, at)
             found.append(value)
-            if not self._takes(",") and self._next.text not in (")", "]"):
+            if not self._takes(",") and self._next[:2] != ("sign", end):
                 self._refuse("expected , or the end of the list")
         if not found:
             self._refuse("the list is empty")
