@@ -58,6 +58,8 @@ def test_leaving_out_takes_each_cluster_once(groups: tuple[list[int], list[int]]
     assert_array_equal((weights == 0).sum(axis=0), 1)
     assert all(len(set(cluster[row == 0].tolist())) == 1 for row in weights)
     assert_array_equal(weights[1:2], leave_one_out_weights(np.arange(len(cluster)), clusters=cluster, start=1, stop=2))
+    with pytest.raises(ValueError, match="stop must be at most 3, the number of clusters, got 4"):
+        leave_one_out_weights([1, 2, 3], stop=4)
 
 
 def test_each_image_is_drawn_once_on_average_and_swapped_half_of_the_time() -> None:

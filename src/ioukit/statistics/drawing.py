@@ -124,10 +124,13 @@ def leave_one_out_weights(
         (C, I) weights for :func:`replicate`.
 
     Raises:
-        ValueError: If a label is missing.
+        ValueError: If a label is missing, or ``stop`` is above the number of clusters.
     """
     groups = image_groups(image_ids, None, clusters)
-    return groups.leave_one_out(_check_start(start), groups.num_clusters if stop is None else operator.index(stop))
+    first, last = _check_start(start), groups.num_clusters if stop is None else operator.index(stop)
+    if last > groups.num_clusters:
+        raise ValueError(f"stop must be at most {groups.num_clusters:,}, the number of clusters, got {last:,}")
+    return groups.leave_one_out(first, last)
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,7 +74,7 @@ class Interval(Frozen):
             "standard_error": defined(self.standard_error),
             "method": self.method,
             "replicates": self.replicates,
-            "undefined": self.undefined,
+            "undefined": defined(self.undefined),
             "vanished": dict(self.vanished),
         }
 
