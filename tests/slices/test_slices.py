@@ -142,12 +142,19 @@ def test_pairs_of_images_stay_images() -> None:
         ("area", {"area": 0}, "from 1 to 50, got 0"),
         ("area", {"area": {"a": (2, 1)}}, "must go from a lower to a higher"),
         ("weather", {"weather": 3}, "holds texts, so it has no bins"),
+        ("crowd", {"crowd": 3}, "holds flags, so it has no bins"),
         ("area", {"width": 3}, "bins for 'width', which is not one of the columns"),
     ],
 )
 def test_what_makes_no_slice_is_refused(by: str, bins: dict[str, object] | None, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         slice_numbers(_small(), by, bins=bins, replicates=0)  # type: ignore[arg-type]
+
+
+def test_one_number_may_be_a_text_and_none_is_refused() -> None:
+    assert slice_numbers(_small(), "weather", keys="AP50", replicates=0).keys == ("AP50",)
+    with pytest.raises(ValueError, match="keys must have at least one number, got none"):
+        slice_numbers(_small(), "weather", keys=[], replicates=0)
 
 
 def test_columns_with_too_many_values_are_refused() -> None:

@@ -12,9 +12,10 @@ import pytest
 
 from ioukit import Detections, Evaluation, GroundTruth, evaluate
 from ioukit.evaluation import match
-from ioukit.slices import worst_slices
+from ioukit.evaluation.protocols import find_protocol
+from ioukit.slices import slice_numbers, worst_slices
 from ioukit.slices.match_tables import ObjectPart, tables_of_objects
-from ioukit.slices.recalls import recall_difference
+from ioukit.slices.trials import recall_difference
 from support.evaluated_scenes import coco, made
 
 IMAGES = 150
@@ -120,6 +121,57 @@ def test_images_of_a_cluster_are_one_unit() -> None:
     assert together.notes == ("speed is left out: it differs within a cluster",)
 
 
+def test_objects_of_one_image_prove_nothing() -> None:
+    """Images differ in how much of them is found; a slice of the objects of one image cannot be told from chance."""
+    rng = np.random.default_rng(0)
+    image = np.repeat(np.arange(40), 30)
+    boxes = np.stack([np.tile(np.arange(30) * 30.0, 40), *np.full((3, 1200), 20.0)], axis=1)
+    data: dict[str, Any] = {"image_ids": image, "category_ids": np.ones(1200), "boxes": boxes}
+    marks = {"first": image == 0, "third": np.arange(1200) % 3 == 0}
+    kept = rng.random(1200) < rng.beta(2, 2, 40)[image]
+    kept[image == 0] = rng.random(30) < 0.2
+    truth = GroundTruth.from_arrays(**data, attributes=marks)
+    found = Detections.from_arrays(
+        **{name: column[kept] for name, column in data.items()}, scores=rng.random(kept.sum())
+    )
+    searched = worst_slices(evaluate(truth, found), ["first", "third"], least_objects=20)
+    assert [one.name for one in searched][-1] == "first: yes"  # what has no p-value comes last
+    last = searched.slices[-1]
+    assert np.isnan([last.p_value, last.adjusted_p_value, last.low, last.high]).all()
+    assert last not in searched.found
+    assert all(one.p_value > 0 for one in searched.slices[:-1])
+
+
+def test_of_a_miss_rate_the_highest_is_the_worst() -> None:
+    _, gt, dt, table = _data(0)
+    fog = gt.images.ids[table["weather"] == "fog"]
+    protocol = find_protocol("crowdhuman")
+    harmed = evaluate(gt, _without(dt, fog, 0.6), protocol)
+    options: dict[str, Any] = {"key": "MR-2", "tables": table, "replicates": 20, "permutations": 60}
+    found = worst_slices(harmed, "weather", **options)
+    assert [one.name for one in found.found] == ["weather: fog"]
+    assert found.slices[0].difference > 0
+    better = evaluate(gt, _without(dt, fog, 0.1), protocol)
+    second = worst_slices(better, "weather", b=harmed, **options)
+    assert [one.name for one in second.found] == ["weather: fog"]
+
+
+def test_one_cluster_has_no_limits() -> None:
+    data, gt, _, _ = _data(3)
+    video = np.arange(IMAGES) // 50
+    table = {"image_id": gt.images.ids, "video": video}
+    found = worst_slices(data, "video", tables=table, clusters=video, replicates=20, permutations=20)
+    assert len(found)
+    assert all(np.isnan([one.low, one.high]).all() for one in found)
+    numbers = slice_numbers(data, "video", tables=table, clusters=video, replicates=20)
+    for one in numbers:
+        assert np.isfinite(one.numbers["AP"].value)
+        assert np.isnan(one.numbers["AP"].low)
+        assert np.isnan(one.differences["AP"].high)
+    rest = slice_numbers(data, "video < 1", tables=table, clusters=video == 0, replicates=20)
+    assert np.isnan(rest.slices[0].differences["AP"].low)
+
+
 def test_recall_difference_is_the_weighted_mean_over_classes() -> None:
     data = coco()
     gt, dt = data.ground_truth, data.detections
@@ -217,6 +269,7 @@ def test_results_are_written_as_text_json_and_csv() -> None:
         ({"least_objects": 0}, "least_objects must be at least 1"),
         ({"key": "APx"}, "no number 'APx'"),
         ({"by": "wether"}, "no column 'wether'"),
+        ({"bins": {"aera": 3}}, "bins for 'aera', which is not one of the columns"),
     ],
 )
 def test_wrong_arguments_are_refused(options: dict[str, Any], message: str) -> None:

@@ -50,7 +50,7 @@ class ModelPair(Frozen):
     def verdict(self) -> str:
         """Which model is better, in one or two sentences."""
         compared = self.comparison
-        lower = self.a.protocol.main_measure.quantity == "MR"
+        lower = self.a.protocol.main_measure.lower_is_better
         return verdict(self.difference, self.names, compared.num_images, compared.permutations, lower_is_better=lower)
 
     def __repr__(self) -> str:

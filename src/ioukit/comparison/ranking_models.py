@@ -90,7 +90,7 @@ def ranking_of(
         permutations: How many permutations each p-value comes from.
     """
     measure = next(iter(models.values())).protocol.main_measure
-    sign = 1 if measure.quantity == "MR" else -1
+    sign = 1 if measure.lower_is_better else -1
     values = [intervals[name].value for name in models]
     order = sorted(range(len(values)), key=lambda at: (np.isnan(values[at]), sign * values[at]))
     names = [list(models)[at] for at in order]

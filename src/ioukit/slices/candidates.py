@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ioukit._checks import counted
 from ioukit.slices.expression import Expression
-from ioukit.slices.parts import SIZE, Bins, Part, both, listed_parts
+from ioukit.slices.parts import SIZE, Bins, Part, both, check_bins, listed_parts
 from ioukit.slices.scene import Scene
 
 __all__ = ["Candidate", "candidates"]
@@ -53,6 +53,8 @@ def candidates(
         least_objects: The least number of objects that must count in a slice, and outside of it.
         most_slices: The largest number of slices.
     """
+    if by is None:
+        check_bins(bins, [*scene.columns, SIZE])
     parts, notes = _single(scene, by, bins)
     rows = _CountedObjects(scene)
     found: list[Candidate] = []

@@ -11,20 +11,22 @@ import numpy.typing as npt
 from ioukit._checks import check_count
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
-from ioukit.slices.chance import RandomSplits, mean_of_defined
 from ioukit.slices.expression import Expression
 from ioukit.slices.match_tables import ObjectPart, tables_of_objects
 from ioukit.slices.parts import Bins, Part, listed_parts
 from ioukit.slices.results import Slice, SliceNumbers
 from ioukit.slices.scene import Scene
 from ioukit.statistics import Interval, bootstrap_weights, interval_from_replicates, repeat_images
-from ioukit.statistics.drawing import Labels
-from ioukit.statistics.named_numbers import NamedNumbers, named_numbers
+from ioukit.statistics.drawing import ImageGroups, Labels, image_groups
+from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, named_numbers
 
 __all__ = ["PartTables", "default_keys", "part_tables", "slice_numbers"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Weights: TypeAlias = npt.NDArray[np.uint16]
+
+_SPLITS = 50
+"""How many random sets of images show what chance alone does."""
 
 _EQUAL = np.zeros(2)
 """Numbers without each cluster that make the acceleration of BCa 0: limits are corrected for bias alone."""
@@ -38,7 +40,7 @@ def slice_numbers(
     tables: Any = None,
     image_column: str | None = None,
     bins: Bins | None = None,
-    keys: Iterable[str] | None = None,
+    keys: str | Iterable[str] | None = None,
     level: float = 0.95,
     replicates: int = 200,
     seed: int = 0,
@@ -80,7 +82,8 @@ def slice_numbers(
 
     Returns:
         The slices, in the order of ``by``. A replicate draws as many images of the whole data set as there are, and has
-        the same images for all slices. Intervals of numbers are percentiles, corrected for bias.
+        the same images for all slices. Intervals of numbers are percentiles, corrected for bias. A slice whose images
+        form one cluster has no intervals.
 
     Raises:
         ValueError: If there is no such column or number, a condition or bins are invalid, ``b`` was made on other data,
@@ -105,17 +108,20 @@ def slice_numbers(
     asked: list[str | Expression] = [by] if isinstance(by, str | Expression) else list(by)
     models = [Scene(one, tables_of(tables), image_column) for one in (evaluation, b) if one is not None]
     parts = [listed_parts(scene, asked, bins) for scene in models]
-    numbers = named_numbers(evaluation, default_keys(evaluation) if keys is None else list(keys))
+    numbers = named_numbers(evaluation, default_keys(evaluation) if keys is None else chosen_keys(keys, evaluation))
+    if not numbers.keys:
+        raise ValueError("keys must have at least one number, got none")
     table = evaluation.matches
+    groups = image_groups(table.image_ids, None, clusters)
     weights = np.zeros((0, len(table.image_ids)), np.uint16)
     if replicates:
         weights = bootstrap_weights(table.image_ids, replicates, seed=seed, strata=strata, clusters=clusters)
-    chance = RandomSplits(table, numbers, seed, threads)
+    chance = _RandomSplits(table, numbers, seed, threads)
     made = [
         part_tables(scene, of_model, numbers, threads=threads) for scene, of_model in zip(models, parts, strict=True)
     ]
     slices = [
-        _slice(models[0], part, of_models, numbers, weights, chance, level, threads)
+        _slice(models[0], part, of_models, numbers, weights, groups, chance, level, threads)
         for part, *of_models in zip(parts[0], *made, strict=True)
     ]
     return SliceNumbers(
@@ -142,6 +148,39 @@ def default_keys(evaluation: Evaluation) -> list[str]:
     protocol = evaluation.protocol
     keys = [one.key for one in protocol.measures if one.headline and protocol.defines(one)]
     return list(dict.fromkeys([protocol.main_measure.key, *keys]))
+
+
+class _RandomSplits:
+    """The mean difference of the numbers of random sets of images to those of the rest.
+
+    Under a fair coin, it would be 0 for a mean over images. AP is not such a mean: of few images, it is higher.
+    """
+
+    def __init__(self, table: MatchTable, numbers: NamedNumbers, seed: int, threads: int | None) -> None:
+        """Take the matches of the whole data set and the numbers."""
+        self._table, self._numbers, self._seed, self._threads = table, numbers, seed, threads
+        self._known: dict[int, Floats] = {}
+
+    def difference(self, count: int) -> Floats:
+        """(Q,) the mean difference to the rest, of random sets of this many images."""
+        if count not in self._known:
+            images = len(self._table.image_ids)
+            stream = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(2, count)))
+            chosen = np.zeros((_SPLITS, images), np.uint16)
+            for row in chosen:
+                row[stream.choice(images, count, replace=False)] = 1
+            made = [self._numbers.replicated(self._table, one, self._threads) for one in (chosen, 1 - chosen)]
+            self._known[count] = _mean_of_defined(made[0] - made[1])  # an empty set has no numbers
+        return self._known[count]
+
+
+def _mean_of_defined(replicates: Floats) -> Floats:
+    """(Q,) the mean of the numbers of (B, Q) replicates that are defined; NaN if none is."""
+    known = ~np.isnan(replicates)
+    sums = np.where(known, replicates, 0.0).sum(axis=0)
+    none = np.full(replicates.shape[1], np.nan)
+    found: Floats = np.divide(sums, known.sum(axis=0), out=none, where=known.any(axis=0))
+    return found
 
 
 class PartTables(NamedTuple):
@@ -189,7 +228,8 @@ def _slice(
     models: Sequence[PartTables],
     numbers: NamedNumbers,
     weights: Weights,
-    chance: RandomSplits,
+    groups: ImageGroups,
+    chance: _RandomSplits,
     level: float,
     threads: int | None,
 ) -> Slice:
@@ -198,6 +238,11 @@ def _slice(
     drawn = [numbers.replicated(each.inside, _columns(weights, each.images_inside), threads) for each in models]
     of_rest = numbers.observed(Evaluation.from_table(first.rest, threads=threads))
     drawn_of_rest = numbers.replicated(first.rest, _columns(weights, first.images_of_rest), threads)
+    # Replicates of one cluster are all equal: they do not show how much another one would differ.
+    if not _has_clusters(groups, first.images_inside):
+        drawn = [np.full_like(each, np.nan) for each in drawn]
+    if not _has_clusters(groups, first.images_of_rest):
+        drawn_of_rest = np.full_like(drawn_of_rest, np.nan)
     difference = inside[0] - of_rest
     if part.level == "image" and len(weights):
         difference = difference - chance.difference(int(part.chosen[scene.evaluated].sum()))
@@ -226,13 +271,18 @@ def _slice(
     )
 
 
+def _has_clusters(groups: ImageGroups, images: npt.NDArray[np.bool_] | slice) -> bool:
+    """Whether some images form at least two clusters."""
+    return len(np.unique(groups.cluster[images])) >= 2
+
+
 def _columns(weights: Weights, images: npt.NDArray[np.bool_] | slice) -> Weights:
     return np.ascontiguousarray(weights[:, images])
 
 
 def _centred(replicates: Floats, value: Floats) -> Floats:
     """Replicates whose mean is the value: AP of a replicate is too high, as it has fewer different images."""
-    return replicates - mean_of_defined(replicates) + value
+    return replicates - _mean_of_defined(replicates) + value
 
 
 def _counts(scene: Scene, part: Part, inside: MatchTable) -> tuple[int, int, float]:

@@ -17,7 +17,7 @@ from ioukit.slices.expression import Expression
 from ioukit.slices.match_tables import check_object_parts
 from ioukit.slices.scene import Scene
 
-__all__ = ["SIZE", "Bins", "Part", "as_objects", "both", "listed_parts", "parts_of"]
+__all__ = ["SIZE", "Bins", "Part", "as_objects", "both", "check_bins", "listed_parts", "parts_of"]
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Bins: TypeAlias = Mapping[str, int | Sequence[float] | Mapping[str, tuple[float, float]]]
@@ -87,13 +87,22 @@ def listed_parts(scene: Scene, asked: Sequence[str | Expression], bins: Bins | N
     Raises:
         ValueError: As :func:`parts_of`, and if bins are about a column that is not asked for.
     """
-    foreign = [name for name in bins or {} if name not in asked]
-    if foreign:
-        raise ValueError(f"bins for {foreign[0]!r}, which is not one of the columns that make slices")
+    check_bins(bins, asked)
     parts = [part for one in asked for part in parts_of(scene, one, bins)]
     if any(part.level == "object" for part in parts):
         check_object_parts(scene.evaluation.protocol)
     return parts
+
+
+def check_bins(bins: Bins | None, asked: Sequence[str | Expression]) -> None:
+    """Refuse bins about a column that makes no slices.
+
+    Raises:
+        ValueError: If there are some.
+    """
+    foreign = [name for name in bins or {} if name not in asked]
+    if foreign:
+        raise ValueError(f"bins for {foreign[0]!r}, which is not one of the columns that make slices")
 
 
 def both(scene: Scene, first: Part, second: Part) -> Part:
@@ -165,12 +174,12 @@ def _within(values: Values, low: Any, high: Any) -> Bools:
 def _cuts(by: str, values: Values, bins: Any) -> Iterator[tuple[str, Any, Any]]:
     """The label, the lowest and the highest value of each part."""
     known = values.data[values.known]
+    if values.kind != "number" and bins is not None:
+        raise ValueError(f"column {by!r} holds {values.kind}s, so it has no bins")
     if values.kind == "flag":
         yield from (("yes", True, True), ("no", False, False))
         return
     if values.kind == "text":
-        if bins is not None:
-            raise ValueError(f"column {by!r} holds texts, so it has no bins")
         found = np.unique(known).tolist()
         if len(found) > _MOST_VALUES:
             raise ValueError(

@@ -13,8 +13,9 @@ from typing import Any
 from ioukit._output import printable
 from ioukit.slices.columns import Level
 from ioukit.statistics import Interval
+from ioukit.statistics.estimating import defined
 
-__all__ = ["Slice", "SliceNumbers", "aligned", "csv_text", "defined", "number_text", "signed_text"]
+__all__ = ["Slice", "SliceNumbers", "aligned", "csv_text", "number_text", "signed_text"]
 
 _SHARED = (
     "* detections without a match count as false positives in these slices and in the rest, because nobody knows where "
@@ -44,7 +45,7 @@ class Slice:
     """Whether detections without a match count as false positives of this slice and of the rest, because it is not
     known where they belong. AP is then too low in a small slice; recall does not depend on it."""
     numbers: Mapping[str, Interval]
-    """The numbers of the slice by key, with intervals."""
+    """The numbers of the slice by key, with intervals; without limits if its images form one cluster."""
     rest: Mapping[str, float]
     """The same numbers of all other images or objects."""
     differences: Mapping[str, Interval]
@@ -222,11 +223,6 @@ def _intervals(given: Mapping[str, Interval]) -> dict[str, dict[str, float | Non
         key: {name: defined(getattr(one, name)) for name in ("value", "low", "high", "standard_error", "undefined")}
         for key, one in given.items()
     }
-
-
-def defined(value: float) -> float | None:
-    """A number for JSON: ``None`` if it is undefined."""
-    return None if math.isnan(value) else value
 
 
 def number_text(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -241,9 +242,10 @@ class _Search:
         kept = [
             at
             for at, one in enumerate(found)
-            if difference[at] < 0 and all(self._exceeds(at, part, trials) for part in one.made_of)
+            if trials[at].loss > 0 and all(self._exceeds(at, part, trials) for part in one.made_of)
         ]
-        shown = sorted(kept, key=lambda at: (together[at], alone[at], trials[at].score))[:most]
+        # Undefined p-values come last: as keys they would leave all others in disorder.
+        shown = sorted(kept, key=lambda at: (np.isnan(alone[at]), together[at], alone[at], trials[at].score))[:most]
         weights = bootstrap_weights(self._table.image_ids, replicates, seed=self._seed, clusters=self._clusters)
         objects = int((~self._table.ignores(self._table.protocol.main_area)).sum())
         for at, made in zip(shown, self._made(shown), strict=True):
@@ -279,8 +281,7 @@ class _Search:
                 made = next(part_tables(scene, of_objects, self._numbers, threads=self._threads))
                 self._recalls[part] = of_recall(made.inside, made.rest, self._groups, 1, self._seed)
             whole = self._recalls[part]
-        further = (trial.value - trial.expected) - (whole.value - whole.expected)
-        return further < -_CLEARLY * trial.standard_error
+        return trial.loss - whole.loss > _CLEARLY * trial.standard_error
 
     def _limits(
         self,
@@ -293,6 +294,8 @@ class _Search:
     ) -> tuple[float, float]:
         """The limits of the difference: of recall by its standard error, else by the bootstrap."""
         difference = trial.value - trial.expected
+        if len(np.unique(self._groups.cluster[made[0].images_inside])) < 2:
+            return math.nan, math.nan  # one cluster does not show how much another one would differ
         if of_recall:
             half = standard_normal.inv_cdf((1 + level) / 2) * trial.standard_error
             return difference - half, difference + half

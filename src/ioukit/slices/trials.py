@@ -5,18 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import Evaluation, MatchTable
-from ioukit.slices.recalls import recall_difference
 from ioukit.statistics import interleave, permutation_swaps
 from ioukit.statistics.drawing import ImageGroups, Labels
 from ioukit.statistics.named_numbers import NamedNumbers
 
-__all__ = ["Trial", "adjusted", "of_random_images", "of_recall", "of_swapped_models"]
+__all__ = [
+    "RecallDifference",
+    "Trial",
+    "adjusted",
+    "of_random_images",
+    "of_recall",
+    "of_swapped_models",
+    "recall_difference",
+]
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -33,10 +40,12 @@ class Trial:
     """The number."""
     expected: float
     """What it is compared with."""
+    loss: float
+    """How much worse the number is than what it is compared with; above 0 if it is worse."""
     standard_error: float
-    """How far chance moves the difference."""
+    """How far chance moves the difference; NaN if that is not known."""
     score: float
-    """The difference over its standard error: the lower, the worse; NaN if it is undefined."""
+    """Minus the loss over the standard error: the lower, the worse; NaN if it is undefined."""
     by_chance: Floats
     """(B,) the same score for each of B random data without an effect; the same data for all slices."""
 
@@ -74,13 +83,14 @@ def of_random_images(
     every = np.append(drawn, value)
     every = every[~np.isnan(every)]
     expected, error = (float(every.mean()), float(every.std())) if len(every) else (math.nan, math.nan)
-    return _trial(value, expected, error, drawn - expected)
+    return _trial(value, expected, error, drawn - expected, lower_is_better=_lower_is_better(numbers))
 
 
 def of_recall(inside: MatchTable, rest: MatchTable, groups: ImageGroups, permutations: int, seed: int) -> Trial:
     """Compare the recall of some objects with that of the others, averaged over classes.
 
-    What chance does is found by giving what each cluster adds to the difference a random sign (the wild bootstrap).
+    What chance does is found by giving what each cluster adds to the difference a random sign (the wild bootstrap). If
+    all objects of a side are in one cluster, it is not known: nothing shows how much another cluster would differ.
 
     Args:
         inside: The matches of the objects.
@@ -96,6 +106,8 @@ def of_recall(inside: MatchTable, rest: MatchTable, groups: ImageGroups, permuta
     count = groups.num_clusters
     influence = np.bincount(groups.cluster, found.influence, count)
     error = math.sqrt(float((influence**2).sum()) * count / max(count - 1, 1))
+    if any(len(np.unique(groups.cluster[images])) < 2 for images in found.images):
+        error = math.nan
     stream = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_SIGNS,)))
     drawn = np.array([float(influence @ (stream.integers(0, 2, count) * 2.0 - 1.0)) for _ in range(permutations)])
     return _trial(found.recall, found.recall - found.difference, error, drawn)
@@ -137,13 +149,20 @@ def of_swapped_models(
     every = np.append(differences, second - first)
     every = every[~np.isnan(every)]
     error = math.sqrt(float((every**2).mean())) if len(every) else math.nan
-    return _trial(second, first, error, differences)
+    return _trial(second, first, error, differences, lower_is_better=_lower_is_better(numbers))
 
 
-def _trial(value: float, expected: float, error: float, drawn: Floats) -> Trial:
+def _lower_is_better(numbers: NamedNumbers) -> bool:
+    """Whether a lower number is better, for the first of some numbers."""
+    return numbers.measures[int(numbers.columns[0])].lower_is_better
+
+
+def _trial(value: float, expected: float, error: float, drawn: Floats, *, lower_is_better: bool = False) -> Trial:
+    sign = -1 if lower_is_better else 1
+    loss = sign * (expected - value)
     if not error > 0:
-        return Trial(value, expected, error, math.nan, np.full(len(drawn), math.nan))
-    return Trial(value, expected, error, (value - expected) / error, drawn / error)
+        return Trial(value, expected, loss, error, math.nan, np.full(len(drawn), math.nan))
+    return Trial(value, expected, loss, error, sign * (value - expected) / error, sign * drawn / error)
 
 
 def adjusted(trials: Sequence[Trial]) -> tuple[Floats, Floats]:
@@ -166,3 +185,96 @@ def adjusted(trials: Sequence[Trial]) -> tuple[Floats, Floats]:
     together = (1 + (lowest <= reached).sum(axis=1)) / (1 + drawn.shape[1])
     undefined = np.isnan(scores)
     return np.where(undefined, np.nan, alone), np.where(undefined, np.nan, together)
+
+
+class RecallDifference(NamedTuple):
+    """How much less, or more, of some objects is found."""
+
+    recall: float
+    """The recall of the objects, the mean over classes with the same weights as the difference."""
+    difference: float
+    """It minus the recall of the others; NaN if no class has both."""
+    influence: Floats
+    """(I,) what each image adds to the difference: the sum of their squares is its variance."""
+    images: tuple[Bools, Bools]
+    """(I,) whether each image has some of the objects, and whether it has some of the others; of the classes that both
+    have."""
+
+
+class _Recalled(NamedTuple):
+    """Objects and what is found of them, by class."""
+
+    objects: npt.NDArray[np.int64]
+    """(K,) how many there are."""
+    found: Floats
+    """(K,) how many are found, the mean over IoU thresholds."""
+    object_class: npt.NDArray[np.intp]
+    """(G,) class of each object."""
+    object_image: npt.NDArray[np.intp]
+    match_class: npt.NDArray[np.intp]
+    """(N,) class of each detection."""
+    match_image: npt.NDArray[np.intp]
+    match_share: Floats
+    """(N,) the share of the IoU thresholds at which it finds an object."""
+
+
+def recall_difference(inside: MatchTable, rest: MatchTable) -> RecallDifference:
+    """The difference of recalls, averaged over classes.
+
+    The recall is the mean over the IoU thresholds, with the main cap and in the main area range. A class weighs as much
+    as its ``n m / (n + m)`` objects, with ``n`` and ``m`` the numbers of its objects on either side (Mantel and
+    Haenszel's weights): so a slice that has other classes than the rest is not worse for that alone, and a class with
+    few objects on one side cannot decide.
+
+    Args:
+        inside: The matches of the chosen objects.
+        rest: The matches of all others, of the same images.
+
+    Source: Mantel and Haenszel, Statistical aspects of the analysis of data from retrospective studies of disease,
+    1959; Greenland and Robins, Estimation of a common effect parameter from sparse follow-up data, 1985.
+    """
+    sides = [_recalled(table) for table in (inside, rest)]
+    counts = [side.objects.astype(np.float64) for side in sides]
+    total = counts[0] + counts[1]
+    weight = np.divide(counts[0] * counts[1], total, out=np.zeros(len(total)), where=total > 0)
+    images = len(inside.image_ids)
+    if not weight.any():
+        none = np.zeros(images, np.bool_)
+        return RecallDifference(math.nan, math.nan, np.zeros(images), (none, none))
+    weight /= weight.sum()
+    recalls, influences = [], []
+    for side, count in zip(sides, counts, strict=True):
+        each = np.divide(weight, count, out=np.zeros(len(count)), where=(weight > 0) & (count > 0))
+        recall = np.divide(side.found, count, out=np.zeros(len(count)), where=count > 0)
+        recalls.append(float((weight * recall).sum()))
+        gained = np.bincount(side.match_image, each[side.match_class] * side.match_share, images)
+        expected = np.bincount(side.object_image, (each * recall)[side.object_class], images)
+        influences.append(gained - expected)
+    with_objects = [
+        np.bincount(side.object_image[weight[side.object_class] > 0], minlength=images) > 0 for side in sides
+    ]
+    return RecallDifference(
+        recalls[0], recalls[0] - recalls[1], influences[0] - influences[1], (with_objects[0], with_objects[1])
+    )
+
+
+def _recalled(table: MatchTable) -> _Recalled:
+    protocol = table.protocol
+    size = len(table.evaluated)
+    within = table.is_within_cap(protocol.main_max_dets)
+    share = np.zeros(len(table))
+    for threshold in protocol.iou_thresholds:
+        share += table.is_true_positive(threshold) & within
+    share /= len(protocol.iou_thresholds)
+    counted = ~table.ignores(protocol.main_area)
+    category = table.evaluated_category(table.objects.category)[counted].astype(np.intp)
+    of_matches = table.evaluated_category(table.detections.category).astype(np.intp)
+    return _Recalled(
+        np.bincount(category, minlength=size),
+        np.bincount(of_matches, share, size).astype(np.float64),
+        category,
+        table.objects.image[counted].astype(np.intp),
+        of_matches,
+        table.detections.image.astype(np.intp),
+        share,
+    )

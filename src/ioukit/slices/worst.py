@@ -11,14 +11,16 @@ from typing import Any
 from ioukit._checks import counted
 from ioukit._output import printable
 from ioukit.slices.columns import Level
-from ioukit.slices.results import aligned, csv_text, defined, number_text, signed_text
+from ioukit.slices.results import aligned, csv_text, number_text, signed_text
+from ioukit.statistics.detectable import alarm
+from ioukit.statistics.estimating import defined
 
 __all__ = ["WorstSlice", "WorstSlices"]
 
 
 @dataclass(frozen=True)
 class WorstSlice:
-    """A slice on which a number is lower than elsewhere."""
+    """A slice on which a number is worse than elsewhere: lower, or higher if it is a miss rate."""
 
     name: str
     """The columns and their values, or the condition."""
@@ -40,11 +42,12 @@ class WorstSlice:
     difference: float
     """:attr:`value` minus :attr:`expected`."""
     low: float
-    """The lower limit of the difference, for this slice alone."""
+    """The lower limit of the difference, for this slice alone; NaN if its images form one cluster."""
     high: float
     """The upper limit of the difference, for this slice alone."""
     p_value: float
-    """The probability of such a low number by chance, if only this slice had been looked at."""
+    """The probability of such a bad number by chance, if only this slice had been looked at; NaN if it is not known,
+    as for objects that are all in one cluster."""
     adjusted_p_value: float
     """The probability that chance makes at least one of all slices look as bad."""
 
@@ -54,7 +57,8 @@ class WorstSlices:
     """The result of :func:`ioukit.slices.worst_slices`."""
 
     slices: tuple[WorstSlice, ...]
-    """The slices with the lowest adjusted p-values, the worst first; of equal p-values, the lowest difference first."""
+    """The slices with the lowest adjusted p-values, the worst first; of equal p-values, the one furthest from chance
+    first. Slices without a p-value come last."""
     looked_at: int
     """How many slices were looked at."""
     level: float
@@ -79,7 +83,7 @@ class WorstSlices:
     @property
     def found(self) -> tuple[WorstSlice, ...]:
         """The slices that chance does not explain: their adjusted p-value is at most ``1 - level``."""
-        return tuple(one for one in self.slices if one.adjusted_p_value <= 1 - self.level + 1e-12)
+        return tuple(one for one in self.slices if one.adjusted_p_value <= alarm(self.level))
 
     def to_dict(self) -> dict[str, Any]:
         """All fields in plain Python values, ``None`` where a number is undefined."""

@@ -52,6 +52,11 @@ class Measure:
         if self.quantity not in get_args(Quantity):
             raise ValueError(f"unknown quantity {self.quantity!r}; choose from {', '.join(get_args(Quantity))}")
 
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a lower number is better, as a miss rate is."""
+        return self.quantity == "MR"
+
     def text(self, value: float) -> str:
         """The line of the table; an undefined number is -1, as COCO's tools print it."""
         number = -1.0 if value != value else value  # noqa: PLR0124 - NaN
