@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import support.strategies  # noqa: F401 - loads the profile that allows for a busy machine
-from ioukit.comparison.letters import groups_not_apart
+from ioukit.comparison.ranking_models import groups_not_apart
 
 
 @st.composite

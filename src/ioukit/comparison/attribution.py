@@ -1,9 +1,10 @@
-"""How much each detection of two models adds to the difference of their average precision on one class.
+"""How much each curve, and each detection, of two models adds to the difference of a number.
 
-Let the detections of A have the weight 1 - q and those of B the weight q. At q = 0 the curve is that of A, at q = 1 it
-is that of B. While q goes from 0 to 1, each detection changes the area under the curve at the rate of its partial
-derivative. The integral of this rate is the part of the detection, and all parts add up to the difference: these are
-the values of Aumann and Shapley. They do not depend on an order of the detections.
+The number is a mean over curves, see :func:`curve_parts`. Within a curve, let the detections of A have the weight 1 - q
+and those of B the weight q. At q = 0 the curve is that of A, at q = 1 it is that of B. While q goes from 0 to 1, each
+detection changes the area under the curve at the rate of its partial derivative. The integral of this rate is the part
+of the detection, and all parts add up to the difference: these are the values of Aumann and Shapley. They do not depend
+on an order of the detections.
 
 References: Aumann and Shapley, Values of Non-Atomic Games, Princeton University Press, 1974. The same integral explains
 the outputs of networks in Sundararajan, Taly and Yan, Axiomatic Attribution for Deep Networks, ICML 2017,
@@ -12,10 +13,15 @@ arXiv:1703.01365.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ap_parts", "ar_parts"]
+from ioukit.evaluation import Evaluation, Measure
+from ioukit.evaluation.summary import in_group, select
+
+__all__ = ["CurveParts", "ap_parts", "ar_parts", "curve_parts"]
 
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -23,6 +29,42 @@ Floats = npt.NDArray[np.float64]
 _NODES = 4  # of the integral over q: with 32, the parts of images change by less than 3 % of the largest one
 _ABOVE = 1 + 1e-12  # more than rounding
 _TINY = 2.0**-500  # 0 is divided by more than 0; no other quotient changes
+
+
+class CurveParts(NamedTuple):
+    """The parts of the curves: one per IoU threshold and category."""
+
+    parts: Floats
+    """(T, E) the part of each curve; all of them add up to the difference."""
+    weights: Floats
+    """(T, E) by what a difference of each curve is multiplied in the mean; 0 for one that is not in both means."""
+
+
+def curve_parts(a: Evaluation, b: Evaluation, measure: Measure) -> CurveParts:
+    """The difference of a mean, split over the curves that it is the mean of.
+
+    If n curves are in both means, the part of a curve is its difference over n. If a curve is in the mean of one model
+    alone, as one of a class that has false positives and no objects may be, it changes the number of curves: it takes
+    what that changes, and the others are divided by the mean of both numbers.
+
+    Args:
+        a: One model.
+        b: The other model, on the same ground truth.
+        measure: A measure of AP or AR that the protocol defines.
+    """
+    before, after = _means(a, measure), _means(b, measure)
+    counts, sums = [], []
+    for values in (before, after):
+        defined = ~np.isnan(values)
+        counts.append(int(defined.sum()))
+        sums.append(float(values[defined].sum()))
+    if not all(counts):
+        raise ValueError(f"{measure.key} is undefined: no class that it is a mean over has objects")
+    each = (1 / counts[0] + 1 / counts[1]) / 2
+    in_a, in_b = ~np.isnan(before), ~np.isnan(after)
+    alone = (sums[0] + sums[1]) / 2 / (counts[0] * counts[1]) * (in_a.astype(int) - in_b.astype(int))
+    parts = (np.nan_to_num(after) - np.nan_to_num(before)) * each + alone
+    return CurveParts(parts, np.where(in_a & in_b, each, 0.0))
 
 
 def ap_parts(of_b: Flags, found: Flags, false: Flags, num_objects: int) -> Floats:
@@ -52,6 +94,24 @@ def ar_parts(of_b: Flags, found: Flags, num_objects: int) -> Floats:
         num_objects: The number of objects to find, at least 1.
     """
     return np.where(found, np.where(of_b, 1.0, -1.0), 0.0) / num_objects
+
+
+def _means(evaluation: Evaluation, measure: Measure) -> Floats:
+    """(T, E) the value of each curve; NaN for one that is not in the mean."""
+    curves, protocol = evaluation.curves, evaluation.protocol
+    chosen = select(curves, measure)
+    if chosen.ndim == 3:
+        chosen = chosen.mean(axis=1)
+    if protocol.mean_over == "all":
+        chosen = np.nan_to_num(chosen, nan=0.0)
+    thresholds = len(protocol.iou_thresholds)
+    at = slice(None)
+    if measure.iou_threshold is not None:
+        place = protocol.position_of_iou(measure.iou_threshold)
+        at = slice(place, place + 1)
+    values = np.full((thresholds, len(curves.categories)), np.nan)
+    values[at, in_group(curves.categories, protocol, measure)] = chosen
+    return values
 
 
 def _derivative(weights: Floats, found: Flags, false: Flags, num_objects: int) -> Floats:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
-
-import numpy.typing as npt
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ioukit.comparison.model_comparison import ModelComparison
 from ioukit.comparison.model_pair import ModelPair
@@ -15,10 +13,11 @@ from ioukit.comparison.ranking_models import Ranking, ranking_of
 from ioukit.comparison.splitting import parts
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import compare, intervals
+from ioukit.statistics.correction import Correction
+from ioukit.statistics.drawing import Labels
+from ioukit.statistics.limits import Method
 
 __all__ = ["compare_models"]
-
-Labels: TypeAlias = "Mapping[Any, Hashable] | Sequence[Hashable] | npt.NDArray[Any]"
 
 
 def compare_models(
@@ -29,10 +28,10 @@ def compare_models(
     replicates: int = 1000,
     permutations: int = 1000,
     seed: int = 0,
-    method: Literal["percentile", "bca"] | None = None,
+    method: Method | None = None,
     strata: Labels | None = None,
     clusters: Labels | None = None,
-    correction: Literal["holm", "benjamini-hochberg", "none"] = "holm",
+    correction: Correction = "holm",
     iou_threshold: float | None = None,
     score_threshold: float | tuple[float, float] | None = None,
     placement: float = 0.05,
@@ -58,6 +57,9 @@ def compare_models(
         score_threshold: Which detections count in what changed, as for :func:`changes`.
         placement: The least change of IoU of an object that is better or worse placed, as for :func:`changes`.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
+
+    Returns:
+        The first model, A, with each of the others, B, and with three or more models their ranking.
 
     Raises:
         TypeError, ValueError: If there are fewer than two models, they were not evaluated alike, or a value is out of

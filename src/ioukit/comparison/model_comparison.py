@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ioukit._columns import Frozen, record
+from ioukit.comparison.change_records import Changes
 from ioukit.comparison.markdown import comparison_markdown
 from ioukit.comparison.model_pair import ModelPair, image_names
 from ioukit.comparison.model_text import comparison_text
-from ioukit.comparison.model_values import changes_values, defined, parts_values
+from ioukit.comparison.part_records import Parts
 from ioukit.comparison.ranking_models import Ranking
 from ioukit.evaluation import Evaluation, Protocol
+from ioukit.statistics.estimating import defined
 
 __all__ = ["ModelComparison"]
 
@@ -59,8 +65,8 @@ class ModelComparison(Frozen):
                     "b": pair.name_b,
                     "verdict": pair.verdict(),
                     "comparison": pair.comparison.to_dict(),
-                    "changes": changes_values(pair.changes),
-                    "parts": None if pair.parts is None else parts_values(pair.parts, image_names(pair.a)),
+                    "changes": _changes_values(pair.changes),
+                    "parts": None if pair.parts is None else _parts_values(pair.parts, image_names(pair.a)),
                 }
                 for pair in self.pairs
             ],
@@ -75,3 +81,56 @@ class ModelComparison(Frozen):
         key = self.protocol.main_measure.key
         numbers = zip(self.names, self.evaluations, strict=True)
         return f"ModelComparison({', '.join(f'{name} {key}={one.summary[key]:.4f}' for name, one in numbers)})"
+
+
+def _changes_values(changes: Changes) -> dict[str, Any]:
+    """The settings and counts of the changes, and the counts of each class that has any."""
+    by_class = changes.by_class()
+    counts = np.stack(list(by_class.values()), axis=1)
+    classes = [
+        {"id": int(changes.categories.ids[at]), "name": changes.categories.names[at]}
+        | dict(zip(by_class, counts[at].tolist(), strict=True))
+        for at in np.flatnonzero(counts.any(axis=1)).tolist()
+    ]
+    return {
+        "iou_threshold": changes.iou_threshold,
+        "area": changes.area_range,
+        "score_thresholds": [score if math.isfinite(score) else None for score in changes.score_thresholds],
+        "placement": changes.placement,
+        "paired_by": changes.paired_by,
+        "counts": dict(changes.counts),
+        "classes": classes,
+    }
+
+
+def _parts_values(parts: Parts, names: Sequence[str]) -> dict[str, Any]:
+    """The parts; classes and images with a part of 0 are left out, and the largest come first.
+
+    Args:
+        parts: The parts.
+        names: (I,) the names of the images.
+    """
+
+    def listed(positions: Any, values: Any, name: Any) -> list[dict[str, Any]]:
+        return [{**name(at), "part": float(values[at])} for at in positions.tolist()]
+
+    known, images = parts.categories, parts.image_ids
+    return {
+        "key": parts.key,
+        "a": parts.a,
+        "b": parts.b,
+        "difference": parts.difference,
+        "classes": listed(
+            parts.largest_classes(len(known)),
+            parts.classes,
+            lambda at: {"id": int(known.ids[at]), "name": known.names[at]},
+        ),
+        "sizes": dict(parts.sizes),
+        "kinds": None if parts.kinds is None else dict(parts.kinds),
+        "images": listed(
+            parts.largest_images(len(images)), parts.images, lambda at: {"id": images[at].item(), "name": names[at]}
+        ),
+        "objects": float(parts.objects.sum()),
+        "false_positives": float(parts.false_positives.sum()),
+        "spread": parts.spread,
+    }

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._columns import Frozen, record
-from ioukit.comparison.letters import groups_not_apart
-from ioukit.comparison.model_values import defined
 from ioukit.comparison.words import ranking_note, ranking_sentence
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import Difference, Interval, adjust_p_values
+from ioukit.statistics.detectable import alarm
+from ioukit.statistics.estimating import defined
 
-__all__ = ["Ranking", "ranking_of"]
+__all__ = ["Ranking", "groups_not_apart", "ranking_of"]
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -100,8 +100,7 @@ def ranking_of(
     p_values = np.full((len(names), len(names)), np.nan)
     for (first, second), value in zip(pairs, adjusted.tolist(), strict=True):
         p_values[first, second] = p_values[second, first] = value
-    alarm = round(1 - level, 12)  # 0.05 for 0.95, and not a little more
-    apart = [pair for pair in pairs if p_values[pair] <= alarm]
+    apart = [pair for pair in pairs if p_values[pair] <= alarm(level)]
     return Ranking(
         measure.key,
         tuple(names),
@@ -112,6 +111,33 @@ def ranking_of(
         correction,
         permutations,
     )
+
+
+def groups_not_apart(count: int, apart: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
+    """The largest groups without two members that are apart, in the order of their first members.
+
+    Two members that are not apart share at least one group; two that are apart share none. Every member has a group.
+
+    Args:
+        count: How many members there are: 0 to ``count - 1``.
+        apart: The pairs of members that are apart.
+
+    Reference: Piepho, An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons, Journal of
+    Computational and Graphical Statistics 13, 2004: insert and absorb.
+
+    Examples:
+        >>> from ioukit.comparison.ranking_models import groups_not_apart
+        >>> groups_not_apart(3, [(0, 2)])
+        [(0, 1), (1, 2)]
+    """
+    groups = [frozenset(range(count))] if count else []
+    for pair in apart:
+        split = [group for group in groups if group.issuperset(pair)]
+        groups = [group for group in groups if group not in split]
+        for part in (group - {member} for group in split for member in pair):
+            if not any(part <= other for other in groups):
+                groups = [other for other in groups if not other < part] + [part]
+    return sorted(tuple(sorted(group)) for group in groups)
 
 
 def _of_pair(differences: Mapping[tuple[str, str], Difference], first: str, second: str) -> Difference:

@@ -8,13 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._checks import check_choice
-from ioukit.comparison.attribution import ap_parts, ar_parts
-from ioukit.comparison.change_causes import false_positive_kinds, miss_kinds
-from ioukit.comparison.change_sizes import detection_sizes, object_sizes, size_labels
-from ioukit.comparison.class_parts import CurveParts, curve_parts
+from ioukit.comparison.attribution import CurveParts, ap_parts, ar_parts, curve_parts
 from ioukit.comparison.part_records import CHANGE_KINDS, Parts
 from ioukit.comparison.score_scale import scores_on_one_scale
 from ioukit.comparison.sides import Side, near_pairs_of, table_with_near_pairs
+from ioukit.comparison.sizes_and_kinds import (
+    detection_sizes,
+    false_positive_kinds,
+    miss_kinds,
+    object_sizes,
+    size_labels,
+)
 from ioukit.evaluation._same_scene import check_same_ground_truth
 
 if TYPE_CHECKING:

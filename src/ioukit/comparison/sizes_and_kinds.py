@@ -1,4 +1,7 @@
-"""Why did an object or a false positive change? The error kinds of TIDE at every IoU threshold."""
+"""What each object and each detection of a match table is: its size, and its kind of error.
+
+Sizes are read from the area ranges of the table. Kinds are those of TIDE, at every IoU threshold.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,47 @@ import numpy.typing as npt
 
 from ioukit.comparison.part_records import CHANGE_KINDS
 from ioukit.comparison.sides import NEAR, Side
-from ioukit.evaluation import NearPairs
+from ioukit.evaluation import MatchTable, NearPairs
 
-__all__ = ["false_positive_kinds", "miss_kinds"]
+__all__ = ["detection_sizes", "false_positive_kinds", "miss_kinds", "object_sizes", "size_labels"]
 
 Kinds = npt.NDArray[np.int8]
 _CLASSIFICATION, _LOCALISATION, _BOTH, _DUPLICATE, _BACKGROUND, _MISSED, _SCORE = range(len(CHANGE_KINDS))
+_OTHER = "other"  # the size of what is in none of the ranges
+
+
+def size_labels(table: MatchTable) -> list[str]:
+    """(S,) the labels of the area ranges other than the main one, and ``"other"``."""
+    protocol = table.protocol
+    return [*(label for label in protocol.area_labels if label != protocol.main_area), _OTHER]
+
+
+def object_sizes(table: MatchTable) -> npt.NDArray[np.int64]:
+    """(G,) position in :func:`size_labels` of each object: the first range that does not ignore it."""
+    labels = size_labels(table)
+    sizes = np.full(len(table.objects), len(labels) - 1)
+    for place in reversed(range(len(labels) - 1)):
+        sizes[~table.ignores(labels[place])] = place
+    return sizes
+
+
+def detection_sizes(table: MatchTable) -> npt.NDArray[np.int64]:
+    """(N,) position in :func:`size_labels` of each detection: the first range that it is known not to be outside of.
+
+    A detection without a match is ignored in the ranges that it is outside of. So the table tells its range if there is
+    an IoU threshold at which it has no match.
+    """
+    labels = size_labels(table)
+    sizes = np.full(len(table), len(labels) - 1)
+    rows = table.detections
+    full = np.packbits(np.ones(len(table.protocol.iou_thresholds), np.uint8), bitorder="little")
+    for place in reversed(range(len(labels) - 1)):
+        at = table.protocol.position_of_area(labels[place])
+        paired = np.zeros_like(rows.matched[:, at])
+        np.bitwise_or.at(paired, table.pairs.detection, table.pairs.matched[:, at])
+        inside = (~rows.ignored[:, at] & ~paired & full).any(axis=1)
+        sizes[inside] = place
+    return sizes
 
 
 def false_positive_kinds(side: Side, near: NearPairs, area_range: str) -> Kinds:
