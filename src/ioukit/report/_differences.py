@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit.comparison.words import corrected_by
 from ioukit.report._names import shown
 from ioukit.report._numbers import KIND_WORDS, limits_text, measure_rows, text
 
