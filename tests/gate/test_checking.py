@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gate.two_models import IMAGES, pair
@@ -157,6 +158,9 @@ def test_numbers_of_the_candidate_alone() -> None:
         ({"may_fall_by": 0.1}, 0.3, 0.2, "holds"),
         ({"may_fall_by": 0.1}, 0.3, 0.19, "broken"),
         ({"may_rise_by": 0}, 1e-300, 2e-300, "broken"),
+        ({"may_rise_by": np.float64(0.5)}, np.float64(12.3), np.float32(12.5), "holds"),
+        ({"at_most": 20}, None, math.inf, "broken"),
+        ({"may_rise_by": 20}, math.inf, math.inf, "undefined"),
         ({"at_most": 20}, 5.0, None, "undefined"),
         ({"may_rise_by": 20}, None, 5.0, "undefined"),
     ],
