@@ -1,6 +1,5 @@
 """`ioukit operate`: score thresholds for a rule, and calibrated scores, in a file that other commands read."""
 
-import csv
 import json as json_module
 import time
 from pathlib import Path
@@ -36,7 +35,6 @@ from ioukit.evaluation.protocols import PROTOCOLS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit.datasets import GroundTruth
     from ioukit.operating import Rule
 
 __all__ = ["EXAMPLES", "operate"]
@@ -91,8 +89,8 @@ def operate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Images that belong together, such as frames of a video: a CSV file with lines of image,cluster. They "
-            "stay together when images are split or drawn.",
+            help="Images that belong together, such as frames of a video: a CSV file (image id or file name, cluster). "
+            "They stay together when images are split or drawn.",
         ),
     ] = None,
     splits: Annotated[
@@ -162,7 +160,9 @@ def operate(
     common: dict[str, Any] = {"iou_threshold": iou, "replicates": replicates, "seed": seed}
     with bad_use(), talk.busy("choosing", long=long):
         if clusters is not None:
-            common["clusters"] = _clusters(clusters, gt)
+            from ioukit.cli._image_labels import labels_of_file  # noqa: PLC0415 - for those who give the file
+
+            common["clusters"] = labels_of_file(clusters, gt)
         choice = operating.choose_thresholds(evaluation, wanted, per_class=per_class, splits=splits, **common)
         fit = None
         if calibrate is not None:
@@ -214,30 +214,3 @@ def _with_costs(rule: "Rule", words: list[str] | None) -> "Rule":
             assert isinstance(one, LeastCost)
             found[name] = (one.false_positive, one.missed)
         return LeastCost(rule.false_positive, rule.missed, found)
-
-
-def _clusters(path: Path, gt: "GroundTruth") -> dict[Any, str]:
-    """The cluster of each image, by id, from lines of image and cluster; images by id or file name.
-
-    Raises:
-        DatasetError: If a line has another form, or an image is unknown or stands twice.
-    """
-    from ioukit.datasets.formats.text_files import read_lines, refuse  # noqa: PLC0415 - for those who give the file
-
-    ids = gt.images.labels.tolist()
-    known = {name: number for number, name in zip(ids, gt.images.names, strict=False) if name}
-    known |= {str(number): number for number in ids}
-    found: dict[Any, str] = {}
-    for at, row in enumerate(csv.reader(read_lines(path)), start=1):
-        where = f"{path}: line {at}"
-        if not row or (at == 1 and row[0].strip().lower() in ("image", "image_id", "file_name")):
-            continue
-        if len(row) != 2:
-            refuse(where, "image,cluster", repr(",".join(row))[:60])
-        image, cluster = (word.strip() for word in row)
-        if image not in known:
-            refuse(where, "the id or the file name of an image of the ground truth", repr(image)[:60])
-        if known[image] in found:
-            refuse(where, "each image once", f"{image!r} again"[:60])
-        found[known[image]] = cluster
-    return found
