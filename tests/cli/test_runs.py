@@ -153,6 +153,10 @@ def test_runs_are_deleted_and_exported(log: Path, tmp_path: Path) -> None:
         (["show", "--log", "runs.db", "B@0"], "begin with 1"),
         (["show", "--log", "runs.db", "B", "--save-table", "runs.db"], "is an input"),
         (["show", "--log", "runs.db", "B", "--report", "runs.db"], "is an input"),
+        (
+            ["show", "--log", "runs.db", "B", "--save-table", "a", "--json", "a"],
+            "--save-table: a is the file of --json",
+        ),
     ],
 )
 def test_wrong_use_is_one_line(log: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str) -> None:

@@ -14,7 +14,7 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth
 
-__all__ = ["image_labels", "labels_of_file"]
+__all__ = ["image_labels", "label_files", "labels_of_file"]
 
 
 def image_labels(text: str, ground_truth: GroundTruth) -> dict[Any, Any]:
@@ -33,6 +33,11 @@ def image_labels(text: str, ground_truth: GroundTruth) -> dict[Any, Any]:
     """
     path, column = _path_and_column(text)
     return _attribute(text, ground_truth) if path is None else labels_of_file(path, ground_truth, column)
+
+
+def label_files(*texts: str | None) -> list[Path]:
+    """The files among what options for labels say."""
+    return [path for path, _ in (_path_and_column(text) for text in texts if text is not None) if path is not None]
 
 
 def labels_of_file(path: Path, ground_truth: GroundTruth, column: str | None = None) -> dict[Any, str]:

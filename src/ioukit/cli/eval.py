@@ -26,7 +26,7 @@ from ioukit.cli._chosen_protocol import chosen_protocol, chosen_tool
 from ioukit.cli._class_table import class_table
 from ioukit.cli._data_files import read_data, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
-from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._options import parse_classes
 from ioukit.cli._output import print_result
 from ioukit.cli._report import check_report, write_report
@@ -202,8 +202,8 @@ def eval_files(
     with bad_use():
         if json is not None:
             json.check(sources)
-        check_report(report, images, sources, None if json is None else json.path)
-        files = [*sources, report, markdown, junit, None if json is None else json.path]
+        check_report(report, images, sources, file_of(json))
+        files = [*sources, report, markdown, junit, file_of(json)]
         result_tables = _result_tables(tables, tables_format, files)
         sending = _sending(
             {"log": log, "name": name, "tags": tag, "values": value},

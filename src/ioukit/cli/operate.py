@@ -24,17 +24,16 @@ from ioukit.cli._arguments import (
 from ioukit.cli._chosen_protocol import chosen_protocol
 from ioukit.cli._data_files import read_data, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
-from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._options import parse_classes
-from ioukit.cli._output import check_output, print_result, printable
+from ioukit.cli._output import print_result, printable
+from ioukit.cli._result_files import check_outputs
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
 from ioukit.evaluation.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ioukit.operating import Rule
 
 __all__ = ["EXAMPLES", "operate"]
@@ -134,7 +133,9 @@ def operate(
     talk = Talk(quiet=quiet)
     sources = input_files(ground_truth, detections)
     with bad_use():
-        _check_files([*sources, *([] if clusters is None else [clusters])], output, json)
+        check_outputs(
+            {"--output": output, "--json": file_of(json)}, [*sources, *([] if clusters is None else [clusters])]
+        )
         if calibrate_per_class and calibrate is None:
             raise typer.BadParameter("needs --calibrate", param_hint="--calibrate-per-class")
         with bad_value("--iou-type"):
@@ -183,17 +184,6 @@ def operate(
         json.write(json_module.dumps(result, allow_nan=False), talk)
     else:
         print_result("\n\n".join([choice_text(choice), *([] if fit is None else [calibration_text(fit)])]))
-
-
-def _check_files(inputs: "Sequence[Path]", output: Path | None, json: JsonOutput | None) -> None:
-    if output is not None:
-        with bad_value("--output"):
-            check_output(output, inputs)
-    if json is not None:
-        with bad_value("--json"):
-            json.check(inputs)
-            if output is not None and json.path is not None and output.resolve() == json.path.resolve():
-                raise ValueError(f"{output} is the file of --output, too")
 
 
 def _with_costs(rule: "Rule", words: list[str] | None) -> "Rule":
