@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import ioukit
+from ioukit._output import aligned
 from ioukit.cli._arguments import (
     ChosenClasses,
     DetectionsFormat,
@@ -22,11 +23,10 @@ from ioukit.cli._arguments import (
     ThreadsOption,
 )
 from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._class_table import aligned
 from ioukit.cli._data_files import read_data, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, file_of, json_option
-from ioukit.cli._options import parse_classes
+from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._report import check_report, write_labels
 from ioukit.cli._result_files import check_outputs
@@ -125,10 +125,7 @@ def find_labels(
     long = size_of(sources) > _LONG_WORK
     read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
     gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long, repairs=repair or ())
-    with bad_value("--classes"):
-        chosen = None if classes is None else parse_classes(classes, gt.categories.names)
-        if chosen is not None:
-            gt.categories.positions(chosen)
+    chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("looking for wrong labels", long=long):
         from ioukit.labels import find_label_errors  # noqa: PLC0415 - `ioukit --help` should not load it
 

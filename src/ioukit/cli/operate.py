@@ -25,7 +25,7 @@ from ioukit.cli._chosen_protocol import chosen_protocol
 from ioukit.cli._data_files import read_data, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, file_of, json_option
-from ioukit.cli._options import parse_classes
+from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._result_files import check_outputs
 from ioukit.cli._standard_input import input_files
@@ -151,11 +151,7 @@ def operate(
     long = size_of(sources) > _LONG_WORK
     read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
     gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long)
-    chosen = None
-    if classes is not None:
-        with bad_value("--classes"):
-            chosen = parse_classes(classes, gt.categories.names)
-            gt.categories.positions(chosen)
+    chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("evaluating", long=long):
         evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
     common: dict[str, Any] = {"iou_threshold": iou, "replicates": replicates, "seed": seed}

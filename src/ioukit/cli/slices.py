@@ -242,7 +242,7 @@ def _clusters(evaluation: Evaluation, name: str | None, tables: dict[str, Any]) 
 
 
 def _list_columns(evaluation: Evaluation, tables: dict[str, Any], json: JsonOutput | None, talk: Talk) -> None:
-    from ioukit.cli._class_table import aligned  # noqa: PLC0415 - as above
+    from ioukit._output import aligned  # noqa: PLC0415 - as above
     from ioukit.slices import slice_columns  # noqa: PLC0415 - as above
 
     found = slice_columns(evaluation, **tables)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ioukit._checks import counted
-from ioukit._output import printable
+from ioukit._output import aligned, printable
 from ioukit.slices.columns import Level
-from ioukit.slices.results import aligned, csv_text, defined, number_text, signed_text
+from ioukit.slices.results import csv_text, defined, number_text, signed_text
 
 __all__ = ["WorstSlice", "WorstSlices"]
 
