@@ -247,8 +247,10 @@ def _reason(rule: Rule, rules: Rules, checks: Sequence[RuleCheck], certainty: fl
 
 
 def _missing_value(rule: Rule, check: RuleCheck) -> str:
-    """Which run lacks a value, and how to add it."""
+    """Which run lacks a value, and how to add it; or why there is no difference."""
     lacking = ["candidate"] if math.isnan(check.candidate) else []
     if rule.compares and math.isnan(check.baseline):
         lacking.insert(0, "baseline")
+    if not lacking:
+        return f"{check.key!r} is infinite in the baseline and the candidate, so their difference is undefined"
     return f"no value {check.key!r} in the {' and the '.join(lacking)}: add it with `ioukit eval --value`"
