@@ -206,6 +206,11 @@ def compare_files(
     else:
         models, found = models_of_runs(log, words, name, evaluating, labels, iou_threshold, images, threads)
     settings |= found
+    from ioukit._checks import counted  # noqa: PLC0415 - loads NumPy
+
+    for option, labels_of_images in found.items():
+        groups = sorted({printable(str(label)) for label in labels_of_images.values()})
+        talk.say(f"note --{option}: {counted(len(groups), 'group')} of images, such as {groups[0]}")  # a wrong column?
     from ioukit.comparison import compare_models  # noqa: PLC0415 - `--help` does not need it
 
     with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", long=long):
