@@ -46,12 +46,12 @@ def gate(*words: str) -> Outcome:
 @pytest.mark.parametrize(
     ("words", "code", "first"),
     [
-        (["--candidate", "same"], 0, "passed: same@1 beside main@1, 80 images"),
-        (["--candidate", "worse"], 1, "broken: worse@1 beside main@1, 80 images"),
-        (["--candidate", "other"], 2, "undecided: other@1 beside main@1, 80 images"),
-        (["--candidate", "main", "--rules", "gate.toml"], 0, "passed: main@1 beside main@1, 80 images"),
-        (["--candidate", "same", "--rules", "gate.toml"], 1, "broken: same@1 beside main@1, 80 images"),
-        (["--candidate", "worse", "--rules", "gate.toml"], 1, "broken: worse@1 beside main@1, 80 images"),
+        (["--candidate", "same"], 0, "passed: same@1 compared with main@1, 80 images"),
+        (["--candidate", "worse"], 1, "broken: worse@1 compared with main@1, 80 images"),
+        (["--candidate", "other"], 2, "undecided: other@1 compared with main@1, 80 images"),
+        (["--candidate", "main", "--rules", "gate.toml"], 0, "passed: main@1 compared with main@1, 80 images"),
+        (["--candidate", "same", "--rules", "gate.toml"], 1, "broken: same@1 compared with main@1, 80 images"),
+        (["--candidate", "worse", "--rules", "gate.toml"], 1, "broken: worse@1 compared with main@1, 80 images"),
     ],
 )
 def test_exit_codes(words: list[str], code: int, first: str) -> None:

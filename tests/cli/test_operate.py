@@ -112,7 +112,7 @@ def test_clusters_are_read(tmp_path: Path) -> None:
     [
         (["--rule", "best"], "unknown rule 'best'; expected one of f1"),
         (["--rule", "precision=2"], "precision must be above 0 and at most 1, got 2.0"),
-        (["--iou", "0.3"], "no IoU threshold 0.3"),
+        (["--iou", "0.3"], "Invalid value for --iou: no IoU threshold 0.3"),
         (["--class-cost", "person=1:2"], "it is for --rule cost=..., and the rule is f1"),
         (["--rule", "cost=1:2", "--class-cost", "person"], "expected CLASS=A:B, such as person=1:20, got 'person'"),
         (

@@ -156,7 +156,7 @@ def test_a_run_is_shown(log: Path) -> None:
     whole = run_here("eval", *FILES)
     about, _, tables = done.out.partition("\n\n")
     assert f"{tables}" == whole.out
-    assert "tags          lr=1e-3, release\nvalues        latency=12.3\nrules         COCO, bbox\n" in about
+    assert "tags          lr=1e-3, release\nvalues        latency=12.3\nprotocol      COCO, bbox\n" in about
     errors = run_here("show", "--log", log, "@1", "--errors", "--per-class")
     assert errors.out.endswith(run_here("eval", *FILES, "--errors", "--per-class").out)
 

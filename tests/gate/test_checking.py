@@ -51,7 +51,7 @@ def test_doubt_is_decided_by_the_rule(in_doubt: Any, outcome: str) -> None:
         result = check_rules(candidate, baseline, Rules(rules=(rule,), **all_rules))
         assert result.results[0].checks[0].finding == "in doubt"
         assert result.outcome == outcome
-        assert result.results[0].reason.endswith(f"in doubt: {in_doubt}")
+        assert result.results[0].reason.endswith(f"in_doubt is {in_doubt}")
 
 
 def test_the_bounds_are_those_of_compare() -> None:
@@ -175,6 +175,9 @@ def test_values_are_compared_as_they_are(
     assert result.results[0].checks[0].finding == finding
     assert result.outcome == {"holds": "passed", "broken": "broken", "undefined": "undecided"}[finding]
     assert result.replicates == 0
+    lacking = "candidate" if candidate is None else "baseline"
+    if finding == "undefined":
+        assert result.results[0].reason == f"no value 'latency' in the {lacking}: add it with `ioukit eval --value`"
 
 
 def test_runs_that_cannot_be_compared() -> None:

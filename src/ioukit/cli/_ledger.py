@@ -40,7 +40,7 @@ def described(run: Run) -> str:
         ("run", f"{printable(run.reference)}, id {run.id}, {run.created}"),
         ("tags", shown_pairs(run.tags)),
         ("values", shown_pairs(run.values)),
-        ("rules", f"{printable(run.protocol)}, {printable(run.iou_type)}"),
+        ("protocol", f"{printable(run.protocol)}, {printable(run.iou_type)}"),
         ("options", shown_pairs(run.options)),
         *((one.role.replace("_", " "), f"{printable(one.name)}  {one.sha256 or 'not hashed'}") for one in run.inputs),
         ("versions", ", ".join(f"{printable(key)} {printable(text)}" for key, text in run.versions.items())),

@@ -29,8 +29,8 @@ Examples:
   ioukit gate --log runs.db --baseline main@-2 --candidate main --markdown "$GITHUB_STEP_SUMMARY"
   ioukit gate --log runs.db --baseline main --candidate B --junit gate.xml --json | jq .outcome
 
-Exit codes: 0 all rules pass, 1 a rule is broken, 2 it cannot be decided: no such run, other ground
-truth or rules of evaluation, a number that is undefined, or wrong use.
+Exit codes: 0 all rules pass, 1 a rule is broken, 2 it cannot be decided: there is no such run,
+the ground truth or the protocol differs, a number is undefined, or an option is wrong.
 """
 
 
@@ -38,7 +38,7 @@ def check_gate(
     *,
     log: LedgerOption,
     candidate: Annotated[
-        str, typer.Option(metavar="RUN", help="The run that asks to pass: B, or B@2, or an id such as @7.")
+        str, typer.Option(metavar="RUN", help="The run that may replace the baseline: B, or B@2, or an id such as @7.")
     ],
     baseline: Annotated[
         str | None,
@@ -54,8 +54,8 @@ def check_gate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Also write the result as Markdown, for a pull request. The file of $GITHUB_STEP_SUMMARY is appended "
-            "to.",
+            help="Also write the result as Markdown, for a pull request. If FILE is that of $GITHUB_STEP_SUMMARY, the "
+            "text is appended.",
         ),
     ] = None,
     junit: Annotated[
@@ -68,7 +68,7 @@ def check_gate(
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Check whether a run may replace another one: rules about numbers, with the certainty of the data."""
+    """Check whether a run may replace another one: rules about its numbers and their uncertainty."""
     start = time.perf_counter()
     talk = Talk(quiet=quiet)
     ledger = Ledger(log)

@@ -147,6 +147,7 @@ def operate(
 
     with bad_value("--rule"):
         wanted = operating.find_rule(rule)
+    with bad_value("--iou"):
         rules.position_of_iou(rules.main_iou if iou is None else iou)
     wanted = _with_costs(wanted, class_cost)
     long = size_of(sources) > _LONG_WORK

@@ -35,11 +35,11 @@ def list_runs(
     *,
     log: LedgerOption,
     name: Annotated[
-        str | None, typer.Option(metavar="PATTERN", help="Only runs with this name, or like yolo-*.")
+        str | None, typer.Option(metavar="PATTERN", help="Only runs with this name; * matches any text, as in yolo-*.")
     ] = None,
     tag: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME[=TEXT]", help="Only runs with this tag. Can be repeated; all must be there."),
+        typer.Option(metavar="NAME[=TEXT]", help="Only runs with this tag. Can be repeated: a run must have all."),
     ] = None,
     sort: Annotated[
         str | None,
@@ -47,7 +47,7 @@ def list_runs(
             metavar="KEY", help="Sort by a number such as AP, a value, name or created; -AP: the highest first."
         ),
     ] = None,
-    last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N runs of the order.")] = None,
+    last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N runs, after sorting.")] = None,
     columns: Annotated[
         str | None,
         typer.Option(
@@ -56,7 +56,7 @@ def list_runs(
     ] = None,
     delete: Annotated[
         list[str] | None,
-        typer.Option(metavar="RUN", help="Delete this run instead: B, B@2 or @7. Can be repeated: all or none."),
+        typer.Option(metavar="RUN", help="Delete this run; nothing is listed then. Can be repeated: all or none."),
     ] = None,
     export: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also copy the runs that are listed into this ledger.")

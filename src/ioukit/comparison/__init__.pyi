@@ -11,11 +11,12 @@ from ioukit.comparison.comparing_models import compare_models
 from ioukit.comparison.model_comparison import ModelComparison
 from ioukit.comparison.model_pair import ModelPair
 from ioukit.comparison.object_changes import changes
-from ioukit.comparison.part_records import Parts
+from ioukit.comparison.part_records import CHANGE_KINDS, Parts
 from ioukit.comparison.ranking_models import Ranking
 from ioukit.comparison.splitting import parts
 
 __all__ = [
+    "CHANGE_KINDS",
     "Changes",
     "DetectionChange",
     "DetectionChanges",

@@ -17,6 +17,7 @@ __all__ = [
     "KIND_WORDS",
     "chance",
     "change_sentences",
+    "corrected_by",
     "detectable_sentence",
     "interval_note",
     "point_of_view",
@@ -104,6 +105,11 @@ def ranking_sentence(key: str, names: Sequence[str], values: Sequence[float], le
     return f"{first}; {_listed(equal)} cannot be told apart from it."
 
 
+def corrected_by(correction: str) -> str | None:
+    """Whose method corrects p-values for their number; ``None`` if they are not corrected."""
+    return {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}.get(correction)
+
+
 def ranking_note(level: float, correction: str, models: int, permutations: int) -> str:
     """What the letters of a ranking mean, and whether there were too few permutations to tell any two models apart.
 
@@ -113,7 +119,7 @@ def ranking_note(level: float, correction: str, models: int, permutations: int) 
         models: How many models there are.
         permutations: How many permutations each p-value comes from.
     """
-    corrected = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}.get(correction)
+    corrected = corrected_by(correction)
     tests = "" if corrected is None else f", corrected for the number of pairs by {corrected}"
     note = (
         f"Models with a common letter cannot be told apart: permutation tests of all pairs at {100 * (1 - level):.4g} %"

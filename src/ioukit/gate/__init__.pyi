@@ -1,4 +1,4 @@
-"""May this model replace that one? Rules for a candidate beside a baseline, checked with the certainty of the data."""
+"""May this model replace that one? Rules that compare a candidate with a baseline, by numbers and their uncertainty."""
 
 from ioukit.gate.checking import check_rules
 from ioukit.gate.results import GateResult, RuleCheck, RuleResult

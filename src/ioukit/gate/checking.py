@@ -1,4 +1,4 @@
-"""Checking rules: a candidate beside a baseline."""
+"""Checking rules: a candidate compared with a baseline."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_rules(
     names: tuple[str, str] = ("candidate", "baseline"),
     threads: int | None = None,
 ) -> GateResult:
-    """Check whether a candidate keeps rules, most of them beside a baseline.
+    """Check whether a candidate keeps rules, most of them in comparison with a baseline.
 
     The bounds of a difference come from the paired bootstrap over images, as those of
     :func:`ioukit.statistics.compare`. They are one-sided, because a rule forbids one direction: with a certainty of
@@ -42,7 +42,7 @@ def check_rules(
     have to help every class (an intersection-union test).
 
     Args:
-        candidate: The evaluation of the model that asks to pass.
+        candidate: The evaluation of the model that may replace the baseline.
         baseline: The evaluation of the model that it is compared with, on the same ground truth. Rules about the
             candidate alone need none.
         rules: The rules; :func:`default_rules` if ``None``.
@@ -232,9 +232,18 @@ def _reason(rule: Rule, rules: Rules, checks: Sequence[RuleCheck], certainty: fl
         named = f" for {', '.join(check.key.partition('/')[2] or check.key for check in of['broken'])}" if many else ""
         return f"it does not hold{named}" if certainty is None else f"the data show that it does not hold{named}"
     if of["undefined"]:
-        what = "a run has no such value" if rule.metric is None else "the number or its bounds are undefined"
-        return f"{', '.join(check.key for check in of['undefined'])}: {what}"
+        if rule.metric is None:
+            return _missing_value(rule, of["undefined"][0])
+        return f"{', '.join(check.key for check in of['undefined'])}: the number or its bounds are undefined"
     if of["in doubt"]:
         named = f" for {len(of['in doubt']):,} of {len(checks):,} classes" if many else ""
-        return f"the data show neither that it holds nor that it does not{named}; in doubt: {rules.doubt_of(rule)}"
+        return f"in doubt{named}: the limit lies between the bounds; in_doubt is {rules.doubt_of(rule)}"
     return "it holds" if certainty is None else "the data show that it holds"
+
+
+def _missing_value(rule: Rule, check: RuleCheck) -> str:
+    """Which run lacks a value, and how to add it."""
+    lacking = ["candidate"] if math.isnan(check.candidate) else []
+    if rule.compares and math.isnan(check.baseline):
+        lacking.insert(0, "baseline")
+    return f"no value {check.key!r} in the {' and the '.join(lacking)}: add it with `ioukit eval --value`"

@@ -131,8 +131,8 @@ class GateResult:
 
     def to_text(self) -> str:
         """The outcome, and a few lines for each rule."""
-        beside = f"{self.candidate} beside {self.baseline}" if self.baseline else self.candidate
-        lines = [f"{self.outcome}: {beside}, {self.num_images:,} images"]
+        runs = f"{self.candidate} compared with {self.baseline}" if self.baseline else self.candidate
+        lines = [f"{self.outcome}: {runs}, {self.num_images:,} images"]
         if self.reason:
             lines.append(f"cannot be decided: {self.reason}")
         for result in self.results:

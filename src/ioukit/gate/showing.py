@@ -26,8 +26,8 @@ def gate_markdown(result: GateResult) -> str:
     Args:
         result: What :func:`check_rules` returned.
     """
-    beside = f" beside {escaped(result.baseline)}" if result.baseline else ""
-    parts = [f"### Gate: {result.outcome}", f"{escaped(result.candidate)}{beside}, {result.num_images:,} images"]
+    runs = escaped(result.candidate) + (f" compared with {escaped(result.baseline)}" if result.baseline else "")
+    parts = [f"### Gate: {result.outcome}", f"{runs}, {result.num_images:,} images"]
     if result.reason:
         parts.append(f"It cannot be decided: {escaped(result.reason)}.")
     if result.results:

@@ -46,7 +46,7 @@ def choose_thresholds(
     Args:
         evaluated: An evaluation or its match table.
         rule: What to choose for: ``"f1"``, ``"f-beta=2"``, ``"precision=0.9"``, ``"recall=0.8"``, ``"cost=1:5"``,
-            ``"fppi=0.1"``, or one of the rules of :mod:`ioukit.operating`.
+            ``"fppi=0.1"``, or a rule such as :class:`FBeta`.
         per_class: Whether each class has a threshold of its own. The rule then applies to each class; otherwise to all
             detections and objects together.
         iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit.comparison.words import corrected_by
 from ioukit.report._names import shown
 from ioukit.report._numbers import KIND_WORDS, limits_text, measure_rows, text
 
@@ -128,7 +129,8 @@ def part_lists(
     tested = {one.category_id: one.p_adjusted for one in pair.comparison.per_class.get(key, ())}
     if tested:
         of_class["p"] = _rounded([tested.get(pair.a.per_class[k].id, math.nan) for k in order])
-        of_class["words"] += f" The p-values are corrected for the number of classes ({pair.comparison.correction})."
+        if method := corrected_by(pair.comparison.correction):
+            of_class["words"] += f" The p-values are corrected for the number of classes by the method of {method}."
     sizes = [f"{shown(label)} ({areas[label]})" if label in areas else "other sizes" for label in parts.sizes]
     lists = [of_class, _list(("Size", "size", "sizes"), sizes, [*parts.sizes.values()], whole + _WORDS["size"])]
     if parts.kinds is not None:

@@ -7,6 +7,7 @@ from ioukit.statistics.detectable import detectable_difference, images_needed
 from ioukit.statistics.differences import ClassDifference, Comparison, Difference
 from ioukit.statistics.drawing import bootstrap_weights, leave_one_out_weights, permutation_swaps
 from ioukit.statistics.estimating import Interval, interval_from_replicates, intervals
+from ioukit.statistics.jackknifing import Jackknife, jackknife
 from ioukit.statistics.replicates import Replicates, replicate
 from ioukit.statistics.seeds import SeedComparison, SeedDifference, compare_seeds
 
@@ -15,6 +16,7 @@ __all__ = [
     "Comparison",
     "Difference",
     "Interval",
+    "Jackknife",
     "Replicates",
     "SeedComparison",
     "SeedDifference",
@@ -27,6 +29,7 @@ __all__ = [
     "interleave",
     "interval_from_replicates",
     "intervals",
+    "jackknife",
     "leave_one_out_weights",
     "permutation_swaps",
     "repeat_images",
