@@ -1,4 +1,4 @@
-"""Files and folders that appear complete or not at all, and text that is safe to print on a terminal."""
+"""Files and folders that appear complete or not at all, and text for terminals: safe to print, and in columns."""
 
 from __future__ import annotations
 
@@ -10,14 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["check_output", "printable", "whole_file", "whole_folder", "write_whole"]
+__all__ = ["aligned", "check_output", "printable", "whole_file", "whole_folder", "write_whole"]
 
 
 def printable(text: str) -> str:
     """`text` with an escape for each character that is not printable or controls a terminal, such as a line break."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """The rows as lines: the first column to the left, all others to the right. All rows have the same columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for name, *cells in rows:
+        right = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        lines.append(f"{name.ljust(widths[0])}  {right}".rstrip())
+    return "\n".join(lines)
 
 
 def check_output(path: Path, inputs: Iterable[Path]) -> None:

@@ -118,6 +118,8 @@ def test_strata_and_clusters(models: tuple[Path, Path], tmp_path: Path) -> None:
     )
     command = run_here("compare", GT, DT, models[1], *FEW, "-q", "--strata", f"{scenes}:camera")
     assert command.out == f"{strata.text()}\n"
+    command = run_here("compare", GT, DT, models[1], *FEW, "--clusters", f"{scenes}:camera")
+    assert "note --clusters: 2 groups of images, such as c0\n" in command.err
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ def test_bad_labels(rows: str, says: str, models: tuple[Path, Path], tmp_path: P
         (["--protocol", "nothing"], "unknown protocol 'nothing'"),
         (["--iou-type", "blobs"], "blobs"),
         (["--replicates", "0"], "--replicates"),
-        (["-o", "same.txt", "--markdown", "same.txt"], "expected another file for each of"),
+        (["-o", "same.txt", "--markdown", "same.txt"], "same.txt is the file of --markdown, too"),
     ],
 )
 def test_wrong_use(
@@ -165,6 +167,15 @@ def test_wrong_use(
     assert says in refused.err
     assert "Traceback" not in refused.err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_of_labels_is_not_overwritten(models: tuple[Path, Path], tmp_path: Path) -> None:
+    labels = tmp_path / "scenes.csv"
+    labels.write_text("image,scene\n")
+    refused = run_here("compare", GT, DT, models[0], "--clusters", f"{labels}:scene", "-o", labels)
+    assert refused.code == 2
+    assert "scenes.csv is an input and would be overwritten" in refused.err
+    assert labels.read_text() == "image,scene\n"
 
 
 def test_json_before_the_last_model_takes_no_file(models: tuple[Path, Path]) -> None:

@@ -72,7 +72,10 @@ def test_exit_codes(words: list[str], code: int, first: str) -> None:
         (["--baseline", "main", "--candidate", "same", "--rules", "unknown.toml"], "there is no metric 'APx'"),
         (["--baseline", "main", "--candidate", "same", "--junit", "runs.db"], "is an input"),
         (["--baseline", "main", "--candidate", "same", "--markdown", "missing/a.md"], "there is no folder"),
-        (["--baseline", "main", "--candidate", "same", "--markdown", "a", "--junit", "a"], "of another option, too"),
+        (
+            ["--baseline", "main", "--candidate", "same", "--markdown", "a", "--junit", "a"],
+            "--junit: a is the file of --markdown, too",
+        ),
         (["--baseline", "main", "--candidate", "same", "--rules", "gate.toml", "--json", "gate.toml"], "is an input"),
     ],
 )

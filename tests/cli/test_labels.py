@@ -88,7 +88,7 @@ def test_a_page(tmp_path: Path) -> None:
         (("--at-least", "1.5"), "--at-least"),
         (("--csv", GT), "is an input and would be overwritten"),
         (("--csv", "none/labels.csv"), "there is no folder"),
-        (("--csv", "x.json", "--json=x.json"), "x.json is the file of --json too"),
+        (("--csv", "x.json", "--json=x.json"), "x.json is the file of --json"),
         (("--images", "."), "--images needs --report"),
         (("--classes", "horsey"), "horse"),
         (("--iou-type", "boxes"), "--iou-type"),

@@ -92,13 +92,11 @@ def test_clusters_are_read(tmp_path: Path) -> None:
     expected = choose_thresholds(evaluation(), replicates=20, splits=2, clusters=clusters)  # type: ignore[arg-type]
     assert result["overall"] == expected.overall.to_dict()
     for text, message in (
-        ("1,2,3", "clusters.csv: line 1: expected image,cluster, found '1,2,3'"),
-        (
-            "nowhere.jpg,1",
-            "line 1: expected the id or the file name of an image of the ground truth, found 'nowhere.jpg'",
-        ),
-        (f"{ids[0]['id']},1\n{ids[0]['file_name']},2", "line 2: expected each image once"),
-        (f"{ids[0]['id']},1", "clusters has no label for image"),
+        ("image,cluster\n\nnowhere.jpg,1", "line 3: expected the id or file name of an image, found 'nowhere.jpg'"),
+        (f"{ids[0]['id']},1\n{ids[0]['file_name']},2", "clusters.csv: line 2: image '"),
+        (f"{ids[0]['id']},", "line 1: image '"),  # not a cluster of all images without one
+        (f"{ids[0]['id']},1", "99 of 100 images have no label"),
+        (f"{ids[0]['id']},{'x' * 200_000}", "expected a CSV file: field larger than field limit"),
     ):
         file.write_text(text)
         refused = run_here("operate", GT, DT, *FAST, "--clusters", file)

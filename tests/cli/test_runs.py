@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -103,6 +105,17 @@ def test_runs_are_listed(log: Path) -> None:
     assert run_here("runs", "--log", log, "--name", "nothing").out == "no runs\n"
 
 
+def test_a_ledger_of_somebody_else_controls_no_terminal(log: Path) -> None:
+    with closing(sqlite3.connect(log)) as db, db:
+        inputs = json.dumps([["a\x1b[2J", "b\x1b[2J", "c\x1b[2J", 1]])
+        db.execute("UPDATE runs SET created = ?, inputs = ?", ("2026\x1b[2J", inputs))
+    for words in (["runs"], ["show", "B"]):
+        done = run_here(*words, "--log", log)
+        assert done.code == 0
+        assert r"2026\x1b[2J" in done.out
+        assert "\x1b" not in done.out
+
+
 def test_runs_as_json(log: Path, tmp_path: Path) -> None:
     found = json.loads(run_here("runs", "--log", log, "--json").out)
     assert [run["id"] for run in found["runs"]] == [1, 2, 3]
@@ -140,6 +153,10 @@ def test_runs_are_deleted_and_exported(log: Path, tmp_path: Path) -> None:
         (["show", "--log", "runs.db", "B@0"], "begin with 1"),
         (["show", "--log", "runs.db", "B", "--save-table", "runs.db"], "is an input"),
         (["show", "--log", "runs.db", "B", "--report", "runs.db"], "is an input"),
+        (
+            ["show", "--log", "runs.db", "B", "--save-table", "a", "--json", "a"],
+            "--save-table: a is the file of --json",
+        ),
     ],
 )
 def test_wrong_use_is_one_line(log: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str) -> None:

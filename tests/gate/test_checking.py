@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gate.two_models import IMAGES, pair
@@ -157,6 +158,8 @@ def test_numbers_of_the_candidate_alone() -> None:
         ({"may_fall_by": 0.1}, 0.3, 0.2, "holds"),
         ({"may_fall_by": 0.1}, 0.3, 0.19, "broken"),
         ({"may_rise_by": 0}, 1e-300, 2e-300, "broken"),
+        ({"may_rise_by": np.float64(0.5)}, np.float64(12.3), np.float32(12.5), "holds"),
+        ({"at_most": 20}, None, math.inf, "broken"),
         ({"at_most": 20}, 5.0, None, "undefined"),
         ({"may_rise_by": 20}, None, 5.0, "undefined"),
     ],
@@ -178,6 +181,15 @@ def test_values_are_compared_as_they_are(
     lacking = "candidate" if candidate is None else "baseline"
     if finding == "undefined":
         assert result.results[0].reason == f"no value 'latency' in the {lacking}: add it with `ioukit eval --value`"
+
+
+def test_infinite_values_have_no_difference() -> None:
+    before, after = pair()
+    rules = Rules(rules=(Rule(value="latency", may_rise_by=1),))
+    endless = {"latency": math.inf}
+    (only,) = check_rules(after, before, rules, candidate_values=endless, baseline_values=endless).results
+    assert (only.outcome, only.checks[0].finding) == ("undecided", "undefined")
+    assert only.reason == "'latency' is infinite in the baseline and the candidate, so their difference is undefined"
 
 
 def test_runs_that_cannot_be_compared() -> None:

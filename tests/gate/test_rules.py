@@ -88,6 +88,7 @@ def test_a_file_has_the_fields_of_the_records(tmp_path: Path) -> None:
         ("[[rules]]\nmetric='AP'\nmay_fall_by = -0.1", "may_fall_by must be at least 0, got -0.1"),
         ("[[rules]]\nmetric='AP'\nmay_fall_by = nan", "must be a finite number"),
         ("[[rules]]\nmetric='AP'\nmay_fall_by = '1'", "must be a finite number, got '1'"),
+        (f"[[rules]]\nmetric='AP'\nat_most = 1{'0' * 400}", "must be a finite number"),
         ("[[rules]]\nmetric='AP'\nmay_fall_by = true", "must be a finite number, got True"),
         ("[[rules]]\nmetric='AP'\nmay_fall_by = 0\nclasses='person'", 'expected a list of names, or "all"'),
         ("[[rules]]\nmetric='AP'\nmay_fall_by = 0\nclasses=[1]", 'expected a list of names, or "all", found'),

@@ -154,7 +154,7 @@ some_map = (
 def any_points(draw: st.DrawFn) -> OperatingPoints:
     names = draw(st.lists(st.text(max_size=5), max_size=4))
     count = len(names)
-    ids = draw(st.lists(st.integers(-(2**53), 2**53), min_size=count, max_size=count, unique=True))
+    ids = draw(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=count, max_size=count, unique=True))
     thresholds = draw(st.lists(number, min_size=count, max_size=count))
     maps = draw(st.sampled_from([0, 1, count]).flatmap(lambda size: st.lists(some_map, min_size=size, max_size=size)))
     on = draw(st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text(), max_size=3))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypeVar
 
-from ioukit.cli._output import printable
+from ioukit._output import aligned, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioukit.evaluation import ClassResult, Protocol
 
-__all__ = ["aligned", "class_table", "shortened"]
+__all__ = ["class_table", "shortened"]
 
 Result = TypeVar("Result")
 
@@ -54,13 +54,3 @@ def shortened(ranked: Sequence[Result], undefined: Sequence[bool], *, every: boo
     if len(shown) > 2 * _SHOWN + 1:
         shown[_SHOWN:-_SHOWN] = [None]
     return shown
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """The rows as lines: the first column to the left, all others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for name, *cells in rows:
-        right = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-        lines.append(f"{name.ljust(widths[0])}  {right}".rstrip())
-    return "\n".join(lines)

@@ -12,7 +12,7 @@ import ioukit
 from ioukit.cli._chosen_protocol import chosen_protocol
 from ioukit.cli._data_files import read_data, sources_of
 from ioukit.cli._errors import bad_input, bad_use, bad_value
-from ioukit.cli._options import parse_classes
+from ioukit.cli._options import chosen_classes
 from ioukit.evaluation.kinds import find_kind
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def models_of_files(
     """
     with bad_use():
         if len(sources) < 3:
-            raise typer.BadParameter("at least two models are compared: name the detections of another one")
+            raise typer.BadParameter("at least two models are needed: give the detections of another one")
         names = _names(names, sources[1:])
         with bad_value("--iou-type"):
             kind = find_kind(options.iou_type or "bbox")
@@ -100,7 +100,7 @@ def models_of_files(
         rules = options.rules(kind)
     found = _labels(gt, labels)
     _check_iou_threshold(rules, iou_threshold)
-    chosen = None if options.classes is None else _classes(options.classes, gt)
+    chosen = chosen_classes(options.classes, gt.categories)
     with bad_input(), talk.busy("evaluating", long=long):
         models = {
             model: ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
@@ -204,11 +204,3 @@ def _labels(gt: ioukit.GroundTruth, options: Mapping[str, str | None]) -> Labels
             with bad_value(f"--{option}"), bad_input():  # a wrong file is one line; a wrong name is about the option
                 found[option] = image_labels(text, gt)
     return found
-
-
-def _classes(classes: list[str], gt: ioukit.GroundTruth) -> list[int | str]:
-    """The classes of the option; unknown ones are refused."""
-    with bad_value("--classes"):
-        chosen = parse_classes(classes, gt.categories.names)
-        gt.categories.positions(chosen)
-    return chosen

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit.datasets.formats.text_files import shortened
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth
 
-__all__ = ["image_labels"]
+__all__ = ["image_labels", "label_files", "labels_of_file"]
 
 
 def image_labels(text: str, ground_truth: GroundTruth) -> dict[Any, Any]:
@@ -31,11 +32,30 @@ def image_labels(text: str, ground_truth: GroundTruth) -> dict[Any, Any]:
         OSError: If the file cannot be read.
     """
     path, column = _path_and_column(text)
-    if path is None:
-        return _attribute(text, ground_truth)
+    return _attribute(text, ground_truth) if path is None else labels_of_file(path, ground_truth, column)
+
+
+def label_files(*texts: str | None) -> list[Path]:
+    """The files among what options for labels say."""
+    return [path for path, _ in (_path_and_column(text) for text in texts if text is not None) if path is not None]
+
+
+def labels_of_file(path: Path, ground_truth: GroundTruth, column: str | None = None) -> dict[Any, str]:
+    """The label of each image by its id, from a CSV file. A text that is an id as well as a file name is the id.
+
+    Args:
+        path: The file. Its first column names images by id or file name; a first line that does not is a heading.
+        ground_truth: The images.
+        column: Which column has the labels, by its heading; the second one if ``None``.
+
+    Raises:
+        DatasetError: If the file has an unknown image, an image twice or not at all, or no such column.
+        OSError: If the file cannot be read.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file) if row]
+            lines = csv.reader(file)
+            rows = [(lines.line_num, row) for row in lines if row]
     except (UnicodeDecodeError, csv.Error) as error:
         raise DatasetError(f"{path}: expected a CSV file: {error}") from None
     return _of_rows(path, rows, column, ground_truth)
@@ -58,29 +78,32 @@ def _attribute(name: str, ground_truth: GroundTruth) -> dict[Any, Any]:
     return dict(zip(images.labels.tolist(), values.tolist(), strict=True))
 
 
-def _of_rows(path: Path, rows: list[list[str]], column: str | None, ground_truth: GroundTruth) -> dict[Any, Any]:
+def _of_rows(
+    path: Path, rows: list[tuple[int, list[str]]], column: str | None, ground_truth: GroundTruth
+) -> dict[Any, str]:
+    """The labels from the rows of a file, each with the number of its line."""
     images = ground_truth.images
     ids = images.labels.tolist()
-    known = {str(number): number for number in ids}
-    known |= {name: number for name, number in zip(images.names[:], ids, strict=False) if name}
+    known = {name: number for name, number in zip(images.names[:], ids, strict=False) if name}
+    known |= {str(number): number for number in ids}
     at = 1
-    if rows and rows[0][0].strip() not in known:
-        head = [cell.strip() for cell in rows.pop(0)]
+    if rows and rows[0][1][0].strip() not in known:
+        head = [cell.strip() for cell in rows.pop(0)[1]]
         if column is not None:
             if column not in head[1:]:
                 raise DatasetError(f"{path}: expected a column {column!r}, found {', '.join(head[1:]) or 'none'}")
             at = head.index(column, 1)
     elif column is not None:
         raise DatasetError(f"{path}: the first line names no columns, so there is no column {column!r}")
-    labels: dict[Any, Any] = {}
-    for row in rows:
-        image = row[0].strip()
+    labels: dict[Any, str] = {}
+    for line, row in rows:
+        image, where = row[0].strip(), f"{path}: line {line}"
         if image not in known:
-            raise DatasetError(f"{path}: expected the id or file name of an image, found {image!r}")
+            raise DatasetError(f"{where}: expected the id or file name of an image, found {shortened(repr(image), 60)}")
         if len(row) <= at or not row[at].strip():
-            raise DatasetError(f"{path}: image {image!r} has no label")
+            raise DatasetError(f"{where}: image {image!r} has no label")
         if known[image] in labels:
-            raise DatasetError(f"{path}: image {image!r} is there twice")
+            raise DatasetError(f"{where}: image {image!r} is there twice")
         labels[known[image]] = row[at].strip()
     missing = [number for number in ids if number not in labels]
     if missing:

@@ -63,6 +63,11 @@ def json_option(help: str) -> Any:
     return typer.Option(_OPTION, metavar="[FILE]", parser=JsonOutput.parse, help=help)
 
 
+def file_of(json: JsonOutput | None) -> Path | None:
+    """The file that ``--json`` writes; ``None`` if it writes none."""
+    return None if json is None else json.path
+
+
 class JsonCommand(TyperCommand):
     """A command whose ``--json`` has an optional value.
 

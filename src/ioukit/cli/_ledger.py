@@ -15,7 +15,7 @@ from ioukit.cli._output import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ioukit.ledger import Run
+    from ioukit.ledger import InputFile, Run
 
 __all__ = ["LedgerOption", "about_runs", "described", "number", "shown_pairs"]
 
@@ -37,17 +37,21 @@ def about_runs() -> Iterator[None]:
 def described(run: Run) -> str:
     """A few lines about a run: everything but its numbers."""
     rows = [
-        ("run", f"{printable(run.reference)}, id {run.id}, {run.created}"),
+        ("run", f"{printable(run.reference)}, id {run.id}, {printable(run.created)}"),
         ("tags", shown_pairs(run.tags)),
         ("values", shown_pairs(run.values)),
         ("protocol", f"{printable(run.protocol)}, {printable(run.iou_type)}"),
         ("options", shown_pairs(run.options)),
-        *((one.role.replace("_", " "), f"{printable(one.name)}  {one.sha256 or 'not hashed'}") for one in run.inputs),
+        *((printable(one.role.replace("_", " ")), printable(_file(one))) for one in run.inputs),
         ("versions", ", ".join(f"{printable(key)} {printable(text)}" for key, text in run.versions.items())),
         *(("note", printable(note)) for note in run.notes),
     ]
     width = max(len(name) for name, text in rows if text)
     return "\n".join(f"{name:{width}}  {text}" for name, text in rows if text)
+
+
+def _file(one: InputFile) -> str:
+    return f"{one.name}  {one.sha256 or 'not hashed'}"
 
 
 def shown_pairs(pairs: Mapping[str, object]) -> str:

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from ioukit._checks import counted
-from ioukit.cli._class_table import aligned, shortened
+from ioukit._output import aligned
+from ioukit.cli._class_table import shortened
 from ioukit.cli._output import printable
 from ioukit.operating import FBeta, PrecisionAtLeast, RecallAtLeast
 from ioukit.operating.calibration_records import KEYS

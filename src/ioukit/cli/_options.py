@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit.cli._errors import bad_value
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-__all__ = ["parse_areas", "parse_classes", "parse_max_dets", "parse_thresholds"]
+    from ioukit.datasets import Categories
+
+__all__ = ["chosen_classes", "parse_areas", "parse_classes", "parse_max_dets", "parse_thresholds"]
 
 # Upper end of COCO's range "all". Larger objects are ignored in every range, so infinity is replaced by this.
 _LARGEST_AREA = 1e10
@@ -74,3 +78,17 @@ def parse_classes(values: Iterable[str], names: Collection[str]) -> list[int | s
     known = set(names)
     items = [item for value in values for item in ([value] if value in known else _items([value]))]
     return [int(item) if item not in known and item.lstrip("-").isdecimal() else item for item in items]
+
+
+def chosen_classes(values: Iterable[str] | None, categories: Categories) -> list[int | str] | None:
+    """The classes of ``--classes``; ``None`` for all of them.
+
+    Raises:
+        typer.BadParameter: If a class is unknown, or several have its name.
+    """
+    if values is None:
+        return None
+    with bad_value("--classes"):
+        chosen = parse_classes(values, categories.names)
+        categories.positions(chosen)
+    return chosen

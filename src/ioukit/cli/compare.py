@@ -1,7 +1,6 @@
 """`ioukit compare`: is one model better than another, and what changed?"""
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,9 +21,10 @@ from ioukit.cli._arguments import (
 from ioukit.cli._compared_models import EvaluationOptions, models_of_files, models_of_runs
 from ioukit.cli._data_files import size_of
 from ioukit.cli._errors import bad_output, bad_use
-from ioukit.cli._json import JsonOutput, json_option
-from ioukit.cli._output import check_output, print_result, printable, write_markdown, write_whole
+from ioukit.cli._json import JsonOutput, file_of, json_option
+from ioukit.cli._output import print_result, printable, write_markdown, write_whole
 from ioukit.cli._report import check_report, write_comparison
+from ioukit.cli._result_files import check_outputs
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
 from ioukit.evaluation.kinds import REGION_KINDS
@@ -178,9 +178,14 @@ def compare_files(
     talk = Talk(quiet=quiet)
     words = [ground_truth, first, *(others or [])]
     sources = input_files(*words) if log is None else [log]
+    from ioukit.cli._image_labels import label_files  # noqa: PLC0415 - `--help` does not need it
+
     with bad_use():
-        check_report(report, images, sources, None if json is None else json.path)
-        _check_files(sources, json, markdown, output, report)
+        check_report(report, images, sources, file_of(json))
+        check_outputs(
+            {"--json": file_of(json), "--markdown": markdown, "--output": output, "--report": report},
+            [*sources, *label_files(strata, clusters)],
+        )
         if not 0 < level < 1:
             raise typer.BadParameter(f"must be between 0 and 1, got {level}", param_hint="--level")
     settings: dict[str, Any] = {"level": level, "replicates": replicates, "permutations": permutations, "seed": seed}
@@ -206,6 +211,12 @@ def compare_files(
     else:
         models, found = models_of_runs(log, words, name, evaluating, labels, iou_threshold, images, threads)
     settings |= found
+    from ioukit._checks import counted  # noqa: PLC0415 - loads NumPy
+
+    for option, of_images in found.items():
+        groups = sorted({printable(str(label)) for label in of_images.values()})
+        example = f", such as {groups[0]}" if groups else ""  # shows that the wrong column was read
+        talk.say(f"note --{option}: {counted(len(groups), 'group')} of images{example}")
     from ioukit.comparison import compare_models  # noqa: PLC0415 - `--help` does not need it
 
     with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", long=long):
@@ -240,18 +251,3 @@ def _write(
         json.write(compared.to_json(), talk)
     elif output is None:
         print_result(text)
-
-
-def _check_files(sources: Sequence[Path], json: JsonOutput | None, *others: Path | None) -> None:
-    """Refuses files that cannot be written, and one file for two results.
-
-    Raises:
-        ValueError: If there is one.
-    """
-    if json is not None:
-        json.check(sources)
-    results = [path for path in (None if json is None else json.path, *others) if path is not None]
-    for path in results:
-        check_output(path, sources)
-    if len({path.resolve() for path in results}) < len(results):
-        raise ValueError(f"{results[-1]}: expected another file for each of --json, --markdown, --report and --output")

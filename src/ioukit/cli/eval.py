@@ -26,8 +26,8 @@ from ioukit.cli._chosen_protocol import chosen_protocol, chosen_tool
 from ioukit.cli._class_table import class_table
 from ioukit.cli._data_files import read_data, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
-from ioukit.cli._json import JsonOutput, json_option
-from ioukit.cli._options import parse_classes
+from ioukit.cli._json import JsonOutput, file_of, json_option
+from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result
 from ioukit.cli._report import check_report, write_report
 from ioukit.cli._standard_input import input_files
@@ -202,8 +202,8 @@ def eval_files(
     with bad_use():
         if json is not None:
             json.check(sources)
-        check_report(report, images, sources, None if json is None else json.path)
-        files = [*sources, report, markdown, junit, None if json is None else json.path]
+        check_report(report, images, sources, file_of(json))
+        files = [*sources, report, markdown, junit, file_of(json)]
         result_tables = _result_tables(tables, tables_format, files)
         sending = _sending(
             {"log": log, "name": name, "tags": tag, "values": value},
@@ -235,7 +235,7 @@ def eval_files(
         rules = chosen_protocol(protocol, kind, tool, **options)
     if tool is not None:
         talk.say(tool.text(kind.name))
-    chosen = None if classes is None else _classes(classes, gt)
+    chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("evaluating", long=long):
         evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
         analysis = analyse(evaluation, threads=threads) if errors else None
@@ -307,14 +307,6 @@ def _chosen_kind(gt: ioukit.GroundTruth, dt: ioukit.Detections, rules: Protocol,
     if why:
         talk.say(why)
     return find_kind(name)
-
-
-def _classes(classes: list[str], gt: ioukit.GroundTruth) -> list[int | str]:
-    """The classes of the option; unknown ones are refused."""
-    with bad_value("--classes"):
-        chosen = parse_classes(classes, gt.categories.names)
-        gt.categories.positions(chosen)
-    return chosen
 
 
 def _tables(evaluation: ioukit.Evaluation, analysis: dict[str, Any] | None, *, every: bool) -> str:

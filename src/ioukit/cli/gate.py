@@ -2,7 +2,6 @@
 
 import contextlib
 import json as json_module
-import os
 import time
 import traceback
 from collections.abc import Iterator
@@ -12,10 +11,11 @@ from typing import Annotated
 import typer
 
 from ioukit.cli._arguments import QuietOption, ThreadsOption
-from ioukit.cli._errors import bad_output, bad_use, bad_value
-from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._errors import bad_output, bad_use
+from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._ledger import LedgerOption, about_runs
-from ioukit.cli._output import check_output, print_result, printable, write_markdown, write_whole
+from ioukit.cli._output import print_result, printable, write_markdown, write_whole
+from ioukit.cli._result_files import check_outputs
 from ioukit.cli._talk import Talk
 from ioukit.gate import Rules, check_rules, default_rules, gate_junit, gate_markdown, read_rules
 from ioukit.ledger import Ledger
@@ -73,11 +73,8 @@ def check_gate(
     talk = Talk(quiet=quiet)
     ledger = Ledger(log)
     inputs = [log] if rules is None else [log, rules]
-    outputs = {"--markdown": markdown, "--junit": junit, "--json": None if json is None else json.path}
     with bad_use():
-        if json is not None:
-            json.check(inputs)
-        _check_outputs(outputs, inputs)
+        check_outputs({"--markdown": markdown, "--junit": junit, "--json": file_of(json)}, inputs)
         asked = None if rules is None else read_rules(rules)
     with _defects_are_undecided():
         with about_runs():
@@ -111,18 +108,6 @@ def check_gate(
         print_result("\n".join(map(printable, result.to_text().splitlines())))
     talk.say(f"done {seconds:.2f} s")
     raise typer.Exit(result.exit_code)
-
-
-def _check_outputs(outputs: dict[str, Path | None], inputs: list[Path]) -> None:
-    """Refuses files that could not be written, and one file for two results."""
-    taken: list[str] = []
-    for option, path in outputs.items():
-        if path is not None:
-            with bad_value(option):
-                check_output(path, inputs)
-                if os.path.realpath(path) in taken:
-                    raise ValueError(f"{path} is the file of another option, too")
-            taken.append(os.path.realpath(path))
 
 
 @contextlib.contextmanager

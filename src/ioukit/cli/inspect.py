@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ioukit._output import aligned
 from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ReaderOptions, ThreadsOption
-from ioukit.cli._class_table import aligned, shortened
+from ioukit.cli._class_table import shortened
 from ioukit.cli._data_files import Source, read_ground_truth, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use
-from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._report import check_report, write_inspection
 from ioukit.cli._standard_input import input_files
@@ -75,7 +76,7 @@ def inspect_data(
     with bad_use():
         if json is not None:
             json.check(sources)
-        check_report(report, images, sources, None if json is None else json.path)
+        check_report(report, images, sources, file_of(json))
     long = sources[0].is_dir() or size_of(sources) > _LONG_WORK
     source = Source(sources[0], format, options)
     gt, name = read_ground_truth(source, on_invalid.value, threads, talk, split=split, long=long)

@@ -1,13 +1,13 @@
 """`ioukit labels`: the labels of the ground truth that are likely wrong."""
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import ioukit
+from ioukit._output import aligned
 from ioukit.cli._arguments import (
     ChosenClasses,
     DetectionsFormat,
@@ -23,13 +23,13 @@ from ioukit.cli._arguments import (
     ThreadsOption,
 )
 from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._class_table import aligned
 from ioukit.cli._data_files import read_data, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
-from ioukit.cli._json import JsonOutput, json_option
-from ioukit.cli._options import parse_classes
-from ioukit.cli._output import check_output, print_result, printable
+from ioukit.cli._json import JsonOutput, file_of, json_option
+from ioukit.cli._options import chosen_classes
+from ioukit.cli._output import print_result, printable
 from ioukit.cli._report import check_report, write_labels
+from ioukit.cli._result_files import check_outputs
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
@@ -114,7 +114,8 @@ def find_labels(
     talk = Talk(quiet=quiet)
     sources = input_files(ground_truth, detections)
     with bad_use():
-        _check_outputs(json, csv, report, images, sources)
+        check_report(report, images, sources, file_of(json))
+        check_outputs({"--json": file_of(json), "--report": report, "--csv": csv}, sources)
         wanted = _kinds(kinds)
         with bad_value("--iou-type"):
             kind = find_kind(iou_type)
@@ -124,10 +125,7 @@ def find_labels(
     long = size_of(sources) > _LONG_WORK
     read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
     gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long, repairs=repair or ())
-    with bad_value("--classes"):
-        chosen = None if classes is None else parse_classes(classes, gt.categories.names)
-        if chosen is not None:
-            gt.categories.positions(chosen)
+    chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("looking for wrong labels", long=long):
         from ioukit.labels import find_label_errors  # noqa: PLC0415 - `ioukit --help` should not load it
 
@@ -146,27 +144,6 @@ def find_labels(
         json.write(errors.to_json(), talk)
     else:
         print_result(_text(errors, _PRINTED if top is None else top))
-
-
-def _check_outputs(
-    json: JsonOutput | None, csv: Path | None, report: Path | None, images: Path | None, sources: Sequence[Path]
-) -> None:
-    """Refuses, before the work, files that could not be written after it, and two outputs of one name.
-
-    Raises:
-        ValueError: If there is one.
-    """
-    if json is not None:
-        json.check(sources)
-    json_file = None if json is None else json.path
-    check_report(report, images, sources, json_file)
-    if csv is None:
-        return
-    with bad_value("--csv"):
-        check_output(csv, sources)
-        for name, other in (("--json", json_file), ("--report", report)):
-            if other is not None and csv.resolve() == other.resolve():
-                raise ValueError(f"{csv} is the file of {name} too")
 
 
 def _kinds(words: list[str] | None) -> list[str] | None:

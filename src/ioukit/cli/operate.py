@@ -1,6 +1,5 @@
 """`ioukit operate`: score thresholds for a rule, and calibrated scores, in a file that other commands read."""
 
-import csv
 import json as json_module
 import time
 from pathlib import Path
@@ -25,18 +24,16 @@ from ioukit.cli._arguments import (
 from ioukit.cli._chosen_protocol import chosen_protocol
 from ioukit.cli._data_files import read_data, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
-from ioukit.cli._json import JsonOutput, json_option
-from ioukit.cli._options import parse_classes
-from ioukit.cli._output import check_output, print_result, printable
+from ioukit.cli._json import JsonOutput, file_of, json_option
+from ioukit.cli._options import chosen_classes
+from ioukit.cli._output import print_result, printable
+from ioukit.cli._result_files import check_outputs
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
 from ioukit.evaluation.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ioukit.datasets import GroundTruth
     from ioukit.operating import Rule
 
 __all__ = ["EXAMPLES", "operate"]
@@ -91,8 +88,8 @@ def operate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Images that belong together, such as frames of a video: a CSV file with lines of image,cluster. They "
-            "stay together when images are split or drawn.",
+            help="Images that belong together, such as frames of a video: a CSV file (image id or file name, cluster). "
+            "They stay together when images are split or drawn.",
         ),
     ] = None,
     splits: Annotated[
@@ -136,7 +133,9 @@ def operate(
     talk = Talk(quiet=quiet)
     sources = input_files(ground_truth, detections)
     with bad_use():
-        _check_files([*sources, *([] if clusters is None else [clusters])], output, json)
+        check_outputs(
+            {"--output": output, "--json": file_of(json)}, [*sources, *([] if clusters is None else [clusters])]
+        )
         if calibrate_per_class and calibrate is None:
             raise typer.BadParameter("needs --calibrate", param_hint="--calibrate-per-class")
         with bad_value("--iou-type"):
@@ -153,17 +152,15 @@ def operate(
     long = size_of(sources) > _LONG_WORK
     read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
     gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long)
-    chosen = None
-    if classes is not None:
-        with bad_value("--classes"):
-            chosen = parse_classes(classes, gt.categories.names)
-            gt.categories.positions(chosen)
+    chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("evaluating", long=long):
         evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
     common: dict[str, Any] = {"iou_threshold": iou, "replicates": replicates, "seed": seed}
     with bad_use(), talk.busy("choosing", long=long):
         if clusters is not None:
-            common["clusters"] = _clusters(clusters, gt)
+            from ioukit.cli._image_labels import labels_of_file  # noqa: PLC0415 - for those who give the file
+
+            common["clusters"] = labels_of_file(clusters, gt)
         choice = operating.choose_thresholds(evaluation, wanted, per_class=per_class, splits=splits, **common)
         fit = None
         if calibrate is not None:
@@ -186,17 +183,6 @@ def operate(
         print_result("\n\n".join([choice_text(choice), *([] if fit is None else [calibration_text(fit)])]))
 
 
-def _check_files(inputs: "Sequence[Path]", output: Path | None, json: JsonOutput | None) -> None:
-    if output is not None:
-        with bad_value("--output"):
-            check_output(output, inputs)
-    if json is not None:
-        with bad_value("--json"):
-            json.check(inputs)
-            if output is not None and json.path is not None and output.resolve() == json.path.resolve():
-                raise ValueError(f"{output} is the file of --output, too")
-
-
 def _with_costs(rule: "Rule", words: list[str] | None) -> "Rule":
     """The rule with the costs of single classes."""
     if not words:
@@ -215,30 +201,3 @@ def _with_costs(rule: "Rule", words: list[str] | None) -> "Rule":
             assert isinstance(one, LeastCost)
             found[name] = (one.false_positive, one.missed)
         return LeastCost(rule.false_positive, rule.missed, found)
-
-
-def _clusters(path: Path, gt: "GroundTruth") -> dict[Any, str]:
-    """The cluster of each image, by id, from lines of image and cluster; images by id or file name.
-
-    Raises:
-        DatasetError: If a line has another form, or an image is unknown or stands twice.
-    """
-    from ioukit.datasets.formats.text_files import read_lines, refuse  # noqa: PLC0415 - for those who give the file
-
-    ids = gt.images.labels.tolist()
-    known = {name: number for number, name in zip(ids, gt.images.names, strict=False) if name}
-    known |= {str(number): number for number in ids}
-    found: dict[Any, str] = {}
-    for at, row in enumerate(csv.reader(read_lines(path)), start=1):
-        where = f"{path}: line {at}"
-        if not row or (at == 1 and row[0].strip().lower() in ("image", "image_id", "file_name")):
-            continue
-        if len(row) != 2:
-            refuse(where, "image,cluster", repr(",".join(row))[:60])
-        image, cluster = (word.strip() for word in row)
-        if image not in known:
-            refuse(where, "the id or the file name of an image of the ground truth", repr(image)[:60])
-        if known[image] in found:
-            refuse(where, "each image once", f"{image!r} again"[:60])
-        found[known[image]] = cluster
-    return found

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ioukit._output import aligned
 from ioukit.cli._arguments import QuietOption, ThreadsOption
-from ioukit.cli._class_table import aligned, shortened
+from ioukit.cli._class_table import shortened
 from ioukit.cli._data_files import size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use
 from ioukit.cli._json import JsonOutput, json_option

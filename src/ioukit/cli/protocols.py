@@ -23,7 +23,7 @@ from ioukit.cli._chosen_protocol import named_number
 from ioukit.cli._data_files import read_data, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, json_option
-from ioukit.cli._options import parse_classes
+from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
@@ -109,9 +109,7 @@ def compare_rules(
     gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long)
     options: dict[str, Any] = {"iou_type": iou_type, "threads": threads}
     if classes is not None:
-        with bad_value("--classes"):
-            options["categories"] = parse_classes(classes, gt.categories.names)
-            gt.categories.positions(options["categories"])
+        options["categories"] = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("evaluating", long=long):
         from ioukit.evaluation import compare_protocols, explain_difference  # noqa: PLC0415 - `--help` needs neither
 

@@ -118,7 +118,10 @@ def _keys(runs: tuple[Run, ...], columns: str | None) -> list[str]:
 def _table(runs: tuple[Run, ...], keys: list[str]) -> str:
     """A line per run: how it is chosen, when it was added, its numbers and its tags."""
     head = ["run", "id", "created", *map(printable, keys), "tags"]
-    rows = [[printable(run.reference), str(run.id), run.created, *_numbers(run, keys), _tags(run)] for run in runs]
+    rows = [
+        [printable(run.reference), str(run.id), printable(run.created), *_numbers(run, keys), _tags(run)]
+        for run in runs
+    ]
     table = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return "\n".join("  ".join(_aligned(row, widths)).rstrip() for row in table)

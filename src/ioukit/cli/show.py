@@ -9,11 +9,12 @@ import typer
 from ioukit.cli._analysis import analyse, analysis_table
 from ioukit.cli._arguments import QuietOption, ThreadsOption
 from ioukit.cli._class_table import class_table
-from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
-from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._errors import bad_input, bad_output, bad_use
+from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._ledger import LedgerOption, about_runs, described
-from ioukit.cli._output import check_output, print_result, printable
+from ioukit.cli._output import print_result, printable
 from ioukit.cli._report import check_report, write_report
+from ioukit.cli._result_files import check_outputs
 from ioukit.cli._talk import Talk
 from ioukit.ledger import Ledger
 
@@ -59,12 +60,8 @@ def show_run(
     talk = Talk(quiet=quiet)
     ledger = Ledger(log)
     with bad_use():
-        if json is not None:
-            json.check([log])
-        check_report(report, None, [log], None if json is None else json.path)
-        if save_table is not None:
-            with bad_value("--save-table"):
-                check_output(save_table, [log])
+        check_report(report, None, [log], file_of(json))
+        check_outputs({"--json": file_of(json), "--report": report, "--save-table": save_table}, [log])
     with about_runs():
         found = ledger.run(run)
         evaluation = ledger.evaluation(found, threads=threads)

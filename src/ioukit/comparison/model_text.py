@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from ioukit._output import aligned
 from ioukit.comparison.model_pair import ModelPair
 from ioukit.comparison.pair_rows import class_rows, number_rows, part_lists, shortened_name
 from ioukit.comparison.ranking_models import Ranking
@@ -15,7 +16,7 @@ from ioukit.comparison.words import (
     verdict_notes,
 )
 
-__all__ = ["aligned_rows", "comparison_text"]
+__all__ = ["comparison_text"]
 
 _WIDTH = 100
 
@@ -46,7 +47,7 @@ def _of_pair(pair: ModelPair, *, per_class: bool) -> Iterator[str]:
     yield "\n".join(_wrapped(line) for line in (pair.verdict(), verdict_notes(difference, images)) if line)
     rows = number_rows(pair)
     if len(rows) > 1:
-        yield aligned_rows(rows)
+        yield aligned(rows)
     yield "\n".join(
         [_wrapped(point_of_view(pair.changes, pair.names)), *_indented(change_sentences(pair.changes, pair.names))]
     )
@@ -75,7 +76,7 @@ def _classes(pair: ModelPair, *, every: bool) -> Iterator[str]:
     key = pair.a.protocol.main_measure.key
     if len(rows) > 1:
         which = "Every class" if every else "Classes that differ significantly"
-        yield f"{which}, {key} of {shortened_name(pair.name_a)} and {shortened_name(pair.name_b)}\n{aligned_rows(rows)}"
+        yield f"{which}, {key} of {shortened_name(pair.name_a)} and {shortened_name(pair.name_b)}\n{aligned(rows)}"
 
 
 def _ranking_table(ranking: Ranking) -> str:
@@ -84,17 +85,7 @@ def _ranking_table(ranking: Ranking) -> str:
         known = one.value == one.value
         limits = f"{one.low:.4f} to {one.high:.4f}" if known else "undefined"
         rows.append((shortened_name(name), f"{one.value:.4f}" if known else "-", limits, letters))
-    return aligned_rows(rows)
-
-
-def aligned_rows(rows: Sequence[Sequence[str]]) -> str:
-    """The rows as lines: the first column to the left, all others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for name, *cells in rows:
-        right = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-        lines.append(f"{name.ljust(widths[0])}  {right}".rstrip())
-    return "\n".join(lines)
+    return aligned(rows)
 
 
 def _indented(sentences: Sequence[str]) -> list[str]:

@@ -200,11 +200,16 @@ def _finding(rule: Rule, bounds: Bounds) -> Finding:
 
 def _exact(rule: Rule, baseline: float, candidate: float) -> Finding:
     """Whether numbers keep a rule as they are. Differences are those of the decimal numbers: 12.8 - 12.3 is 0.5."""
-    if math.isnan(candidate) or (rule.compares and math.isnan(baseline)):
+    if math.isnan(candidate - baseline if rule.compares else candidate):
         return "undefined"
-    value = Decimal(repr(candidate)) - (Decimal(repr(baseline)) if rule.compares else 0)
-    limit = Decimal(repr(_limit(rule)))
+    value = _decimal(candidate) - (_decimal(baseline) if rule.compares else 0)
+    limit = _decimal(_limit(rule))
     return "holds" if (value >= limit if _forbids_low(rule) else value <= limit) else "broken"
+
+
+def _decimal(number: float) -> Decimal:
+    """The number with the digits that Python shows; those of NumPy's numbers have their type around them."""
+    return Decimal(repr(float(number)))
 
 
 def _outcome(rule: Rule, rules: Rules, checks: Sequence[RuleCheck]) -> Outcome:
@@ -242,8 +247,10 @@ def _reason(rule: Rule, rules: Rules, checks: Sequence[RuleCheck], certainty: fl
 
 
 def _missing_value(rule: Rule, check: RuleCheck) -> str:
-    """Which run lacks a value, and how to add it."""
+    """Which run lacks a value, and how to add it; or why there is no difference."""
     lacking = ["candidate"] if math.isnan(check.candidate) else []
     if rule.compares and math.isnan(check.baseline):
         lacking.insert(0, "baseline")
+    if not lacking:
+        return f"{check.key!r} is infinite in the baseline and the candidate, so their difference is undefined"
     return f"no value {check.key!r} in the {' and the '.join(lacking)}: add it with `ioukit eval --value`"

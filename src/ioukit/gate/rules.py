@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import operator
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
@@ -172,7 +172,8 @@ def check_certainty(certainty: float) -> None:
 
 
 def _check_limit(bound: str, limit: float) -> None:
-    if isinstance(limit, bool) or not isinstance(limit, int | float) or not math.isfinite(limit):
+    # Not math.isfinite, which cannot tell of an integer that is larger than every float.
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not abs(limit) <= sys.float_info.max:
         raise ValueError(f"{bound} must be a finite number, got {limit!r}")
     if bound.startswith("may_") and limit < 0:
         raise ValueError(f"{bound} must be at least 0, got {limit!r}")

@@ -13,7 +13,7 @@ from ioukit.errors import DatasetError
 from ioukit.ledger.inputs import InputFile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["COLUMNS", "Run", "run_of_row", "stored_numbers"]
 
@@ -124,8 +124,12 @@ def run_of_row(row: tuple[Any, ...], source: str) -> Run:
         for name, kind in _KINDS.items():
             if type(found[name]) is not kind:
                 raise TypeError(f"{name} is {type(found[name]).__name__}, not {kind.__name__}")
-        for name in ("tags", "counts", "options", "versions"):
+        for name in ("tags", "versions"):
             found[name] = _mapping(name, found[name])
+            _check_texts(name, found[name].values())
+        for name in ("counts", "options"):
+            found[name] = _mapping(name, found[name])
+        _mapping("rules", found["rules"])
         summary = _mapping("summary", found["summary"]).items()
         found["summary"] = MappingProxyType({key: _number(key, value, math.nan) for key, value in summary})
         values = _mapping("user_values", found.pop("user_values")).items()
@@ -154,7 +158,16 @@ def _mapping(name: str, text: str) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=256)
 def _inputs(text: str) -> tuple[InputFile, ...]:
-    return tuple(InputFile(*one) for one in json.loads(text))
+    found = tuple(InputFile(*one) for one in json.loads(text))
+    for one in found:
+        _check_texts("inputs", (one.role, one.name, one.sha256 or ""))
+    return found
+
+
+def _check_texts(name: str, values: Iterable[Any]) -> None:
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError(f"{name} holds {value!r:.40}, not text")
 
 
 def _number(key: str, value: Any, undefined: float | None) -> float:

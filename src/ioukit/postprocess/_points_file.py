@@ -79,7 +79,7 @@ def read_points(path: str | os.PathLike[str]) -> dict[str, Any]:
     for at, entry in enumerate(records):
         place = f"{where}: classes[{at}]"
         _check_members(entry, names, place)
-        number = int(to_number(entry["id"], f"{place}.id", whole=True, text=False))
+        number = _category_id(entry["id"], f"{place}.id")
         if number in classes:
             refuse(f"{place}.id", "each id once", f"{number} again")
         given = entry["threshold"]
@@ -108,6 +108,13 @@ def _check_members(value: Any, names: Collection[str], where: str) -> None:
     for name in value:
         if name not in names:
             refuse(where, f"the members {', '.join(names)} alone", f"the member {shown(name)}")
+
+
+def _category_id(value: Any, where: str) -> int:
+    """An id to its last digit: it may be any integer of 64 bits, more than a float can tell apart."""
+    if type(value) is int and -(2**63) <= value < 2**63:
+        return value
+    return int(to_number(value, where, whole=True, text=False))
 
 
 def _chosen_on(data: dict[str, Any], where: str) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ioukit._output import printable
+from ioukit._output import aligned, printable
 from ioukit.slices.columns import Level
 from ioukit.statistics import Interval
 from ioukit.statistics.estimating import defined
 
-__all__ = ["Slice", "SliceNumbers", "aligned", "csv_text", "number_text", "signed_text"]
+__all__ = ["Slice", "SliceNumbers", "csv_text", "number_text", "signed_text"]
 
 _SHARED = (
     "* detections without a match count as false positives in these slices and in the rest, because nobody knows where "
@@ -191,16 +191,6 @@ class SliceNumbers:
 
     def __repr__(self) -> str:
         return f"SliceNumbers({len(self.slices)} slices, {', '.join(self.keys)})"
-
-
-def aligned(rows: list[list[str]]) -> str:
-    """The rows as lines: the first column to the left, all others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *cells in rows:
-        right = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-        lines.append(f"{first.ljust(widths[0])}  {right}".rstrip())
-    return "\n".join(lines)
 
 
 def csv_text(rows: list[dict[str, Any]]) -> str:

@@ -6,9 +6,9 @@ const HAS_SECOND = DATA.images.some(({ boxes = [] }) => boxes.some((kind, k) => 
 const className = (label) => DATA.names[label];
 
 // The class, or the old and the new class.
-function change({ kind, label, suggested }) {
+function change({ label, suggested }) {
   if (label < 0) return className(suggested);
-  return DATA.kinds[kind][0] && suggested >= 0 && suggested !== label ? `${className(label)} → ${className(suggested)}` : className(label);
+  return suggested >= 0 && suggested !== label ? `${className(label)} → ${className(suggested)}` : className(label);
 }
 
 const LOOK = {
