@@ -111,6 +111,7 @@ def test_columns_are_listed(folder: Path) -> None:
         (["--image-column", "frame"], "expected a column 'frame'"),
         (["--table", "missing.csv"], "missing.csv"),
         (["--by", "weather", "--iou-type", "segm"], "segm"),
+        (["--json=same.txt", "--csv=same.txt"], "same.txt"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(folder: Path, words: list[str], message: str) -> None:

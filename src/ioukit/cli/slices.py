@@ -25,8 +25,9 @@ from ioukit.cli._arguments import (
 from ioukit.cli._chosen_protocol import chosen_protocol
 from ioukit.cli._data_files import Source, read_data, read_side, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
-from ioukit.cli._json import JsonOutput, json_option
-from ioukit.cli._output import check_output, print_result, printable, write_whole
+from ioukit.cli._json import JsonOutput, file_of, json_option
+from ioukit.cli._output import print_result, printable, write_whole
+from ioukit.cli._result_files import check_outputs
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
@@ -141,10 +142,7 @@ def slices(
     files = input_files(ground_truth, detections)
     inputs = [*files, *([than] if than else []), *(table or [])]
     with bad_use():
-        if json is not None:
-            json.check(inputs)
-        if csv is not None:
-            check_output(csv, inputs)
+        check_outputs({"--json": file_of(json), "--csv": csv}, inputs)
         with bad_value("--iou-type"):
             kind = find_kind(iou_type)
         rules = chosen_protocol(protocol, kind, iou_thresholds=None, max_dets=None, areas=None, class_agnostic=False)
