@@ -118,6 +118,8 @@ def test_strata_and_clusters(models: tuple[Path, Path], tmp_path: Path) -> None:
     )
     command = run_here("compare", GT, DT, models[1], *FEW, "-q", "--strata", f"{scenes}:camera")
     assert command.out == f"{strata.text()}\n"
+    command = run_here("compare", GT, DT, models[1], *FEW, "--clusters", f"{scenes}:camera")
+    assert "note --clusters: 2 groups of images, such as c0\n" in command.err
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_wrong_use(words: list[str], message: str) -> None:
 def test_without_a_ledger_two_models_are_needed() -> None:
     done = run_here("compare", FOLDER / "ground_truth.json", FOLDER / "yolact.json")
     assert done.code == 2
-    assert "at least two models are compared" in done.err
+    assert "at least two models are needed" in done.err
 
 
 def test_json_does_not_overwrite_the_detections_of_the_second_model(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_columns_are_listed(folder: Path) -> None:
         (["--by", "speed", "--bins", "speed=a"], "expected COLUMN=EDGES"),
         (["--by", "speed", "--bins", "speed=2.5"], "one number is how many ranges"),
         (["--by", "speed", "--bins", "weather=3"], "bins for 'weather'"),
-        (["--by", "weather", "--pairs"], "--pairs is about the search"),
+        (["--by", "weather", "--pairs"], "--pairs needs --worst"),
         (["--replicates", "0"], "--replicates must be at least 1"),
         (["--by", "weather", "--keys", "APx"], "no number 'APx'"),
         (["--keys", "AP,AP50"], "the search is by one number"),

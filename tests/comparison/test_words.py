@@ -80,10 +80,10 @@ def test_a_lower_miss_rate_is_better() -> None:
 def test_one_image() -> None:
     text = verdict(difference(p_value=0.5, images_needed=7), ("A", "B"), 1, 1)
     assert text.startswith("1 image cannot tell A and B apart; about 7 would,")
-    assert detectable_sentence(difference(), 1).startswith("This image shows a true difference of 0.6 points of AP")
+    assert detectable_sentence(difference(), 1).startswith("1 image is enough to detect a true difference of 0.6")
     assert detectable_sentence(difference(detectable=NAN), 1) == ""
     assert detectable_sentence(difference(), 5_000) == (
-        "These 5,000 images show a true difference of 0.6 points of AP with a probability of 80 %."
+        "5,000 images are enough to detect a true difference of 0.6 points of AP with a probability of 80 %."
     )
 
 

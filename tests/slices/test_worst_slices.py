@@ -189,7 +189,7 @@ def test_columns_are_chosen_and_small_slices_left_out() -> None:
     assert any(note.startswith("file is left out: column 'file' has 150 values") for note in found.notes)
     every = worst_slices(data, ["rare"], tables=table, permutations=10, replicates=1)
     assert (every.looked_at, len(every)) == (0, 0)
-    assert every.table().startswith("0 slices of at least 50 objects: on 0 of them")
+    assert every.table().startswith("no slice was compared: none has at least 50 objects inside and outside")
     with pytest.raises(ValueError, match="slices to look at, and most_slices is 2: ask for fewer columns"):
         worst_slices(data, tables=table, most_slices=2)
     options: dict[str, Any] = {"least_objects": 5, "most_slices": 14, "permutations": 5}
@@ -202,7 +202,7 @@ def test_results_are_written_as_text_json_and_csv() -> None:
     data, _, _, table = _data(3)
     found = worst_slices(data, ["weather", "size"], tables=table, permutations=20, replicates=10)
     lines = found.table().splitlines()
-    assert "with 95% certainty for all together" in lines[0]
+    assert "with 95 % certainty for the whole search" in lines[0]
     assert lines[1].split()[:4] == ["slice", "images", "objects", "number"]
     assert json.loads(found.to_json())["looked_at"] == found.looked_at
     rows = list(csv.DictReader(io.StringIO(found.to_csv())))

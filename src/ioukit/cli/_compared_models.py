@@ -82,7 +82,7 @@ def models_of_files(
     """
     with bad_use():
         if len(sources) < 3:
-            raise typer.BadParameter("at least two models are compared: name the detections of another one")
+            raise typer.BadParameter("at least two models are needed: give the detections of another one")
         names = _names(names, sources[1:])
         with bad_value("--iou-type"):
             kind = find_kind(options.iou_type or "bbox")

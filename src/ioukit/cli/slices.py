@@ -62,7 +62,9 @@ def slices(
     *,
     by: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN|CONDITION", help="A column, whose values are slices, or a condition. Repeatable."),
+        typer.Option(
+            metavar="COLUMN|CONDITION", help="A column: each value is a slice; or a condition: one slice. Repeatable."
+        ),
     ] = None,
     table: Annotated[
         list[Path] | None,
@@ -72,7 +74,7 @@ def slices(
     ] = None,
     image_column: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Its column with the id or file name of the image. [default: found]"),
+        typer.Option(metavar="NAME", help="Its column with the id or file name of the image. [default: by name]"),
     ] = None,
     bins: Annotated[
         list[str] | None,
@@ -85,20 +87,22 @@ def slices(
         typer.Option(metavar="LIST", help="The numbers: AP,AP50,AR100,AP/person. [default: headline numbers]"),
     ] = None,
     worst: Annotated[
-        bool, typer.Option("--worst", help="Search for the worst slices. This is done, too, if --by is not given.")
+        bool, typer.Option("--worst", help="Search for the worst slices. Without --by, this is the default.")
     ] = False,
-    pairs: Annotated[bool, typer.Option("--pairs", help="Search also slices by two columns.")] = False,
+    pairs: Annotated[bool, typer.Option("--pairs", help="With a search: also slices by two columns.")] = False,
     than: Annotated[
         Path | None,
         typer.Option(metavar="DT", help="Detections of a second model: where is it worse than the first?"),
     ] = None,
     columns: Annotated[bool, typer.Option("--columns", help="List the columns and stop.")] = False,
     least_objects: Annotated[
-        int, typer.Option(min=1, metavar="N", help="With a search: smaller slices are not looked at.")
+        int, typer.Option(min=1, metavar="N", help="With a search: skip slices with fewer objects.")
     ] = 50,
     clusters: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Images with the same value, such as a video, are drawn together."),
+        typer.Option(
+            metavar="COLUMN", help="Column with the group of each image, such as its video; groups are drawn."
+        ),
     ] = None,
     level: Annotated[float, typer.Option(metavar="P", help="Certainty of intervals and of the search.")] = 0.95,
     replicates: Annotated[
@@ -196,7 +200,7 @@ def _check(by: list[str] | None, *, worst: bool, pairs: bool, columns: bool, rep
     """Refuses options that do not go together."""
     searches = (worst or not by) and not columns
     if pairs and not searches:
-        raise ValueError("--pairs is about the search: give --worst, too")
+        raise ValueError("--pairs needs --worst: it is an option of the search")
     if searches and not replicates:
         raise ValueError("the search needs intervals: --replicates must be at least 1")
 

@@ -169,9 +169,9 @@ def detectable_sentence(difference: Difference, num_images: int) -> str:
     if not math.isfinite(difference.detectable) or difference.detectable <= 0:
         return ""
     size = points(difference.detectable, _digits(100 * difference.detectable))
-    images = "This image shows" if num_images == 1 else f"These {num_images:,} images show"
+    images = "1 image is" if num_images == 1 else f"{num_images:,} images are"
     power = f"{100 * difference.power:.4g} %"
-    return f"{images} a true difference of {size} of {difference.key} with a probability of {power}."
+    return f"{images} enough to detect a true difference of {size} of {difference.key} with a probability of {power}."
 
 
 def verdict_notes(difference: Difference, num_images: int) -> str:

@@ -37,7 +37,7 @@ def reading(path: str, timeout: float) -> Iterator[sqlite3.Connection]:
         OSError: If the file cannot be read, or is in use for longer than `timeout` seconds.
     """
     if not os.path.exists(path):
-        raise FileNotFoundError(errno.ENOENT, "there is no such ledger; --log of `ioukit eval` makes one", path)
+        raise FileNotFoundError(errno.ENOENT, "there is no such ledger (`ioukit eval --log FILE` makes one)", path)
     with _explained(path, timeout), contextlib.ExitStack() as stack:
         db = stack.enter_context(_connected(path, timeout, create=False))
         db.execute("BEGIN")

@@ -107,15 +107,18 @@ class WorstSlices:
         return csv_text([_row(one) for one in self.slices])
 
     def table(self) -> str:
-        """A line in words, then a row per slice."""
+        """A line in words, then a row per slice; the line alone if no slice is large enough."""
+        if not self.looked_at:
+            least = counted(self.least_objects, "object")
+            return f"no slice was compared: none has at least {least} inside and outside"
         compared = "the second model is worse than the first"
         if not self.two_models:
             compared = "the detector is worse than elsewhere"
         line = (
             f"{counted(self.looked_at, 'slice')} of at least {counted(self.least_objects, 'object')}: "
-            f"on {len(self.found):,} of them {compared}, with {self.level:.0%} certainty for all together"
+            f"on {len(self.found):,} of them {compared}, with {100 * self.level:.4g} % certainty for the whole search"
         )
-        names = ("A", "B") if self.two_models else ("expected", "found")
+        names = ("A", "B") if self.two_models else ("expected", "value")
         rows = [["slice", "images", "objects", "number", *names, "difference", "interval", "p", "adjusted p"]]
         for one in self.slices:
             interval = "-" if math.isnan(one.low) else f"{one.low:+.3f} to {one.high:+.3f}"
