@@ -172,7 +172,8 @@ def test_the_numbers_are_those_of_the_comparison(made: dict[str, ModelComparison
         assert float(row.difference.replace("\N{MINUS SIGN}", "-")) == pytest.approx(one.difference, abs=5e-5)
         limits = [float(end) for end in row.interval.replace("\N{MINUS SIGN}", "-").split(" to ")]
         assert_allclose(limits, [one.low, one.high], atol=5.1e-5)
-        assert row.verdict == ("gain" if one.low > 0 else "loss" if one.high < 0 else "open")
+        said = "gain" if one.difference > 0 else "loss"
+        assert row.verdict == (said if one.p_value <= 0.05 else "open")
         assert row.span is not None
         left, width, point = row.span
         assert 0 <= left <= left + width <= 100.01

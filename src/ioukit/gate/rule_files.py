@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from ioukit._toml import toml_fields
+from ioukit._toml import field_hint, toml_fields
 from ioukit.gate.rules import Rule, Rules
 
 if TYPE_CHECKING:
@@ -81,6 +80,4 @@ def _check_names(given: Mapping[str, Any], known: tuple[str, ...], prefix: str) 
     """Refuses unknown fields."""
     for name in given:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(known)}"
-            raise ValueError(f"{prefix}{name}: there is no such field; {hint}")
+            raise ValueError(f"{prefix}{name}: there is no such field; {field_hint(name, known)}")

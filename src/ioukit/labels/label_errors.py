@@ -16,8 +16,7 @@ from ioukit._checks import check_choice, check_count, check_number, counted
 from ioukit._columns import Columns, record
 from ioukit.evaluation.results import Evaluation
 from ioukit.labels.kinds import BADLY_DRAWN, LABEL_ERROR_KINDS, OVERLOOKED, SWAPPED
-from ioukit.labels.label_error import LabelError
-from ioukit.labels.words import reason
+from ioukit.labels.label_error import LabelError, reason
 
 __all__ = ["LabelErrors"]
 

@@ -48,7 +48,7 @@ class DifferenceRow:
     interval: str
     p_value: str
     verdict: str
-    """``"gain"`` if B is better and the interval does not contain 0, ``"loss"`` if A is, otherwise ``"open"``."""
+    """``"gain"`` if B is better and the p-value is small enough, ``"loss"`` if A is, otherwise ``"open"``."""
     span: tuple[float, float, float] | None
     """Left end and width of the interval and left end of the mark at the difference, as parts of a bar from 0 to 100;
     ``None`` if undefined."""
@@ -93,9 +93,9 @@ def difference_rows(a: Evaluation, comparison: Comparison) -> tuple[list[Differe
 
 
 def _verdict(one: Difference, *, lower_is_better: bool) -> str:
-    if not (one.low > 0 or one.high < 0):  # NaN too
+    if not one.is_significant or one.difference == 0:  # also if it is NaN
         return "open"
-    return "gain" if (one.low > 0) != lower_is_better else "loss"
+    return "gain" if (one.difference > 0) != lower_is_better else "loss"
 
 
 def _span(one: Difference, most: float) -> tuple[float, float, float] | None:

@@ -21,6 +21,7 @@ from ioukit.report._numbers import iou_text, score_text, settings, text
 from ioukit.report._side_by_side import Thresholds, regions, side_by_side
 from ioukit.report._sources import InputFile, input_file, made_with, time_text
 from ioukit.report.data import input_paths
+from ioukit.statistics.detectable import alarm
 
 if TYPE_CHECKING:
     import datetime
@@ -73,6 +74,8 @@ class ComparisonData:
     numbers_words: str
     level: str
     """The level of the intervals, such as ``"95 %"``."""
+    alarm: str
+    """The highest p-value that is significant, such as ``"0.05"``."""
     scale: str
     """The value at the left end of the bars of intervals; empty without bars."""
     ranking: tuple[RankedModel, ...]
@@ -136,6 +139,7 @@ def comparison_data(
         numbers=tuple(rows),
         numbers_words=_numbers_words(pair, level),
         level=level,
+        alarm=f"{alarm(pair.difference.level):g}",
         scale=scale,
         ranking=()
         if ranking is None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from ioukit._toml import toml_fields
+from ioukit._toml import field_hint, toml_fields
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule, Quantity, Reading
 from ioukit.evaluation.protocols.protocol import IgnoreRule, Protocol
 from ioukit.evaluation.protocols.registry import find_protocol
@@ -198,11 +198,7 @@ def _check(
     names = tuple(known)
     for name, value in given.items():
         if name not in names:
-            import difflib  # noqa: PLC0415 - only for the message
-
-            close = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
-            raise ValueError(f"{prefix}{name}: {owner} has no such field; {hint}")
+            raise ValueError(f"{prefix}{name}: {owner} has no such field; {field_hint(name, names)}")
         wanted = expected.get(name, _TEXT)
         _expect(wanted.holds(value), prefix + name, wanted.words, value)
 
