@@ -50,8 +50,8 @@ class Ledger:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ledger = Ledger(f"{folder}/runs.db")
         ...     run = ledger.add(evaluate(gt, dt), name="B", tags={"lr": "1e-3"}, values={"latency": 12.3})
-        ...     print(run.reference, [one.name for one in ledger.runs()], ledger.evaluation("B").summary["AP50"])
-        B@1 ['B'] 1.0
+        ...     print(run.reference, [one.name for one in ledger.runs()], f"{ledger.evaluation('B').summary['AP50']:.3f}")
+        B@1 ['B'] 1.000
     """
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = _TIMEOUT) -> None:
