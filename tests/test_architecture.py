@@ -319,3 +319,17 @@ def test_what_counts_as_a_long_function() -> None:
     assert list(long_functions(f"@g\ndef f():\n{body}\n    return x1\n")) == [("f", 2, 61)]
     assert list(long_functions(f"def f():\n    # Long: one line per number\n{body}\n    return x1\n")) == []
     assert list(long_functions(f"# Long: one line per number\n@g\ndef f():\n{body}\n    return x1\n")) == []
+
+
+def test_no_public_name_is_that_of_a_module() -> None:
+    """A program that imports the module would find it in place of the name."""
+    both = []
+    for stub in SOURCE.rglob("__init__.pyi"):
+        package = module_name(stub, SOURCE).removesuffix(".__init__")
+        modules = {path.stem for path in stub.parent.glob("*.py")} | {
+            path.parent.name for path in stub.parent.glob("*/*.py")
+        }
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module != package:
+                both += [f"{package}.{name.name}" for name in node.names if (name.asname or name.name) in modules]
+    assert both == ["ioukit.patch"]  # a module that can be called

@@ -50,7 +50,8 @@ class Ledger:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ledger = Ledger(f"{folder}/runs.db")
         ...     run = ledger.add(evaluate(gt, dt), name="B", tags={"lr": "1e-3"}, values={"latency": 12.3})
-        ...     print(run.reference, [one.name for one in ledger.runs()], f"{ledger.evaluation('B').summary['AP50']:.3f}")
+        ...     found = ledger.evaluation("B")
+        ...     print(run.reference, [one.name for one in ledger.runs()], f"{found.summary['AP50']:.3f}")
         B@1 ['B'] 1.000
     """
 

@@ -2,7 +2,7 @@
 
 from ioukit.operating.box_calibration import d_ece_by_box
 from ioukit.operating.calibrating import CalibrationFit, calibrate
-from ioukit.operating.calibration_errors import calibration_errors
+from ioukit.operating.calibration_measures import calibration_errors
 from ioukit.operating.calibration_records import CalibrationErrors, Reliability
 from ioukit.operating.choice import ClassThreshold, PointNumbers, ThresholdChoice
 from ioukit.operating.choosing import choose_thresholds
