@@ -51,10 +51,6 @@ def rules_of_number(protocol: Protocol, key: str | None = None) -> Protocol:
     other groups of categories, because they say which groups there are. If the other fields of the protocol need all
     thresholds, caps and area ranges, it keeps them.
 
-    One case differs: if all categories count as one and a cap counts the detections of an image, a cap below the last
-    one takes the first in the file of detections with equal scores, but those of the first category are matched first.
-    With the smaller cap alone, only those within it are matched.
-
     Args:
         protocol: The rules.
         key: The key of the measure; the main one if ``None``.
@@ -76,17 +72,30 @@ def rules_of_number(protocol: Protocol, key: str | None = None) -> Protocol:
     )
     # A flag has the name of its range.
     kept = area if protocol.ranges_by == "flag" else AreaRange("all", area.low, area.high)
-    for field, value, reads in (
+    cap = protocol.main_max_dets if measure.max_dets is None else measure.max_dets
+    narrowed: list[tuple[str, tuple[Any, ...], str]] = [
         ("iou_thresholds", thresholds, "iou_threshold"),
-        ("max_dets", (protocol.main_max_dets if measure.max_dets is None else measure.max_dets,), "max_dets"),
         ("area_ranges", (kept,), "area_range"),
-    ):
+    ]
+    if not _needs_last_cap(protocol, cap):
+        narrowed.append(("max_dets", (cap,), "max_dets"))
+    for field, value, reads in narrowed:
         all_there_is: dict[str, Any] = {reads: None}
         narrow = dataclasses.replace(measure, **all_there_is)
         with contextlib.suppress(ValueError):  # other fields need all of the values
             rules = rules.replace(**{field: value}, summary=(narrow, *others))
             measure = narrow
     return rules
+
+
+def _needs_last_cap(protocol: Protocol, cap: int) -> bool:
+    """Whether the last cap decides about the detections within a smaller one, too.
+
+    A cap of an image takes equal scores in the order of the file, as lvis does. If all categories count as one,
+    matching takes them by category. So the last cap says which detections are matched before those within a smaller
+    cap.
+    """
+    return protocol.class_agnostic and protocol.cap_scope == "image" and cap != protocol.max_dets[-1]
 
 
 def _of_other_groups(protocol: Protocol, measure: Measure) -> list[Measure]:
