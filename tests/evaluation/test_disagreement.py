@@ -93,7 +93,8 @@ def test_a_walk_leads_from_one_number_to_the_other(
         values.append(step.after)
     assert same(values[-1], walk.end_value)
     order = [rule.title for rule in RULES]
-    assert [step.rule for step in walk.steps] == sorted((step.rule for step in walk.steps), key=order.index)
+    last = [order.index(step.rule.split(", ")[-1]) for step in walk.steps]  # rules that had to wait stand before it
+    assert last == sorted(last)
     json.dumps(walk.to_dict(), allow_nan=False)
     assert walk.table().count("\n") >= 2 + len(walk.steps) - 1
 

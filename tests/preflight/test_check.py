@@ -26,6 +26,7 @@ from ioukit.preflight import (
     register_repair,
     register_rule,
 )
+from ioukit.preflight.repairs.rows import surviving
 from support.paths import DATA
 from support.planted_faults import FAULTS, in_format, plant
 
@@ -216,6 +217,29 @@ def random_pairs(draw: st.DrawFn) -> Pair:
     if draw(st.booleans()):
         image = [str(number) for number in image.tolist()]
     return gt, Detections.from_arrays(image_ids=image, category_ids=ids(found, 3), boxes=boxes(found), scores=scores)
+
+
+def test_a_reading_that_does_not_fit_all_boxes_is_tried_before_suppression() -> None:
+    """As ``xyxy``, one of the repeated detections has a negative width; the rule about NMS looks at them after that."""
+    objects = [
+        [0, 0.5, 0.5, 0.5],
+        [1, 0.5, 0.5, 0.5],
+        [2, 0.5, 0.5, 0.5],
+        *[[0.5, 0.5, 0.5, 0.5]] * 3,
+        [0.5, 0.5, 1, 0.5],
+    ]
+    gt = GroundTruth.from_arrays(
+        image_ids=[0, 0, 0, 1, 0, 0, 0], category_ids=[1, 1, 1, 1, 1, 1, 0], boxes=objects, images=[0, 1],
+        sizes=np.full((2, 2), np.nan), categories={0: "cat", 1: "Cat", 2: "3"},
+    )  # fmt: skip
+    boxes = np.ones((10, 4))
+    boxes[1, 2] = 0
+    dt = Detections.from_arrays(
+        image_ids=np.zeros(10, int), category_ids=np.zeros(10, int), boxes=boxes.copy(), scores=[0, *np.ones(9)]
+    )
+    assert "detections_are_xyxy" in [finding.code for finding in check(gt, dt)]
+    boxes[1, 2] = -1
+    assert surviving(dataclasses.replace(dt, boxes=boxes), 0.5).tolist() == [False, True, True, *[False] * 7]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -26,10 +26,10 @@ from ioukit.cli._data_files import Source, read_side, repaired, size_of, sources
 from ioukit.cli._errors import bad_input, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._output import print_result, printable
+from ioukit.cli._rule_options import KindOption, ProtocolOption
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
-from ioukit.evaluation.kinds import REGION_KINDS, find_kind
-from ioukit.evaluation.protocols import PROTOCOLS
+from ioukit.evaluation.kinds import find_kind
 
 __all__ = ["EXAMPLES", "check_files"]
 
@@ -58,16 +58,8 @@ def check_files(
         json_option("Print one JSON object instead of the text; with FILE, write it there and print the text."),
     ] = None,
     repair: RepairOption = None,
-    iou_type: Annotated[
-        str, typer.Option(metavar="KIND", help=f"What is compared: {', '.join(REGION_KINDS)}.")
-    ] = "bbox",
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help=f"The rules of the numbers: {', '.join(PROTOCOLS)}, or a TOML file. [default: by the kind of region]",
-        ),
-    ] = None,
+    iou_type: KindOption = "bbox",
+    protocol: ProtocolOption = None,
     train: Annotated[
         Path | None,
         typer.Option(metavar="PATH", help="Ground truth of the training set. Its images must not be in GT."),

@@ -25,10 +25,16 @@ from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._output import print_result, printable, write_markdown, write_whole
 from ioukit.cli._report import check_report, write_comparison
 from ioukit.cli._result_files import check_outputs
+from ioukit.cli._rule_options import (
+    AreasOption,
+    ChangedProtocolOption,
+    ClassAgnosticOption,
+    FoundKindOption,
+    IouThresholdsOption,
+    MaxDetsOption,
+)
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
-from ioukit.evaluation.kinds import REGION_KINDS
-from ioukit.evaluation.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from ioukit.comparison import ModelComparison
@@ -129,38 +135,13 @@ def compare_files(
             metavar="SCORE", help="At which score detections count as found. [default: that of each model's best F1]"
         ),
     ] = None,
-    iou_type: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND",
-            help=f"What is compared: {', '.join(REGION_KINDS)}. [default: bbox, or what the detections have instead of "
-            "boxes]",
-        ),
-    ] = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help=f"The rules: {', '.join(PROTOCOLS)}, or a TOML file with your own. The options below change them. "
-            "[default: by the kind of region]",
-        ),
-    ] = None,
-    iou_thresholds: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LIST", help="IoU thresholds: 0.5,0.75 or start:stop:step. [coco: 0.5:0.95:0.05]"),
-    ] = None,
-    max_dets: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LIST", help="Best detections per image and class that count. [coco: 1,10,100]"),
-    ] = None,
-    areas: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LIST", help="Area ranges in pixels, name:low:high. [coco: all, small, medium, large]"),
-    ] = None,
+    iou_type: FoundKindOption = None,
+    protocol: ChangedProtocolOption = None,
+    iou_thresholds: IouThresholdsOption = None,
+    max_dets: MaxDetsOption = None,
+    areas: AreasOption = None,
     classes: ChosenClasses = None,
-    class_agnostic: Annotated[
-        bool, typer.Option("--class-agnostic", help="Let a detection match an object of any class.")
-    ] = False,
+    class_agnostic: ClassAgnosticOption = False,
     gt_format: GroundTruthFormat = None,
     dt_format: DetectionsFormat = None,
     gt_option: GroundTruthOptions = None,

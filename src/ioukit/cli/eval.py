@@ -30,10 +30,18 @@ from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result
 from ioukit.cli._report import check_report, write_report
+from ioukit.cli._rule_options import (
+    AreasOption,
+    ChangedProtocolOption,
+    ClassAgnosticOption,
+    FoundKindOption,
+    IouThresholdsOption,
+    MaxDetsOption,
+)
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
-from ioukit.evaluation.kinds import REGION_KINDS, Kind, find_kind
-from ioukit.evaluation.protocols import PROTOCOLS, Protocol
+from ioukit.evaluation.kinds import Kind, find_kind
+from ioukit.evaluation.protocols import Protocol
 
 __all__ = ["EXAMPLES", "eval_files"]
 
@@ -143,22 +151,8 @@ def eval_files(
             help="Show also why AP is lost (the error kinds of TIDE) and the score of the best F1; JSON: `analysis`.",
         ),
     ] = False,
-    iou_type: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND",
-            help=f"What is compared: {', '.join(REGION_KINDS)}. [default: bbox, or what the detections have instead of "
-            "boxes]",
-        ),
-    ] = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help=f"The rules: {', '.join(PROTOCOLS)}, or a TOML file with your own. The options below change them. "
-            "[default: by the kind of region]",
-        ),
-    ] = None,
+    iou_type: FoundKindOption = None,
+    protocol: ChangedProtocolOption = None,
     like: Annotated[
         str | None,
         typer.Option(
@@ -167,22 +161,11 @@ def eval_files(
             "prints on stderr what they are.",
         ),
     ] = None,
-    iou_thresholds: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LIST", help="IoU thresholds: 0.5,0.75 or start:stop:step. [coco: 0.5:0.95:0.05]"),
-    ] = None,
-    max_dets: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LIST", help="Best detections per image and class that count. [coco: 1,10,100]"),
-    ] = None,
-    areas: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LIST", help="Area ranges in pixels, name:low:high. [coco: all, small, medium, large]"),
-    ] = None,
+    iou_thresholds: IouThresholdsOption = None,
+    max_dets: MaxDetsOption = None,
+    areas: AreasOption = None,
     classes: ChosenClasses = None,
-    class_agnostic: Annotated[
-        bool, typer.Option("--class-agnostic", help="Let a detection match an object of any class.")
-    ] = False,
+    class_agnostic: ClassAgnosticOption = False,
     gt_format: GroundTruthFormat = None,
     dt_format: DetectionsFormat = None,
     gt_option: GroundTruthOptions = None,

@@ -30,10 +30,10 @@ from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._report import check_report, write_labels
 from ioukit.cli._result_files import check_outputs
+from ioukit.cli._rule_options import KindOption, ProtocolOption
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
-from ioukit.evaluation.kinds import REGION_KINDS, find_kind
-from ioukit.evaluation.protocols import PROTOCOLS
+from ioukit.evaluation.kinds import find_kind
 
 if TYPE_CHECKING:
     from ioukit.labels import LabelErrors
@@ -84,17 +84,8 @@ def find_labels(
             help="Only these kinds: overlooked, badly_drawn, swapped, doubled, spurious. [default: all]",
         ),
     ] = None,
-    iou_type: Annotated[
-        str, typer.Option(metavar="KIND", help=f"What is compared: {', '.join(REGION_KINDS)}.")
-    ] = "bbox",
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help=f"The rules about crowds and ignored objects: {', '.join(PROTOCOLS)}, or a TOML file. "
-            "[default: by the kind of region]",
-        ),
-    ] = None,
+    iou_type: KindOption = "bbox",
+    protocol: ProtocolOption = None,
     classes: ChosenClasses = None,
     gt_format: GroundTruthFormat = None,
     dt_format: DetectionsFormat = None,

@@ -28,10 +28,10 @@ from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._result_files import check_outputs
+from ioukit.cli._rule_options import KindOption, ProtocolOption
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
-from ioukit.evaluation.kinds import REGION_KINDS, find_kind
-from ioukit.evaluation.protocols import PROTOCOLS
+from ioukit.evaluation.kinds import find_kind
 
 if TYPE_CHECKING:
     from ioukit.operating import Rule
@@ -103,17 +103,8 @@ def operate(
         JsonOutput | None,
         json_option("Print one JSON object instead of the tables; with FILE, write it there and print the tables."),
     ] = None,
-    iou_type: Annotated[
-        str, typer.Option(metavar="KIND", help=f"What is compared: {', '.join(REGION_KINDS)}.")
-    ] = "bbox",
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help=f"The rules of matching: {', '.join(PROTOCOLS)}, or a TOML file with your own. [default: by the kind "
-            "of region]",
-        ),
-    ] = None,
+    iou_type: KindOption = "bbox",
+    protocol: ProtocolOption = None,
     classes: ChosenClasses = None,
     gt_format: GroundTruthFormat = None,
     dt_format: DetectionsFormat = None,

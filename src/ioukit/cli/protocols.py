@@ -25,9 +25,10 @@ from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result, printable
+from ioukit.cli._rule_options import KindOption
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
-from ioukit.evaluation.kinds import REGION_KINDS, find_kind
+from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -75,9 +76,7 @@ def compare_rules(
         typer.Option("--only-changes", help="Leave steps that change less than 0.00005 out of the table."),
     ] = False,
     most: Annotated[int, typer.Option(min=0, metavar="N", help="Classes and images to show for each step.")] = 3,
-    iou_type: Annotated[
-        str, typer.Option(metavar="KIND", help=f"What is compared: {', '.join(REGION_KINDS)}.", show_default=True)
-    ] = "bbox",
+    iou_type: KindOption = "bbox",
     classes: ChosenClasses = None,
     gt_format: GroundTruthFormat = None,
     dt_format: DetectionsFormat = None,

@@ -28,10 +28,10 @@ from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._output import print_result, printable, write_whole
 from ioukit.cli._result_files import check_outputs
+from ioukit.cli._rule_options import KindOption, ProtocolOption
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
-from ioukit.evaluation.kinds import REGION_KINDS, find_kind
-from ioukit.evaluation.protocols import PROTOCOLS
+from ioukit.evaluation.kinds import find_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,13 +116,8 @@ def slices(
         json_option("Print one JSON object instead of the table; with FILE, write it there and print the table."),
     ] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the rows as CSV.")] = None,
-    iou_type: Annotated[
-        str, typer.Option(metavar="KIND", help=f"What is compared: {', '.join(REGION_KINDS)}.")
-    ] = "bbox",
-    protocol: Annotated[
-        str | None,
-        typer.Option(metavar="NAME|FILE", help=f"The rules: {', '.join(PROTOCOLS)}, or a file. [default: by the kind]"),
-    ] = None,
+    iou_type: KindOption = "bbox",
+    protocol: ProtocolOption = None,
     gt_format: GroundTruthFormat = None,
     dt_format: DetectionsFormat = None,
     gt_option: GroundTruthOptions = None,

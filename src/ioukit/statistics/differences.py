@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ioukit._checks import counted
 from ioukit._columns import Frozen, record
@@ -142,6 +142,27 @@ class ClassDifference(Frozen):
         )
 
 
+class _Named(Protocol):
+    @property
+    def key(self) -> str: ...
+
+
+_Difference = TypeVar("_Difference", bound=_Named)
+
+
+def find_difference(differences: Sequence[_Difference], key: str) -> _Difference:
+    """The difference of one number.
+
+    Raises:
+        KeyError: If there is none with this key.
+    """
+    for difference in differences:
+        if difference.key == key:
+            return difference
+    known = ", ".join(difference.key for difference in differences)
+    raise KeyError(f"the comparison has no number {key!r}; there are {known}")
+
+
 @record(frozen=True, eq=False, repr=False)
 class Comparison(Frozen):
     """The result of :func:`compare`: ``comparison["AP"]`` is one difference."""
@@ -164,11 +185,7 @@ class Comparison(Frozen):
     """How the p-values of categories are corrected for their number."""
 
     def __getitem__(self, key: str) -> Difference:
-        for difference in self.differences:
-            if difference.key == key:
-                return difference
-        known = ", ".join(difference.key for difference in self.differences)
-        raise KeyError(f"the comparison has no number {key!r}; there are {known}")
+        return find_difference(self.differences, key)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python values, ``None`` where a number is undefined."""

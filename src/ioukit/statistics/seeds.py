@@ -14,6 +14,7 @@ from ioukit._columns import Frozen, record
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.statistics.detectable import alarm, check_power
+from ioukit.statistics.differences import find_difference
 from ioukit.statistics.drawing import Labels
 from ioukit.statistics.estimating import check_level, defined, enough_groups, resampled
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
@@ -114,11 +115,7 @@ class SeedComparison(Frozen):
     """The seed of the bootstrap."""
 
     def __getitem__(self, key: str) -> SeedDifference:
-        for difference in self.differences:
-            if difference.key == key:
-                return difference
-        known = ", ".join(difference.key for difference in self.differences)
-        raise KeyError(f"the comparison has no number {key!r}; there are {known}")
+        return find_difference(self.differences, key)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python values, ``None`` where a number is undefined."""

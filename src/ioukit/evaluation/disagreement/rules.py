@@ -103,9 +103,11 @@ def _area(protocol: Protocol) -> str:
 
 
 def _cap(protocol: Protocol) -> str:
-    cap = protocol.max_dets[-1]
+    counted, matched = protocol.main_measure.max_dets or protocol.max_dets[-1], protocol.max_dets[-1]
     scope = protocol.cap_scope.replace("image_and_category", "image and class").replace("category", "class")
-    return "none" if cap == NO_CAP else f"{cap:,} per {scope}"
+    if counted < matched:
+        return f"{counted:,} per {scope}, of {'all' if matched == NO_CAP else f'{matched:,}'} that are matched"
+    return "none" if matched == NO_CAP else f"{matched:,} per {scope}"
 
 
 def _integral(protocol: Protocol) -> str:

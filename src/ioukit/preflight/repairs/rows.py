@@ -25,15 +25,21 @@ def without_duplicates(data: Data, repair: Repair) -> Data:
 
 
 def surviving(dt: Detections, iou_threshold: float) -> NDArray[np.bool_]:
-    """(N,) which detections NMS keeps, image by image and class by class."""
+    """(N,) which detections NMS keeps, image by image and class by class.
+
+    It also keeps boxes with a negative side, which suppress nothing: a repair that is only tried can make some.
+    """
     from ioukit.postprocess import nms  # noqa: PLC0415 - for those who ask for NMS
     from ioukit.regions import Boxes  # noqa: PLC0415
 
-    kept = np.zeros(len(dt), np.bool_)
-    if len(dt):
-        groups = np.unique(np.stack([dt.image_ids, dt.category_ids], axis=1), axis=0, return_inverse=True)[1]
-        rows = nms(Boxes(dt.boxes, "xywh"), dt.scores, iou_threshold=iou_threshold, labels=groups.reshape(-1))
-        kept[np.asarray(rows)] = True
+    boxes = np.flatnonzero((dt.boxes[:, 2:] >= 0).all(axis=1))
+    kept = np.ones(len(dt), np.bool_)
+    if len(boxes):
+        keys = np.stack([dt.image_ids[boxes], dt.category_ids[boxes]], axis=1)
+        groups = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        rows = nms(Boxes(dt.boxes[boxes], "xywh"), dt.scores[boxes], iou_threshold=iou_threshold, labels=groups)
+        kept[boxes] = False
+        kept[boxes[np.asarray(rows)]] = True
     return kept
 
 
