@@ -44,7 +44,7 @@ class FolderGather:
         folder: A folder that exists, the same for all processes.
         rank: The number of this process, 0 to ``world_size - 1``. Each process has another one.
         world_size: The number of processes, at least 1.
-        run: The name of the job, the same in all processes, for example with the epoch. Two jobs must have
+        run: The name of the job or of one evaluation in it, the same in all processes. Jobs that share a folder have
             different names.
         timeout: How long a round may take, in seconds.
 
