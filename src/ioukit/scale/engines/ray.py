@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import os
 import shutil
 import tempfile
 import weakref
@@ -43,13 +45,16 @@ def evaluate_on_ray(
         RuntimeError: If the workers of a task die, also when it is repeated.
         Exception: As of the evaluation in this process.
     """
+    shared = dataclasses.replace(
+        request, ground_truth=_absolute(request.ground_truth), detections=_absolute(request.detections)
+    )
     connection = Connection(address, threads)
     temporary: Path | None = None
     try:
         if request.work is None and connection.is_started_here:
             temporary = Path(tempfile.mkdtemp(prefix="ioukit-"))
         tasks = Tasks(connection.ray, Deadline(None if timeout is None else timeout + _GRACE), math.inf)
-        conductor = tasks.submit("the evaluation", conduct, request, temporary, timeout, conducts=True)
+        conductor = tasks.submit("the evaluation", conduct, shared, temporary, timeout, conducts=True)
         outcome: Outcome = tasks.receipts([conductor])[0]
         table = StoredTable(outcome.tables, outcome.image_ids, outcome.sources, outcome.categories)
     except BaseException:
@@ -62,6 +67,15 @@ def evaluate_on_ray(
         connection.close()
         weakref.finalize(table, _remove, temporary)
     return Evaluation(table, _curves(table, outcome), outcome.dropped, outcome.notes)
+
+
+def _absolute(given: Any) -> Any:
+    """Paths that do not depend on the folder in which a task runs; data in memory and URIs as they are."""
+    if isinstance(given, Path) or (isinstance(given, str) and "://" not in given):
+        return os.path.abspath(given)
+    if isinstance(given, list | tuple) and all(isinstance(one, str | os.PathLike) for one in given):
+        return [_absolute(one) for one in given]
+    return given
 
 
 def _remove(folder: Path | None) -> None:

@@ -21,7 +21,16 @@ from ioukit.scale.stages import Job, draw, match_part, split
 from ioukit.scale.stored_table import joined
 from ioukit.scale.table_files import BLOCK_ROWS, Run, TableFile, header_of, write_table
 
-__all__ = ["GroupRuns", "combine_runs", "draw_joined", "draw_of_files", "draw_of_runs", "match_step", "named_part", "split_step"]
+__all__ = [
+    "GroupRuns",
+    "combine_runs",
+    "draw_joined",
+    "draw_of_files",
+    "draw_of_runs",
+    "match_step",
+    "named_part",
+    "split_step",
+]
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -159,7 +168,7 @@ def combine_runs(group: range, *parts: GroupRuns) -> tuple[list[GroupRuns], None
 def _sorted(slab: Run) -> Run:
     """The rows in falling order of score; equal scores keep their order."""
     order = np.argsort(-slab.score, kind="stable")
-    return Run(*(column[order] for column in slab))
+    return Run(slab.rank[order], slab.score[order], slab.matched[order], slab.ignored[order])
 
 
 def draw_of_runs(protocol: Protocol, group: range, *parts: GroupRuns) -> tuple[list[Any], dict[int, Any]]:

@@ -113,7 +113,7 @@ def call(function: Callable[..., tuple[Sequence[Any], Any]], name: str, count: i
         raise
     if len(results) != count:
         raise AssertionError(f"{name}: expected {count} results, got {len(results)}")
-    return (*results, receipt)
+    return (*results, receipt) if count else receipt  # one value is not unpacked
 
 
 class Tasks:
@@ -164,9 +164,9 @@ class Tasks:
         waiting = {task.receipt: number for number, task in enumerate(tasks)}
         try:
             while waiting:
-                limit = min(self._stalled_after, math.inf if self._deadline.left is None else self._deadline.left)
-                limit = None if limit == math.inf else limit
-                ended, _ = self._ray.wait(list(waiting), num_returns=1, timeout=limit)
+                left = self._deadline.left
+                limit = self._stalled_after if left is None else min(left, self._stalled_after)
+                ended, _ = self._ray.wait(list(waiting), num_returns=1, timeout=None if limit == math.inf else limit)
                 if not ended:
                     raise TimeoutError(self._late([tasks[number].name for number in waiting.values()]))
                 more, _ = self._ray.wait(list(waiting), num_returns=len(waiting), timeout=0)
