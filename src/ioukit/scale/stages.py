@@ -18,7 +18,7 @@ from ioukit.evaluation.curves import Curves, drawing_of
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.merging import merged
 from ioukit.scale.parts import ATTRIBUTE, detections_of_part
-from ioukit.scale.table_files import TableFile, arrow_array, numpy_column
+from ioukit.scale.table_files import Runs, arrow_array, numpy_column
 
 __all__ = ["Job", "curves_of", "draw", "draws_in_parts", "match_part", "split"]
 
@@ -157,7 +157,7 @@ def draws_in_parts(protocol: Protocol) -> bool:
     )
 
 
-def draw(protocol: Protocol, category: int, tables: Sequence[TableFile]) -> dict[str, npt.NDArray[np.float64]]:
+def draw(protocol: Protocol, category: int, tables: Sequence[Runs]) -> dict[str, npt.NDArray[np.float64]]:
     """The curves of one evaluated category, as :func:`ioukit.evaluation.accumulate` draws them."""
     num_objects = np.sum([table.header["num_objects"][category] for table in tables], axis=0)
     drawer = _core.CurveDrawer(num_objects.astype(np.uint64), drawing_of(protocol))

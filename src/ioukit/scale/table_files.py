@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import typing
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -22,9 +23,9 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["Run", "TableFile", "write_table"]
+__all__ = ["BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "header_of", "write_table"]
 
-_BLOCK = 65_536
+BLOCK_ROWS = 65_536
 """Rows of one record batch: what a merge holds of each part at a time."""
 _GROUPS: dict[str, type[Columns]] = {"objects": ObjectRows, "pairs": PairRows, "near": NearPairs}
 _VERSION = 1
@@ -56,6 +57,48 @@ class Run(NamedTuple):
         return Run(rank, score, matched, ignored)
 
 
+class Runs(typing.Protocol):
+    """What curves are drawn from: the rows of a part by category, in files or in memory."""
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What is known without the rows: ``num_objects`` (E, A)."""
+
+    def blocks(self, category: int) -> Iterator[Run]:
+        """The detections of one evaluated category, a block at a time, in falling order of score."""
+
+
+class PartTable(typing.Protocol):
+    """The match table of a part, wherever its rows are."""
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What :func:`header_of` says."""
+
+    @property
+    def protocol(self) -> Protocol:
+        """The rules."""
+
+    def read(self) -> MatchTable:
+        """The whole table."""
+
+
+def header_of(table: MatchTable) -> dict[str, Any]:
+    """What is known of a table without its rows."""
+    return {
+        "version": _VERSION,
+        "ioukit": _core.__version__,
+        "protocol": table.protocol.to_dict(),
+        "iou_type": table.iou_type,
+        "sources": list(table.sources),
+        "near": None if table.near is None else table.near.least,
+        "num_objects": table.num_objects.tolist(),
+        "num_detections": table.num_detections.tolist(),
+        "totals": dict(table.totals),
+        "categories": {"ids": table.categories.ids.tolist(), "names": list(table.categories.names)},
+    }
+
+
 def write_table(table: MatchTable, folder: str | os.PathLike[str], threads: int = 1) -> None:
     """Write a match table to a new folder. The folder appears complete or not at all.
 
@@ -66,22 +109,10 @@ def write_table(table: MatchTable, folder: str | os.PathLike[str], threads: int 
     evaluated = table.evaluated_category(table.detections.category)
     order, ends = _core.order_by_category(evaluated, table.detections.score, len(table.evaluated), threads)
     blocks = [
-        [(start, min(start + _BLOCK, end)) for start in range(first, end, _BLOCK)]
+        [(start, min(start + BLOCK_ROWS, end)) for start in range(first, end, BLOCK_ROWS)]
         for first, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)
     ]
-    header = {
-        "version": _VERSION,
-        "ioukit": _core.__version__,
-        "protocol": table.protocol.to_dict(),
-        "iou_type": table.iou_type,
-        "sources": list(table.sources),
-        "near": None if table.near is None else table.near.least,
-        "num_objects": table.num_objects.tolist(),
-        "num_detections": table.num_detections.tolist(),
-        "totals": dict(table.totals),
-        "blocks": [len(of_category) for of_category in blocks],
-        "categories": {"ids": table.categories.ids.tolist(), "names": list(table.categories.names)},
-    }
+    header = {**header_of(table), "blocks": [len(of_category) for of_category in blocks]}
     with whole_folder(folder) as unfinished:
         rows = table.detections.take(order)
         _write(arrow, unfinished / "detections.arrow", rows, [span for each in blocks for span in each])
@@ -96,7 +127,7 @@ def write_table(table: MatchTable, folder: str | os.PathLike[str], threads: int 
 
 
 def _spans(count: int) -> list[tuple[int, int]]:
-    return [(start, min(start + _BLOCK, count)) for start in range(0, count, _BLOCK)]
+    return [(start, min(start + BLOCK_ROWS, count)) for start in range(0, count, BLOCK_ROWS)]
 
 
 def _write(arrow: Any, path: Path, rows: Columns, spans: Sequence[tuple[int, int]]) -> None:
