@@ -90,7 +90,10 @@ def test_parquet_in_batches(tmp_path: Path, seed: int, count: int, group: int, b
 def test_detections_in_memory() -> None:
     rng = np.random.default_rng(3)
     dt = Detections.from_arrays(
-        image_ids=rng.integers(0, 5, 50), category_ids=np.ones(50, int), boxes=rng.random((50, 4)), scores=rng.random(50)
+        image_ids=rng.integers(0, 5, 50),
+        category_ids=np.ones(50, int),
+        boxes=rng.random((50, 4)),
+        scores=rng.random(50),
     )
     source = open_detections(dt, truth(), piece_rows=20)
     assert [piece.rows for piece in source.pieces] == [20, 20, 10]

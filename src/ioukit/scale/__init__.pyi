@@ -2,5 +2,7 @@
 
 from ioukit.scale.evaluating import evaluate
 from ioukit.scale.planning import Plan, plan
+from ioukit.scale.sources.opening import open_detections
+from ioukit.scale.sources.source import DetectionSource, Piece
 
-__all__ = ["Plan", "evaluate", "plan"]
+__all__ = ["DetectionSource", "Piece", "Plan", "evaluate", "open_detections", "plan"]

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import typing
+import zipfile
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -225,7 +226,7 @@ class TableFile:
         try:
             with np.load(self.folder / "images.npz", allow_pickle=False) as arrays:
                 listed = dict(arrays)
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise self._damaged(error) from None
         groups: dict[str, Any] = {}
         order = np.empty(len(listed["order"]), np.int64)

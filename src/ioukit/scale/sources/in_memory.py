@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ioukit.datasets import Detections
 from ioukit.scale.sources.source import BATCH_ROWS, Piece
 
@@ -30,6 +32,15 @@ class MemoryPiece(Piece):
         """The rows as they are, see :meth:`Piece.read`."""
         for first in range(self.start, self.end, batch_rows):
             yield self.detections[first : min(first + batch_rows, self.end)]
+
+    def version(self) -> str:
+        """The values, as a checksum."""
+        import zlib  # noqa: PLC0415 - only runs that can go on later need it
+
+        dt, found, rows = self.detections, 0, slice(self.start, self.end)
+        for column in (dt.image_labels(), dt.category_ids, dt.boxes, dt.scores, dt.areas):
+            found = found if column is None else zlib.crc32(np.ascontiguousarray(column[rows]).tobytes(), found)
+        return str(found)
 
     def __reduce__(self) -> tuple[Any, ...]:
         rows = self.detections[self.start : self.end]

@@ -13,7 +13,7 @@ from ioukit.errors import DatasetError
 from ioukit.scale.sources.in_memory import pieces_of_detections
 from ioukit.scale.sources.parquet import pieces_of_parquet
 from ioukit.scale.sources.places import FilePlace, find_files
-from ioukit.scale.sources.source import DetectionSource, Piece
+from ioukit.scale.sources.source import BATCH_ROWS, DetectionSource, Piece
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
@@ -41,6 +41,7 @@ def open_detections(
     normalized: bool = False,
     on_invalid: OnInvalid = "error",
     piece_rows: int = PIECE_ROWS,
+    batch_rows: int = BATCH_ROWS,
 ) -> DetectionSource:
     """Open detections that need not fit into memory. Only names, sizes and heads of files are read now.
 
@@ -54,6 +55,7 @@ def open_detections(
         normalized: Whether boxes are in fractions of the image, as there.
         on_invalid: As there.
         piece_rows: About how many rows a piece has, where the files allow it.
+        batch_rows: The most rows that are read at a time, where the files allow it.
 
     Raises:
         TypeError: If ``source`` is something else.
@@ -63,7 +65,7 @@ def open_detections(
     """
     known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
     if isinstance(source, Detections):
-        return DetectionSource(source.source, pieces_of_detections(source, piece_rows), known)
+        return DetectionSource(source.source, pieces_of_detections(source, piece_rows), known, batch_rows)
     listed = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(listed, Sequence) or not all(isinstance(one, str | os.PathLike) for one in listed):
         raise TypeError(f"expected a path, a list of paths or Detections, got {type(source).__name__}")
@@ -73,7 +75,7 @@ def open_detections(
     opener = _opener(files)
     reading = Reading(columns, boxes, normalized, on_invalid)
     name = os.fspath(listed[0]) if len(listed) == 1 else f"{os.fspath(listed[0])} and {len(listed) - 1:,} more"
-    return DetectionSource(name, opener(files, reading, known, piece_rows), known)
+    return DetectionSource(name, opener(files, reading, known, piece_rows), known, batch_rows)
 
 
 def _opener(files: Sequence[FilePlace]) -> Opener:

@@ -45,6 +45,10 @@ class ParquetPiece(Piece):
         """See :meth:`Piece.read`."""
         return detections_of_tables(self.tables(batch_rows), self.reading, names)
 
+    def version(self) -> str:
+        """See :meth:`Piece.version`."""
+        return str((self.file.size, self.file.modified))
+
     def tables(self, batch_rows: int, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """The rows in batches; all columns that detections need if ``columns`` is ``None``."""
         path, row = self.file.path, self.first_row

@@ -31,6 +31,8 @@ class FilePlace:
     """An address of the store, from which its file system is made; ``None`` for a local file."""
     inner: str = ""
     """The path within the store."""
+    modified: int = 0
+    """When it was written last, in nanoseconds since 1970; 0 if the store does not say."""
     partition: tuple[tuple[str, str | None], ...] = ()
     """Name and value of each folder ``name=value`` on the way to the file."""
 
@@ -78,17 +80,21 @@ def _local(text: str) -> Iterator[FilePlace]:
             for name in names:
                 if not _is_hidden(name):
                     path = os.path.join(folder, name)
-                    yield FilePlace(path, os.path.getsize(path), partition=_partition(os.path.relpath(folder, text)))
+                    yield _local_file(path, os.path.relpath(folder, text))
     elif os.path.exists(text):
-        yield FilePlace(text, os.path.getsize(text))
+        yield _local_file(text, "")
     elif _is_pattern(text):
         root = re.split(r"[*?\[]", text, maxsplit=1)[0].rpartition(os.sep)[0] or "."
         for path in glob.glob(text, recursive=True):
             if os.path.isfile(path):
-                folder = os.path.relpath(os.path.dirname(path) or ".", root)
-                yield FilePlace(path, os.path.getsize(path), partition=_partition(folder))
+                yield _local_file(path, os.path.relpath(os.path.dirname(path) or ".", root))
     else:
         raise DatasetError(f"{text}: expected a file, a folder or a pattern such as *.parquet, found nothing there")
+
+
+def _local_file(path: str, folder: str) -> FilePlace:
+    about = os.stat(path)
+    return FilePlace(path, about.st_size, modified=about.st_mtime_ns, partition=_partition(folder))
 
 
 def _in_store(address: str) -> Iterator[FilePlace]:
@@ -102,7 +108,7 @@ def _in_store(address: str) -> Iterator[FilePlace]:
         if about.type == arrow_fs.FileType.NotFound:
             raise DatasetError(f"{address}: expected a file or a folder, found nothing there")
         if about.is_file:
-            yield FilePlace(head, about.size, base, inner)
+            yield FilePlace(head, about.size, base, inner, about.mtime_ns or 0)
             return
         listed = store.get_file_info(arrow_fs.FileSelector(inner, recursive=True))
     except OSError as error:
@@ -113,7 +119,8 @@ def _in_store(address: str) -> Iterator[FilePlace]:
         folder, _, name = below.rpartition("/")
         hidden = _is_hidden(name) or any(map(_is_hidden, folder.split("/")))
         if about.is_file and not hidden and (pattern is None or pattern.fullmatch(below)):
-            yield FilePlace(f"{root.rstrip('/')}/{below}", about.size, base, about.path, _partition(folder))
+            path, modified = f"{root.rstrip('/')}/{below}", about.mtime_ns or 0
+            yield FilePlace(path, about.size, base, about.path, modified, _partition(folder))
 
 
 def _store(address: str) -> tuple[Any, str]:

@@ -15,6 +15,8 @@ __all__ = ["BATCH_ROWS", "DetectionSource", "Piece"]
 
 BATCH_ROWS = 262_144
 """Rows of a batch unless the caller says otherwise: about 15 MB of columns."""
+BYTES_OF_A_ROW = 100
+"""A detection in a text file, about."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +43,10 @@ class Piece:
         """
         raise NotImplementedError
 
+    def version(self) -> str:
+        """A text that differs if what :meth:`read` gives may differ, although name and size are the same."""
+        raise NotImplementedError
+
 
 @dataclasses.dataclass(frozen=True)
 class DetectionSource:
@@ -56,6 +62,8 @@ class DetectionSource:
     """The pieces in the order of the data."""
     names: KnownNames
     """The images and classes of the ground truth, which :meth:`Piece.read` takes."""
+    batch_rows: int = BATCH_ROWS
+    """The most rows of a batch, where the files allow it."""
 
     @property
     def bytes(self) -> int:
@@ -68,7 +76,27 @@ class DetectionSource:
         rows = [piece.rows for piece in self.pieces]
         return None if None in rows else sum(row for row in rows if row is not None)
 
-    def batches(self, batch_rows: int = BATCH_ROWS) -> Iterator[Detections]:
-        """All detections, batch by batch."""
+    @property
+    def estimated_rows(self) -> int:
+        """:attr:`rows`, or about how many these are, by the sizes of the files."""
+        return sum(-(-piece.bytes // BYTES_OF_A_ROW) if piece.rows is None else piece.rows for piece in self.pieces)
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that differs if the detections do: of the names, sizes and times of files, or of values in memory."""
+        import hashlib  # noqa: PLC0415 - only runs that can go on later need it
+
+        found = hashlib.sha256()
         for piece in self.pieces:
-            yield from piece.read(self.names, batch_rows)
+            found.update(repr((piece.name, piece.bytes, piece.rows)).encode())
+            found.update(piece.version().encode())
+        return found.hexdigest()
+
+    def read(self, piece: int) -> Iterator[Detections]:
+        """The detections of one piece, batch by batch."""
+        return self.pieces[piece].read(self.names, self.batch_rows)
+
+    def batches(self) -> Iterator[Detections]:
+        """All detections, batch by batch."""
+        for piece in range(len(self.pieces)):
+            yield from self.read(piece)
