@@ -2,7 +2,6 @@
 
 from ioukit.scale.evaluating import evaluate
 from ioukit.scale.planning import Plan, plan
-from ioukit.scale.sources.opening import open_detections
-from ioukit.scale.sources.source import DetectionSource, Piece
+from ioukit.scale.sources import DetectionSource, Piece, open_detections
 
 __all__ = ["DetectionSource", "Piece", "Plan", "evaluate", "open_detections", "plan"]

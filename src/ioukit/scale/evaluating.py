@@ -19,7 +19,6 @@ from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.memory import Budget, bytes_of, parsed_memory
 from ioukit.scale.parts import GroundTruthParts
 from ioukit.scale.requests import Request, prepare
-from ioukit.scale.sources.source import DetectionSource
 from ioukit.scale.stages import Job, curves_of, draw, draws_in_parts, match_part, split
 from ioukit.scale.stored_table import StoredTable, joined
 from ioukit.scale.table_files import TableFile, write_table
@@ -108,12 +107,12 @@ def evaluate(
     prepared = prepare(request, gt, ground_truth_bytes=bytes_of(gt), threads=count)
     with work_folder(work, prepared.described) as (folder, run):
         job, budget = prepared.job_of(run["parts"]), prepared.budget
-        tables, rows = _tables(job, gt, prepared.source, folder, budget)
+        tables, rows = _tables(job, gt, prepared.source.pieces, folder, budget)
         return _evaluation(job, gt, tables, rows, budget, remove=None if work is not None else folder)
 
 
 def _tables(
-    job: Job, gt: GroundTruth, source: DetectionSource, folder: WorkFolder, budget: Budget
+    job: Job, gt: GroundTruth, pieces: Sequence[Any], folder: WorkFolder, budget: Budget
 ) -> tuple[list[TableFile], int]:
     """The tables of all parts, and the number of detections; what the folder has is not computed again."""
 
@@ -121,13 +120,13 @@ def _tables(
         if folder.piece(number) is not None:
             return
         rows = batches = 0
-        for batch in source.read(number):
+        for batch in pieces[number].read():
             folder.add_batch(number, batches, split(job, batch, rows))
             batches, rows = batches + 1, rows + len(batch)
         folder.finish_piece(number, batches, rows)
 
-    _each(split_piece, range(len(source.pieces)), budget.threads)
-    known = [folder.piece(number) or {"batches": 0, "rows": 0} for number in range(len(source.pieces))]
+    _each(split_piece, range(len(pieces)), budget.threads)
+    known = [folder.piece(number) or {"batches": 0, "rows": 0} for number in range(len(pieces))]
     total = sum(piece["rows"] for piece in known)
     objects = GroundTruthParts(gt, job.edges)
 

@@ -20,7 +20,7 @@ from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.memory import PER_ROW_MATCH, PER_ROW_SPLIT, PROCESS, bytes_of, parsed_memory
 from ioukit.scale.parts import GroundTruthParts, edges_of
 from ioukit.scale.requests import Request, prepare
-from ioukit.scale.sources.source import DetectionSource
+from ioukit.scale.sources import DetectionSource, open_detections
 from ioukit.scale.stages import Job, draw, draws_in_parts, match_part, split
 from ioukit.scale.table_files import write_table
 from ioukit.scale.work import WorkFolder
@@ -104,7 +104,7 @@ def plan(
     prepared = prepare(given, gt, ground_truth_bytes=bytes_of(gt), threads=count)
     source, budget, job = prepared.source, prepared.budget, prepared.job
     start = time.perf_counter()
-    sample = _sample(dataclasses.replace(source, batch_rows=min(budget.batch_rows, SAMPLE_ROWS // 3)))
+    sample = _sample(open_detections(detections, source.names, batch_rows=min(budget.batch_rows, SAMPLE_ROWS // 3)))
     reading, size = time.perf_counter() - start, sum(len(batch) for batch in sample)
     seconds, used = _units(gt, sample, job)
     rows = source.estimated_rows
@@ -127,7 +127,7 @@ def _sample(source: DetectionSource) -> list[Detections]:
     """The first batch of the first, the middle and the last piece."""
     count = len(source.pieces)
     chosen = dict.fromkeys([0, count // 2, count - 1]) if count else {}
-    batches = [next(source.read(number), None) for number in chosen]
+    batches = [next(source.pieces[number].read(), None) for number in chosen]
     return [batch for batch in batches if batch is not None and len(batch)]
 
 

@@ -15,8 +15,7 @@ from ioukit.evaluation.matching import checked_near
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.memory import Budget, budget_of
 from ioukit.scale.parts import edges_of
-from ioukit.scale.sources.opening import open_detections
-from ioukit.scale.sources.source import DetectionSource
+from ioukit.scale.sources import DetectionSource, open_detections
 from ioukit.scale.stages import Job
 
 __all__ = ["Prepared", "Request", "prepare"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -21,7 +22,10 @@ class KnownNames:
 
     def __init__(self, ground_truth: GroundTruth) -> None:
         """Take the lists of images and categories."""
-        self.ground_truth = ground_truth.take(np.zeros(0, np.intp)) if len(ground_truth) else ground_truth
+        empty = ground_truth.take(np.zeros(0, np.intp)) if len(ground_truth) else ground_truth
+        images = dataclasses.replace(empty.images, attributes={})
+        self.ground_truth = dataclasses.replace(empty, images=images)
+        """The lists of images and categories, without objects."""
         self.classes = dict(zip(ground_truth.categories.names, ground_truth.categories.ids.tolist(), strict=True))
         """The ids of the classes by name."""
 

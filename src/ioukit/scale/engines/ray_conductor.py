@@ -29,7 +29,6 @@ from ioukit.scale.engines.ray_steps import (
 from ioukit.scale.engines.ray_tasks import Deadline, Task, Tasks
 from ioukit.scale.parts import GroundTruthParts
 from ioukit.scale.requests import Request, prepare
-from ioukit.scale.sources.source import DetectionSource
 from ioukit.scale.stages import Job, draws_in_parts
 from ioukit.scale.table_files import TableFile
 from ioukit.scale.work import WorkFolder, work_folder
@@ -100,7 +99,7 @@ def conduct(request: Request, temporary: Path | None, seconds: float | None) -> 
     gt = ground_truth_of(request.ground_truth, request.protocol, None)
     prepared = prepare(request, gt, ground_truth_bytes=0, threads=1, multiple_of=cores)
     with _folder(request.work, temporary, prepared.described) as (folder, parts):
-        run = _Run(ray, tasks, gt, prepared.job_of(parts), prepared.source, folder, cores)
+        run = _Run(ray, tasks, gt, prepared.job_of(parts), prepared.source.pieces, folder, cores)
         return [], run.outcome(prepared.categories)
 
 
@@ -129,12 +128,12 @@ class _Run:
         tasks: Tasks,
         gt: GroundTruth,
         job: Job,
-        source: DetectionSource,
+        pieces: Sequence[Any],
         folder: WorkFolder | None,
         cores: int,
     ) -> None:
         self._ray, self._tasks, self._gt, self._job, self._folder = ray, tasks, gt, job, folder
-        self._source = source
+        self._pieces = pieces
         self._shared_job = ray.put(job)
         evaluated = 1 if job.protocol.class_agnostic else len(job.categories or job.known_categories)
         count = max(1, min(evaluated, _GROUPS_PER_CORE * cores, _MOST_GROUPS))
@@ -173,12 +172,12 @@ class _Run:
         )
 
     def _split(self) -> list[Task]:
-        source = self._ray.put(self._source)
+        pieces = self._ray.put(self._pieces)
         return [
             self._tasks.submit(
-                f"piece {number} ({piece.name})", split_step, self._shared_job, source, number, results=self._job.parts
+                f"piece {number} ({piece.name})", split_step, self._shared_job, pieces, number, results=self._job.parts
             )
-            for number, piece in enumerate(self._source.pieces)
+            for number, piece in enumerate(self._pieces)
         ]
 
     def _match(self, wanted: Sequence[int], splits: Sequence[Task], counts: Sequence[int]) -> list[Task]:

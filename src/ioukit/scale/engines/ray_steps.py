@@ -17,7 +17,6 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation import MatchTable, accumulate
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.merging import merged
-from ioukit.scale.sources.source import DetectionSource
 from ioukit.scale.stages import Job, draw, match_part, split
 from ioukit.scale.stored_table import joined
 from ioukit.scale.table_files import BLOCK_ROWS, Run, TableFile, header_of, write_table
@@ -36,7 +35,7 @@ __all__ = [
 Bytes = npt.NDArray[np.uint8]
 
 
-def split_step(job: Job, source: DetectionSource, number: int) -> tuple[list[Bytes], tuple[int, int, tuple[str, ...]]]:
+def split_step(job: Job, pieces: Sequence[Any], number: int) -> tuple[list[Bytes], tuple[int, int, tuple[str, ...]]]:
     """The rows of a piece of the input for each part, as a stream of Arrow; none is no bytes.
 
     The receipt has the number of rows, of records that were left out, and notes.
@@ -44,7 +43,7 @@ def split_step(job: Job, source: DetectionSource, number: int) -> tuple[list[Byt
     arrow = import_extra("pyarrow", extra="ray", needed_by="on='ray'")
     batches: list[list[Any]] = [[] for _ in range(job.parts)]
     rows, dropped, notes = 0, 0, dict[str, None]()
-    for detections in source.read(number):
+    for detections in pieces[number].read():
         for listed, batch in zip(batches, split(job, detections, rows), strict=True):
             if batch.num_rows:
                 listed.append(batch)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ioukit._checks import check_count
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.formats.known_names import KnownNames
 from ioukit.datasets.formats.table_rows import Reading
 from ioukit.errors import DatasetError
-from ioukit.scale.sources.in_memory import pieces_of_detections
+from ioukit.scale.sources.in_memory import digest, pieces_of_detections
 from ioukit.scale.sources.parquet import pieces_of_parquet
 from ioukit.scale.sources.places import FilePlace, find_files
-from ioukit.scale.sources.source import BATCH_ROWS, DetectionSource, Piece
+from ioukit.scale.sources.source import Cut, DetectionSource, Piece
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
@@ -21,10 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["open_detections"]
 
-PIECE_ROWS = 1_000_000
-"""About how many rows a piece has: 64 MB of columns."""
-
-Opener = Callable[[Sequence[FilePlace], Reading, KnownNames, int], list[Piece]]
+Opener = Callable[[Sequence[FilePlace], Reading, KnownNames, Cut], list[Piece]]
 
 _KINDS: tuple[tuple[str, tuple[str, ...], Opener], ...] = (
     ("Parquet", (".parquet", ".parq", ".pq"), pieces_of_parquet),
@@ -40,8 +40,8 @@ def open_detections(
     boxes: BoxLayout | None = None,
     normalized: bool = False,
     on_invalid: OnInvalid = "error",
-    piece_rows: int = PIECE_ROWS,
-    batch_rows: int = BATCH_ROWS,
+    piece_rows: int = Cut().piece_rows,
+    batch_rows: int = Cut().batch_rows,
 ) -> DetectionSource:
     """Open detections that need not fit into memory. Only names, sizes and heads of files are read now.
 
@@ -55,7 +55,7 @@ def open_detections(
         normalized: Whether boxes are in fractions of the image, as there.
         on_invalid: As there.
         piece_rows: About how many rows a piece has, where the files allow it.
-        batch_rows: The most rows that are read at a time, where the files allow it.
+        batch_rows: The most rows of a batch, where the files allow it.
 
     Raises:
         TypeError: If ``source`` is something else.
@@ -64,8 +64,10 @@ def open_detections(
         ModuleNotFoundError: If PyArrow is not installed: ``pip install 'ioukit[tables]'``.
     """
     known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
+    cut = Cut(piece_rows, batch_rows)
+    check_count(piece_rows=piece_rows, batch_rows=batch_rows)
     if isinstance(source, Detections):
-        return DetectionSource(source.source, pieces_of_detections(source, piece_rows), known, batch_rows)
+        return _source(source.source, pieces_of_detections(source, cut), known, functools.partial(digest, source))
     listed = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(listed, Sequence) or not all(isinstance(one, str | os.PathLike) for one in listed):
         raise TypeError(f"expected a path, a list of paths or Detections, got {type(source).__name__}")
@@ -75,7 +77,16 @@ def open_detections(
     opener = _opener(files)
     reading = Reading(columns, boxes, normalized, on_invalid)
     name = os.fspath(listed[0]) if len(listed) == 1 else f"{os.fspath(listed[0])} and {len(listed) - 1:,} more"
-    return DetectionSource(name, opener(files, reading, known, piece_rows), known, batch_rows)
+    return _source(name, opener(files, reading, known, cut), known, functools.partial(_fingerprint, files, reading))
+
+
+def _source(name: str, pieces: Sequence[Piece], known: KnownNames, described: Callable[[], Any]) -> DetectionSource:
+    return DetectionSource(name, [dataclasses.replace(piece, names=known) for piece in pieces], known, described)
+
+
+def _fingerprint(files: Sequence[FilePlace], reading: Reading) -> list[Any]:
+    options = [reading.columns and sorted(map(str, reading.columns.items())), *reading[1:4]]
+    return [options, *([file.path, file.size, file.changed] for file in files)]
 
 
 def _opener(files: Sequence[FilePlace]) -> Opener:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ioukit._optional import import_extra
 from ioukit.datasets.formats.table_sources import Table, arrow_columns
 from ioukit.errors import DatasetError
-from ioukit.scale.sources.source import BATCH_ROWS, Piece
+from ioukit.scale.sources.source import Piece
 from ioukit.scale.sources.tables import (
     columns_to_read,
     detections_of_tables,
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from ioukit.datasets.formats.known_names import KnownNames
     from ioukit.datasets.formats.table_rows import Reading
     from ioukit.scale.sources.places import FilePlace
+    from ioukit.scale.sources.source import Cut
 
 __all__ = ["ParquetPiece", "pieces_of_parquet"]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class ParquetPiece(Piece):
     """Row groups of a Parquet file that follow one another."""
 
@@ -41,22 +42,17 @@ class ParquetPiece(Piece):
     folders: Mapping[str, bool]
     reading: Reading
 
-    def read(self, names: KnownNames, batch_rows: int = BATCH_ROWS) -> Iterator[Detections]:
-        """See :meth:`Piece.read`."""
-        return detections_of_tables(self.tables(batch_rows), self.reading, names)
+    def _batches(self, names: KnownNames) -> Iterator[Detections]:
+        return detections_of_tables(self.tables(), self.reading, names)
 
-    def version(self) -> str:
-        """See :meth:`Piece.version`."""
-        return str((self.file.size, self.file.modified))
-
-    def tables(self, batch_rows: int, columns: Sequence[str] | None = None) -> Iterator[Table]:
+    def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """The rows in batches; all columns that detections need if ``columns`` is ``None``."""
         path, row = self.file.path, self.first_row
         wanted = self.columns if columns is None else tuple(name for name in columns if name in self.columns)
         folders = {name: whole for name, whole in self.folders.items() if columns is None or name in columns}
         for group in range(*self.groups):
             with _reading(f"{path}: row group {group}"), _opened(self.file) as file:
-                batches = file.iter_batches(batch_size=batch_rows, row_groups=[group], columns=list(wanted))
+                batches = file.iter_batches(batch_size=self.batch_rows, row_groups=[group], columns=list(wanted))
                 while (batch := next(batches, None)) is not None:
                     batch.validate(full=True)
                     given = with_folder_columns(arrow_columns(batch), self.file, folders, batch.num_rows)
@@ -74,7 +70,7 @@ class _Where:
         return f"{self.path}: row {self.first + row}"
 
 
-def pieces_of_parquet(files: Sequence[FilePlace], reading: Reading, known: KnownNames, piece_rows: int) -> list[Piece]:
+def pieces_of_parquet(files: Sequence[FilePlace], reading: Reading, known: KnownNames, cut: Cut) -> list[Piece]:
     """The pieces of Parquet files of one schema, in the order of the files.
 
     Raises:
@@ -102,17 +98,29 @@ def pieces_of_parquet(files: Sequence[FilePlace], reading: Reading, known: Known
         sizes = [about.row_group(group).total_byte_size for group in range(about.num_row_groups)]
         while start < len(rows):
             end, count = start + 1, rows[start]
-            while end < len(rows) and count + rows[end] <= piece_rows:
+            while end < len(rows) and count + rows[end] <= cut.piece_rows:
                 count += rows[end]
                 end += 1
             name = f"{file.path}: row group {start}" + (f" to {end - 1}" if end > start + 1 else "")
             share = file.size * sum(sizes[start:end]) // max(sum(sizes), 1)
-            pieces.append(ParquetPiece(name, share, count, file, (start, end), row, columns, kept, reading))
+            piece = ParquetPiece(
+                name=name,
+                bytes=share,
+                rows=count,
+                batch_rows=cut.batch_rows,
+                file=file,
+                groups=(start, end),
+                first_row=row,
+                columns=columns,
+                folders=kept,
+                reading=reading,
+            )
+            pieces.append(piece)
             start, row = end, row + count
     whole = {**{name: kind == "integers" for name, kind in first.items()}, **folders}
 
     def tables_of(name: str) -> Iterator[Table]:
-        return (table for piece in pieces for table in piece.tables(BATCH_ROWS, [name]))
+        return (table for piece in pieces for table in piece.tables([name]))
 
     done = settled(reading, wanted, whole.__getitem__, known, files[0].path, tables_of)
     return [dataclasses.replace(piece, reading=done) for piece in pieces]

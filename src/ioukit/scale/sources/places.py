@@ -27,12 +27,12 @@ class FilePlace:
     """The path or the address, for messages."""
     size: int
     """In bytes."""
+    changed: int
+    """When it was changed, in nanoseconds since 1970."""
     address: str | None = None
     """An address of the store, from which its file system is made; ``None`` for a local file."""
     inner: str = ""
     """The path within the store."""
-    modified: int = 0
-    """When it was written last, in nanoseconds since 1970; 0 if the store does not say."""
     partition: tuple[tuple[str, str | None], ...] = ()
     """Name and value of each folder ``name=value`` on the way to the file."""
 
@@ -94,7 +94,7 @@ def _local(text: str) -> Iterator[FilePlace]:
 
 def _local_file(path: str, folder: str) -> FilePlace:
     about = os.stat(path)
-    return FilePlace(path, about.st_size, modified=about.st_mtime_ns, partition=_partition(folder))
+    return FilePlace(path, about.st_size, about.st_mtime_ns, partition=_partition(folder))
 
 
 def _in_store(address: str) -> Iterator[FilePlace]:
@@ -108,7 +108,7 @@ def _in_store(address: str) -> Iterator[FilePlace]:
         if about.type == arrow_fs.FileType.NotFound:
             raise DatasetError(f"{address}: expected a file or a folder, found nothing there")
         if about.is_file:
-            yield FilePlace(head, about.size, base, inner, about.mtime_ns or 0)
+            yield FilePlace(head, about.size, about.mtime_ns or 0, base, inner)
             return
         listed = store.get_file_info(arrow_fs.FileSelector(inner, recursive=True))
     except OSError as error:
@@ -119,8 +119,8 @@ def _in_store(address: str) -> Iterator[FilePlace]:
         folder, _, name = below.rpartition("/")
         hidden = _is_hidden(name) or any(map(_is_hidden, folder.split("/")))
         if about.is_file and not hidden and (pattern is None or pattern.fullmatch(below)):
-            path, modified = f"{root.rstrip('/')}/{below}", about.mtime_ns or 0
-            yield FilePlace(path, about.size, base, about.path, modified, _partition(folder))
+            path, changed = f"{root.rstrip('/')}/{below}", about.mtime_ns or 0
+            yield FilePlace(path, about.size, changed, base, about.path, _partition(folder))
 
 
 def _store(address: str) -> tuple[Any, str]:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
-
-from ioukit.datasets.formats.known_names import KnownNames
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from ioukit.datasets import Detections
+    from ioukit.datasets.formats.known_names import KnownNames
 
-__all__ = ["BATCH_ROWS", "DetectionSource", "Piece"]
-
-BATCH_ROWS = 262_144
-"""Rows of a batch unless the caller says otherwise: about 15 MB of columns."""
-BYTES_OF_A_ROW = 100
-"""A detection in a text file, about."""
+__all__ = ["Cut", "DetectionSource", "Piece"]
 
 
-@dataclasses.dataclass(frozen=True)
+class Cut(NamedTuple):
+    """How a source is cut."""
+
+    piece_rows: int = 1_000_000
+    """About how many rows a piece has, where the files allow it: 64 MB of columns."""
+    batch_rows: int = 262_144
+    """The most rows of a batch, where the files allow it."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Piece:
     """A part of a source that is read by itself, in this process or in another one. It is small and can be pickled."""
 
@@ -29,26 +32,29 @@ class Piece:
     """How many bytes of the file it has; a guess for data in memory."""
     rows: int | None
     """How many rows it has, rows that are left out included; ``None`` if that takes reading it."""
+    batch_rows: int
+    """The most rows of a batch, where the file allows it."""
+    row_bytes: int = 60
+    """About how many bytes of the file a row has."""
+    names: KnownNames | None = dataclasses.field(default=None, repr=False)
+    """The images and classes of the ground truth, the same object for all pieces of a source: a pickle of a list of
+    pieces has it once."""
 
-    def read(self, names: KnownNames, batch_rows: int = BATCH_ROWS) -> Iterator[Detections]:
-        """The detections in order, at most about ``batch_rows`` at a time; batches without detections are left out.
-
-        Args:
-            names: The images and classes of the ground truth: :attr:`DetectionSource.names`.
-            batch_rows: The most rows of a batch, where the file allows it.
+    def read(self) -> Iterator[Detections]:
+        """The detections in order, at most about :attr:`batch_rows` at a time. Batches without detections are left out.
 
         Raises:
             DatasetError: If the data is invalid: names file, row and column, what was expected and what came.
             OSError: If it cannot be read.
         """
+        assert self.names is not None
+        return self._batches(self.names)
+
+    def _batches(self, names: KnownNames) -> Iterator[Detections]:
         raise NotImplementedError
 
-    def version(self) -> str:
-        """A text that differs if what :meth:`read` gives may differ, although name and size are the same."""
-        raise NotImplementedError
 
-
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class DetectionSource:
     """Detections that need not fit into memory, as pieces.
 
@@ -61,9 +67,9 @@ class DetectionSource:
     pieces: Sequence[Piece]
     """The pieces in the order of the data."""
     names: KnownNames
-    """The images and classes of the ground truth, which :meth:`Piece.read` takes."""
-    batch_rows: int = BATCH_ROWS
-    """The most rows of a batch, where the files allow it."""
+    """The images and classes of the ground truth."""
+    described: Callable[[], Any]
+    """Computes :attr:`fingerprint`."""
 
     @property
     def bytes(self) -> int:
@@ -72,31 +78,21 @@ class DetectionSource:
 
     @property
     def rows(self) -> int | None:
-        """How many rows there are; ``None`` if a piece does not know."""
+        """How many rows there are, rows that are left out included; ``None`` if a piece does not know."""
         rows = [piece.rows for piece in self.pieces]
         return None if None in rows else sum(row for row in rows if row is not None)
 
     @property
     def estimated_rows(self) -> int:
-        """:attr:`rows`, or about how many these are, by the sizes of the files."""
-        return sum(-(-piece.bytes // BYTES_OF_A_ROW) if piece.rows is None else piece.rows for piece in self.pieces)
+        """How many rows there are; about as many if a piece does not know."""
+        return sum(piece.bytes // piece.row_bytes if piece.rows is None else piece.rows for piece in self.pieces)
 
     @property
-    def fingerprint(self) -> str:
-        """A text that differs if the detections do: of the names, sizes and times of files, or of values in memory."""
-        import hashlib  # noqa: PLC0415 - only runs that can go on later need it
-
-        found = hashlib.sha256()
-        for piece in self.pieces:
-            found.update(repr((piece.name, piece.bytes, piece.rows)).encode())
-            found.update(piece.version().encode())
-        return found.hexdigest()
-
-    def read(self, piece: int) -> Iterator[Detections]:
-        """The detections of one piece, batch by batch."""
-        return self.pieces[piece].read(self.names, self.batch_rows)
+    def fingerprint(self) -> Any:
+        """Lists of text and numbers that differ if the data or the way of reading it differ: paths, sizes and times."""
+        return self.described()
 
     def batches(self) -> Iterator[Detections]:
         """All detections, batch by batch."""
-        for piece in range(len(self.pieces)):
-            yield from self.read(piece)
+        for piece in self.pieces:
+            yield from piece.read()
