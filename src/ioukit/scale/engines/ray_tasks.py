@@ -99,16 +99,19 @@ class Task:
 def call(function: Callable[..., tuple[Sequence[Any], Any]], name: str, count: int, *arguments: Any) -> Any:
     """Run in the task: the ``count`` results of a function and its receipt, as Ray wants them.
 
-    An error of missing memory or of the system names the task; other errors name their file or part themselves.
+    An error of missing memory or of the system names the task; other errors name their file or part themselves. Those
+    of a task without a name are what other tasks said.
     """
     try:
         results, receipt = function(*arguments)
     except MemoryError as error:
+        if not name:
+            raise
         raise MemoryError(
             f"{name}: out of memory ({error}): use more parts (parts=), or let fewer tasks run on a node"
         ) from None
     except OSError as error:
-        if error.filename is None and name not in str(error):
+        if name and error.filename is None and name not in str(error):
             error.args = (*error.args[:-1], f"{name}: {error.args[-1]}") if error.args else (name,)
         raise
     if len(results) != count:
@@ -147,7 +150,7 @@ class Tasks:
             max_retries=_RETRIES,
             retry_exceptions=False if conducts else list(_RETRIED),
         )
-        references = remote.remote(function, name, results, *arguments)
+        references = remote.remote(function, "" if conducts else name, results, *arguments)
         listed = references if isinstance(references, list) else [references]
         task = Task(name, listed[:-1], listed[-1])  # only the receipt is held here: results go when nobody needs them
         self._receipts.append(task.receipt)
@@ -168,7 +171,7 @@ class Tasks:
                 limit = self._stalled_after if left is None else min(left, self._stalled_after)
                 ended, _ = self._ray.wait(list(waiting), num_returns=1, timeout=None if limit == math.inf else limit)
                 if not ended:
-                    raise TimeoutError(self._late([tasks[number].name for number in waiting.values()]))
+                    raise TimeoutError(self._late([tasks[number].name for number in waiting.values()], limit == left))
                 more, _ = self._ray.wait(list(waiting), num_returns=len(waiting), timeout=0)
                 for number in sorted(waiting[receipt] for receipt in {*ended, *more}):
                     found[number] = self._receipt(tasks[number])
@@ -194,9 +197,9 @@ class Tasks:
                 f"{task.name}: its worker died, also when it was repeated {_RETRIES} times: {_first_line(error)}"
             ) from None
 
-    def _late(self, names: Sequence[str]) -> str:
+    def _late(self, names: Sequence[str], is_over: bool) -> str:
         shown = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
-        if self._deadline.left == 0:
+        if is_over:
             return f"expected an end within timeout={self._deadline.seconds:g} s; not done: {shown}"
         return f"no task ended for {self._stalled_after:g} s, the cluster may have no free core; not done: {shown}"
 
