@@ -2,5 +2,6 @@
 
 from ioukit.scale.evaluating import evaluate
 from ioukit.scale.planning import Plan, plan
+from ioukit.scale.sources import DetectionSource, Piece, open_detections
 
-__all__ = ["Plan", "evaluate", "plan"]
+__all__ = ["DetectionSource", "Piece", "Plan", "evaluate", "open_detections", "plan"]
