@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import typing
+import zipfile
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -223,9 +224,9 @@ class TableFile:
         ranges, sets = len(protocol.area_ranges), -(-len(protocol.iou_thresholds) // 8)
         shapes = {"matched": (ranges, sets), "ignored": (ranges, sets), "outside": (-(-ranges // 8),)}
         try:
-            with np.load(self.folder / "images.npz", allow_pickle=False) as arrays:
+            with open(self.folder / "images.npz", "rb") as file, np.load(file, allow_pickle=False) as arrays:
                 listed = dict(arrays)
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise self._damaged(error) from None
         groups: dict[str, Any] = {}
         order = np.empty(len(listed["order"]), np.int64)
