@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import tempfile
@@ -50,10 +51,12 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         paths = (ROOT / "src", ROOT / "tests", *filter(None, [os.environ.get("PYTHONPATH")]))
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
         patch.setenv(ray_faults.FAULTS, str(tmp_path_factory.mktemp("faults")))
-        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
+        short = tempfile.mkdtemp(prefix="r")  # names of Ray's sockets have at most 107 bytes
+        patch.setenv("TMPDIR", short)
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         patch.setattr(tempfile, "tempdir", None)
         yield
+    shutil.rmtree(short, ignore_errors=True)
 
 
 OPTIONS: dict[str, Any] = {
@@ -86,6 +89,23 @@ def assert_same(ours: Evaluation, expected: Evaluation) -> None:
     for each in fields:
         each.pop("notes")
     assert fields[0] == fields[1]
+
+
+def test_ray_is_started_and_ended(real: Scene, expected: Evaluation, tmp_path: Path) -> None:
+    ours = scale.evaluate(*real, near=0.1, threads=2, on="ray")
+    assert not ray.is_initialized()
+    assert_same(ours, expected)
+    (folder,) = Path(tempfile.gettempdir()).glob("ioukit*")
+    del ours
+    gc.collect()
+    assert not folder.exists()
+    with pytest.raises(DatasetError, match="nowhere"):
+        scale.evaluate(real[0], tmp_path / "nowhere", threads=2, on="ray")
+    assert not ray.is_initialized()
+    with pytest.raises(ConnectionError, match="expected a Ray cluster at the address '127.0.0.1:9'"):
+        scale.evaluate(*real, on="ray", address="127.0.0.1:9")
+    with pytest.raises(ValueError, match="address and timeout need on='ray'"):
+        scale.evaluate(*real, timeout=3)
 
 
 @pytest.mark.usefixtures("cluster")
@@ -181,3 +201,98 @@ def test_no_rows_pass_through_this_process(real: Scene, monkeypatch: pytest.Monk
         scale.evaluate(real[0], detections, parts=2, work=tmp_path / str(step), on="ray", timeout=60)
     assert len(sizes) == 2
     assert sizes[0] == pytest.approx(sizes[1], abs=200)
+
+
+@pytest.fixture(scope="module")
+def files(real: Scene, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the annotations, and one with the detections in three Parquet files."""
+    import pyarrow as pa  # noqa: PLC0415 - only if it is there
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "detections").mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(len(real[1])), 3)):
+        part = real[1].take(rows)
+        x, y, width, height = part.boxes.T
+        columns = {"image_id": part.image_ids, "category_id": part.category_ids, "score": part.scores}
+        columns |= {"x": x, "y": y, "width": width, "height": height}
+        pq.write_table(pa.table(columns), folder / "detections" / f"{number}.parquet", row_group_size=400)
+    return folder
+
+
+@pytest.mark.usefixtures("cluster")
+def test_files_are_read_by_the_tasks(
+    files: Path, expected: Evaluation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(files)
+    ours = scale.evaluate(VAL2017 / "ground_truth.json", "detections", near=0.1, parts=3, on="ray", timeout=60)
+    assert_same(ours, expected)
+    spread = scale.evaluate(
+        str(VAL2017 / "ground_truth.json"),
+        [Path("detections") / f"{number}.parquet" for number in range(3)],
+        near=0.1,
+        parts=5,
+        work=tmp_path / "work",
+        on="ray",
+        timeout=60,
+    )
+    assert_same(spread, expected)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_file_that_is_missing_or_cut_is_named(files: Path, real: Scene, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(files / "detections", broken)
+    whole = (broken / "1.parquet").read_bytes()
+    (broken / "1.parquet").write_bytes(whole[: len(whole) // 3])
+    with pytest.raises(DatasetError, match=r"broken/1\.parquet: expected a Parquet file"):
+        scale.evaluate(real[0], broken, on="ray", timeout=60)
+    (broken / "1.parquet").write_bytes(bytes([*whole[:400], *(255 - byte for byte in whole[400:900]), *whole[900:]]))
+    with pytest.raises(DatasetError, match=r"broken/1\.parquet: row group 0"):
+        scale.evaluate(real[0], broken, on="ray", timeout=60)
+    with pytest.raises(DatasetError, match=r"nowhere: expected a file, a folder or a pattern"):
+        scale.evaluate(real[0], tmp_path / "nowhere", on="ray", timeout=60)
+    with pytest.raises(FileNotFoundError, match=r"no_truth\.json"):
+        scale.evaluate(tmp_path / "no_truth.json", broken, on="ray", timeout=60)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_an_image_that_is_not_listed_is_named(real: Scene, expected: Evaluation) -> None:
+    gt = real[0].filter(images=real[0].images.ids[:50].tolist())
+    with pytest.raises(DatasetError, match="image") as caught:
+        scale.evaluate(gt, real[1], on="ray", timeout=60)
+    with pytest.raises(DatasetError) as alone:
+        scale.evaluate(gt, real[1])
+    assert str(caught.value) == str(alone.value)
+    assert expected.summary
+
+
+@pytest.fixture(scope="module")
+def bucket(files: Path) -> Iterator[str]:
+    """The address of a bucket with the folder, on a server of this machine that speaks S3."""
+    server = pytest.importorskip("moto.server", reason="a store to read from needs moto: pip install 'moto[server]'")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            patch.setenv(name, "testing")
+        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+        running.start()
+        host, port = running.get_host_and_port()
+        query = f"scheme=http&endpoint_override={host}:{port}&region=us-east-1&access_key=testing&secret_key=testing"
+        from pyarrow import fs  # noqa: PLC0415 - only if it is there
+
+        store, _ = fs.FileSystem.from_uri(f"s3://bucket?{query}&allow_bucket_creation=true")
+        store.create_dir("bucket")
+        fs.copy_files(str(files / "detections"), "bucket/detections", destination_filesystem=store)
+        yield query
+        running.stop()
+
+
+@pytest.mark.usefixtures("cluster")
+def test_detections_in_a_store(bucket: str, real: Scene, expected: Evaluation) -> None:
+    ours = scale.evaluate(
+        VAL2017 / "ground_truth.json", f"s3://bucket/detections?{bucket}", near=0.1, parts=3, on="ray", timeout=60
+    )
+    assert_same(ours, expected)
+    with pytest.raises(DatasetError, match="s3://bucket/nothing.*found nothing there"):
+        scale.evaluate(real[0], f"s3://bucket/nothing?{bucket}", on="ray", timeout=60)
