@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import math
 import os
+import socket
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +17,8 @@ __all__ = ["STALLED_AFTER", "Connection", "Deadline", "Task", "Tasks", "call"]
 
 STALLED_AFTER = 1800.0
 """Seconds in which at least one task has to end."""
+_ANSWER = 10.0
+"""Seconds in which a cluster has to answer."""
 _RETRIES = 3
 _RETRIED = (MemoryError, ConnectionError, TimeoutError)
 """Errors that may not come again. Ray itself repeats tasks whose worker or node has gone."""
@@ -49,12 +52,13 @@ class Connection:
                 )
             return
         self.is_started_here = address == "local" or (address is None and not os.environ.get("RAY_ADDRESS"))
+        _check_reachable(address)
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if self.is_started_here:
             options |= {"num_cpus": threads, "include_dashboard": False}
         try:
             self.ray.init(address=address, **options)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (ConnectionError, RuntimeError, ValueError, self.ray.exceptions.RayError) as error:
             raise ConnectionError(f"expected a Ray cluster at the address {address!r}: {_first_line(error)}") from None
 
     def close(self) -> None:
@@ -68,6 +72,17 @@ class Connection:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _check_reachable(address: str | None) -> None:
+    """Refuses an address at which nobody answers: Ray would try again for minutes."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER).close()
+    except OSError as error:
+        raise ConnectionError(f"expected a Ray cluster at the address {address!r}: {error}") from None
 
 
 class Deadline:
