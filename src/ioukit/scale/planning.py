@@ -143,7 +143,7 @@ def _units(gt: GroundTruth, sample: Sequence[Detections], job: Job) -> tuple[flo
     with tempfile.TemporaryDirectory(prefix="ioukit-") as path:
         folder, start = WorkFolder(Path(path)), time.perf_counter()
         for number, batch in enumerate(sample):
-            folder.add_batch(0, number, split(job, batch, 0))
+            folder.add_batch(0, number, split(job, batch, 0, narrow=True))
         batches = folder.batches(0, [{"batches": len(sample), "rows": size}])
         table = match_part(job, 0, objects.part(0), objects.rows(0), batches, sources=(len(small), size))
         write_table(table, folder.table(0).folder)
