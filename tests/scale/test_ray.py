@@ -23,7 +23,8 @@ from support.same_columns import assert_same_columns
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 ray = pytest.importorskip("ray", reason="evaluation on Ray needs Ray: pip install 'ioukit[ray]'")
 pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning:ray"),
@@ -211,9 +212,6 @@ def test_no_rows_pass_through_this_process(real: Scene, monkeypatch: pytest.Monk
 @pytest.fixture(scope="module")
 def files(real: Scene, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the annotations, and one with the detections in three Parquet files."""
-    import pyarrow as pa  # noqa: PLC0415 - only if it is there
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
     folder = tmp_path_factory.mktemp("files")
     (folder / "detections").mkdir()
     for number, rows in enumerate(np.array_split(np.arange(len(real[1])), 3)):
@@ -280,8 +278,7 @@ def bucket(files: Path) -> Iterator[str]:
     running.start()
     host, port = running.get_host_and_port()
     query = f"scheme=http&endpoint_override={host}:{port}&region=us-east-1"
-    from pyarrow import fs  # noqa: PLC0415 - only if it is there
-
+    fs = pytest.importorskip("pyarrow.fs")
     store, _ = fs.FileSystem.from_uri(f"s3://bucket?{query}&allow_bucket_creation=true")
     store.create_dir("bucket")
     fs.copy_files(str(files / "detections"), "bucket/detections", destination_filesystem=store)
