@@ -47,6 +47,7 @@ LAYERS = (
     {"inspection", "preflight"},
     {"plots"},
     {"report", "ledger"},
+    {"scale"},
     {"tracking", "gate"},
     {"cli", "compat"},
 )

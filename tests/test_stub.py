@@ -37,6 +37,8 @@ def _is_property(decorator: ast.expr) -> bool:
 
 def of_module(owner: Any) -> Names:
     names: Names = {}
+    if inspect.isclass(owner) and "__new__" in vars(owner):
+        names["__init__"] = list(inspect.signature(owner).parameters)
     inherited = set(dir(object)) | {"__module__", "__weakref__", "__dict__"}
     for name, value in vars(owner).items():
         if name == "__version__" or not name.startswith("__") or (inspect.isclass(owner) and name not in inherited):

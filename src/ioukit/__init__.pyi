@@ -21,6 +21,7 @@ from ioukit import postprocess as postprocess
 from ioukit import preflight as preflight
 from ioukit import regions as regions
 from ioukit import report as report
+from ioukit import scale as scale
 from ioukit import slices as slices
 from ioukit import statistics as statistics
 from ioukit import torch as torch

@@ -65,6 +65,25 @@ def match_detections(
     threads: int,
 ) -> dict[str, Any]: ...
 def accumulate(outcomes: OutcomeColumns, drawing: DrawingColumns, threads: int) -> dict[str, Any]: ...
+
+class CurveDrawer:
+    """Draws the curves of one category from its detections, best first, in as many calls as they come.
+
+    Memory grows with the detections only if the area under each curve is drawn. Equal scores keep the given order.
+    """
+
+    def __init__(self, num_objects: NDArray[np.uint64], drawing: DrawingColumns) -> None:
+        """(A,) how many objects there are to find in each area range."""
+
+    def feed(self, rank: Counts, score: Floats, matched: Bytes, ignored: Bytes) -> None:
+        """Take the next detections, in any order; no score may be higher than one of an earlier call."""
+
+    def finish(self) -> dict[str, Any]:
+        """Return the curves as ``accumulate`` has those of one category; the drawer can be used no more."""
+
+def order_by_category(
+    category: NDArray[np.uint32], score: Floats, num_categories: int, threads: int
+) -> tuple[Ids, Ids]: ...
 def replicate(
     weighed: WeighedColumns,
     weights: NDArray[np.uint16],

@@ -1,16 +1,16 @@
-//! Matching and accumulating.
+//! Matching.
 
 use ioukit_core::coco::{IdIndex, Problem};
 use ioukit_core::evaluation::{
-    self, Area, Areas, CapScope, Choice, Choices, Detections, Drawing, Lists, Matches, NOWHERE, Objects, Outcomes,
-    Pair, PairRows, Rules, Scene, Verified, Wanted, regions,
+    self, Areas, CapScope, Choice, Choices, Detections, Lists, Matches, NOWHERE, Objects, Pair, PairRows, Rules, Scene,
+    Verified, Wanted, regions,
 };
 use ioukit_core::regions::rle;
 use ioukit_core::threads::{join, with_threads};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Array, Column, Table, array, column};
+use crate::arrays::{Column, Table, array, column};
 
 /// The images, or the categories, of a ground truth: their ids, and which of them are evaluated.
 #[derive(FromPyObject)]
@@ -371,81 +371,6 @@ fn pair_columns(py: Python<'_>, pairs: PairRows) -> PyResult<Bound<'_, PyDict>> 
     dict.set_item("detection", column(py, widen(pairs.detection))?)?;
     dict.set_item("object", column(py, widen(pairs.object))?)?;
     dict.set_item("iou", column(py, pairs.overlap)?)?;
-    Ok(dict)
-}
-
-/// The columns of a match table that curves are drawn from.
-#[derive(FromPyObject)]
-pub struct OutcomeColumns<'py> {
-    pub(crate) category: Column<'py, u32>,
-    pub(crate) rank: Column<'py, u32>,
-    pub(crate) score: Column<'py, f64>,
-    pub(crate) matched: Array<'py, u8, 3>,
-    pub(crate) ignored: Array<'py, u8, 3>,
-    pub(crate) num_objects: Table<'py, u64>,
-}
-
-impl OutcomeColumns<'_> {
-    /// The same columns as slices.
-    pub(crate) fn slices(&self, thresholds: usize) -> Outcomes<'_> {
-        let &[_, ranges] = self.num_objects.shape() else { unreachable!("a table has two dimensions") };
-        Outcomes {
-            category: &self.category,
-            rank: &self.rank,
-            score: &self.score,
-            matched: &self.matched,
-            ignored: &self.ignored,
-            object_count: &self.num_objects,
-            ranges,
-            thresholds,
-        }
-    }
-}
-
-/// How curves are drawn.
-#[derive(FromPyObject)]
-pub struct DrawingColumns<'py> {
-    num_thresholds: usize,
-    recall_thresholds: Column<'py, f64>,
-    caps: Column<'py, u32>,
-    caps_over_all_images: bool,
-    plain_precision: bool,
-    integral: String,
-}
-
-/// Precision, scores, recall and area for every category, area range, cap, IoU threshold (and recall threshold).
-#[pyfunction]
-pub fn accumulate<'py>(
-    py: Python<'py>,
-    outcomes: OutcomeColumns<'py>,
-    drawing: DrawingColumns<'py>,
-    threads: usize,
-) -> PyResult<Bound<'py, PyDict>> {
-    let &[categories, ranges] = outcomes.num_objects.shape() else { unreachable!("a table has two dimensions") };
-    let rows = outcomes.slices(drawing.num_thresholds);
-    let settings = Drawing {
-        recall_thresholds: &drawing.recall_thresholds,
-        caps: &drawing.caps,
-        caps_over_all_images: drawing.caps_over_all_images,
-        plain_precision: drawing.plain_precision,
-        area: match drawing.integral.as_str() {
-            "area" => Some(Area::Steps),
-            "trapezoid" => Some(Area::Trapezoid),
-            "sloping_trapezoid" => Some(Area::SlopingTrapezoid),
-            _ => None,
-        },
-    };
-    let curves = py.detach(|| with_threads(threads, || evaluation::accumulate(rows, settings)));
-    let (caps, recalls) = (settings.caps.len(), settings.recall_thresholds.len());
-    let shape = [categories, ranges, caps, drawing.num_thresholds, recalls];
-    let curve_shape = [categories, ranges, caps, drawing.num_thresholds];
-    let dict = PyDict::new(py);
-    dict.set_item("precision", array(py, curves.precision, shape)?)?;
-    dict.set_item("scores", array(py, curves.scores, shape)?)?;
-    dict.set_item("recall", array(py, curves.recall, curve_shape)?)?;
-    if settings.area.is_some() {
-        dict.set_item("area", array(py, curves.area, curve_shape)?)?;
-    }
     Ok(dict)
 }
 

@@ -4,6 +4,7 @@
 
 mod arrays;
 mod coco;
+mod curves;
 mod evaluation;
 mod formats;
 mod fusion;
@@ -28,7 +29,9 @@ mod _core {
         read_coco_mask_areas, read_coco_masks, read_text, settle_annotations, unique_rows,
     };
     #[pymodule_export]
-    use super::evaluation::{accumulate, match_detections, step_curves};
+    use super::curves::{CurveDrawer, accumulate, order_by_category};
+    #[pymodule_export]
+    use super::evaluation::{match_detections, step_curves};
     #[pymodule_export]
     use super::formats::{read_csv, read_image_sizes, read_number_lines, read_voc_annotations};
     #[pymodule_export]

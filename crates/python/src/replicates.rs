@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Column, Table, array};
-use crate::evaluation::OutcomeColumns;
+use crate::curves::OutcomeColumns;
 
 /// The columns of a match table of which images are weighed.
 #[derive(FromPyObject)]

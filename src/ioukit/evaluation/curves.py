@@ -17,7 +17,7 @@ from ioukit.datasets import Categories
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["Curves", "accumulate"]
+__all__ = ["Curves", "accumulate", "drawing_of"]
 
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
@@ -110,14 +110,7 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
             ignored=rows.ignored,
             num_objects=table.num_objects.astype(np.uint64),
         ),
-        DrawingColumns(
-            num_thresholds=len(protocol.iou_thresholds),
-            recall_thresholds=np.array(protocol.recall_thresholds),
-            caps=np.array(protocol.max_dets, np.uint32),
-            caps_over_all_images=protocol.cap_scope == "category",
-            plain_precision=not protocol.precision_epsilon,
-            integral=protocol.integral,
-        ),
+        drawing_of(protocol),
         check_threads(threads),
     )
     others: dict[str, Floats] = {}
@@ -132,6 +125,18 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
             array[found_nothing] = 0.0
     return Curves(
         protocol, table.evaluated, arrays["precision"], arrays["recall"], arrays["scores"], arrays.get("area"), others
+    )
+
+
+def drawing_of(protocol: Protocol) -> DrawingColumns:
+    """How the core draws the curves of a protocol."""
+    return DrawingColumns(
+        num_thresholds=len(protocol.iou_thresholds),
+        recall_thresholds=np.array(protocol.recall_thresholds),
+        caps=np.array(protocol.max_dets, np.uint32),
+        caps_over_all_images=protocol.cap_scope == "category",
+        plain_precision=not protocol.precision_epsilon,
+        integral=protocol.integral,
     )
 
 

@@ -94,16 +94,8 @@ class Evaluation(SendingMethods, Frozen):
         ``detections`` and ``dropped``.
         """
         table = self.matches
-        return MappingProxyType(
-            {
-                "images": len(table.image_ids),
-                "categories": len(table.evaluated),
-                "annotations": len(table.objects),
-                "crowds": int((table.objects.special & 1).sum()),
-                "detections": int(table.image_detections.sum()),
-                "dropped": self.dropped,
-            }
-        )
+        listed = {"images": len(table.image_ids), "categories": len(table.evaluated)}
+        return MappingProxyType({**listed, **table.totals, "dropped": self.dropped})
 
     @cached_property
     def summary(self) -> Mapping[str, float]:
@@ -119,12 +111,11 @@ class Evaluation(SendingMethods, Frozen):
         """The numbers of every category, sorted by id; ``per_class["person"]`` finds one by name."""
         table, categories = self.matches, self.matches.evaluated
         area = self.protocol.position_of_area(self.protocol.main_area)
-        counted = table.evaluated_category(table.detections.category)[table.is_within_cap()]
         rows = zip(
             categories.ids.tolist(),
             categories.names,
             table.num_objects[:, area].tolist(),
-            np.bincount(counted, minlength=len(categories)).tolist(),
+            table.num_detections.tolist(),
             map(MappingProxyType, summarise_classes(self.curves)),
             strict=True,
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from ioukit.evaluation.protocols import Protocol
 __all__ = ["DetectionRows", "MatchTable", "NearPairs", "ObjectRows", "PairRows", "threshold_bits"]
 
 BoolArray = npt.NDArray[np.bool_]
+_IGNORED = 1  # a bit of `ObjectRows.special`
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -171,6 +173,22 @@ class MatchTable(Frozen):
         size = len(self.evaluated)
         counts = [np.bincount(category[~self.ignores(label)], minlength=size) for label in self.protocol.area_labels]
         return np.stack(counts, axis=1).astype(np.int64)
+
+    @cached_property
+    def num_detections(self) -> npt.NDArray[np.int64]:
+        """(E,) detections within the last cap."""
+        category = self.evaluated_category(self.detections.category)[self.is_within_cap()]
+        return np.bincount(category, minlength=len(self.evaluated)).astype(np.int64)
+
+    @cached_property
+    def totals(self) -> Mapping[str, int]:
+        """How many ``annotations``, ``crowds`` (annotations that are ignored whatever their size) and ``detections``.
+
+        Detections beyond the cap count, too.
+        """
+        crowds = int((self.objects.special & _IGNORED).sum())
+        detections = int(self.image_detections.sum())
+        return MappingProxyType({"annotations": len(self.objects), "crowds": crowds, "detections": detections})
 
     def evaluated_category(self, category: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
         """Positions in :attr:`evaluated` for positions in :attr:`categories`."""

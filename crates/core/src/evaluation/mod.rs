@@ -6,7 +6,9 @@
 //! its `cocoeval.py` that a step corresponds to.
 
 mod accumulate;
+mod by_category;
 mod choosing;
+mod drawer;
 mod influence;
 mod matching;
 mod object_choice;
@@ -15,10 +17,13 @@ pub mod replicates;
 mod rules;
 mod scene;
 mod score;
+mod steps;
 mod trapezoid;
 mod verified;
 
-pub use accumulate::{Area, Curves, Drawing, Outcomes, accumulate};
+pub use accumulate::{Outcomes, accumulate};
+pub use by_category::order_by_category;
+pub use drawer::{Area, Columns, CurveDrawer, Curves, Drawing, OutOfOrder};
 pub use influence::{Inconsistent, Influence, LeftOut, Quantity, Reading, Table, influence};
 pub use matching::{DetectionRows, Matches, ObjectRows, PairRows, match_detections};
 pub use object_choice::{Choices, Pair, StepCurve, Wanted, step_curve};

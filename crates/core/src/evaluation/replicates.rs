@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 
-use super::accumulate::{Outcomes, area_under, pairwise_sum, row_of, rows_by_category};
+use super::accumulate::Outcomes;
+use super::by_category::{row_of, rows_by_category};
+use super::steps::{area_under, pairwise_sum};
 use crate::threads::each_with;
 
 /// A match table, as far as it is weighed.
@@ -253,14 +255,15 @@ impl<'a> Plan<'a> {
                 }
             }
         }
-        let rows = rows_by_category(weighed.outcomes, categories);
+        let Outcomes { category, score, rank, .. } = weighed.outcomes;
+        let mut rows = rows_by_category(category, score, rank, categories);
         each_with(
-            of_categories.iter_mut().zip(rows),
+            of_categories.iter_mut().zip(rows.of_categories()),
             0,
             || (),
-            |(), (category, mut rows)| {
+            |(), (category, rows)| {
                 rows.sort_unstable();
-                category.curves = layouts.iter().map(|layout| Curves::new(weighed, layout, &rows)).collect();
+                category.curves = layouts.iter().map(|layout| Curves::new(weighed, layout, rows)).collect();
             },
         );
         let mut on_image = vec![Vec::new(); weighed.images];
@@ -584,13 +587,13 @@ mod tests {
         let count = [weights.iter().map(|&weight| u64::from(weight)).sum()];
         let zeros = vec![0; rows.len()];
         let drawing = Drawing {
-            recall_thresholds: &RECALLS,
-            caps: &[1],
+            recall_thresholds: RECALLS.to_vec(),
+            caps: vec![1],
             caps_over_all_images: false,
             plain_precision: false,
             area: None,
         };
-        let curves = accumulate(outcomes(&score, &matched, &ignored, &zeros, &count), drawing);
+        let curves = accumulate(outcomes(&score, &matched, &ignored, &zeros, &count), &drawing);
         (pairwise_sum(&curves.precision) / RECALLS.len() as f64, curves.recall[0])
     }
 

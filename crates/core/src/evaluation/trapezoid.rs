@@ -1,6 +1,6 @@
 //! The area under a curve of straight lines, as Ultralytics computes it.
 
-use super::accumulate::pairwise_sum;
+use super::steps::pairwise_sum;
 
 /// The area under a curve between the first and the last recall threshold, in trapezoids between the thresholds.
 ///

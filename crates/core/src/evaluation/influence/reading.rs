@@ -1,6 +1,7 @@
 //! Numbers read from the curves of one category, before and after changes.
 
-use super::super::accumulate::{Area, area_under, pairwise_sum};
+use super::super::drawer::Area;
+use super::super::steps::{area_under, pairwise_sum};
 use super::super::trapezoid;
 use super::curve::{Curve, Edit, Piece, precision};
 

@@ -1,0 +1,378 @@
+//! The curves of one category, drawn while its detections arrive.
+//!
+//! Precision rises, and recall with it, only at true positives. How many of them reach a recall threshold is known
+//! before the first detection arrives, so a curve needs the highest precision between two thresholds alone.
+
+use super::by_category::{key, rank_of, row_of};
+use super::score::falling;
+use super::steps::area_under;
+use super::trapezoid;
+
+/// How curves are drawn.
+#[derive(Clone)]
+pub struct Drawing {
+    /// The recalls at which precision is read, in ascending order.
+    pub recall_thresholds: Vec<f64>,
+    /// Caps on the rank of the detections, in ascending order.
+    pub caps: Vec<u32>,
+    /// Whether a cap counts the detections of a category on all images, best first, instead of comparing ranks.
+    pub caps_over_all_images: bool,
+    /// Whether precision is `tp / (tp + fp)`, instead of `tp / (tp + fp + 2**-52)` as in pycocotools.
+    pub plain_precision: bool,
+    /// The area under each curve that is computed, if any.
+    pub area: Option<Area>,
+}
+
+/// Which area under a curve is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Area {
+    /// Of the steps of the highest precision at each recall or a higher one (PASCAL VOC since 2010).
+    Steps,
+    /// Of straight lines between the precisions at the recall thresholds, which are read from straight lines between the
+    /// points of the curve (Ultralytics). Precision is 0 from the last recall on.
+    Trapezoid,
+    /// The same, but precision falls along a straight line from the last point to 0 at recall 1 (Ultralytics until 8.4.36).
+    SlopingTrapezoid,
+}
+
+/// Curves for every category, area range, cap and threshold, in this order; NaN if a category has no objects to find.
+#[derive(Debug, PartialEq)]
+pub struct Curves {
+    /// At each recall threshold, the highest precision at this recall or a higher one; 0 if the recall is not reached.
+    pub precision: Vec<f64>,
+    /// The score of the detection at which each recall threshold is reached; 0 if it is not reached.
+    pub scores: Vec<f64>,
+    /// The recall after the last detection.
+    pub recall: Vec<f64>,
+    /// The area under the curve of the highest precision at each recall or a higher one; empty if not requested.
+    pub area: Vec<f64>,
+}
+
+/// The outcome of detections of one category, in any order.
+#[derive(Clone, Copy)]
+pub struct Columns<'a> {
+    /// The rank of each row within the scope of the cap, best first.
+    pub rank: &'a [u32],
+    /// Scores.
+    pub score: &'a [f64],
+    /// For each row and area range, the thresholds at which it has a match.
+    pub matched: &'a [u8],
+    /// For each row and area range, the thresholds at which it is ignored.
+    pub ignored: &'a [u8],
+}
+
+/// Draws the curves of one category from its detections, best first. Its memory grows with them only if an area is drawn.
+pub struct CurveDrawer {
+    drawing: Drawing,
+    progress: Progress,
+    curves: Curves,
+    /// The lowest score so far, as a number that is larger for a lower score.
+    lowest: u64,
+}
+
+/// A detection has a higher score than one that arrived in an earlier call.
+#[derive(Debug, PartialEq, Eq)]
+pub struct OutOfOrder;
+
+impl CurveDrawer {
+    /// For the number of objects to find in each area range.
+    pub fn new(object_count: &[u64], thresholds: usize, drawing: Drawing) -> Self {
+        let count = object_count.len() * drawing.caps.len() * thresholds;
+        let points = count * drawing.recall_thresholds.len();
+        let curves = Curves {
+            precision: vec![0.0; points],
+            scores: vec![0.0; points],
+            recall: vec![0.0; count],
+            area: vec![0.0; if drawing.area.is_some() { count } else { 0 }],
+        };
+        let mut progress = Progress::default();
+        progress.start(object_count, thresholds, &drawing);
+        Self { drawing, progress, curves, lowest: 0 }
+    }
+
+    /// How many area ranges there are.
+    pub fn ranges(&self) -> usize {
+        self.progress.ranges.len()
+    }
+
+    /// How many thresholds there are.
+    pub fn thresholds(&self) -> usize {
+        self.progress.thresholds
+    }
+
+    /// How curves are drawn.
+    pub fn drawing(&self) -> &Drawing {
+        &self.drawing
+    }
+
+    /// The next detections. Those with equal scores count in the order in which they are given, over all calls.
+    ///
+    /// # Errors
+    ///
+    /// If a score is higher than one of an earlier call. Then none of them counts.
+    pub fn feed(&mut self, columns: Columns<'_>) -> Result<(), OutOfOrder> {
+        let rows = columns.score.iter().zip(columns.rank);
+        let mut keys: Vec<u128> = (0..).zip(rows).map(|(row, (&score, &rank))| key(row, score, rank)).collect();
+        keys.sort_unstable();
+        let (Some(&first), Some(&last)) = (keys.first(), keys.last()) else { return Ok(()) };
+        if falling(columns.score[row_of(first)]) < self.lowest {
+            return Err(OutOfOrder);
+        }
+        self.lowest = falling(columns.score[row_of(last)]);
+        self.progress.feed(columns, &keys, &self.drawing, &mut self.curves.as_out());
+        Ok(())
+    }
+
+    /// The curves of all detections so far.
+    pub fn finish(mut self) -> Curves {
+        self.progress.finish(&self.drawing, &mut self.curves.as_out());
+        self.curves
+    }
+}
+
+impl Curves {
+    fn as_out(&mut self) -> Out<'_> {
+        let Self { precision, scores, recall, area } = self;
+        Out { precision, scores, recall, area }
+    }
+}
+
+/// Where the curves of one category go. All numbers are 0 at the start.
+pub(super) struct Out<'a> {
+    pub(super) precision: &'a mut [f64],
+    pub(super) scores: &'a mut [f64],
+    pub(super) recall: &'a mut [f64],
+    pub(super) area: &'a mut [f64],
+}
+
+/// How far the curves of one category are drawn.
+#[derive(Default)]
+pub(super) struct Progress {
+    thresholds: usize,
+    ranges: Vec<Range>,
+    /// For each area range, cap and threshold.
+    curves: Vec<Curve>,
+    /// For each area range, cap and block of 64 thresholds, the detections seen that count at some of them.
+    seen: Vec<f64>,
+    /// How many detections have arrived.
+    arrived: u64,
+    /// The score of the first of them.
+    best: f64,
+    /// For each curve, the precision at each true positive; empty if no area is drawn.
+    whole: Vec<Vec<f64>>,
+    /// The parts of an area.
+    parts: Vec<f64>,
+}
+
+/// One area range.
+struct Range {
+    /// How many objects there are to find.
+    objects: f64,
+    /// How many true positives reach each recall threshold, and infinity at the end. Numbers of detections are floats
+    /// here: these are exact up to 2**53, and need no conversion to be divided.
+    needed: Vec<f64>,
+    /// How many recall thresholds are reached without any true positive.
+    free: usize,
+}
+
+impl Range {
+    fn new(objects: u64, recall_thresholds: &[f64]) -> Self {
+        let objects = objects as f64;
+        let mut needed = Vec::with_capacity(recall_thresholds.len() + 1);
+        let mut reached = 0.0;
+        if objects > 0.0 {
+            for &recall in recall_thresholds {
+                while reached / objects < recall {
+                    reached += 1.0;
+                }
+                needed.push(reached);
+            }
+        }
+        needed.push(f64::INFINITY);
+        let free = needed.partition_point(|&needed| needed == 0.0);
+        Self { objects, needed, free }
+    }
+}
+
+/// One curve between two recall thresholds.
+#[derive(Clone, Copy)]
+struct Curve {
+    /// Detections that were ignored, unlike others of the same block.
+    ignored: f64,
+    /// True positives.
+    found: f64,
+    /// How many of them reach the next recall threshold.
+    needed: f64,
+    /// The highest precision since the last recall threshold.
+    precision: f64,
+    /// How many recall thresholds are reached.
+    reached: usize,
+}
+
+impl Curve {
+    /// The true positive with which the curve comes to the next recall threshold.
+    #[cold]
+    fn reach(&mut self, precision: f64, score: f64, needed: &[f64], precisions: &mut [f64], scores: &mut [f64]) {
+        self.leave(precisions);
+        while needed[self.reached] <= self.found {
+            scores[self.reached] = score;
+            self.reached += 1;
+        }
+        (self.needed, self.precision) = (needed[self.reached], precision);
+    }
+
+    /// Writes the highest precision since the last recall threshold. What lies before the first one is not read.
+    fn leave(&self, precisions: &mut [f64]) {
+        if self.reached > 0 {
+            precisions[self.reached - 1] = self.precision;
+        }
+    }
+}
+
+impl Progress {
+    /// Begins a category with the number of objects to find in each area range.
+    pub(super) fn start(&mut self, object_count: &[u64], thresholds: usize, drawing: &Drawing) {
+        let Drawing { recall_thresholds, caps, area, .. } = drawing;
+        self.thresholds = thresholds;
+        self.ranges.clear();
+        self.ranges.extend(object_count.iter().map(|&objects| Range::new(objects, recall_thresholds)));
+        self.curves.clear();
+        for Range { needed, free, .. } in &self.ranges {
+            let curve = Curve { ignored: 0.0, found: 0.0, needed: needed[*free], precision: 0.0, reached: *free };
+            self.curves.extend(std::iter::repeat_n(curve, caps.len() * thresholds));
+        }
+        self.seen.clear();
+        self.seen.resize(object_count.len() * caps.len() * thresholds.div_ceil(64), 0.0);
+        (self.arrived, self.best) = (0, 0.0);
+        self.whole.iter_mut().for_each(Vec::clear);
+        self.whole.resize_with(if area.is_some() { self.curves.len() } else { 0 }, Vec::new);
+    }
+
+    /// The next detections, as sorted keys of rows of the columns.
+    pub(super) fn feed(&mut self, columns: Columns<'_>, keys: &[u128], drawing: &Drawing, out: &mut Out<'_>) {
+        let Self { thresholds, ranges, curves, seen, arrived, best, whole, .. } = self;
+        let (thresholds, caps, size) = (*thresholds, &drawing.caps, drawing.recall_thresholds.len());
+        // The order of the sum matters to the last bit (cocoeval 384).
+        let epsilon = if drawing.plain_precision { 0.0 } else { f64::EPSILON };
+        let (bytes, blocks) = (thresholds.div_ceil(8), thresholds.div_ceil(64));
+        if let (0, Some(&first)) = (*arrived, keys.first()) {
+            *best = columns.score[row_of(first)];
+        }
+        let before = *arrived;
+        *arrived += keys.len() as u64;
+        for (place, &detection) in (before..).zip(keys) {
+            let row = row_of(detection);
+            let rank = if drawing.caps_over_all_images { place } else { u64::from(rank_of(detection)) };
+            let first_cap = caps.partition_point(|&cap| u64::from(cap) <= rank);
+            if first_cap == caps.len() {
+                continue;
+            }
+            for (range, Range { needed, .. }) in ranges.iter().enumerate().filter(|(_, range)| range.objects > 0.0) {
+                let sets = (row * ranges.len() + range) * bytes;
+                for block in 0..blocks {
+                    let bits = (thresholds - block * 64).min(64);
+                    let set = sets + block * 8..(sets + bytes).min(sets + block * 8 + 8);
+                    let (matched, ignored) = (word(&columns.matched[set.clone()]), word(&columns.ignored[set]));
+                    if ignored == u64::MAX >> (64 - bits) {
+                        continue;
+                    }
+                    for cap in range * caps.len() + first_cap..(range + 1) * caps.len() {
+                        let seen = &mut seen[cap * blocks + block];
+                        *seen += 1.0;
+                        let first = cap * thresholds + block * 64;
+                        for bit in Bits(ignored) {
+                            curves[first + bit].ignored += 1.0;
+                        }
+                        for index in Bits(matched & !ignored).map(|bit| first + bit) {
+                            let curve = &mut curves[index];
+                            curve.found += 1.0;
+                            let precision = curve.found / (*seen - curve.ignored + epsilon);
+                            if curve.found >= curve.needed {
+                                let points = index * size..(index + 1) * size;
+                                let (precisions, scores) =
+                                    (&mut out.precision[points.clone()], &mut out.scores[points]);
+                                curve.reach(precision, columns.score[row], needed, precisions, scores);
+                            } else if precision > curve.precision {
+                                curve.precision = precision;
+                            }
+                            if let Some(whole) = whole.get_mut(index) {
+                                whole.push(precision);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is known once all detections have arrived.
+    pub(super) fn finish(&mut self, drawing: &Drawing, out: &mut Out<'_>) {
+        let Self { thresholds, ranges, curves, seen, best, whole, parts, .. } = self;
+        let (of_range, size) = (drawing.caps.len() * *thresholds, drawing.recall_thresholds.len());
+        for (index, curve) in curves.iter().enumerate() {
+            let Range { objects, free, .. } = ranges[index / of_range];
+            let points = index * size..(index + 1) * size;
+            let (precisions, scores) = (&mut out.precision[points.clone()], &mut out.scores[points]);
+            if objects == 0.0 {
+                precisions.fill(f64::NAN);
+                scores.fill(f64::NAN);
+                out.recall[index] = f64::NAN;
+                out.area.get_mut(index).into_iter().for_each(|area| *area = f64::NAN);
+                continue;
+            }
+            out.recall[index] = curve.found / objects;
+            curve.leave(precisions);
+            for at in (1..curve.reached).rev() {
+                precisions[at - 1] = precisions[at - 1].max(precisions[at]);
+            }
+            // A recall of 0 is reached by the best detection of all, which may be a false positive or ignored.
+            scores[..free].fill(*best);
+            let Some(whole) = whole.get_mut(index) else { continue };
+            if drawing.area == Some(Area::Steps) {
+                for at in (1..whole.len()).rev() {
+                    whole[at - 1] = whole[at - 1].max(whole[at]);
+                }
+                out.area[index] = area_under(whole, objects, parts);
+            } else {
+                let block = index / *thresholds * thresholds.div_ceil(64) + index % *thresholds / 64;
+                let counted = (seen[block] - curve.ignored) as u32;
+                let slopes = drawing.area == Some(Area::SlopingTrapezoid);
+                out.area[index] = trapezoid::area(whole, counted, objects, &drawing.recall_thresholds, slopes, parts);
+            }
+        }
+    }
+}
+
+/// A set of at most 64 thresholds as a number.
+fn word(set: &[u8]) -> u64 {
+    set.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
+/// The positions of the bits that are set.
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let bit = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        Some(bit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_the_bits_that_are_set() {
+        assert_eq!(Bits(0b1010_0001).collect::<Vec<_>>(), [0, 5, 7]);
+        assert_eq!(Bits(0).count(), 0);
+        assert_eq!(Bits(u64::MAX).count(), 64);
+        assert_eq!(word(&[0b1, 0b10]), 0b10_0000_0001);
+    }
+}

@@ -1,0 +1,165 @@
+//! Curves of precision over recall.
+
+use ioukit_core::evaluation::{self, Area, Columns, Curves, Drawing, Outcomes};
+use ioukit_core::threads::with_threads;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{Array, Column, Table, array, column};
+
+/// The columns of a match table that curves are drawn from.
+#[derive(FromPyObject)]
+pub struct OutcomeColumns<'py> {
+    pub(crate) category: Column<'py, u32>,
+    pub(crate) rank: Column<'py, u32>,
+    pub(crate) score: Column<'py, f64>,
+    pub(crate) matched: Array<'py, u8, 3>,
+    pub(crate) ignored: Array<'py, u8, 3>,
+    pub(crate) num_objects: Table<'py, u64>,
+}
+
+impl OutcomeColumns<'_> {
+    /// The same columns as slices.
+    pub(crate) fn slices(&self, thresholds: usize) -> Outcomes<'_> {
+        let &[_, ranges] = self.num_objects.shape() else { unreachable!("a table has two dimensions") };
+        Outcomes {
+            category: &self.category,
+            rank: &self.rank,
+            score: &self.score,
+            matched: &self.matched,
+            ignored: &self.ignored,
+            object_count: &self.num_objects,
+            ranges,
+            thresholds,
+        }
+    }
+}
+
+/// How curves are drawn.
+#[derive(FromPyObject)]
+pub struct DrawingColumns<'py> {
+    num_thresholds: usize,
+    recall_thresholds: Column<'py, f64>,
+    caps: Column<'py, u32>,
+    caps_over_all_images: bool,
+    plain_precision: bool,
+    integral: String,
+}
+
+impl DrawingColumns<'_> {
+    fn settings(&self) -> Drawing {
+        Drawing {
+            recall_thresholds: self.recall_thresholds.to_vec(),
+            caps: self.caps.to_vec(),
+            caps_over_all_images: self.caps_over_all_images,
+            plain_precision: self.plain_precision,
+            area: match self.integral.as_str() {
+                "area" => Some(Area::Steps),
+                "trapezoid" => Some(Area::Trapezoid),
+                "sloping_trapezoid" => Some(Area::SlopingTrapezoid),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Precision, scores, recall and area for every category, area range, cap, IoU threshold (and recall threshold).
+#[pyfunction]
+pub fn accumulate<'py>(
+    py: Python<'py>,
+    outcomes: OutcomeColumns<'py>,
+    drawing: DrawingColumns<'py>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let &[categories, ranges] = outcomes.num_objects.shape() else { unreachable!("a table has two dimensions") };
+    let rows = outcomes.slices(drawing.num_thresholds);
+    let settings = drawing.settings();
+    let curves = py.detach(|| with_threads(threads, || evaluation::accumulate(rows, &settings)));
+    let (caps, recalls) = (settings.caps.len(), settings.recall_thresholds.len());
+    let shape = [categories, ranges, caps, drawing.num_thresholds];
+    of_curves(py, curves, settings.area, shape, [categories, ranges, caps, drawing.num_thresholds, recalls])
+}
+
+/// Curves as a dictionary of arrays, given the shape of one value per curve and that of one value per point.
+fn of_curves<const N: usize, const P: usize>(
+    py: Python<'_>,
+    curves: Curves,
+    area: Option<Area>,
+    shape: [usize; N],
+    of_points: [usize; P],
+) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("precision", array(py, curves.precision, of_points)?)?;
+    dict.set_item("scores", array(py, curves.scores, of_points)?)?;
+    dict.set_item("recall", array(py, curves.recall, shape)?)?;
+    if area.is_some() {
+        dict.set_item("area", array(py, curves.area, shape)?)?;
+    }
+    Ok(dict)
+}
+
+/// Draws the curves of one category from its detections, best first, in as many calls as they come.
+#[pyclass(module = "ioukit._core")]
+pub struct CurveDrawer(Option<evaluation::CurveDrawer>);
+
+impl CurveDrawer {
+    fn finished() -> PyErr {
+        PyValueError::new_err("the curves are finished")
+    }
+}
+
+#[pymethods]
+impl CurveDrawer {
+    #[new]
+    fn new(num_objects: Column<'_, u64>, drawing: DrawingColumns<'_>) -> Self {
+        Self(Some(evaluation::CurveDrawer::new(&num_objects, drawing.num_thresholds, drawing.settings())))
+    }
+
+    /// Takes the next detections, in any order; no score may be higher than one of an earlier call.
+    fn feed(
+        &mut self,
+        py: Python<'_>,
+        rank: Column<'_, u32>,
+        score: Column<'_, f64>,
+        matched: Array<'_, u8, 3>,
+        ignored: Array<'_, u8, 3>,
+    ) -> PyResult<()> {
+        let drawer = self.0.as_mut().ok_or_else(Self::finished)?;
+        let sets = [score.len(), drawer.ranges(), drawer.thresholds().div_ceil(8)];
+        if rank.len() != score.len() || matched.shape() != sets || ignored.shape() != sets {
+            let found = [rank.shape(), matched.shape(), ignored.shape()];
+            return Err(PyValueError::new_err(format!(
+                "expected rank, matched and ignored of shapes [{}], {sets:?} and {sets:?}, got {found:?}",
+                score.len()
+            )));
+        }
+        let columns = Columns { rank: &rank, score: &score, matched: &matched, ignored: &ignored };
+        py.detach(|| drawer.feed(columns))
+            .map_err(|_| PyValueError::new_err("a detection has a higher score than one of an earlier call"))
+    }
+
+    /// The curves of all detections, as `accumulate` has those of one category. The drawer can be used no more.
+    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let drawer = self.0.take().ok_or_else(Self::finished)?;
+        let Drawing { recall_thresholds, caps, area, .. } = drawer.drawing();
+        let (shape, area) = ([drawer.ranges(), caps.len(), drawer.thresholds()], *area);
+        let of_points = [shape[0], shape[1], shape[2], recall_thresholds.len()];
+        of_curves(py, py.detach(|| drawer.finish()), area, shape, of_points)
+    }
+}
+
+/// The rows by category, then falling score, and where each category ends.
+#[pyfunction]
+pub fn order_by_category<'py>(
+    py: Python<'py>,
+    category: Column<'py, u32>,
+    score: Column<'py, f64>,
+    num_categories: usize,
+    threads: usize,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let (category, score) = (&category[..], &score[..]);
+    let (order, ends) =
+        py.detach(|| with_threads(threads, || evaluation::order_by_category(category, score, num_categories)));
+    Ok((column(py, order)?, column(py, ends)?))
+}

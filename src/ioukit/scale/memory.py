@@ -1,0 +1,91 @@
+"""How much memory a run may take, and how large its parts can be then."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+import numpy as np
+
+from ioukit.datasets import GroundTruth
+
+__all__ = ["Budget", "budget_of", "bytes_of", "parsed_memory"]
+
+_UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+PROCESS = 190_000_000
+"""Python, NumPy, PyArrow and the core, before any data."""
+PER_ROW_SPLIT = 260
+"""Bytes per detection of a batch that is read and split."""
+PER_ROW_MATCH = 420
+"""Bytes per detection of a part that is matched and written."""
+MOST_ROWS = 1_000_000
+"""Larger parts are no faster."""
+
+
+def parsed_memory(memory: int | str) -> int:
+    """Bytes of ``"2GB"``, ``"500 MiB"`` or a number of bytes.
+
+    Raises:
+        ValueError: If it is neither.
+    """
+    if isinstance(memory, int) and not isinstance(memory, bool) and memory > 0:
+        return memory
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?b?)\s*", str(memory).lower())
+    unit = None if match is None else _UNITS.get(match[2] if match[2].endswith("b") or not match[2] else match[2] + "b")
+    if match is None or unit is None or not float(match[1]):
+        raise ValueError(f"memory must be a number of bytes, or a text such as '2GB' or '500MiB', got {memory!r}")
+    return int(float(match[1]) * unit)
+
+
+def bytes_of(ground_truth: GroundTruth) -> int:
+    """The memory of the columns of a ground truth, about."""
+    return sum(_bytes(value) for part in (ground_truth, ground_truth.images) for value in vars(part).values())
+
+
+def _bytes(value: Any) -> int:
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if hasattr(value, "values") and not callable(value.values):
+        return 0
+    if isinstance(value, dict) or hasattr(value, "items"):
+        return sum(_bytes(one) for one in value.values())
+    return 24 * len(value) if hasattr(value, "__len__") and not isinstance(value, str) else 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Budget:
+    """How much of the data is in memory at a time."""
+
+    memory: int
+    """Bytes that the process may take."""
+    batch_rows: int
+    """Rows that each thread reads and splits at a time."""
+    part_rows: int
+    """Detections of a part."""
+    threads: int
+    """Steps that run at a time."""
+
+
+def budget_of(memory: int, ground_truth_bytes: int, threads: int) -> Budget:
+    """The sizes of batches and parts that fit.
+
+    Raises:
+        ValueError: If not even small ones fit.
+    """
+    free = memory - PROCESS - int(1.5 * ground_truth_bytes)
+    least = 20_000 * PER_ROW_MATCH
+    if free < least:
+        needed = PROCESS + int(1.5 * ground_truth_bytes) + least
+        raise ValueError(
+            f"memory of {memory / 1e6:,.0f} MB is too little for this ground truth of "
+            f"{ground_truth_bytes / 1e6:,.0f} MB: expected at least {needed / 1e6:,.0f} MB"
+        )
+    while threads > 1 and free / threads < 100_000 * PER_ROW_MATCH:
+        threads -= 1
+    return Budget(
+        memory=memory,
+        batch_rows=min(MOST_ROWS, int(free / threads / PER_ROW_SPLIT)),
+        part_rows=min(MOST_ROWS, int(free / threads / PER_ROW_MATCH / 1.5)),  # parts are not equally large
+        threads=threads,
+    )

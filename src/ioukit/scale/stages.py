@@ -1,0 +1,182 @@
+"""The three steps of an evaluation in parts, as functions of plain data: split, match, draw. Engines run them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit._optional import import_extra
+from ioukit.datasets import Detections, GroundTruth, Images
+from ioukit.errors import DatasetError
+from ioukit.evaluation import MatchTable, match
+from ioukit.evaluation.curves import Curves, drawing_of
+from ioukit.evaluation.protocols import Protocol
+from ioukit.scale.merging import merged
+from ioukit.scale.parts import ATTRIBUTE, detections_of_part
+from ioukit.scale.table_files import Runs, arrow_array, numpy_column
+
+__all__ = ["Job", "curves_of", "draw", "draws_in_parts", "match_part", "split"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """What every step needs to know: rules, images, and where the parts begin. It holds no objects or detections."""
+
+    protocol: Protocol
+    """The rules."""
+    iou_type: str
+    """The kind of region."""
+    categories: tuple[int, ...] | None
+    """Ids of the categories that are evaluated; all if ``None``."""
+    near: float | None
+    """As for :func:`ioukit.evaluation.match`."""
+    images: Images
+    """All images."""
+    known_categories: npt.NDArray[np.int64]
+    """(K,) the ids of all categories."""
+    edges: npt.NDArray[np.int64]
+    """(P + 1,) positions in the images at which the parts begin."""
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are."""
+        return len(self.edges) - 1
+
+
+def split(job: Job, detections: Detections, first_row: int) -> list[Any]:
+    """The detections of each part, as one Arrow record batch per part, in the given order.
+
+    Args:
+        job: The job.
+        detections: Some of the detections, in the order of their source.
+        first_row: The row of the first of them in their piece.
+
+    Raises:
+        DatasetError: If a detection has an image or category that the ground truth does not list.
+    """
+    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+    dt = detections
+    ids = dt.image_ids_in(job.images)
+    _core.known_detections(dt.source, (ids, dt.category_ids), (job.images.ids, job.known_categories), "error")
+    place = np.searchsorted(job.images.ids, ids)
+    part = (np.searchsorted(job.edges, place, side="right") - 1).astype(np.uint16 if job.parts < 65_536 else np.int64)
+    order = None if (part[1:] >= part[:-1]).all() else np.argsort(part, kind="stable")
+    ends = np.cumsum(np.bincount(part, minlength=job.parts))
+    columns: dict[str, Any] = {
+        "place": place.astype(np.uint32),
+        "category_ids": dt.category_ids,
+        "boxes": dt.boxes,
+        "scores": dt.scores,
+        "row": np.arange(first_row, first_row + len(dt), dtype=np.int64),
+    }
+    if dt.areas is not None:
+        columns["areas"] = dt.areas
+    for name, column in dt.attributes.items():
+        if column.dtype.kind in "biuf":
+            columns[ATTRIBUTE + name] = column.astype(np.float64)
+    arrays = {name: arrow_array(arrow, column if order is None else column[order]) for name, column in columns.items()}
+    batch = arrow.record_batch(list(arrays.values()), names=list(arrays))
+    return [batch.slice(first, end - first) for first, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)]
+
+
+def match_part(
+    job: Job,
+    part: int,
+    ground_truth: GroundTruth,
+    ground_truth_rows: npt.NDArray[np.int64],
+    batches: Iterable[tuple[int, Any]],
+    *,
+    sources: tuple[int, int],
+    threads: int | None = 1,
+) -> MatchTable:
+    """The match table of one part; its columns ``row`` are rows of the whole data.
+
+    Args:
+        job: The job.
+        part: The number of the part.
+        ground_truth: The images of the part, with their objects.
+        ground_truth_rows: (G,) the rows of these objects in the whole ground truth.
+        batches: What :func:`split` gave for this part, in the order of the data, each behind the row of the whole input
+            at which its piece begins.
+        sources: The number of rows of the whole ground truth and of all detections.
+        threads: How many threads match.
+    """
+    columns, rows = _columns(list(batches))
+    first = int(job.edges[part])
+    places = columns.pop("place").astype(np.int64) - first
+    dt = detections_of_part(ground_truth, places, columns, f"detections of part {part}")
+    table = match(
+        ground_truth,
+        dt,
+        job.protocol,
+        iou_type=job.iou_type,
+        categories=None if job.categories is None else list(job.categories),
+        near=job.near,
+        threads=threads,
+    )
+    return dataclasses.replace(
+        table,
+        detections=dataclasses.replace(table.detections, row=rows[table.detections.row]),
+        objects=dataclasses.replace(table.objects, row=ground_truth_rows[table.objects.row]),
+        sources=sources,
+    )
+
+
+_TYPES: dict[str, Any] = {"place": np.uint32, "category_ids": np.int64, "row": np.int64}
+
+
+def _columns(batches: Sequence[tuple[int, Any]]) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.int64]]:
+    """The columns of several record batches, and the rows of the whole input."""
+    given = [(start, batch) for start, batch in batches if batch.num_rows]
+    names = list(dict.fromkeys(name for _, batch in given for name in batch.schema.names))
+    if any(set(batch.schema.names) != set(names) for _, batch in given):
+        raise DatasetError(f"the detections differ in their columns: all pieces need {', '.join(names)}")
+    columns = {}
+    for name in names or ["place", "category_ids", "boxes", "scores", "row"]:
+        dtype, shape = _TYPES.get(name, np.float64), (4,) if name == "boxes" else ()
+        found = [
+            numpy_column(batch.column(name), dtype, shape) + (start if name == "row" else 0) for start, batch in given
+        ]
+        columns[name] = np.concatenate(found) if found else np.zeros((0, *shape), dtype)
+    rows = columns.pop("row")
+    return columns, rows
+
+
+def draws_in_parts(protocol: Protocol) -> bool:
+    """Whether curves can be drawn from sorted runs; other protocols need the rows of all images at once."""
+    return (
+        protocol.objects_choose is None
+        and not protocol.needs_whole_curves
+        and protocol.mean_over != "with_objects_or_detections"
+        and protocol.cap_scope != "category"
+    )
+
+
+def draw(protocol: Protocol, category: int, tables: Sequence[Runs]) -> dict[str, npt.NDArray[np.float64]]:
+    """The curves of one evaluated category, as :func:`ioukit.evaluation.accumulate` draws them."""
+    num_objects = np.sum([table.header["num_objects"][category] for table in tables], axis=0)
+    drawer = _core.CurveDrawer(num_objects.astype(np.uint64), drawing_of(protocol))
+    for run in merged([table.blocks(category) for table in tables]):
+        drawer.feed(*run)
+    drawn: dict[str, npt.NDArray[np.float64]] = drawer.finish()
+    return drawn
+
+
+def curves_of(table: MatchTable, drawn: Sequence[dict[str, npt.NDArray[np.float64]]]) -> Curves:
+    """The curves of all categories, from those of each."""
+    protocol, evaluated = table.protocol, table.evaluated
+    ranges, caps = len(protocol.area_ranges), len(protocol.max_dets)
+    thresholds, recalls = len(protocol.iou_thresholds), len(protocol.recall_thresholds)
+    shapes = {"precision": (ranges, caps, thresholds, recalls), "scores": (ranges, caps, thresholds, recalls),
+              "recall": (ranges, caps, thresholds), "area": (ranges, caps, thresholds)}  # fmt: skip
+    arrays = {
+        name: np.stack([each[name] for each in drawn]) if drawn else np.zeros((0, *shapes[name]))
+        for name in shapes
+        if not drawn or name in drawn[0]
+    }
+    return Curves(protocol, evaluated, arrays["precision"], arrays["recall"], arrays["scores"], arrays.get("area"))

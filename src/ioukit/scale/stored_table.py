@@ -1,0 +1,149 @@
+"""A match table whose rows stay in files until something asks for them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._checks import counted
+from ioukit.datasets import Categories
+from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
+from ioukit.scale.table_files import PartTable
+
+__all__ = ["StoredTable", "joined"]
+
+
+def joined(tables: Sequence[MatchTable], sources: tuple[int, int]) -> MatchTable:
+    """The table of parts in the order of their images; their rows are already those of the whole data.
+
+    It is what :meth:`MatchTable.merge` gives, without sorting anything.
+    """
+    first = tables[0]
+    images = np.cumsum([0, *(len(table.image_ids) for table in tables)]).tolist()
+    detections = np.cumsum([0, *(len(table.detections) for table in tables)]).tolist()
+    objects = np.cumsum([0, *(len(table.objects) for table in tables)]).tolist()
+
+    def rows(group: str, **shifts: list[int]) -> Any:
+        parts = [getattr(table, group) for table in tables]
+        columns = {}
+        for name in parts[0].column_names():
+            columns_of_parts = [getattr(part, name) for part in parts]
+            if columns_of_parts[0] is None:
+                continue
+            if name in shifts:
+                columns_of_parts = [
+                    column + column.dtype.type(shift)
+                    for column, shift in zip(columns_of_parts, shifts[name], strict=False)
+                ]
+            columns[name] = np.concatenate(columns_of_parts)
+        return dataclasses.replace(parts[0], **columns)
+
+    pairs = {"detection": detections, "object": objects}
+    return dataclasses.replace(
+        first,
+        image_ids=np.concatenate([table.image_ids for table in tables]),
+        image_detections=np.concatenate([table.image_detections for table in tables]),
+        detections=rows("detections", image=images),
+        objects=rows("objects", image=images),
+        pairs=rows("pairs", **pairs),
+        near=None if first.near is None else rows("near", **pairs),
+        sources=sources,
+    )
+
+
+class StoredTable(MatchTable):
+    """The match table of parts in files: numbers need no rows, and analyses read all of them when they ask.
+
+    Rows take about 60 bytes per detection in memory. Then the table is as any other.
+    """
+
+    def __init__(
+        self, files: Sequence[PartTable], image_ids: npt.NDArray[Any], sources: tuple[int, int], categories: Categories
+    ) -> None:
+        """Take the files of all parts in the order of their images."""
+        vars(self).update(
+            _files=tuple(files),
+            protocol=files[0].protocol,
+            iou_type=files[0].header["iou_type"],
+            categories=categories,
+            image_ids=image_ids,
+            sources=sources,
+            repeated_images=0,
+        )
+
+    @cached_property
+    def _rows(self) -> MatchTable:
+        return joined([file.read() for file in vars(self)["_files"]], self.sources)
+
+    @cached_property
+    def detections(self) -> DetectionRows:
+        """The rows of the detections, read when they are asked for."""
+        return self._rows.detections
+
+    @cached_property
+    def objects(self) -> ObjectRows:
+        """The rows of the objects."""
+        return self._rows.objects
+
+    @cached_property
+    def pairs(self) -> PairRows:
+        """The matches."""
+        return self._rows.pairs
+
+    @cached_property
+    def near(self) -> NearPairs | None:
+        """The near pairs; ``None`` if they were not asked for."""
+        return None if self._headers[0]["near"] is None else self._rows.near
+
+    @cached_property
+    def image_detections(self) -> npt.NDArray[np.int64]:
+        """(I,) number of detections of each image."""
+        return self._rows.image_detections
+
+    @cached_property
+    def _headers(self) -> list[dict[str, Any]]:
+        return [file.header for file in vars(self)["_files"]]
+
+    @cached_property
+    def num_objects(self) -> npt.NDArray[np.int64]:
+        """(E, A) objects to find, as of any table."""
+        return _sum(self._headers, "num_objects").reshape(len(self.evaluated), -1)
+
+    @cached_property
+    def num_detections(self) -> npt.NDArray[np.int64]:
+        """(E,) detections within the last cap."""
+        return _sum(self._headers, "num_detections")
+
+    @cached_property
+    def totals(self) -> Mapping[str, int]:
+        """How many annotations, crowds and detections."""
+        names = self._headers[0]["totals"]
+        return MappingProxyType({name: sum(header["totals"][name] for header in self._headers) for name in names})
+
+    def __repr__(self) -> str:
+        totals = self.totals
+        return (
+            f"StoredTable({counted(totals['detections'], 'detection')}, "
+            f"{counted(totals['annotations'], 'annotation')}, {counted(len(self.image_ids), 'image')}, "
+            f"{counted(len(vars(self)['_files']), 'part')})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled with its rows, as an ordinary table: the files may be elsewhere then."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(MatchTable)}
+        return _table, (fields,)
+
+
+def _table(fields: dict[str, Any]) -> MatchTable:
+    return MatchTable(**fields)
+
+
+def _sum(headers: Sequence[dict[str, Any]], name: str) -> npt.NDArray[np.int64]:
+    total: npt.NDArray[np.int64] = np.sum([np.array(header[name], np.int64) for header in headers], axis=0)
+    return total

@@ -1,0 +1,280 @@
+"""The match table of a part in Arrow files: detections by category in falling order of score, as a merge reads them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import typing
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit._columns import Columns
+from ioukit._optional import import_extra
+from ioukit._output import whole_folder
+from ioukit.datasets import Categories
+from ioukit.errors import DatasetError
+from ioukit.evaluation.protocols import Protocol
+from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
+
+__all__ = ["BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "header_of", "write_table"]
+
+BLOCK_ROWS = 65_536
+"""Rows of one record batch: what a merge holds of each part at a time."""
+_GROUPS: dict[str, type[Columns]] = {"objects": ObjectRows, "pairs": PairRows, "near": NearPairs}
+_VERSION = 1
+
+
+class Run(NamedTuple):
+    """Detections of one category of one part, in falling order of score: what curves are drawn from."""
+
+    rank: npt.NDArray[np.uint32]
+    """(n,) ranks within the scope of the cap."""
+    score: npt.NDArray[np.float64]
+    """(n,) scores."""
+    matched: npt.NDArray[np.uint8]
+    """(n, A, B) thresholds at which each has a match."""
+    ignored: npt.NDArray[np.uint8]
+    """(n, A, B) thresholds at which each is ignored."""
+
+    def cut(self, first: int, end: int) -> Run:
+        """The rows from ``first`` to before ``end``."""
+        rows = slice(first, end)
+        return Run(self.rank[rows], self.score[rows], self.matched[rows], self.ignored[rows])
+
+    @staticmethod
+    def joined(runs: Sequence[Run]) -> Run:
+        """The rows of several, in order."""
+        if len(runs) == 1:
+            return runs[0]
+        rank, score, matched, ignored = map(np.concatenate, zip(*runs, strict=True))
+        return Run(rank, score, matched, ignored)
+
+
+class Runs(typing.Protocol):
+    """What curves are drawn from: the rows of a part by category, in files or in memory."""
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What is known without the rows: ``num_objects`` (E, A)."""
+
+    def blocks(self, category: int) -> Iterator[Run]:
+        """The detections of one evaluated category, a block at a time, in falling order of score."""
+
+
+class PartTable(typing.Protocol):
+    """The match table of a part, wherever its rows are."""
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What :func:`header_of` says."""
+
+    @property
+    def protocol(self) -> Protocol:
+        """The rules."""
+
+    def read(self) -> MatchTable:
+        """The whole table."""
+
+
+def header_of(table: MatchTable) -> dict[str, Any]:
+    """What is known of a table without its rows."""
+    return {
+        "version": _VERSION,
+        "ioukit": _core.__version__,
+        "protocol": table.protocol.to_dict(),
+        "iou_type": table.iou_type,
+        "sources": list(table.sources),
+        "near": None if table.near is None else table.near.least,
+        "num_objects": table.num_objects.tolist(),
+        "num_detections": table.num_detections.tolist(),
+        "totals": dict(table.totals),
+        "categories": {"ids": table.categories.ids.tolist(), "names": list(table.categories.names)},
+    }
+
+
+def write_table(table: MatchTable, folder: str | os.PathLike[str], threads: int = 1) -> None:
+    """Write a match table to a new folder. The folder appears complete or not at all.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+    evaluated = table.evaluated_category(table.detections.category)
+    order, ends = _core.order_by_category(evaluated, table.detections.score, len(table.evaluated), threads)
+    blocks = [
+        [(start, min(start + BLOCK_ROWS, end)) for start in range(first, end, BLOCK_ROWS)]
+        for first, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)
+    ]
+    header = {**header_of(table), "blocks": [len(of_category) for of_category in blocks]}
+    with whole_folder(folder) as unfinished:
+        rows = table.detections.take(order)
+        _write(arrow, unfinished / "detections.arrow", rows, [span for each in blocks for span in each])
+        for group in _GROUPS:
+            columns = getattr(table, group)
+            if columns is not None:
+                _write(arrow, unfinished / f"{group}.arrow", columns, _spans(len(columns)))
+        arrays = {"ids": table.image_ids, "detections": table.image_detections, "order": order}
+        arrays |= {f"attribute.{name}": column for name, column in table.categories.attributes.items()}
+        np.savez(unfinished / "images.npz", allow_pickle=False, **arrays)
+        (unfinished / "header.json").write_text(json.dumps(header), encoding="utf-8")
+
+
+def _spans(count: int) -> list[tuple[int, int]]:
+    return [(start, min(start + BLOCK_ROWS, count)) for start in range(0, count, BLOCK_ROWS)]
+
+
+def _write(arrow: Any, path: Path, rows: Columns, spans: Sequence[tuple[int, int]]) -> None:
+    """Columns as an Arrow file; bytes of several axes are binary of a fixed size."""
+    columns = {name: getattr(rows, name) for name in rows.column_names() if getattr(rows, name) is not None}
+    arrays = {name: arrow_array(arrow, column) for name, column in columns.items()}
+    batch = arrow.record_batch(list(arrays.values()), names=list(arrays))
+    options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+    with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, batch.schema, options=options) as writer:
+        for start, end in spans:
+            writer.write_batch(batch.slice(start, end - start))
+
+
+def arrow_array(arrow: Any, column: npt.NDArray[Any]) -> Any:
+    """A column for Arrow, without a copy; all axes but the first are bytes of a fixed number."""
+    column = np.ascontiguousarray(column)
+    if column.ndim == 1:
+        kind = arrow.from_numpy_dtype(column.dtype)
+        return arrow.Array.from_buffers(kind, len(column), [None, arrow.py_buffer(column)])
+    kind = arrow.binary(int(np.prod(column.shape[1:])) * column.itemsize)
+    return arrow.Array.from_buffers(kind, len(column), [None, arrow.py_buffer(column)])
+
+
+def numpy_column(array: Any, dtype: Any, shape: tuple[int, ...] = ()) -> npt.NDArray[Any]:
+    """The same back: (N, *shape), without a copy."""
+    width = int(np.prod(shape)) if shape else 1
+    buffer = array.buffers()[1]
+    if buffer is None:
+        return np.zeros((0, *shape), dtype)
+    values = np.frombuffer(buffer, dtype, len(array) * width, array.offset * width * np.dtype(dtype).itemsize)
+    return values.reshape(len(array), *shape)
+
+
+_TYPES: dict[str, Any] = {
+    "category": np.uint32,
+    "image": np.uint32,
+    "rank": np.uint32,
+    "score": np.float64,
+    "iou": np.float64,
+    "matched": np.uint8,
+    "ignored": np.uint8,
+    "special": np.uint8,
+    "outside": np.uint8,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class TableFile:
+    """The match table of a part in a folder, of which only what is asked for is read."""
+
+    folder: Path
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        """What :func:`write_table` wrote about the table."""
+        try:
+            header = json.loads((self.folder / "header.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise self._damaged(error) from None
+        if header.get("version") != _VERSION:
+            raise DatasetError(f"{self.folder}: expected a table of version {_VERSION}, found {header.get('version')}")
+        return dict(header)
+
+    @cached_property
+    def protocol(self) -> Protocol:
+        """The rules."""
+        return Protocol.from_dict(self.header["protocol"])
+
+    def blocks(self, category: int) -> Iterator[Run]:
+        """The detections of one evaluated category, a block at a time, in falling order of score."""
+        counts = self.header["blocks"]
+        first = sum(counts[:category])
+        sets = (len(self.protocol.area_ranges), -(-len(self.protocol.iou_thresholds) // 8))
+        arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+        if not counts[category]:
+            return
+        with self._open("detections") as reader:
+            for number in range(first, first + counts[category]):
+                try:
+                    batch = reader.get_batch(number)
+                except (arrow.ArrowException, OSError) as error:
+                    raise self._damaged(error) from None
+                yield Run(
+                    numpy_column(batch["rank"], np.uint32),
+                    numpy_column(batch["score"], np.float64),
+                    numpy_column(batch["matched"], np.uint8, sets),
+                    numpy_column(batch["ignored"], np.uint8, sets),
+                )
+
+    def read(self) -> MatchTable:
+        """The whole table, as it was."""
+        header, protocol = self.header, self.protocol
+        ranges, sets = len(protocol.area_ranges), -(-len(protocol.iou_thresholds) // 8)
+        shapes = {"matched": (ranges, sets), "ignored": (ranges, sets), "outside": (-(-ranges // 8),)}
+        try:
+            with np.load(self.folder / "images.npz", allow_pickle=False) as arrays:
+                listed = dict(arrays)
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise self._damaged(error) from None
+        groups: dict[str, Any] = {}
+        order = np.empty(len(listed["order"]), np.int64)
+        order[listed["order"]] = np.arange(len(order))
+        groups["detections"] = DetectionRows(**self._columns("detections", DetectionRows, shapes)).take(order)
+        for group, kind in _GROUPS.items():
+            if group == "near" and header["near"] is None:
+                groups[group] = None
+                continue
+            of_group = {**shapes, "ignored": (-(-ranges // 8),)} if group == "objects" else shapes
+            shared = {"least": float(header["near"])} if group == "near" else {}
+            groups[group] = kind(**self._columns(group, kind, of_group), **shared)
+        attributes = {name[10:]: column for name, column in listed.items() if name.startswith("attribute.")}
+        return MatchTable(
+            protocol=protocol,
+            iou_type=header["iou_type"],
+            categories=Categories(
+                np.array(header["categories"]["ids"], np.int64), tuple(header["categories"]["names"]), attributes
+            ),
+            image_ids=listed["ids"],
+            image_detections=listed["detections"],
+            sources=(header["sources"][0], header["sources"][1]),
+            **groups,
+        )
+
+    def _columns(self, group: str, kind: type[Columns], shapes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
+        arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+        with self._open(group) as reader:
+            try:
+                table = reader.read_all()
+            except (arrow.ArrowException, OSError) as error:
+                raise self._damaged(error) from None
+        columns = {}
+        for name in kind.column_names():
+            if name in table.column_names:
+                parts = [
+                    numpy_column(chunk, _TYPES.get(name, np.int64), shapes.get(name, ()))
+                    for chunk in table.column(name).chunks
+                ]
+                empty = np.zeros((0, *shapes.get(name, ())), _TYPES.get(name, np.int64))
+                columns[name] = np.concatenate(parts) if parts else empty
+        return columns
+
+    def _open(self, group: str) -> Any:
+        arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+        try:
+            return arrow.ipc.open_file(arrow.OSFile(str(self.folder / f"{group}.arrow"), "rb"))
+        except (arrow.ArrowException, OSError) as error:
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: Exception) -> DatasetError:
+        return DatasetError(f"{self.folder}: the match table of this part is missing, cut or damaged: {error}")
