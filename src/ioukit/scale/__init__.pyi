@@ -1,6 +1,18 @@
 """What if it does not fit? Evaluation of data larger than memory, and over many machines."""
 
 from ioukit.scale.evaluating import evaluate
+from ioukit.scale.joining import JoinedPairs, PairChunk, overlap_join
 from ioukit.scale.planning import Plan, plan
+from ioukit.scale.suppressing import SurvivorChunk, Survivors, nms
 
-__all__ = ["Plan", "evaluate", "plan"]
+__all__ = [
+    "JoinedPairs",
+    "PairChunk",
+    "Plan",
+    "SurvivorChunk",
+    "Survivors",
+    "evaluate",
+    "nms",
+    "overlap_join",
+    "plan",
+]

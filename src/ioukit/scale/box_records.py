@@ -150,7 +150,9 @@ class ChunkReader:
             return _from_table(chunk, self._columns, self._scored, where)
         if not isinstance(chunk, tuple):
             if self._scored:
-                raise TypeError(f"{where} must be a tuple (boxes, scores) or (boxes, scores, labels), got {_kind(chunk)}")
+                raise TypeError(
+                    f"{where} must be a tuple (boxes, scores) or (boxes, scores, labels), got {_kind(chunk)}"
+                )
             return chunk, None, None
         wanted = (2, 3) if self._scored else (2,)
         if len(chunk) not in wanted:

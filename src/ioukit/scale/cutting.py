@@ -1,9 +1,9 @@
 """The cut of a set of boxes into cells of space and size, so that each pair belongs to one cell.
 
-A box belongs to one cell, by its low corner, its sides and its label. A pair belongs to the cell of one of its boxes: its
-owner. The partner comes to that cell as a guest. Who must be a guest where is known from the extents of the boxes that
-live in a cell, one extent per size of boxes: see `reach`. `plan_cells` cuts a sample until each cell with its guests has
-few enough boxes, each time at the median of the key for which the fewest boxes become guests.
+A box lives in one cell, by its low corner, its sides and its label. A pair belongs to the cell of one of its boxes, and
+the other box visits that cell as a guest. The extents of the boxes that live in a cell say which boxes have to visit
+it, one extent per layer of sizes (see `reach`). `plan_cells` cuts a sample until each cell with its guests has few
+enough boxes. It cuts at the median of the key that makes the fewest guests.
 """
 
 from __future__ import annotations
@@ -27,7 +27,21 @@ if TYPE_CHECKING:
     from ioukit.scale.box_records import Records
     from ioukit.scale.spilling import Stored
 
-__all__ = ["Cells", "CutFile", "CutTask", "GuestFile", "GuestTask", "Guests", "Runner", "cut", "cut_stored", "find_guests", "guests_of", "hosts_of", "plan_cells"]
+__all__ = [
+    "Cells",
+    "CutFile",
+    "CutTask",
+    "GuestFile",
+    "GuestTask",
+    "Guests",
+    "Runner",
+    "cut",
+    "cut_stored",
+    "find_guests",
+    "guests_of",
+    "hosts_of",
+    "plan_cells",
+]
 
 Guests: TypeAlias = Literal["all", "others", "lower"]
 """To which cells a box comes as a guest: to all, to all but its own, or to those before its own."""
@@ -51,7 +65,8 @@ class Cells(NamedTuple):
     right: NDArray[np.int64]
     cell: NDArray[np.int64]
     """(N,) the number of the cell, from left to right; -1 for other nodes."""
-    count: int
+    number: int
+    """How many cells there are."""
 
     def of(self, records: Records) -> NDArray[np.int64]:
         """(N,) the cell of each box."""
@@ -334,6 +349,7 @@ def guests_of(
     """The boxes of each file that visit cells in which the boxes of ``hosts`` live."""
     extents, host_cells = hosts_of(hosts)
     tasks = [
-        GuestTask(file, dtype, extents, host_cells, cells.count, reach, guests, f"{file.path}-guests") for file in files
+        GuestTask(file, dtype, extents, host_cells, cells.number, reach, guests, f"{file.path}-guests")
+        for file in files
     ]
     return list(run(find_guests, tasks))

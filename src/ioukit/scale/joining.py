@@ -17,9 +17,8 @@ from ioukit.scale.box_room import Room, room_of
 from ioukit.scale.cutting import cut_stored, guests_of, plan_cells
 from ioukit.scale.pair_tasks import Block, JoinRule, PairTask, find_pairs
 from ioukit.scale.reach import reach_of
-from ioukit.scale.record_files import total
 from ioukit.scale.sorted_runs import merged, read_run
-from ioukit.scale.spilling import Stored, store, work_folder
+from ioukit.scale.spilling import Stored, store, temporary_folder
 from ioukit.scale.tables import write_table
 
 if TYPE_CHECKING:
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
 
     from ioukit.overlap._measure import Measure, OverlapMetric
     from ioukit.scale.box_records import Records
-    from ioukit.scale.cutting import CutFile, GuestFile, Runner
-    from ioukit.scale.record_files import Slice
-    from ioukit.scale.sorted_runs import Run
+    from ioukit.scale.cutting import Runner
     from ioukit.typing import BoxFormat, FloatArray
 
 __all__ = ["JoinJob", "JoinedPairs", "PairChunk", "overlap_join"]
@@ -209,7 +206,7 @@ class JoinJob:
 
     def chunks(self) -> Iterator[PairChunk]:
         """The pairs; the temporary files are removed at the end."""
-        with work_folder(self.folder) as folder:
+        with temporary_folder(self.folder) as folder:
             sets = [self._stored(reader, folder) for reader in self.readers]
             self._check_sets()
             runs = (run for found in self.run(find_pairs, self._tasks(sets, folder)) for run in found)
@@ -240,7 +237,7 @@ class JoinJob:
     def _tasks(self, sets: list[Stored], folder: Path) -> Iterator[PairTask]:
         """One task per cell, or per pair of blocks of a cell that has too many boxes."""
         first, second = sets[0], sets[1] if len(sets) > 1 else None
-        if not first.count or (second is not None and not second.count):
+        if not first.size or (second is not None and not second.size):
             return
         rule = JoinRule(self.measure, self.least, self.values_dtype)
         dtypes = first.dtype, (second or first).dtype
@@ -262,20 +259,23 @@ class JoinJob:
     ) -> Iterator[tuple[list[Block], list[Block] | None]]:
         """The boxes of both sets in each cell; None for the second set if it is the first."""
         most = self.room.boxes
-        whole = [Block(slices) for slices in first.chunks], None if second is None else [Block(s) for s in second.chunks]
-        if first.count + (0 if second is None else second.count) <= most:
+        whole = (
+            [Block(slices) for slices in first.chunks],
+            None if second is None else [Block(s) for s in second.chunks],
+        )
+        if first.size + (0 if second is None else second.size) <= most:
             yield _few(whole[0], most), None if whole[1] is None else _few(whole[1], most)
             return
         dtype = computing_dtype(self.values_dtype)
         reach = reach_of(
             self.measure.variant, least_computed(self.least, self.values_dtype), dtype, either_order=second is None
         )
-        other = (None, 1.0) if second is None else (second.sample, second.share)
-        cells = plan_cells(first.sample, first.share, *other, reach, most)
+        guests_sample, guests_share = (None, first.share) if second is None else (second.sample, second.share)
+        cells = plan_cells(first.sample, first.share, guests_sample, guests_share, reach, most)
         files = cut_stored(first, cells, folder, "a", self.run)
         if second is None:
             guests = guests_of(files, first.dtype, files, cells, reach, "lower", self.run)
-            for cell in range(cells.count):
+            for cell in range(cells.number):
                 blocks = [
                     Block((file.slice_of(cell),), (guest.slice_of(cell),))
                     for file, guest in zip(files, guests, strict=True)
@@ -284,7 +284,7 @@ class JoinJob:
             return
         others = cut_stored(second, cells, folder, "b", self.run)
         guests = guests_of(others, second.dtype, files, cells, reach, "all", self.run)
-        for cell in range(cells.count):
+        for cell in range(cells.number):
             own = [Block((file.slice_of(cell),)) for file in files]
             yield _few(own, most), _few([Block((guest.slice_of(cell),)) for guest in guests], most)
 
@@ -297,12 +297,12 @@ def _with_area(records: Records) -> Records:
 
 def _few(blocks: Iterable[Block], most: int) -> list[Block]:
     """Blocks one after the other as few blocks. Two of them have at most ``most`` boxes, if there are several."""
-    blocks = [block for block in blocks if block.count]
-    if sum(block.count for block in blocks) > most:
+    blocks = [block for block in blocks if block.size]
+    if sum(block.size for block in blocks) > most:
         most = most // 2
     joined: list[Block] = []
     for block in blocks:
-        if joined and joined[-1].count + block.count <= most:
+        if joined and joined[-1].size + block.size <= most:
             joined[-1] = Block(joined[-1].own + block.own, joined[-1].guests + block.guests)
         else:
             joined.append(block)

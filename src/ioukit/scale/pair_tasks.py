@@ -53,7 +53,7 @@ class Block(NamedTuple):
     """Boxes that visit it."""
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """How many boxes there are."""
         return total(self.own) + total(self.guests)
 
@@ -95,7 +95,7 @@ def find_pairs(task: PairTask) -> list[Run]:
     kind = np.promote_types(task.dtypes[0]["box"].base, task.dtypes[1]["box"].base)
     first = _boxes(task.first, task.dtypes[0], kind)
     second = None if task.second is None else _boxes(task.second, task.dtypes[1], kind)
-    runs = []
+    runs: list[Run] = []
     for rows, others, values in _pieces(task, first, second):
         if len(rows):
             runs.append(write_run(f"{task.path}-{len(runs):04}", rows, others, values))
@@ -171,4 +171,4 @@ def _starts(task: PairTask, first: _Boxes, second: _Boxes | None) -> list[int]:
         most = max(1, math.floor(count * task.pairs / (weight * (len(found) + 1))))
         return list(range(0, count, most))
     ends = places[found[max(step, 1) :: max(step, 1)]]
-    return np.unique(np.append(0, ends)).tolist()
+    return [int(start) for start in np.unique(np.append(0, ends))]

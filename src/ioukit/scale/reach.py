@@ -1,7 +1,7 @@
 """Which boxes can be pairs: the bounds of the sparse join, for groups of boxes and for single boxes.
 
-The overlap of a pair along an axis is at least the threshold times a side: the larger one for IoU. The overlap is at most
-what both groups have in common along the axis, and at most the side of a box. The core has the same bounds in
+The overlap of a pair along an axis is at least the threshold times a side: the larger one for IoU. The overlap is at
+most what both groups have in common along the axis, and at most the side of a box. The core has the same bounds in
 ``join/bound.rs``, with the reasons for the roundings.
 """
 
@@ -53,7 +53,8 @@ class Extents(NamedTuple):
 
     def take(self, places: Any) -> Extents:
         """Some of the groups."""
-        return Extents(*(None if column is None else column[places] for column in self))
+        columns: list[Any] = [None if column is None else column[places] for column in self]
+        return Extents(*columns)
 
 
 def box_extents(records: Records) -> Extents:
@@ -83,7 +84,8 @@ def group_extents(boxes: Extents, starts: NDArray[np.int64]) -> Extents:
 
 def joined_extents(parts: Sequence[Extents]) -> Extents:
     """The groups of all parts, one part after the other."""
-    return Extents(*(None if columns[0] is None else np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    columns: list[Any] = [None if every[0] is None else np.concatenate(every) for every in zip(*parts, strict=True)]
+    return Extents(*columns)
 
 
 class Reach(NamedTuple):

@@ -21,7 +21,7 @@ class Slice(NamedTuple):
 
     path: str
     start: int
-    count: int
+    length: int
 
 
 def write_array(path: str, array: NDArray[Any]) -> None:
@@ -33,7 +33,8 @@ def write_array(path: str, array: NDArray[Any]) -> None:
     unfinished = f"{path}.{uuid.uuid4().hex[:8]}"
     try:
         with open(unfinished, "wb") as file:
-            file.write(memoryview(np.ascontiguousarray(array)).cast("B") if array.size else b"")
+            if array.size:
+                file.write(np.ascontiguousarray(array).view(np.uint8).data)
         os.replace(unfinished, path)
     except OSError as error:
         if os.path.exists(unfinished):
@@ -59,4 +60,4 @@ def read_slices(slices: Iterable[Slice], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def total(slices: Iterable[Slice]) -> int:
     """How many items the slices have."""
-    return sum(part.count for part in slices)
+    return sum(part.length for part in slices)

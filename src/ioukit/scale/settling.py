@@ -120,16 +120,14 @@ class _Alive:
         for records, waits in self._files:
             yield read_slices([records], self._dtype), read_slices([waits], np.dtype(np.bool_))
         if self._records:
-            self._records, self._waits = [[part] for part in self._joined()]  # type: ignore[assignment]
+            self._records, self._waits = [[part] for part in self._joined()]
             yield self._records[0], self._waits[0]
 
     def _joined(self) -> tuple[Records, NDArray[np.bool_]]:
         return np.concatenate(self._records), np.concatenate(self._waits)
 
 
-def _fates(
-    task: FateTask, records: Records, guest: NDArray[np.bool_], alive: _Alive
-) -> tuple[NDArray[np.uint8], int]:
+def _fates(task: FateTask, records: Records, guest: NDArray[np.bool_], alive: _Alive) -> tuple[NDArray[np.uint8], int]:
     """0 for a box that survives, 1 for one that is removed, 2 for one that waits; and how many pairs were found."""
     fates = np.full(len(records), _REMOVED, np.uint8)
     is_open, removed = guest & ~records["done"], np.zeros(len(records), bool)
@@ -149,9 +147,7 @@ def _fates(
     return fates, count
 
 
-def _pairs(
-    task: FateTask, better: Records, others: Records | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _pairs(task: FateTask, better: Records, others: Records | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     labelled = "label" in task.dtype.names  # type: ignore[operator]
     columns = [
         (records["box"].copy(), records["label"].copy() if labelled else None)  # contiguous and aligned
@@ -199,7 +195,7 @@ def _splitters(task: FateTask, count: int) -> list[tuple[int, int]]:
     sample = []
     every = max(1, count // (1 << 17))
     for part in (*task.own, *task.guests):
-        records = read_slices([part], task.dtype)[:: every]
+        records = read_slices([part], task.dtype)[::every]
         sample.append(np.stack([records["key"], records["row"]], axis=1))
     ranks = np.concatenate(sample)
     ranks = ranks[np.lexsort((ranks[:, 1], ranks[:, 0]))]

@@ -20,7 +20,7 @@ class Run(NamedTuple):
     """A file with three columns, one behind the other: two of integers, by which rows ascend, and the values."""
 
     path: str
-    count: int
+    length: int
     values: np.dtype[Any]
 
 
@@ -42,17 +42,17 @@ def read_run(run: Run) -> Rows:
 
 def _columns(run: Run) -> Rows:
     whole = np.memmap(run.path, np.uint8, mode="r")
-    size = 8 * run.count
+    size = 8 * run.length
     return (
         np.asarray(whole[:size]).view(np.int64),
         np.asarray(whole[size : 2 * size]).view(np.int64),
-        np.asarray(whole[2 * size : 2 * size + run.count * run.values.itemsize]).view(run.values),
+        np.asarray(whole[2 * size : 2 * size + run.length * run.values.itemsize]).view(run.values),
     )
 
 
 def merged(runs: Sequence[Run], most: int) -> Iterator[Rows]:
     """The rows of all runs in one order, at most ``most`` at a time. No two rows are equal in both integers."""
-    columns = [_columns(run) for run in runs if run.count]
+    columns = [_columns(run) for run in runs if run.length]
     places = [0] * len(columns)
     while any(place < len(run[0]) for place, run in zip(places, columns, strict=True)):
         ends = _ends(columns, places, most)
@@ -74,9 +74,7 @@ def _ends(columns: Sequence[Rows], places: list[int], most: int) -> list[int]:
         return [len(run[0]) for run in columns]
 
     def before(bound: int) -> list[int]:
-        return [
-            place + int(np.searchsorted(run[0][place:], bound)) for run, place in zip(columns, places, strict=True)
-        ]
+        return [place + int(np.searchsorted(run[0][place:], bound)) for run, place in zip(columns, places, strict=True)]
 
     ends = _largest(before, places, most, [int(run[0][-1]) for run in columns], _heads(columns, places, 0))
     if ends != places:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from ioukit.scale.box_records import Records
 
-__all__ = ["Sampler", "Stored", "grouped", "mixed", "slice_files", "store", "work_folder"]
+__all__ = ["Sampler", "Stored", "grouped", "mixed", "slice_files", "store", "temporary_folder"]
 
 
 @contextlib.contextmanager
-def work_folder(folder: str | os.PathLike[str] | None) -> Iterator[Path]:
+def temporary_folder(folder: str | os.PathLike[str] | None) -> Iterator[Path]:
     """A new folder inside ``folder``, or where temporary files are; it is removed at the end, also after errors.
 
     Raises:
@@ -81,7 +81,7 @@ class Stored(NamedTuple):
     share: float
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """How many boxes are in the files."""
         return sum(map(total, self.chunks))
 
@@ -129,11 +129,12 @@ def grouped(slices: Iterable[Slice], most: int) -> list[tuple[Slice, ...]]:
     groups: list[tuple[Slice, ...]] = []
     group: list[Slice] = []
     free = most
-    for path, start, count in slices:
-        while count:
-            taken = min(count, free)
-            group.append(Slice(path, start, taken))
-            start, count, free = start + taken, count - taken, free - taken
+    for part in slices:
+        done = 0
+        while done < part.length:
+            taken = min(part.length - done, free)
+            group.append(Slice(part.path, part.start + done, taken))
+            done, free = done + taken, free - taken
             if not free:
                 groups.append(tuple(group))
                 group, free = [], most

@@ -20,11 +20,11 @@ from ioukit.scale.reach import reach_of
 from ioukit.scale.record_files import read_slices
 from ioukit.scale.settling import FateTask, Settled, settle
 from ioukit.scale.sorted_runs import merged, write_run
-from ioukit.scale.spilling import Stored, grouped, store, work_folder
+from ioukit.scale.spilling import Stored, grouped, store, temporary_folder
 from ioukit.scale.tables import write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ioukit.scale.sorted_runs import Run
     from ioukit.typing import BoxFormat
 
-__all__ = ["SurvivorChunk", "Survivors", "SuppressionJob", "nms"]
+__all__ = ["SuppressionJob", "SurvivorChunk", "Survivors", "nms"]
 
 _LEAST_PROGRESS = 0.1
 """A round that decides a smaller part of the boxes is the last one that cuts space."""
@@ -182,7 +182,7 @@ class SuppressionJob:
 
     def chunks(self) -> Iterator[SurvivorChunk]:
         """The survivors; the temporary files are removed at the end."""
-        with work_folder(self.folder) as folder:
+        with temporary_folder(self.folder) as folder:
             left = self.limits.max_keep
             for keys, rows, _ in merged(self._survivors(folder), self.room.pairs):
                 if not left:
@@ -197,7 +197,7 @@ class SuppressionJob:
         stored = store(chunks, kind, folder, "boxes", self.room.chunk, self.room.sample)
         cuts = True
         for number in itertools.count():
-            count = stored.count
+            count = stored.size
             if not count:
                 return runs
             settled = list(self.run(settle, self._tasks(stored, folder, f"round-{number:03}", cuts)))
@@ -228,14 +228,14 @@ class SuppressionJob:
             sizes = self.room.boxes, self.room.pairs, self.threads
             return FateTask(variant, least, tuple(own), tuple(border), tuple(guests), stored.dtype, *sizes, path)
 
-        if stored.count <= self.room.boxes or not cuts:
+        if stored.size <= self.room.boxes or not cuts:
             return [task(0, [part for slices in stored.chunks for part in slices], (), ())]
         reach = reach_of(variant, least, kind, either_order=True)
         cells = plan_cells(stored.sample, stored.share, None, stored.share, reach, self.room.boxes)
         files = cut_stored(stored, cells, folder, name, self.run)
         guests = guests_of(files, stored.dtype, files, cells, reach, "others", self.run)
         tasks = []
-        for cell in range(cells.count):
+        for cell in range(cells.number):
             own = [file.slice_of(cell) for file in files]
             border = [part._replace(path=guest.border) for part, guest in zip(own, guests, strict=True)]
             tasks.append(task(cell, own, border, [guest.slice_of(cell) for guest in guests]))
