@@ -63,7 +63,7 @@ def record_dtype(boxes: np.dtype[Any], *, labelled: bool, scored: bool) -> np.dt
         fields.append(("label", np.int64))
     if scored:
         fields += [("key", np.int64), ("done", np.bool_)]
-    return np.dtype(fields)
+    return np.dtype(fields, align=True)
 
 
 def order_keys(scores: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -142,7 +142,7 @@ class ChunkReader:
         records["done"] = False
         if self._score_threshold is None:
             return records
-        return records[numbers >= numbers.dtype.type(self._score_threshold)]
+        return np.compress(numbers >= numbers.dtype.type(self._score_threshold), records)
 
     def _parts(self, chunk: Any, where: str) -> tuple[Any, Any, Any]:
         """Boxes, scores and labels of a chunk."""

@@ -292,7 +292,7 @@ class JoinJob:
 def _with_area(records: Records) -> Records:
     """The boxes that can have an overlap."""
     box = records["box"]
-    return records[(box[:, 2] > box[:, 0]) & (box[:, 3] > box[:, 1])]
+    return np.compress((box[:, 2] > box[:, 0]) & (box[:, 3] > box[:, 1]), records)
 
 
 def _few(blocks: Iterable[Block], most: int) -> list[Block]:

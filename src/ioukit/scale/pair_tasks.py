@@ -105,7 +105,7 @@ def find_pairs(task: PairTask) -> list[Run]:
 def _boxes(block: Block, dtype: np.dtype[Any], kind: np.dtype[Any]) -> _Boxes:
     records: Records = read_slices([*block.own, *block.guests], dtype)
     order = np.argsort(records["row"], kind="stable")
-    records = records[order]
+    records = np.take(records, order)
     labels = records["label"].copy() if "label" in dtype.names else None  # type: ignore[operator]
     return _Boxes(records["box"].astype(kind), records["row"].copy(), labels, order >= total(block.own))
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["Slice", "read_slices", "total", "write_array"]
+__all__ = ["Slice", "concatenated", "read_slices", "total", "write_array"]
 
 
 class Slice(NamedTuple):
@@ -40,6 +40,14 @@ def write_array(path: str, array: NDArray[Any]) -> None:
         if os.path.exists(unfinished):
             os.unlink(unfinished)
         raise OSError(error.errno, f"{error.strerror} while writing to the work folder", path) from None
+
+
+def concatenated(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The records of all parts, of one dtype: `numpy.concatenate` copies records field by field, which is slow."""
+    items = np.empty(sum(map(len, parts)), parts[0].dtype)
+    whole = items.view(np.dtype((np.void, items.itemsize)))
+    np.concatenate([part.view(whole.dtype) for part in parts], out=whole)
+    return items
 
 
 def read_slices(slices: Iterable[Slice], dtype: np.dtype[Any]) -> NDArray[Any]:

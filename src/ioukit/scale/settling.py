@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ioukit import _core
-from ioukit.scale.record_files import Slice, read_slices, total, write_array
-from ioukit.scale.sorted_runs import Run, write_run
+from ioukit.scale.record_files import Slice, concatenated, read_slices, total, write_array
+from ioukit.scale.sorted_runs import Run, by_both, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ def settle(task: FateTask) -> Settled:
             part = slice(start, start + size)
             fates, pairs = _fates(task, records[part], guest[part], alive)
             keep[part], wait[part] = fates == _KEPT, fates > _REMOVED
-            alive.add(records[part][fates != _REMOVED], (fates > _REMOVED)[fates != _REMOVED])
+            alive.add(np.compress(fates != _REMOVED, records[part]), (fates > _REMOVED)[fates != _REMOVED])
             start += size
             size = max(1, math.floor(size * min(2.0, math.sqrt(task.pairs / 4 / (pairs + 1)))))
         found = keep & ~guest & ~records["done"]
@@ -88,7 +88,7 @@ def settle(task: FateTask) -> Settled:
         stays = ~guest & (wait | (keep & border))
         if stays.any():
             path = f"{task.path}-left-{number:04}"
-            write_array(path, records[stays])
+            write_array(path, np.compress(stays, records))
             left.append(Slice(path, 0, int(stays.sum())))
         waiting += int((wait & ~guest).sum())
     return Settled(tuple(kept), tuple(left), waiting)
@@ -124,7 +124,7 @@ class _Alive:
             yield self._records[0], self._waits[0]
 
     def _joined(self) -> tuple[Records, NDArray[np.bool_]]:
-        return np.concatenate(self._records), np.concatenate(self._waits)
+        return concatenated(self._records), np.concatenate(self._waits)
 
 
 def _fates(task: FateTask, records: Records, guest: NDArray[np.bool_], alive: _Alive) -> tuple[NDArray[np.uint8], int]:
@@ -139,7 +139,7 @@ def _fates(task: FateTask, records: Records, guest: NDArray[np.bool_], alive: _A
         is_open[columns[waits[rows]]] = True
     removed &= ~records["done"]
     left = np.flatnonzero(~removed)
-    records = records[left]
+    records = np.take(records, left)
     rows, columns = _pairs(task, records, None)
     count += len(rows)
     counts = ~records["done"][columns]  # what other cells know to survive is not removed
@@ -180,14 +180,14 @@ def _by_score(task: FateTask) -> Iterator[tuple[Records, NDArray[np.bool_], NDAr
                     within &= _before(records, bound)
                 if below is not None:
                     within &= ~_before(records, below)
-                parts.append((records[within], flags[within]))
+                parts.append((np.compress(within, records), flags[within]))
         below = bound
         if not parts:
             return
-        records = np.concatenate([part[0] for part in parts])
+        records = concatenated([part[0] for part in parts])
         flags = np.concatenate([part[1] for part in parts])
-        order = np.lexsort((records["row"], records["key"]))
-        yield records[order], flags[order, 0], flags[order, 1]
+        order = by_both(records["key"], records["row"])
+        yield np.take(records, order), flags[order, 0], flags[order, 1]
 
 
 def _splitters(task: FateTask, count: int) -> list[tuple[int, int]]:

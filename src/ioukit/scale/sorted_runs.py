@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Run", "merged", "read_run", "write_run"]
+__all__ = ["Run", "by_both", "merged", "read_run", "write_run"]
 
 
 class Run(NamedTuple):
@@ -50,6 +50,18 @@ def _columns(run: Run) -> Rows:
     )
 
 
+def by_both(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The order by ``first``, then ``second``; no two rows are equal in both. Faster than `numpy.lexsort`."""
+    order = np.argsort(first)
+    ranked = first[order]
+    tied = ranked[1:] == ranked[:-1]
+    if tied.any():
+        places = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
+        rows = order[places]
+        order[places] = rows[np.lexsort((second[rows], first[rows]))]
+    return order
+
+
 def merged(runs: Sequence[Run], most: int) -> Iterator[Rows]:
     """The rows of all runs in one order, at most ``most`` at a time. No two rows are equal in both integers."""
     columns = [_columns(run) for run in runs if run.length]
@@ -63,7 +75,7 @@ def merged(runs: Sequence[Run], most: int) -> Iterator[Rows]:
         ]
         places = ends
         first, second, values = (np.concatenate(column) for column in zip(*parts, strict=True))
-        order = np.lexsort((second, first))
+        order = by_both(first, second)
         yield first[order], second[order], values[order]
 
 

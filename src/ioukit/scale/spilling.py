@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ioukit.scale.record_files import Slice, total, write_array
+from ioukit.scale.record_files import Slice, concatenated, total, write_array
 
 if TYPE_CHECKING:
     import os
@@ -48,10 +48,10 @@ class Sampler:
 
     def add(self, records: Records) -> None:
         """Looks at more records."""
-        self._parts.append(records[mixed(records["row"]) < self._limit])
+        self._parts.append(np.compress(mixed(records["row"]) < self._limit, records))
         while sum(map(len, self._parts)) > self._most:
             self._limit //= 2
-            self._parts = [part[mixed(part["row"]) < self._limit] for part in self._parts]
+            self._parts = [np.compress(mixed(part["row"]) < self._limit, part) for part in self._parts]
 
     @property
     def share(self) -> float:
@@ -105,7 +105,7 @@ def store(
 
     def write() -> None:
         path = str(folder / f"{name}-{len(slices):05}")
-        records = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+        records = waiting[0] if len(waiting) == 1 else concatenated(waiting)
         write_array(path, records)
         slices.append(Slice(path, 0, len(records)))
         waiting.clear()

@@ -212,11 +212,11 @@ class SuppressionJob:
             box = records["box"]
             empty = ~((box[:, 2] > box[:, 0]) & (box[:, 3] > box[:, 1]))
             if empty.any():
-                flat = records[empty]
+                flat = np.compress(empty, records)
                 flat = flat[np.argsort(flat["key"], kind="stable")]
                 nothing = np.zeros(len(flat), np.uint8)
                 runs.append(write_run(str(folder / f"flat-{number:06}"), flat["key"], flat["row"], nothing))
-            yield records[~empty]
+            yield np.compress(~empty, records)
 
     def _tasks(self, stored: Stored, folder: Path, name: str, cuts: bool) -> list[FateTask]:
         """One task per cell; one for all if they fit in memory, or if cutting space does not help."""
