@@ -61,9 +61,8 @@ def test_pairs_are_those_in_memory(
     for other in (None, second):
         sets = [first] if other is None else [first, other]
         labels = [np.arange(len(boxes)) % classes for boxes in sets] if classes else [None] * len(sets)
-        wanted = ioukit.overlap_join(
-            first, other, min_iou=least, **metric, **{f"labels{k + 1}": column for k, column in enumerate(labels)}
-        )
+        named: dict[str, Any] = {f"labels{k + 1}": column for k, column in enumerate(labels)}
+        wanted = ioukit.overlap_join(first, other, min_iou=least, **metric, **named)
         columns = [(boxes,) if column is None else (boxes, column) for boxes, column in zip(sets, labels, strict=True)]
         found = joined(room, *(chunked(column, size) for column in columns), min_iou=least, **metric).read()
         assert_same(found, wanted)

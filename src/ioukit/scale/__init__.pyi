@@ -3,16 +3,20 @@
 from ioukit.scale.evaluating import evaluate
 from ioukit.scale.joining import JoinedPairs, PairChunk, overlap_join
 from ioukit.scale.planning import Plan, plan
+from ioukit.scale.sources import DetectionSource, Piece, open_detections
 from ioukit.scale.suppressing import SurvivorChunk, Survivors, nms
 
 __all__ = [
+    "DetectionSource",
     "JoinedPairs",
     "PairChunk",
+    "Piece",
     "Plan",
     "SurvivorChunk",
     "Survivors",
     "evaluate",
     "nms",
+    "open_detections",
     "overlap_join",
     "plan",
 ]

@@ -93,9 +93,9 @@ def _key(records: Records, number: int) -> NDArray[np.float64]:
     """What boxes are cut by: the low corner, the sides and the label, which is 0 for boxes without labels."""
     if number == _KEYS - 1:
         labels = records["label"] if "label" in records.dtype.names else np.zeros(len(records))
-        return labels.astype(np.float64)  # monotone, so equal labels stay together
-    low = records["box"][:, number % 2].astype(np.float64)
-    return low if number < 2 else records["box"][:, number].astype(np.float64) - low
+        return np.asarray(labels, np.float64)  # monotone, so equal labels stay together
+    low = np.asarray(records["box"][:, number % 2], np.float64)
+    return low if number < 2 else np.asarray(records["box"][:, number], np.float64) - low
 
 
 class _Part(NamedTuple):
