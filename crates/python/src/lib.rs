@@ -33,7 +33,9 @@ mod _core {
     #[pymodule_export]
     use super::evaluation::{match_detections, step_curves};
     #[pymodule_export]
-    use super::formats::{read_csv, read_image_sizes, read_number_lines, read_voc_annotations};
+    use super::formats::{
+        find_csv_parts, read_csv, read_csv_rows, read_image_sizes, read_number_lines, read_voc_annotations,
+    };
     #[pymodule_export]
     use super::fusion::{fuse_boxes, settle_pairs, soft_nms};
     #[pymodule_export]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ioukit.datasets.columns.coco_parts import CocoPart, parts_of_results
 from ioukit.datasets.columns.detections import detections_of_coco
 from ioukit.errors import DatasetError
-from ioukit.scale.sources.source import Piece
+from ioukit.scale.sources.source import Piece, batches_of
 from ioukit.scale.sources.unpacking import UnpackedPiece, needs_unpacking
 
 if TYPE_CHECKING:
@@ -36,15 +36,7 @@ class CocoPiece(Piece):
     on_invalid: OnInvalid
 
     def _batches(self, names: KnownNames) -> Iterator[Detections]:  # noqa: ARG002 - the records have ids
-        dt = detections_of_coco(self.path, self.on_invalid, 1, part=self.part)
-        if not len(dt):
-            return iter([dataclasses.replace(dt, notes=dt.notes[:1])] if dt.dropped else [])
-        if len(dt) <= self.batch_rows:
-            return iter([dt])
-        # What was left out counts once.
-        rest = dataclasses.replace(dt, dropped=0, notes=())
-        parts = range(0, len(dt), self.batch_rows)
-        return ((dt if not first else rest)[first : first + self.batch_rows] for first in parts)
+        return batches_of(detections_of_coco(self.path, self.on_invalid, 1, part=self.part), self.batch_rows)
 
 
 def pieces_of_coco(files: Sequence[FilePlace], reading: Reading, known: KnownNames, cut: Cut) -> list[Piece]:  # noqa: ARG001 - records have ids
