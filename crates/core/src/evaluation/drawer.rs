@@ -297,11 +297,12 @@ impl Progress {
                         let seen = &mut seen[cap * blocks + block];
                         *seen += 1.0;
                         let first = cap * thresholds + block * 64;
+                        let curves = &mut curves[first..first + bits];
                         for bit in Bits(ignored) {
-                            curves[first + bit].ignored += 1.0;
+                            curves[bit].ignored += 1.0;
                         }
-                        for index in Bits(matched & !ignored).map(|bit| first + bit) {
-                            let curve = &mut curves[index];
+                        for bit in Bits(matched & !ignored) {
+                            let (index, curve) = (first + bit, &mut curves[bit]);
                             curve.found += 1.0;
                             let precision = curve.found / (*seen - curve.ignored + epsilon);
                             if curve.found >= curve.needed {
@@ -309,8 +310,8 @@ impl Progress {
                                 let (precisions, scores) =
                                     (&mut out.precision[points.clone()], &mut out.scores[points]);
                                 curve.reach(precision, columns.score[row], needed, precisions, scores);
-                            } else if precision > curve.precision {
-                                curve.precision = precision;
+                            } else {
+                                curve.precision = highest(curve.precision, precision);
                             }
                             if let Some(whole) = whole.get_mut(index) {
                                 whole.push(precision);
@@ -339,16 +340,18 @@ impl Progress {
             }
             out.recall[index] = curve.found / objects;
             curve.leave(precisions);
-            for at in (1..curve.reached).rev() {
-                precisions[at - 1] = precisions[at - 1].max(precisions[at]);
-            }
+            precisions[..curve.reached].iter_mut().rfold(0.0, |above, precision| {
+                *precision = highest(*precision, above);
+                *precision
+            });
             // A recall of 0 is reached by the best detection of all, which may be a false positive or ignored.
             scores[..free].fill(*best);
             let Some(whole) = whole.get_mut(index) else { continue };
             if drawing.area == Some(Area::Steps) {
-                for at in (1..whole.len()).rev() {
-                    whole[at - 1] = whole[at - 1].max(whole[at]);
-                }
+                whole.iter_mut().rfold(0.0, |above, precision| {
+                    *precision = highest(*precision, above);
+                    *precision
+                });
                 out.area[index] = area_under(whole, objects, parts);
             } else {
                 let block = index / *thresholds * thresholds.div_ceil(64) + index % *thresholds / 64;
@@ -362,7 +365,16 @@ impl Progress {
 
 /// A set of at most 64 thresholds as a number.
 fn word(set: &[u8]) -> u64 {
-    set.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+    match *set {
+        [low] => u64::from(low),
+        [low, high] => u64::from(u16::from_le_bytes([low, high])),
+        _ => set.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    }
+}
+
+/// The higher of two numbers, neither of which is NaN: one instruction.
+fn highest(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
 }
 
 /// The positions of the bits that are set.
