@@ -19,7 +19,7 @@ import pytest
 
 import ioukit
 from ioukit import COCO, DatasetError, Detections, GroundTruth, MatchTable
-from ioukit.evaluation import Evaluation, load_table, match, save_table
+from ioukit.evaluation import Evaluation, load_table, match, pack_table, save_table, unpack_table
 from parity.random_data import random_case
 from support.everything import assert_says_the_same, everything
 from support.paths import DATA
@@ -93,6 +93,22 @@ def test_a_file_and_a_copy_say_the_same(seed: int, tmp_path: Path) -> None:
     assert_says_the_same(copy.deepcopy(table), table, rows_too=True)
 
 
+@pytest.mark.parametrize("seed", range(2, 60, 9))
+@pytest.mark.parametrize("compress", [True, False])
+def test_bytes_and_files_are_the_same(seed: int, compress: bool, tmp_path: Path) -> None:
+    gt, dt, options = _random(seed)
+    table = match(gt, dt, **options)
+    packed = pack_table(table, compress=compress)
+    assert packed == pack_table(unpack_table(packed), compress=compress)
+    assert_says_the_same(unpack_table(packed), table, rows_too=True)
+    save_table(table, tmp_path / "table.npz", compress=compress)
+    assert_says_the_same(unpack_table((tmp_path / "table.npz").read_bytes()), table, rows_too=True)
+    with pytest.raises(ioukit.DatasetError, match="partition 7: the match table is cut or damaged"):
+        unpack_table(packed[:-30], "partition 7")
+    with pytest.raises(ioukit.DatasetError, match="bytes: expected a match table"):
+        unpack_table(b"")
+
+
 def test_a_sum_of_real_tables_from_files_says_the_same(real: MatchTable, tmp_path: Path) -> None:
     gt, dt = ioukit.read_coco(*FILES)
     parts = np.array_split(gt.images.ids, 7)
@@ -156,8 +172,12 @@ def test_an_image_in_two_tables_is_refused_or_left_out_and_counted(real: MatchTa
     data = ioukit.read_coco(*FILES)
     ids = real.image_ids.tolist()
     padded = [match(*data, images=part, near=0.1) for part in (ids[:40], ids[40:], ids[38:42])]
-    with pytest.raises(ValueError, match=rf"image {ids[38]} is in two tables; .* duplicates='first'"):
+    message = rf"image {ids[38]} is in two tables, at positions 0 and 2 of 3; .* duplicates='first'"
+    with pytest.raises(ValueError, match=message):
         MatchTable.merge(padded)
+    nothing = match(*data, images=[], near=0.1)
+    with pytest.raises(ValueError, match=rf"image {ids[38]} is in two tables, at positions 1 and 4 of 7"):
+        MatchTable.merge([nothing, padded[0], nothing, padded[1], padded[2], nothing, nothing])
     merged = MatchTable.merge(padded, duplicates="first")
     assert merged.repeated_images == 4
     assert_same_columns(merged, real, but=("row", "sources", "repeated_images"))

@@ -18,7 +18,12 @@ __all__ = ["PAGES", "Example", "commands", "examples", "run_programs"]
 PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("**/*.md"))]
 
 # Packages that an example may need, and that may not be installed.
-_OPTIONAL = ("jax", "matplotlib", "pandas", "PIL", "polars", "pyarrow", "shapely", "torch", "torchvision")
+_OPTIONAL = (
+    "dask", "jax", "matplotlib", "pandas", "PIL", "polars", "pyarrow", "pyspark", "shapely", "torch", "torchvision",
+)  # fmt: skip
+
+# Warnings that other packages get from each other.
+_NOT_OURS = ("DeprecationWarning:dask.dataframe.io.parquet.arrow", "FutureWarning:pyspark.sql.pandas.functions")
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -77,7 +82,7 @@ def run_programs(programs: list[str], folder: Path) -> list[tuple[str, str | Non
     """For each program its output, the optional module that it lacked, and its traceback; they share their names."""
     (folder / "examples").symlink_to(ROOT / "examples")
     ran = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _RUNNER],
+        [sys.executable, "-W", "error", *(f"-Wignore::{one}" for one in _NOT_OURS), "-c", _RUNNER],
         input=json.dumps(programs),
         capture_output=True,
         text=True,

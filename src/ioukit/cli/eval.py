@@ -26,6 +26,7 @@ from ioukit.cli._chosen_protocol import chosen_protocol, chosen_tool
 from ioukit.cli._class_table import class_table
 from ioukit.cli._data_files import read_data, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
+from ioukit.cli._in_parts import MemoryOption, PlanOption, WorkOption, asked_for_parts
 from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result
@@ -60,6 +61,7 @@ Examples:
   ioukit eval gt.json dt.json --markdown "$GITHUB_STEP_SUMMARY" --log-to runs.jsonl
   ioukit eval gt.json dt.json --log runs.db --name B --tag lr=1e-3 --value latency=12.3
   ioukit eval gt.json dt.json --errors
+  ioukit eval gt.json detections/ --memory 2GB --work run/
   ioukit eval gt.json dt.json --like torchmetrics
   ioukit eval gt.json dt.json --repair boxes=xyxy
   ioukit eval labels/ boxes.csv --gt-option split=test --dt-option boxes=xyxy
@@ -171,6 +173,9 @@ def eval_files(
     gt_option: GroundTruthOptions = None,
     dt_option: DetectionsOptions = None,
     repair: RepairOption = None,
+    memory: MemoryOption = None,
+    work: WorkOption = None,
+    plan: PlanOption = False,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
@@ -208,19 +213,30 @@ def eval_files(
             "class_agnostic": class_agnostic,
         }
         rules = chosen_protocol(protocol, kind, tool, **options)
+        further: dict[str, Any] = {
+            "--repair": repair,
+            "--dt-format": dt_format,
+            "--dt-option": dt_option,
+            "--images": images,
+        }
+        further["--on-invalid"] = on_invalid is not OnInvalid.ERROR
+        in_parts = asked_for_parts(memory, work, kind, further, plan=plan)
     long = size_of(sources) > _LONG_WORK
 
     read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
-    gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long, repairs=repair or ())
-    read = time.perf_counter()
-    if iou_type is None and dt.regions:
-        kind = _chosen_kind(gt, dt, rules, talk)
-        rules = chosen_protocol(protocol, kind, tool, **options)
+    if in_parts is None:
+        gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long, repairs=repair or ())
+        read = time.perf_counter()
+        if iou_type is None and dt.regions:
+            kind = _chosen_kind(gt, dt, rules, talk)
+            rules = chosen_protocol(protocol, kind, tool, **options)
+        evaluation = _evaluated(gt, dt, rules, kind, chosen_classes(classes, gt.categories), threads, talk, long=long)
+    else:
+        near = errors or report is not None
+        evaluation, read = in_parts.evaluate(read_from, rules, classes, threads, talk, near=near)
     if tool is not None:
         talk.say(tool.text(kind.name))
-    chosen = chosen_classes(classes, gt.categories)
-    with bad_input(), talk.busy("evaluating", long=long):
-        evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
+    with bad_input(), talk.busy("analysing", long=long):
         analysis = analyse(evaluation, threads=threads) if errors else None
     sections = {"analysis": analysis, "requirements": None if sending is None else sending.checked(evaluation)}
 
@@ -253,10 +269,39 @@ def eval_files(
         )
     end = time.perf_counter()
     talk.say(f"done {len(evaluation.per_class):,} classes  {end - read:.2f} s  {end - start:.2f} s in all")
+    _print(evaluation, sections, json, sending, talk, every=per_class)
+
+
+def _evaluated(
+    gt: ioukit.GroundTruth,
+    dt: ioukit.Detections,
+    rules: Protocol,
+    kind: Kind,
+    chosen: list[int | str] | None,
+    threads: int | None,
+    talk: Talk,
+    *,
+    long: bool,
+) -> ioukit.Evaluation:
+    """The evaluation of data in memory."""
+    with bad_input(), talk.busy("evaluating", long=long):
+        return ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
+
+
+def _print(
+    evaluation: ioukit.Evaluation,
+    sections: dict[str, Any],
+    json: JsonOutput | None,
+    sending: Any,
+    talk: Talk,
+    *,
+    every: bool,
+) -> None:
+    """Prints the JSON object or the tables, and ends the command as the requirements say."""
     if json is not None and json.path is None:
         json.write(to_json(evaluation, **sections), talk)
     else:
-        text = _tables(evaluation, analysis, every=per_class)
+        text = _tables(evaluation, sections["analysis"], every=every)
         print_result(text if sending is None else sending.text(evaluation, text))
     if sending is not None:
         sending.exit(talk, printed=json is None or json.path is not None)

@@ -19,6 +19,7 @@ from ioukit.evaluation.disagreement.tools import TOOLS, Tool, find_tool
 from ioukit.evaluation.disagreement.walk import ProtocolDifference, RuleStep, explain_difference
 from ioukit.evaluation.evaluating import evaluate
 from ioukit.evaluation.evaluator.evaluator import Evaluator
+from ioukit.evaluation.evaluator.folder import FolderGather
 from ioukit.evaluation.kinds import (
     REGION_KINDS,
     BoxColumns,
@@ -47,7 +48,7 @@ from ioukit.evaluation.segmentation.panoptic_results import (
 from ioukit.evaluation.segmentation.semantic import SemanticIoU, semantic_iou
 from ioukit.evaluation.summary import summarise, value_of
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
-from ioukit.evaluation.table_file import load_table, save_table
+from ioukit.evaluation.table_file import load_table, pack_table, save_table, unpack_table
 from ioukit.evaluation.tables.columns import ResultColumn
 from ioukit.evaluation.tables.files import write_tables
 from ioukit.evaluation.tables.register import TABLES, ResultTable
@@ -73,6 +74,7 @@ __all__ = [
     "ErrorKinds",
     "Evaluation",
     "Evaluator",
+    "FolderGather",
     "IgnoreRule",
     "ImageMove",
     "ImageResults",
@@ -135,6 +137,7 @@ __all__ = [
     "miss_rate_curves",
     "num_neighbours",
     "outcomes",
+    "pack_table",
     "panoptic_quality",
     "per_image",
     "recall_curves",
@@ -145,6 +148,7 @@ __all__ = [
     "score_curves",
     "semantic_iou",
     "summarise",
+    "unpack_table",
     "value_of",
     "write_tables",
 ]

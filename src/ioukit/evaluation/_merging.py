@@ -28,9 +28,11 @@ def merged_fields(tables: Sequence[Any], *, keep_first: bool) -> dict[str, Any]:
     images = _images([table.image_ids for table in tables])
     again = np.flatnonzero(~images.kept)
     if len(again) and not keep_first:
+        place = images.place[again[0]]
+        first, second = np.searchsorted(images.starts, np.flatnonzero(images.place == place)[:2], side="right") - 1
         raise ValueError(
-            f"image {images.ids[images.place[again[0]]]} is in two tables; match each image once, or keep the first "
-            "with duplicates='first'"
+            f"image {images.ids[place]} is in two tables, at positions {first} and {second} of {len(tables)}; match "
+            "each image once, or keep the first with duplicates='first'"
         )
     first = tables[0]
     detections = _RowOrder(images, [table.detections.image for table in tables])

@@ -23,7 +23,7 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["load_table", "packed_table", "save_table", "unpacked_table"]
+__all__ = ["load_table", "pack_table", "save_table", "unpack_table"]
 
 _FORMAT = "ioukit match table"
 _VERSION = 1
@@ -63,11 +63,19 @@ def save_table(table: MatchTable, path: str | os.PathLike[str], *, compress: boo
     Raises:
         OSError: If the file cannot be written.
     """
-    write_whole(Path(path), packed_table(table, compress=compress))
+    write_whole(Path(path), pack_table(table, compress=compress))
 
 
-def packed_table(table: MatchTable, *, compress: bool) -> bytes:
-    """The contents of the file that :func:`save_table` writes."""
+def pack_table(table: MatchTable, *, compress: bool = False) -> bytes:
+    """A match table as bytes: the contents of the file that :func:`save_table` writes.
+
+    This is for a column of bytes, a message or an object store. :func:`unpack_table` returns the same table, to the
+    last bit.
+
+    Args:
+        table: The matches.
+        compress: Whether columns are compressed, as for :func:`save_table`.
+    """
     header = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -116,15 +124,15 @@ def load_table(path: str | os.PathLike[str]) -> MatchTable:
         return _read(file, os.fspath(path))
 
 
-def unpacked_table(packed: bytes, source: str) -> MatchTable:
-    """The match table of what :func:`packed_table` returned.
+def unpack_table(packed: bytes, source: str = "bytes") -> MatchTable:
+    """The match table of what :func:`pack_table` returned.
 
     Args:
-        packed: The contents of a file.
-        source: Their name in messages.
+        packed: The bytes, or the contents of a file that :func:`save_table` wrote.
+        source: What messages call them, for example the name of a partition.
 
     Raises:
-        DatasetError: As :func:`load_table`.
+        DatasetError: If they are not a match table, are cut or damaged, or were written by a later version.
     """
     return _read(io.BytesIO(packed), source)
 

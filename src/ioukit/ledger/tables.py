@@ -18,9 +18,9 @@ _LEVEL = 1
 
 def stored_table(table: MatchTable) -> tuple[bytes, str]:
     """The bytes of a match table, and their SHA-256."""
-    from ioukit.evaluation.table_file import packed_table  # noqa: PLC0415 - loads NumPy, which listing does not need
+    from ioukit.evaluation.table_file import pack_table  # noqa: PLC0415 - loads NumPy, which listing does not need
 
-    content = zlib.compress(packed_table(table, compress=False), _LEVEL)
+    content = zlib.compress(pack_table(table, compress=False), _LEVEL)
     return content, sha256_of(content)
 
 
@@ -38,13 +38,13 @@ def table_of(content: bytes | None, sha256: str, source: str) -> MatchTable:
     Raises:
         DatasetError: If the bytes are not those that were stored.
     """
-    from ioukit.evaluation.table_file import unpacked_table  # noqa: PLC0415 - as above
+    from ioukit.evaluation.table_file import unpack_table  # noqa: PLC0415 - as above
 
     try:
         packed = zlib.decompress(checked(content, sha256, source))
     except zlib.error as error:
         raise DatasetError(f"{source}: the match table is damaged: {error}") from None
-    return unpacked_table(packed, source)
+    return unpack_table(packed, source)
 
 
 def checked(content: bytes | None, sha256: str, source: str) -> bytes:

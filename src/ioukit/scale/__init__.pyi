@@ -1,5 +1,7 @@
 """What if it does not fit? Evaluation of data larger than memory, and over many machines."""
 
 from ioukit.scale.evaluating import evaluate
+from ioukit.scale.planning import Plan, plan
+from ioukit.scale.sources import DetectionSource, Piece, open_detections
 
-__all__ = ["evaluate"]
+__all__ = ["DetectionSource", "Piece", "Plan", "evaluate", "open_detections", "plan"]

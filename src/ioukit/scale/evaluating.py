@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,12 +15,10 @@ from ioukit._checks import check_choice, check_threads
 from ioukit.datasets import GroundTruth
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation.evaluating import GroundTruthLike, ground_truth_of
-from ioukit.evaluation.kinds import find_kind
-from ioukit.evaluation.matching import checked_near
 from ioukit.evaluation.protocols import Protocol
-from ioukit.scale.memory import Budget, budget_of, bytes_of, parsed_memory
-from ioukit.scale.parts import GroundTruthParts, edges_of
-from ioukit.scale.sources import open_detections
+from ioukit.scale.memory import Budget, bytes_of, parsed_memory
+from ioukit.scale.parts import GroundTruthParts
+from ioukit.scale.requests import Request, prepare
 from ioukit.scale.stages import Job, curves_of, draw, draws_in_parts, match_part, split
 from ioukit.scale.stored_table import StoredTable, joined
 from ioukit.scale.table_files import TableFile, write_table
@@ -44,6 +42,9 @@ def evaluate(
     work: str | os.PathLike[str] | None = None,
     parts: int | None = None,
     threads: int | None = None,
+    on: str = "local",
+    address: str | None = None,
+    timeout: float | None = None,
 ) -> Evaluation:
     """Evaluate detections in parts, in bounded memory: the same numbers as :func:`ioukit.evaluate`, to the last bit.
 
@@ -65,6 +66,13 @@ def evaluate(
             the same arguments. If ``None``, a temporary folder that is removed with the evaluation.
         parts: Into how many parts the images are cut; by the memory if ``None``. The result does not depend on it.
         threads: How many steps run at a time; all cores if ``None``. The result does not depend on it.
+        on: Where the steps run: ``"local"`` in this process, ``"ray"`` as tasks on a Ray cluster. There, ``memory`` is
+            what each task may take, a path is one that all nodes see or a URI such as ``s3://bucket/detections``, and
+            no rows pass through this process. Without ``work``, a cluster keeps the match table for as long as the
+            evaluation and the connection exist.
+        address: The address of the Ray cluster. If ``None``, the one that the program is connected to, else that of the
+            environment variable ``RAY_ADDRESS``, else one of this machine that is started for this call.
+        timeout: Seconds after which a run on Ray ends with an error; no limit if ``None``.
 
     Returns:
         An evaluation. Its numbers are computed; its match table is read from the files when an analysis asks for it.
@@ -76,36 +84,30 @@ def evaluate(
         ModuleNotFoundError: If PyArrow is not installed: ``pip install 'ioukit[tables]'``.
     """
     check_choice("iou_type", iou_type, ("bbox",))
-    count = check_threads(threads) or os.cpu_count() or 1
+    check_choice("on", on, ("local", "ray"))
+    request = Request(
+        ground_truth=ground_truth,
+        detections=detections,
+        protocol=protocol,
+        iou_type=iou_type,
+        categories=categories,
+        near=near,
+        memory=parsed_memory(memory),
+        work=None if work is None else Path(work).absolute(),
+        parts=parts,
+    )
+    if on == "ray":
+        from ioukit.scale.engines.ray import evaluate_on_ray  # noqa: PLC0415 - only Ray needs it
+
+        return evaluate_on_ray(request, address=address, threads=threads, timeout=timeout)
+    if address is not None or timeout is not None:
+        raise ValueError("address and timeout need on='ray'")
     gt = ground_truth_of(ground_truth, protocol, threads)
-    rules = find_kind(iou_type).protocol if protocol is None else protocol
-    budget = budget_of(parsed_memory(memory), bytes_of(gt), count)
-    source = open_detections(detections, gt, batch_rows=budget.batch_rows)
-    if parts is None:
-        rows = source.rows if source.rows is not None else source.bytes // 60
-        parts = -(-rows // budget.part_rows)
-    chosen = None if categories is None else tuple(gt.categories.ids[gt.categories.positions(categories)].tolist())
-    near = checked_near(rules, near)
-    described = {
-        "ground_truth": [gt.source, len(gt), len(gt.images)],
-        "detections": source.fingerprint,
-        "protocol": rules.to_dict(),
-        "iou_type": iou_type,
-        "categories": chosen,
-        "near": near,
-        "parts": max(1, min(parts, len(gt.images))),
-    }
-    with work_folder(work, described) as (folder, run):
-        job = Job(
-            protocol=rules,
-            iou_type=iou_type,
-            categories=chosen,
-            near=near,
-            images=dataclasses.replace(gt.images, attributes={}),
-            known_categories=gt.categories.ids,
-            edges=edges_of(len(gt.images), run["parts"]),
-        )
-        tables, rows = _tables(job, gt, source.pieces, folder, budget)
+    count = check_threads(threads) or os.cpu_count() or 1
+    prepared = prepare(request, gt, ground_truth_bytes=bytes_of(gt), threads=count)
+    with work_folder(work, prepared.described) as (folder, run):
+        job, budget = prepared.job_of(run["parts"]), prepared.budget
+        tables, rows = _tables(job, gt, prepared.source.pieces, folder, budget)
         return _evaluation(job, gt, tables, rows, budget, remove=None if work is not None else folder)
 
 
@@ -119,7 +121,7 @@ def _tables(
             return
         rows = batches = 0
         for batch in pieces[number].read():
-            folder.add_batch(number, batches, split(job, batch, rows))
+            folder.add_batch(number, batches, split(job, batch, rows, narrow=True))
             batches, rows = batches + 1, rows + len(batch)
         folder.finish_piece(number, batches, rows)
 

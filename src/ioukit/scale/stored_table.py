@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ioukit._checks import counted
 from ioukit.datasets import Categories
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
-from ioukit.scale.table_files import TableFile
+from ioukit.scale.table_files import PartTable
 
 __all__ = ["StoredTable", "joined"]
 
@@ -64,7 +64,7 @@ class StoredTable(MatchTable):
     """
 
     def __init__(
-        self, files: Sequence[TableFile], image_ids: npt.NDArray[Any], sources: tuple[int, int], categories: Categories
+        self, files: Sequence[PartTable], image_ids: npt.NDArray[Any], sources: tuple[int, int], categories: Categories
     ) -> None:
         """Take the files of all parts in the order of their images."""
         vars(self).update(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import typing
+import zipfile
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -22,9 +24,9 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["Run", "TableFile", "write_table"]
+__all__ = ["BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "header_of", "write_table"]
 
-_BLOCK = 65_536
+BLOCK_ROWS = 65_536
 """Rows of one record batch: what a merge holds of each part at a time."""
 _GROUPS: dict[str, type[Columns]] = {"objects": ObjectRows, "pairs": PairRows, "near": NearPairs}
 _VERSION = 1
@@ -56,6 +58,48 @@ class Run(NamedTuple):
         return Run(rank, score, matched, ignored)
 
 
+class Runs(typing.Protocol):
+    """What curves are drawn from: the rows of a part by category, in files or in memory."""
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What is known without the rows: ``num_objects`` (E, A)."""
+
+    def blocks(self, category: int) -> Iterator[Run]:
+        """The detections of one evaluated category, a block at a time, in falling order of score."""
+
+
+class PartTable(typing.Protocol):
+    """The match table of a part, wherever its rows are."""
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What :func:`header_of` says."""
+
+    @property
+    def protocol(self) -> Protocol:
+        """The rules."""
+
+    def read(self) -> MatchTable:
+        """The whole table."""
+
+
+def header_of(table: MatchTable) -> dict[str, Any]:
+    """What is known of a table without its rows."""
+    return {
+        "version": _VERSION,
+        "ioukit": _core.__version__,
+        "protocol": table.protocol.to_dict(),
+        "iou_type": table.iou_type,
+        "sources": list(table.sources),
+        "near": None if table.near is None else table.near.least,
+        "num_objects": table.num_objects.tolist(),
+        "num_detections": table.num_detections.tolist(),
+        "totals": dict(table.totals),
+        "categories": {"ids": table.categories.ids.tolist(), "names": list(table.categories.names)},
+    }
+
+
 def write_table(table: MatchTable, folder: str | os.PathLike[str], threads: int = 1) -> None:
     """Write a match table to a new folder. The folder appears complete or not at all.
 
@@ -66,22 +110,10 @@ def write_table(table: MatchTable, folder: str | os.PathLike[str], threads: int 
     evaluated = table.evaluated_category(table.detections.category)
     order, ends = _core.order_by_category(evaluated, table.detections.score, len(table.evaluated), threads)
     blocks = [
-        [(start, min(start + _BLOCK, end)) for start in range(first, end, _BLOCK)]
+        [(start, min(start + BLOCK_ROWS, end)) for start in range(first, end, BLOCK_ROWS)]
         for first, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)
     ]
-    header = {
-        "version": _VERSION,
-        "ioukit": _core.__version__,
-        "protocol": table.protocol.to_dict(),
-        "iou_type": table.iou_type,
-        "sources": list(table.sources),
-        "near": None if table.near is None else table.near.least,
-        "num_objects": table.num_objects.tolist(),
-        "num_detections": table.num_detections.tolist(),
-        "totals": dict(table.totals),
-        "blocks": [len(of_category) for of_category in blocks],
-        "categories": {"ids": table.categories.ids.tolist(), "names": list(table.categories.names)},
-    }
+    header = {**header_of(table), "blocks": [len(of_category) for of_category in blocks]}
     with whole_folder(folder) as unfinished:
         rows = table.detections.take(order)
         _write(arrow, unfinished / "detections.arrow", rows, [span for each in blocks for span in each])
@@ -89,20 +121,22 @@ def write_table(table: MatchTable, folder: str | os.PathLike[str], threads: int 
             columns = getattr(table, group)
             if columns is not None:
                 _write(arrow, unfinished / f"{group}.arrow", columns, _spans(len(columns)))
-        arrays = {"ids": table.image_ids, "detections": table.image_detections, "order": order}
+        arrays = {"ids": table.image_ids, "detections": table.image_detections}
         arrays |= {f"attribute.{name}": column for name, column in table.categories.attributes.items()}
         np.savez(unfinished / "images.npz", allow_pickle=False, **arrays)
         (unfinished / "header.json").write_text(json.dumps(header), encoding="utf-8")
 
 
 def _spans(count: int) -> list[tuple[int, int]]:
-    return [(start, min(start + _BLOCK, count)) for start in range(0, count, _BLOCK)]
+    return [(start, min(start + BLOCK_ROWS, count)) for start in range(0, count, BLOCK_ROWS)]
 
 
 def _write(arrow: Any, path: Path, rows: Columns, spans: Sequence[tuple[int, int]]) -> None:
     """Columns as an Arrow file; bytes of several axes are binary of a fixed size."""
     columns = {name: getattr(rows, name) for name in rows.column_names() if getattr(rows, name) is not None}
-    arrays = {name: arrow_array(arrow, column) for name, column in columns.items()}
+    arrays = {
+        name: arrow_array(arrow, column if column.ndim > 1 else narrowed(column)) for name, column in columns.items()
+    }
     batch = arrow.record_batch(list(arrays.values()), names=list(arrays))
     options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
     with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, batch.schema, options=options) as writer:
@@ -116,18 +150,36 @@ def arrow_array(arrow: Any, column: npt.NDArray[Any]) -> Any:
     if column.ndim == 1:
         kind = arrow.from_numpy_dtype(column.dtype)
         return arrow.Array.from_buffers(kind, len(column), [None, arrow.py_buffer(column)])
-    kind = arrow.binary(int(np.prod(column.shape[1:])) * column.itemsize)
+    if column.itemsize > 1:
+        kind = arrow.list_(arrow.from_numpy_dtype(column.dtype), int(np.prod(column.shape[1:])))
+        values = arrow_array(arrow, column.reshape(-1))
+        return arrow.FixedSizeListArray.from_arrays(values, type=kind)
+    kind = arrow.binary(int(np.prod(column.shape[1:])))
     return arrow.Array.from_buffers(kind, len(column), [None, arrow.py_buffer(column)])
 
 
+def narrowed(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same numbers in four bytes, where these hold all of them exactly."""
+    if column.itemsize == 8 and column.size:
+        if column.dtype.kind == "f":
+            with np.errstate(over="ignore"):
+                small = column.astype(np.float32)
+            return small if (small == column).all() else column
+        limits = np.iinfo(np.int32)
+        if limits.min <= column.min() and column.max() <= limits.max:
+            return column.astype(np.int32)
+    return column
+
+
 def numpy_column(array: Any, dtype: Any, shape: tuple[int, ...] = ()) -> npt.NDArray[Any]:
-    """The same back: (N, *shape), without a copy."""
-    width = int(np.prod(shape)) if shape else 1
-    buffer = array.buffers()[1]
-    if buffer is None:
-        return np.zeros((0, *shape), dtype)
-    values = np.frombuffer(buffer, dtype, len(array) * width, array.offset * width * np.dtype(dtype).itemsize)
-    return values.reshape(len(array), *shape)
+    """The same back: (N, *shape), without a copy where the type is ``dtype``."""
+    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+    if arrow.types.is_fixed_size_binary(array.type):
+        width = array.type.byte_width
+        values = np.frombuffer(array.buffers()[1] or b"", np.uint8, len(array) * width, array.offset * width)
+    else:
+        values = (array.flatten() if shape else array).to_numpy()
+    return values.astype(dtype, copy=False).reshape(len(array), *shape)
 
 
 _TYPES: dict[str, Any] = {
@@ -192,14 +244,15 @@ class TableFile:
         ranges, sets = len(protocol.area_ranges), -(-len(protocol.iou_thresholds) // 8)
         shapes = {"matched": (ranges, sets), "ignored": (ranges, sets), "outside": (-(-ranges // 8),)}
         try:
-            with np.load(self.folder / "images.npz", allow_pickle=False) as arrays:
+            with open(self.folder / "images.npz", "rb") as file, np.load(file, allow_pickle=False) as arrays:
                 listed = dict(arrays)
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise self._damaged(error) from None
         groups: dict[str, Any] = {}
-        order = np.empty(len(listed["order"]), np.int64)
-        order[listed["order"]] = np.arange(len(order))
-        groups["detections"] = DetectionRows(**self._columns("detections", DetectionRows, shapes)).take(order)
+        rows = DetectionRows(**self._columns("detections", DetectionRows, shapes))
+        # A stable sort undoes a stable sort: the rows of an image and category were in falling order of score, too.
+        category = np.zeros_like(rows.category) if protocol.class_agnostic else rows.category
+        groups["detections"] = rows.take(np.lexsort((category, rows.image)))
         for group, kind in _GROUPS.items():
             if group == "near" and header["near"] is None:
                 groups[group] = None

@@ -306,6 +306,11 @@ class ImageFinder:
                 if key:
                     found[key] = None if key in found else at  # a name of two images finds neither
 
+    def has_two_meanings(self) -> bool:
+        """Whether the id of an image is the name of the file of another one."""
+        names = (self._by_name, self._by_path, self._by_stem)
+        return any(found.get(label, at) != at for label, at in self._by_label.items() for found in names)
+
     def also_named(self, names: Sequence[str]) -> None:
         """Take another name for each image, as the files of a format have it."""
         for at, name in enumerate(names):

@@ -1,20 +1,18 @@
-"""Objects and detections from the rows of a table."""
+"""Objects from the rows of a table, and what is the same for detections: which columns and rows are good."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import numpy as np
 
-from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.objects import ImageFinder
+from ioukit.datasets.formats.coded_column import CodedColumn
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.table_columns import BoxLayout, ChosenColumns, choose_columns
-from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
     from ioukit.datasets.formats.table_sources import Table
 
-__all__ = ["KNOWN_FLAGS", "Reading", "detections_of_rows", "further_column", "ground_truth_of_rows"]
+__all__ = ["KNOWN_FLAGS", "ChosenRows", "Reading", "further_column", "ground_truth_of_rows", "whole_numbers"]
 
 KNOWN_FLAGS: Mapping[str, str] = {
     **{name: name for name in ("crowd", "difficult", "truncated", "occluded", "group_of", "ignore")},
@@ -40,9 +38,15 @@ class Reading(NamedTuple):
     boxes: BoxLayout | None = None
     normalized: bool = False
     on_invalid: OnInvalid = "error"
+    ids_are_numbers: bool | None = None
+    """Whether image ids are integers; found by looking at all of them if ``None``."""
+    classes_are_numbers: bool | None = None
+    """Whether the classes of detections are ids; found by looking at all of them if ``None``."""
+    attributes: bool = True
+    """Whether columns without a role are read."""
 
 
-class _Rows:
+class ChosenRows:
     """A table with its chosen columns, and which rows are good so far."""
 
     def __init__(self, table: Table, reading: Reading) -> None:
@@ -51,11 +55,13 @@ class _Rows:
         self.chosen: ChosenColumns = choose_columns(
             table.names, table.source, columns=reading.columns, boxes=reading.boxes
         )
-        self.normalized = reading.normalized
+        self.reading = reading
         self.good = np.ones(len(table), np.bool_)
 
     def refuse(self, wrong: npt.NDArray[np.bool_], name: str, expected: str) -> None:
         """Meet a problem for every row that is wrong, and mark it as not good."""
+        if not wrong.any():
+            return
         for row in np.flatnonzero(wrong & self.good).tolist():
             message = f"{self.table.where(row)}, {name}: expected {expected}, found {self.table.value(name, row)}"
             self.problems.meet(f"wrong {name}", message)
@@ -66,7 +72,7 @@ class _Rows:
         values, fine = self.table.numbers(name)
         wrong = ~fine if needed is None else ~fine | (needed & np.isnan(values))
         self.refuse(wrong, name, "a number within 2**53")
-        return np.where(wrong, np.nan, values)
+        return np.where(wrong, np.nan, values) if wrong.any() else values
 
     def boxes(self, sizes: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """(N, 4) ``[x, y, width, height]`` in pixels, and (N,) whether a row has a box."""
@@ -88,7 +94,7 @@ class _Rows:
             )
             self.refuse(wrong, name, least)
         low = first - size / 2 if self.chosen.layout == "cxcywh" else first
-        if self.normalized:
+        if self.reading.normalized:
             self.refuse(
                 ~empty & np.isnan(sizes).any(axis=1), columns[0], "a box in fractions of an image of known size"
             )
@@ -120,21 +126,26 @@ class _Rows:
         sizes[np.isnan(sizes).any(axis=1)] = math.nan
         return sizes
 
-    def keys(self) -> tuple[str, list[Any]]:
+    def keys(self) -> tuple[str, npt.NDArray[np.int64] | CodedColumn]:
         """The column of the ids of images, and (N,) the ids: integers if all are whole numbers in ``image_id``."""
         roles = self.chosen.roles
         role = next(role for role in ("image_id", "image", "file_name") if role in roles)
         name = roles[role]
-        texts = self.table.texts(name)
-        self.refuse(np.array([not text or "\0" in text for text in texts], np.bool_), name, "the name of an image")
-        return name, [int(text) if text else 0 for text in texts] if role == "image_id" and self.table.is_whole(
-            name
-        ) else texts
+        column, whole = self.table.columns[name], role == "image_id" and self.reading.ids_are_numbers
+        if role == "image_id" and whole is not False and _fit_int64(column):
+            return name, column.astype(np.int64)
+        texts = self.table.coded_texts(name)
+        wrong = np.array([not text or "\0" in text for text in texts.values], np.bool_).reshape(len(texts.values))
+        self.refuse(wrong[texts.codes], name, "the name of an image")
+        if role != "image_id" or not (self.table.is_whole(name) if whole is None else whole):
+            return name, texts
+        numbers = np.array([int(text) if text else 0 for text in texts.values], np.int64)
+        return name, numbers.reshape(len(texts.values))[texts.codes]
 
     def further(self, kept: npt.NDArray[np.bool_]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Flags and attributes by name: the columns without a role."""
         flags, attributes = {}, {}
-        for name in self.chosen.others:
+        for name in self.chosen.others if self.reading.attributes else ():
             kind, column = further_column(self.table, name)
             if kind == "flag":
                 flags[KNOWN_FLAGS.get(name.lower(), name)] = column[kept]
@@ -149,13 +160,17 @@ def further_column(table: Table, name: str) -> tuple[str, npt.NDArray[Any]]:
     Rows without a value have false, NaN or ``""``.
     """
     column = table.columns[name]
-    texts = {text.lower() for text in table.texts(name) if text}
     values, fine = table.numbers(name)
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iuf" and name.lower() not in KNOWN_FLAGS:  # noqa: SIM102 - for types
+        if fine.all() and not np.isnan(values).all():
+            return "number", column
+    texts = {text.lower() for text in table.coded_texts(name).values if text}
     if texts and (texts <= {"true", "false"} if table.all_text else _all_bools(table, name)):
         return "flag", np.array([str(value).lower() == "true" for value in column], np.bool_)
     if name.lower() in KNOWN_FLAGS and fine.all() and np.isin(values[~np.isnan(values)], (0, 1)).all():
         return "flag", values == 1
-    typed_text = not table.all_text and any(isinstance(value, str) for value in column)
+    listed = column.values if isinstance(column, CodedColumn) else column
+    typed_text = not table.all_text and any(isinstance(value, str) for value in listed)
     if fine.all() and not typed_text and not np.isnan(values).all():
         return "number", column if isinstance(column, np.ndarray) and column.dtype.kind in "iuf" else values
     return "text", np.array(table.texts(name), np.str_)
@@ -169,8 +184,9 @@ def ground_truth_of_rows(table: Table, reading: Reading, *, categories: Mapping[
         reading: How they are read.
         categories: The ids of the classes by name, if they are known; classes without objects are listed, too.
     """
-    rows = _Rows(table, reading)
-    key, keys = rows.keys()
+    rows = ChosenRows(table, reading)
+    key, found = rows.keys()
+    keys = found.tolist() if isinstance(found, np.ndarray) else list(found)
     with_key = rows.good.copy()
     sizes = rows.sizes()
     boxes, present = rows.boxes(sizes)
@@ -212,41 +228,11 @@ def ground_truth_of_rows(table: Table, reading: Reading, *, categories: Mapping[
     return rows.problems.noted_in(gt)
 
 
-def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth | None) -> Detections:
-    """The detections of a table, one per row with a box.
-
-    Raises:
-        DatasetError: If there is no column of scores, or names of images or classes need the ground truth and there is
-            none.
-    """
-    rows = _Rows(table, reading)
-    roles = rows.chosen.roles
-    if "score" not in roles:
-        raise DatasetError(f"{table.source}: expected a column of scores, such as score or confidence, found none")
-    key, keys = rows.keys()
-    sizes = rows.sizes()
-    if ground_truth is not None:
-        keys = _known_images(rows, key, keys, sizes, ground_truth)
-    boxes, present = rows.boxes(sizes)
-    scores = rows.numbers(roles["score"], needed=present)
-    known = None
-    if ground_truth is not None:
-        listed = ground_truth.categories
-        known = dict(zip(listed.names, listed.ids.tolist(), strict=True))
-    ids = _detected_classes(rows, present, known)
-    kept = present & rows.good
-    flags, attributes = rows.further(kept)
-    kind = np.str_ if not keys or isinstance(keys[0], str) else np.int64
-    dt = Detections.from_arrays(
-        image_ids=np.array([keys[row] for row in np.flatnonzero(kept)], kind),
-        category_ids=ids[kept],
-        boxes=boxes[kept],
-        scores=scores[kept],
-        areas=rows.numbers(roles["area"])[kept] if "area" in roles else None,
-        attributes={**flags, **attributes},
-        source=table.source,
-    )
-    return rows.problems.noted_in(dt)
+def _fit_int64(column: Any) -> TypeGuard[npt.NDArray[Any]]:
+    """Whether a column is an array of integers that a signed number of 64 bits can hold."""
+    if not isinstance(column, np.ndarray) or column.dtype.kind not in "iu":
+        return False
+    return column.dtype != np.uint64 or not len(column) or bool(column.max() < 2**63)
 
 
 def _four_numbers(value: Any) -> list[float] | None:
@@ -269,7 +255,7 @@ def _all_bools(table: Table, name: str) -> bool:
 
 
 def _images(
-    rows: _Rows, key: str, keys: Sequence[Any], sizes: npt.NDArray[np.float64], with_key: npt.NDArray[np.bool_]
+    rows: ChosenRows, key: str, keys: Sequence[Any], sizes: npt.NDArray[np.float64], with_key: npt.NDArray[np.bool_]
 ) -> tuple[list[Any], npt.NDArray[np.float64], list[str]]:
     """The ids, sizes and names of the images, in the order in which they appear."""
     roles = rows.chosen.roles
@@ -296,7 +282,7 @@ def _images(
 
 
 def _classes(
-    rows: _Rows, present: npt.NDArray[np.bool_], known: Mapping[str, int] | None
+    rows: ChosenRows, present: npt.NDArray[np.bool_], known: Mapping[str, int] | None
 ) -> tuple[npt.NDArray[np.int64], dict[int, str]]:
     """(N,) the ids of the classes, and their names."""
     roles, table = rows.chosen.roles, rows.table
@@ -308,7 +294,7 @@ def _classes(
         ids = known or {text: number for number, text in enumerate(sorted(kept), start=1)}
         rows.refuse(present & np.array([text not in ids for text in texts], np.bool_), name, "the name of a class")
         return np.array([ids.get(text, 0) for text in texts], np.int64), {number: text for text, number in ids.items()}
-    numbers = _whole_numbers(rows, name, present)
+    numbers = whole_numbers(rows, name, present)
     names: dict[int, str] = {}
     titles = table.texts(roles["category"]) if "category_id" in roles and "category" in roles else None
     other = np.zeros(len(table), np.bool_)
@@ -320,54 +306,10 @@ def _classes(
     return numbers, names
 
 
-def _detected_classes(
-    rows: _Rows, present: npt.NDArray[np.bool_], known: Mapping[str, int] | None
-) -> npt.NDArray[np.int64]:
-    roles, table = rows.chosen.roles, rows.table
-    name = roles.get("category_id") or roles["category"]
-    texts = table.texts(name)
-    by_number = table.is_whole(name) and not (known and "category_id" not in roles and set(texts) & known.keys())
-    if "category_id" in roles or by_number:
-        numbers = _whole_numbers(rows, name, present)
-        if known is not None:
-            unknown = present & ~np.isin(numbers, list(known.values()))
-            rows.refuse(unknown, name, f"the id of one of the {len(known):,} classes")
-        return numbers
-    if known is None:
-        raise DatasetError(
-            f"{table.source}: names of classes need their ids: give ground_truth=..., or --ground-truth in a command"
-        )
-    unknown = present & np.array([text not in known for text in texts], np.bool_)
-    rows.refuse(unknown, name, f"one of the {len(known):,} classes of the ground truth")
-    return np.array([known.get(text, 0) for text in texts], np.int64)
-
-
-def _whole_numbers(rows: _Rows, name: str, present: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def whole_numbers(rows: ChosenRows, name: str, present: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """(N,) a column of whole numbers, such as ids of classes; rows with a box that have another value are refused."""
     values, fine = rows.table.numbers(name)
     with np.errstate(invalid="ignore"):
         wrong = present & (~fine | np.isnan(values) | (values != np.trunc(values)))
     rows.refuse(wrong, name, "a whole number")
     return np.where(fine & ~np.isnan(values), np.nan_to_num(values), 0).astype(np.int64)
-
-
-def _known_images(
-    rows: _Rows, key: str, keys: Sequence[Any], sizes: npt.NDArray[np.float64], ground_truth: GroundTruth
-) -> list[Any]:
-    """The ids of images as the ground truth has them; sizes that the table does not have are filled in."""
-    finder = ImageFinder(ground_truth)
-    labels = ground_truth.images.labels.tolist()
-    places: dict[Any, int] = {}
-    for row in np.flatnonzero(rows.good).tolist():
-        if keys[row] not in places:
-            try:
-                where = f"{rows.table.where(row)}, {key}"
-                places[keys[row]] = finder.position(str(keys[row]), where, is_id=isinstance(keys[row], int))
-            except DatasetError:
-                if rows.problems.stop:
-                    raise
-                places[keys[row]] = -1
-    found = np.array([places.get(one, -1) for one in keys], np.intp)
-    rows.refuse(found < 0, key, f"an image of {ground_truth.source}")
-    lacking = np.isnan(sizes[:, 0]) & (found >= 0)
-    sizes[lacking] = ground_truth.images.sizes[found[lacking]]
-    return [labels[at] if at >= 0 else labels[0] if labels else "" for at in found.tolist()]

@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._optional import import_extra
+from ioukit.datasets.formats.coded_column import CodedColumn
 from ioukit.datasets.formats.csv_tables import CsvTable, first_row
 from ioukit.datasets.formats.text_files import FARTHEST, refuse, shown
 
-__all__ = ["Table", "arrow_table", "csv_table", "frame_table", "is_frame"]
+__all__ = ["Table", "arrow_columns", "arrow_table", "csv_table", "frame_table", "is_frame"]
 
 
+_TEXT_TYPES = {"string", "large_string"}
 _PLAIN_TYPES = {"float", "double", "bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 
 
@@ -46,36 +48,47 @@ class Table:
         column = self.columns[name]
         if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
             return np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(self), np.bool_)
-        if self.all_text:
-            return np.array([not value for value in column], np.bool_).reshape(len(self))
-        return np.array([_is_missing(value) for value in column], np.bool_).reshape(len(self))
+        values = column.values if isinstance(column, CodedColumn) else column
+        missing = np.array([_is_missing(value) for value in values], np.bool_).reshape(len(values))
+        return missing[column.codes] if isinstance(column, CodedColumn) else missing
 
     def numbers(self, name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """(N,) a column of numbers, NaN where a row has none; and (N,) whether the value is a number or missing."""
         column = self.columns[name]
         if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
             values = column.astype(np.float64)
-        elif (quick := _numbers(self.texts(name)) if self.all_text else None) is not None:
-            values = np.array(quick, np.float64).reshape(len(self))
-        else:
-            values = np.array([_number(value) for value in column], np.float64).reshape(len(self))
-        good = np.abs(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)) <= FARTHEST
-        return values, good & (~np.isnan(values) | self.is_missing(name))
+            return values, ~(np.abs(values) > FARTHEST)  # NaN is a value that is missing
+        listed = column.values if isinstance(column, CodedColumn) else column
+        quick = _numbers(listed) if self.all_text else None
+        values = np.array([_number(value) for value in listed] if quick is None else quick, np.float64)
+        values = values.reshape(len(listed))
+        missing = np.array([_is_missing(value) for value in listed], np.bool_).reshape(len(listed))
+        good = ~(np.abs(values) > FARTHEST) & (~np.isnan(values) | missing)
+        return (values[column.codes], good[column.codes]) if isinstance(column, CodedColumn) else (values, good)
 
     def texts(self, name: str) -> list[str]:
         """(N,) a column as text: whole numbers without a point, ``""`` where a row has no value."""
         column = self.columns[name]
-        if self.all_text:
-            return list(column)
+        if isinstance(column, CodedColumn):
+            return list(self.coded_texts(name))
         values = column.tolist() if isinstance(column, np.ndarray) else column
         return ["" if _is_missing(value) else _text(value) for value in values]
+
+    def coded_texts(self, name: str) -> CodedColumn:
+        """(N,) a column as text, as :meth:`texts` has it, with each different text once."""
+        column = self.columns[name]
+        if not isinstance(column, CodedColumn):
+            return CodedColumn.of(self.texts(name))
+        if self.all_text:
+            return column
+        return CodedColumn(["" if _is_missing(value) else _text(value) for value in column.values], column.codes)
 
     def is_whole(self, name: str) -> bool:
         """Whether all values that there are are whole numbers, spelled as such."""
         column = self.columns[name]
         if isinstance(column, np.ndarray) and column.dtype.kind in "biu":
             return column.dtype.kind != "b"
-        texts = set(self.texts(name)) - {""}
+        texts = set(self.coded_texts(name).values) - {""}
         return bool(texts) and all(map(_is_whole, texts))
 
     def value(self, name: str, row: int) -> str:
@@ -92,7 +105,7 @@ def _is_missing(value: Any) -> bool:
     return type(value).__name__ in ("NAType", "NaTType")  # of pandas
 
 
-def _numbers(texts: Sequence[str]) -> list[float] | None:
+def _numbers(texts: Sequence[str] | npt.NDArray[Any]) -> list[float] | None:
     """The numbers of texts, NaN for an empty one; ``None`` if one of them could be anything but a plain number."""
     joined = "".join(texts)
     if not joined.isascii() or "_" in joined:
@@ -140,10 +153,15 @@ def csv_table(path: str | os.PathLike[str], header: Sequence[str] | None) -> Tab
     table = CsvTable(path, header, delimiter=delimiter, text=listed)
     return Table(
         name,
-        {one: table.text(one) for one in table.names},
+        {one: _csv_column(table, one) for one in table.names},
         lambda row: f"{name}: line {table.lines[row]}",
         all_text=True,
     )
+
+
+def _csv_column(table: CsvTable, name: str) -> CodedColumn:
+    rows, names = table.codes(name)
+    return CodedColumn.of_used(names[:], rows)
 
 
 def arrow_table(path: str | os.PathLike[str]) -> Table:
@@ -168,7 +186,7 @@ def arrow_table(path: str | os.PathLike[str]) -> Table:
             else:
                 table = arrow.ipc.open_stream(file).read_all()
             table.validate(full=True)
-            columns = _arrow_columns(table)
+            columns = arrow_columns(table)
         except (arrow.ArrowException, OSError, ValueError, NotImplementedError) as error:
             first = (str(error).splitlines() or ["an empty file"])[0]
             refuse(name, "a Parquet or Arrow file", f"something else: {first[:200]}")
@@ -181,7 +199,12 @@ class _ArrowTable(Protocol):
     def column(self, name: int) -> Any: ...
 
 
-def _arrow_columns(table: _ArrowTable) -> dict[str, Any]:
+def arrow_columns(table: _ArrowTable) -> dict[str, Any]:
+    """The columns of a table or a record batch of PyArrow, by name.
+
+    Raises:
+        ValueError: If two of them have the same name.
+    """
     names = [str(name) for name in table.column_names]
     if len(set(names)) < len(names):
         raise ValueError(f"columns of the same name: {', '.join(names)}")
@@ -189,8 +212,17 @@ def _arrow_columns(table: _ArrowTable) -> dict[str, Any]:
 
 
 def _arrow_values(column: Any) -> Any:
-    if not column.null_count and str(column.type) in _PLAIN_TYPES:
-        return column.to_numpy()
+    kind = str(column.type)
+    if not column.null_count and kind in _PLAIN_TYPES:
+        return column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
+    if kind in _TEXT_TYPES:
+        parts = [part.dictionary_encode(null_encoding="encode") for part in getattr(column, "chunks", (column,))]
+        places: dict[Any, int] = {}
+        codes = [np.zeros(0, np.int64)]
+        for part in parts:
+            of_part = [places.setdefault(value, len(places)) for value in part.dictionary.to_pylist()]
+            codes.append(np.array(of_part, np.int64)[part.indices.to_numpy(zero_copy_only=False)])
+        return CodedColumn(list(places), np.concatenate(codes))
     return column.to_pylist()
 
 

@@ -20,10 +20,10 @@ from ioukit.datasets.formats.csv_tables import first_row
 from ioukit.datasets.formats.first_bytes import first_bytes, last_bytes
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.table_columns import BOX_LAYOUTS, BoxLayout, has_boxes, is_taken
+from ioukit.datasets.formats.table_detections import detections_of_rows
 from ioukit.datasets.formats.table_rows import (
     KNOWN_FLAGS,
     Reading,
-    detections_of_rows,
     further_column,
     ground_truth_of_rows,
 )

@@ -12,7 +12,7 @@ import numpy as np
 from ioukit._arrays import on_host
 from ioukit.errors import DatasetError
 from ioukit.evaluation.table import MatchTable
-from ioukit.evaluation.table_file import packed_table, unpacked_table
+from ioukit.evaluation.table_file import pack_table, unpack_table
 
 __all__ = ["State", "packed_state", "unpacked_state"]
 
@@ -41,7 +41,7 @@ def packed_state(state: State) -> dict[str, Any]:
         "running": state.running,
         "numbered": state.numbered,
     }
-    packed = b"" if state.table is None else packed_table(state.table, compress=False)
+    packed = b"" if state.table is None else pack_table(state.table, compress=False)
     return {"header": json.dumps(header), "table": np.frombuffer(packed, np.uint8).copy()}
 
 
@@ -66,7 +66,7 @@ def unpacked_state(state: Mapping[str, Any], source: str) -> State:
         packed = np.asarray(on_host(state.get("table"), "table", "has no values that can be read"))
         if packed.dtype != np.uint8:
             raise DatasetError(f"{source}: table: expected bytes (uint8), found dtype {packed.dtype}")
-        table = unpacked_table(packed.tobytes(), f"{source}: table")
+        table = unpack_table(packed.tobytes(), f"{source}: table")
         if len(table.image_ids) != header["images"]:
             raise DatasetError(f"{source}: expected {header['images']:,} images, found {len(table.image_ids):,}")
     return State(table, bool(header["running"]), bool(header["numbered"]))

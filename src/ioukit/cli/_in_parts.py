@@ -1,0 +1,124 @@
+"""`ioukit eval --memory`, `--work` and `--plan`: an evaluation in parts, which need not fit in memory."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ioukit.cli._data_files import Source, read_ground_truth
+from ioukit.cli._errors import bad_use, bad_value, missing_extra
+from ioukit.cli._options import chosen_classes
+from ioukit.cli._output import print_result, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ioukit.cli._talk import Talk
+    from ioukit.evaluation import Evaluation, Protocol
+    from ioukit.evaluation.kinds import Kind
+
+__all__ = ["InParts", "MemoryOption", "PlanOption", "WorkOption", "asked_for_parts"]
+
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Evaluate in parts and stay under this memory: 2GB, 500MB. DT is a Parquet, CSV, JSON lines or COCO file, "
+        "or a folder or pattern of Parquet files.",
+    ),
+]
+WorkOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Evaluate in parts and keep what is done in this folder: the same command goes on after an interruption.",
+    ),
+]
+PlanOption = Annotated[
+    bool,
+    typer.Option(
+        "--plan", help="Print the parts, memory, disk and time that an evaluation in parts would take, and stop."
+    ),
+]
+NEAR = 0.1  # for error kinds and the confusion matrix, as the report and --errors need them
+
+
+class InParts:
+    """What the options ask for."""
+
+    def __init__(self, memory: str | None, work: Path | None, *, plan: bool) -> None:
+        """Take the values of the options, at least one of which is given."""
+        self.memory = "2GB" if memory is None else memory
+        self.work = work
+        self.plan = plan
+
+    def check(self, kind: Kind, others: Mapping[str, Any]) -> None:
+        """Refuses options that need all detections in memory, and kinds of regions but boxes.
+
+        Raises:
+            typer.BadParameter: If one of them is given; it names the option.
+        """
+        if kind.name != "bbox":
+            raise typer.BadParameter(f"only bbox can be evaluated in parts, got {kind.name}", param_hint="--iou-type")
+        for name, value in others.items():
+            if value:
+                raise typer.BadParameter(
+                    "cannot be used with --memory, --work and --plan: the detections are read in parts",
+                    param_hint=name,
+                )
+        from ioukit.scale.memory import parsed_memory  # noqa: PLC0415 - only runs in parts need it
+
+        with bad_value("--memory"):
+            parsed_memory(self.memory)
+
+    def evaluate(
+        self,
+        sources: Sequence[Source],
+        rules: Protocol,
+        classes: list[str] | None,
+        threads: int | None,
+        talk: Talk,
+        *,
+        near: bool,
+    ) -> tuple[Evaluation, float]:
+        """The evaluation, and when the ground truth was read. With ``--plan``, the plan is printed instead.
+
+        Raises:
+            typer.Exit: If data is invalid or a file cannot be read or written, after a message; or after the plan.
+        """
+        from ioukit import scale  # noqa: PLC0415 - only runs in parts need it
+
+        gt = read_ground_truth(sources[0], "error", threads, talk, split=None, long=True)[0]
+        read, detections = time.perf_counter(), _address(sources[1].path)
+        options: dict[str, Any] = {
+            "categories": chosen_classes(classes, gt.categories),
+            "near": NEAR if near else None,
+            "memory": self.memory,
+            "threads": threads,
+        }
+        with missing_extra(), bad_use():
+            if self.plan:
+                print_result(str(scale.plan(gt, detections, rules, **options)))
+                raise typer.Exit
+            with talk.busy(f"evaluating {printable(detections)} in parts", long=True):
+                return scale.evaluate(gt, detections, rules, work=self.work, **options), read
+
+
+def _address(path: Path) -> str:
+    """The text that a user wrote: a path has lost a slash of an address such as ``s3://bucket/results``."""
+    return re.sub(r"^([A-Za-z][A-Za-z0-9+.-]+):/(?!/)", r"\1://", str(path))
+
+
+def asked_for_parts(
+    memory: str | None, work: Path | None, kind: Kind, others: Mapping[str, Any], *, plan: bool
+) -> InParts | None:
+    """What the three options ask for, checked; ``None`` if none is given."""
+    if memory is None and work is None and not plan:
+        return None
+    asked = InParts(memory, work, plan=plan)
+    asked.check(kind, others)
+    return asked

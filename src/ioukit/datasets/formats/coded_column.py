@@ -1,0 +1,51 @@
+"""Columns in which the same values come again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["CodedColumn"]
+
+
+class CodedColumn(Sequence[Any]):
+    """A column that keeps each different value once; every value stands in at least one row."""
+
+    def __init__(self, values: Sequence[Any], codes: npt.NDArray[Any]) -> None:
+        """Take the different values, and for each row the position of its value."""
+        self.values = values
+        self.codes: npt.NDArray[np.int64] = codes.astype(np.int64, copy=False)
+
+    @classmethod
+    def of(cls, column: Sequence[Any]) -> CodedColumn:
+        """Code a column of Python values; the values keep the order in which they come first."""
+        places: dict[Any, int] = {}
+        codes = [places.setdefault(value, len(places)) for value in column]
+        return cls(list(places), np.array(codes, np.int64))
+
+    @classmethod
+    def of_used(cls, values: Sequence[Any], codes: npt.NDArray[Any]) -> CodedColumn:
+        """A column whose list of values may have some that stand in no row."""
+        used = np.zeros(len(values), np.bool_)
+        used[codes] = True
+        if used.all():
+            return cls(values, codes)
+        return cls([values[at] for at in np.flatnonzero(used).tolist()], (np.cumsum(used) - 1)[codes])
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.values.__getitem__, self.codes.tolist())
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return [self.values[code] for code in self.codes[index].tolist()]
+        return self.values[int(self.codes[index])]

@@ -1,0 +1,186 @@
+"""Detections from the rows of a table, column by column."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.coded_column import CodedColumn
+from ioukit.datasets.formats.known_names import KnownNames
+from ioukit.datasets.formats.table_rows import ChosenRows, whole_numbers
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ioukit.datasets.formats.table_rows import Reading
+    from ioukit.datasets.formats.table_sources import Table
+
+__all__ = ["detections_of_rows"]
+
+_ImageColumn: TypeAlias = "npt.NDArray[np.int64] | tuple[npt.NDArray[np.int64], npt.NDArray[np.str_]]"
+"""(N,) ids of images, or positions in an array of names."""
+
+
+def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth | KnownNames | None) -> Detections:
+    """The detections of a table, one per row with a box.
+
+    Raises:
+        DatasetError: If there is no column of scores, or names of images or classes need the ground truth and there is
+            none.
+    """
+    rows = ChosenRows(table, reading)
+    roles = rows.chosen.roles
+    if "score" not in roles:
+        raise DatasetError(f"{table.source}: expected a column of scores, such as score or confidence, found none")
+    known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
+    key, keys = rows.keys()
+    sizes = rows.sizes()
+    if not len(table):
+        keys = CodedColumn((), np.zeros(0, np.int64))
+    images: _ImageColumn = keys if isinstance(keys, np.ndarray) else (keys.codes, np.array(keys.values, np.str_))
+    if known is not None:
+        images = _known_images(rows, key, keys, sizes, known)
+    boxes, present = rows.boxes(sizes)
+    scores = rows.numbers(roles["score"], needed=present)
+    ids = _detected_classes(rows, present, None if known is None else known.classes)
+    areas = _detected_areas(rows, present) if "area" in roles else None
+    kept = present & rows.good
+    flags, attributes = rows.further(kept)
+    image_ids, names = _image_rows(images, kept)
+    dt = Detections.from_arrays(
+        image_ids=image_ids,
+        category_ids=_of(ids, kept),
+        boxes=_of(boxes, kept),
+        scores=_of(scores, kept),
+        areas=None if areas is None else _of(areas, kept),
+        attributes={**flags, **attributes},
+        source=table.source,
+    )
+    if names is not None:
+        dt = dataclasses.replace(dt, image_keys=names)
+    return rows.problems.noted_in(dt)
+
+
+def _of(column: npt.NDArray[Any], kept: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    return column if kept.all() else column[kept]
+
+
+def _image_rows(
+    images: _ImageColumn, kept: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.str_] | None]:
+    """The ids of the images of the rows that are kept, or their positions among names; and the names, ascending."""
+    if isinstance(images, np.ndarray):
+        return _of(images, kept), None
+    codes, names = _of(images[0], kept), images[1]
+    used = np.zeros(len(names), np.bool_)
+    used[codes] = True
+    chosen = np.flatnonzero(used)
+    ascending, places = np.unique(np.array(names[chosen].tolist(), np.str_), return_inverse=True)
+    of_names = np.zeros(len(names), np.int64)
+    of_names[chosen] = places
+    return of_names[codes], ascending
+
+
+def _detected_areas(rows: ChosenRows, present: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    name = rows.chosen.roles["area"]
+    areas = rows.numbers(name, needed=present)
+    with np.errstate(invalid="ignore"):
+        rows.refuse(areas < 0, name, "an area of at least 0")
+    return areas
+
+
+def _detected_classes(
+    rows: ChosenRows, present: npt.NDArray[np.bool_], known: Mapping[str, int] | None
+) -> npt.NDArray[np.int64]:
+    roles, table = rows.chosen.roles, rows.table
+    name = roles.get("category_id") or roles["category"]
+    by_number = rows.reading.classes_are_numbers if "category_id" not in roles else True
+    if by_number is None:
+        by_number = table.is_whole(name) and not (known and known.keys() & set(table.coded_texts(name).values))
+    if by_number:
+        numbers = whole_numbers(rows, name, present)
+        if known is not None:
+            unknown = present & ~np.isin(numbers, list(known.values()))
+            rows.refuse(unknown, name, f"the id of one of the {len(known):,} classes")
+        return numbers
+    if known is None:
+        raise DatasetError(
+            f"{table.source}: names of classes need their ids: give ground_truth=..., or --ground-truth in a command"
+        )
+    texts = table.coded_texts(name)
+    unknown = np.array([text not in known for text in texts.values], np.bool_).reshape(len(texts.values))
+    rows.refuse(present & unknown[texts.codes], name, f"one of the {len(known):,} classes of the ground truth")
+    ids = np.array([known.get(text, 0) for text in texts.values], np.int64).reshape(len(texts.values))
+    of_rows: npt.NDArray[np.int64] = ids[texts.codes]
+    return of_rows
+
+
+def _known_images(
+    rows: ChosenRows,
+    key: str,
+    keys: npt.NDArray[np.int64] | CodedColumn,
+    sizes: npt.NDArray[np.float64],
+    known: KnownNames,
+) -> _ImageColumn:
+    """The images as the ground truth has them; sizes that the table does not have are filled in."""
+    images = known.ground_truth.images
+    if isinstance(keys, np.ndarray):
+        found = _places_of_ids(rows, key, keys, known)
+    else:
+        found = _places_of_names(rows, key, keys, np.arange(len(keys)), known)
+    rows.refuse(found < 0, key, f"an image of {known.ground_truth.source}")
+    if rows.reading.normalized:
+        lacking = np.isnan(sizes[:, 0]) & (found >= 0)
+        sizes[lacking] = images.sizes[found[lacking]]
+    found = np.maximum(found, 0)
+    if images.keys is not None:
+        return found, images.keys
+    return images.ids[found] if len(images) else np.zeros(len(found), np.int64)
+
+
+def _places_of_ids(rows: ChosenRows, key: str, keys: npt.NDArray[np.int64], known: KnownNames) -> npt.NDArray[np.intp]:
+    """(N,) the positions of images by id, or by a name that is a number; -1 for none."""
+    images = known.ground_truth.images
+    found = np.full(len(keys), -1, np.intp)
+    if images.keys is None and len(images):
+        first, last = int(images.ids[0]), int(images.ids[-1])
+        if last - first < 4 * len(keys) + len(images):  # a list of all ids between them is small
+            table = np.full(last - first + 2, -1, np.intp)
+            table[images.ids - first] = np.arange(len(images))
+            inside = (keys >= first) & (keys <= last)
+            found = table[np.where(inside, keys - first, last - first + 1)]
+        else:
+            found = np.minimum(np.searchsorted(images.ids, keys), len(images) - 1)
+            found[images.ids[found] != keys] = -1
+    others = np.flatnonzero((found < 0) & rows.good)
+    if len(others):
+        listed = CodedColumn.of(keys[others].tolist())
+        found[others] = _places_of_names(rows, key, listed, others, known)
+    return found
+
+
+def _places_of_names(
+    rows: ChosenRows, key: str, column: CodedColumn, of_rows: npt.NDArray[np.intp], known: KnownNames
+) -> npt.NDArray[np.intp]:
+    """(N,) the positions of images by their ids or names, -1 for none; ``of_rows`` (N,) are the rows of the table."""
+    first = np.full(len(column.values), -1, np.intp)
+    good = np.flatnonzero(rows.good[of_rows])[::-1]
+    first[column.codes[good]] = good
+    places = np.full(len(column.values), -1, np.intp)
+    asked = np.flatnonzero(first >= 0)
+    for at in asked[np.argsort(first[asked])].tolist():
+        value = column.values[at]
+        try:
+            where = f"{rows.table.where(int(of_rows[first[at]]))}, {key}"
+            places[at] = known.finder.position(str(value), where, is_id=isinstance(value, int))
+        except DatasetError:
+            if rows.problems.stop:
+                raise
+    found: npt.NDArray[np.intp] = places[column.codes]
+    return found

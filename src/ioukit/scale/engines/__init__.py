@@ -1,0 +1,1 @@
+"""Where the steps of an evaluation in parts run, other than in this process."""

@@ -1,0 +1,187 @@
+"""The steps of an evaluation in parts as tasks: functions of values, which give results that stay on the cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit import _core
+from ioukit._optional import import_extra
+from ioukit.datasets import GroundTruth
+from ioukit.errors import DatasetError
+from ioukit.evaluation import MatchTable, accumulate
+from ioukit.evaluation.protocols import Protocol
+from ioukit.scale.merging import merged
+from ioukit.scale.stages import Job, draw, match_part, split
+from ioukit.scale.stored_table import joined
+from ioukit.scale.table_files import BLOCK_ROWS, Run, TableFile, header_of, write_table
+
+__all__ = [
+    "GroupRuns",
+    "combine_runs",
+    "draw_joined",
+    "draw_of_files",
+    "draw_of_runs",
+    "match_step",
+    "named_part",
+    "split_step",
+]
+
+Bytes = npt.NDArray[np.uint8]
+
+
+def split_step(job: Job, pieces: Sequence[Any], number: int) -> tuple[list[Bytes], tuple[int, int, tuple[str, ...]]]:
+    """The rows of a piece of the input for each part, as a stream of Arrow; none is no bytes.
+
+    The receipt has the number of rows, of records that were left out, and notes.
+    """
+    arrow = import_extra("pyarrow", extra="ray", needed_by="on='ray'")
+    batches: list[list[Any]] = [[] for _ in range(job.parts)]
+    rows, dropped, notes = 0, 0, dict[str, None]()
+    for detections in pieces[number].read():
+        for listed, batch in zip(batches, split(job, detections, rows), strict=True):
+            if batch.num_rows:
+                listed.append(batch)
+        rows, dropped = rows + len(detections), dropped + detections.dropped
+        notes |= dict.fromkeys(detections.notes)
+    return [_packed(arrow, listed) for listed in batches], (rows, dropped, tuple(notes))
+
+
+def _packed(arrow: Any, batches: Sequence[Any]) -> Bytes:
+    if not batches:
+        return np.zeros(0, np.uint8)
+    if any(batch.schema != batches[0].schema for batch in batches):
+        raise DatasetError("the detections of one piece differ in their columns")
+    sink = arrow.BufferOutputStream()
+    with arrow.ipc.new_stream(sink, batches[0].schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def _unpacked(packed: Sequence[Bytes], starts: Sequence[int], part: str) -> Iterator[tuple[int, Any]]:
+    arrow = import_extra("pyarrow", extra="ray", needed_by="on='ray'")
+    for piece, start in zip(packed, starts, strict=True):
+        if len(piece):
+            try:
+                with arrow.ipc.open_stream(arrow.py_buffer(piece)) as reader:
+                    for batch in reader:
+                        yield start, batch
+            except (arrow.ArrowException, OSError) as error:
+                raise DatasetError(f"{part}: its rows are cut or damaged: {error}") from None
+
+
+def named_part(job: Job, part: int) -> str:
+    """A part in messages: its number, and its first and last image."""
+    images = job.images.labels[job.edges[part] : job.edges[part + 1]]
+    span = f" (images {images[0]} to {images[-1]})" if len(images) else ""
+    return f"part {part} of {job.parts}{span}"
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupRuns:
+    """The detections of some categories of one part, or of several: what curves are drawn from."""
+
+    header: dict[str, Any]
+    """As of :class:`TableFile`: only ``num_objects`` is needed."""
+    ends: dict[int, tuple[int, int]]
+    """The rows of each category of the group."""
+    rows: Run
+    """One category after another, each in falling order of score."""
+
+    def blocks(self, category: int) -> Iterator[Run]:
+        """As :meth:`TableFile.blocks`."""
+        first, end = self.ends[category]
+        for start in range(first, end, BLOCK_ROWS):
+            yield self.rows.cut(start, min(start + BLOCK_ROWS, end))
+
+
+def match_step(
+    job: Job,
+    part: int,
+    ground_truth: tuple[GroundTruth, npt.NDArray[np.int64]],
+    starts: Sequence[int],
+    sources: tuple[int, int],
+    folder: Path | None,
+    groups: Sequence[range],
+    *packed: Bytes,
+) -> tuple[list[Any], dict[str, Any] | None]:
+    """The match table of a part: written to a folder that all nodes see, or kept on the cluster.
+
+    If it is kept, the results are the table, then the runs of each group of categories; the receipt is its header.
+    """
+    objects, rows = ground_truth
+    batches = _unpacked(packed, starts, named_part(job, part))
+    table = match_part(job, part, objects, rows, batches, sources=sources, threads=1)
+    if folder is None:
+        header = header_of(table)
+        return [table, *_runs(table, header, groups)], header
+    try:
+        write_table(table, folder)
+    except OSError:  # a task that ran twice: the other one was first, and its table is the same
+        if not (folder / "header.json").exists():
+            raise
+    return [], None
+
+
+def _runs(table: MatchTable, header: dict[str, Any], groups: Sequence[range]) -> list[GroupRuns]:
+    rows = table.detections
+    category = table.evaluated_category(rows.category)
+    order, ends = _core.order_by_category(category, rows.score, len(table.evaluated), 1)
+    edges = [0, *ends.tolist()]
+    runs = []
+    for group in groups:
+        chosen = [order[edges[one] : edges[one + 1]] for one in group]
+        counts = np.cumsum([0, *map(len, chosen)]).tolist()
+        taken = np.concatenate(chosen) if chosen else np.zeros(0, np.int64)
+        runs.append(
+            GroupRuns(
+                {"num_objects": header["num_objects"]},
+                {one: (counts[at], counts[at + 1]) for at, one in enumerate(group)},
+                Run(rows.rank[taken], rows.score[taken], rows.matched[taken], rows.ignored[taken]),
+            )
+        )
+    return runs
+
+
+def combine_runs(group: range, *parts: GroupRuns) -> tuple[list[GroupRuns], None]:
+    """The runs of parts that follow each other as those of one part."""
+    ends: dict[int, tuple[int, int]] = {}
+    slabs: list[Run] = []
+    rows = 0
+    for category in group:
+        first = rows
+        for slab in merged([part.blocks(category) for part in parts]):
+            slabs.append(slab)
+            rows += len(slab.score)
+        ends[category] = (first, rows)
+    objects = np.sum([part.header["num_objects"] for part in parts], axis=0)
+    joined_rows = Run.joined([_sorted(slab) for slab in slabs]) if slabs else parts[0].rows.cut(0, 0)
+    return [GroupRuns({"num_objects": objects}, ends, joined_rows)], None
+
+
+def _sorted(slab: Run) -> Run:
+    """The rows in falling order of score; equal scores keep their order."""
+    order = np.argsort(-slab.score, kind="stable")
+    return Run(slab.rank[order], slab.score[order], slab.matched[order], slab.ignored[order])
+
+
+def draw_of_runs(protocol: Protocol, group: range, *parts: GroupRuns) -> tuple[list[Any], dict[int, Any]]:
+    """The curves of the categories of a group, by the position of each."""
+    return [], {category: draw(protocol, category, parts) for category in group}
+
+
+def draw_of_files(protocol: Protocol, group: range, files: Sequence[TableFile]) -> tuple[list[Any], dict[int, Any]]:
+    """The same from the tables in a folder that all nodes see."""
+    return [], {category: draw(protocol, category, files) for category in group}
+
+
+def draw_joined(sources: tuple[int, int], *tables: MatchTable | TableFile) -> tuple[list[Any], Any]:
+    """The curves of rules that need the rows of all images at once."""
+    read = [table if isinstance(table, MatchTable) else table.read() for table in tables]
+    return [], accumulate(joined(read, sources), threads=1)

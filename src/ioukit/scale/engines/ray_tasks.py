@@ -1,0 +1,220 @@
+"""Tasks on Ray: the connection, time limits, and errors that name the task."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ioukit._optional import import_extra
+
+__all__ = ["STALLED_AFTER", "Connection", "Deadline", "Task", "Tasks", "call"]
+
+STALLED_AFTER = 1800.0
+"""Seconds in which at least one task has to end."""
+_RETRIES = 3
+_RETRIED = (MemoryError, ConnectionError, TimeoutError)
+"""Errors that may not come again. Ray itself repeats tasks whose worker or node has gone."""
+
+
+class Connection:
+    """A connection to a Ray cluster. One that the program already had is used as it is, and stays."""
+
+    def __init__(self, address: str | None, threads: int | None = None) -> None:
+        """Connect.
+
+        Args:
+            address: The address of a cluster; ``None`` is the program's own connection, else the cluster of the
+                environment variable ``RAY_ADDRESS``, else a cluster of this machine that is started here.
+            threads: How many tasks run at a time on a cluster that is started here; all cores if ``None``.
+
+        Raises:
+            ConnectionError: If there is no cluster at the address.
+            ValueError: If the program is connected to another cluster.
+            ModuleNotFoundError: If Ray is not installed.
+        """
+        self.ray: Any = import_extra("ray", extra="ray", needed_by="on='ray'")
+        self._made = not self.ray.is_initialized()
+        self.is_started_here = False
+        """Whether the cluster is one of this machine that ends with :meth:`close`."""
+        if not self._made:
+            own = self.ray.get_runtime_context().gcs_address
+            if address not in (None, "auto", own):
+                raise ValueError(
+                    f"expected the address {own!r} or None, because Ray is already connected to it, got {address!r}"
+                )
+            return
+        self.is_started_here = address == "local" or (address is None and not os.environ.get("RAY_ADDRESS"))
+        options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+        if self.is_started_here:
+            options |= {"num_cpus": threads, "include_dashboard": False}
+        try:
+            self.ray.init(address=address, **options)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise ConnectionError(f"expected a Ray cluster at the address {address!r}: {_first_line(error)}") from None
+
+    def close(self) -> None:
+        """End the connection if it was made here; a second time does nothing."""
+        if self._made:
+            self._made = False
+            self.ray.shutdown()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Deadline:
+    """A time limit for several steps together."""
+
+    def __init__(self, seconds: float | None) -> None:
+        """Start the clock; ``None`` is no limit."""
+        self.seconds = seconds
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left, at least 0; ``None`` without a limit."""
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A task that was submitted."""
+
+    name: str
+    """What it does, in messages."""
+    results: list[Any]
+    """References of its results."""
+    receipt: Any
+    """Reference of what it tells the one who waits: small."""
+
+
+def call(function: Callable[..., tuple[Sequence[Any], Any]], name: str, count: int, *arguments: Any) -> Any:
+    """Run in the task: the ``count`` results of a function and its receipt, as Ray wants them.
+
+    An error of missing memory or of the system names the task; other errors name their file or part themselves.
+    """
+    try:
+        results, receipt = function(*arguments)
+    except MemoryError as error:
+        raise MemoryError(
+            f"{name}: out of memory ({error}): use more parts (parts=), or let fewer tasks run on a node"
+        ) from None
+    except OSError as error:
+        if error.filename is None and name not in str(error):
+            error.args = (*error.args[:-1], f"{name}: {error.args[-1]}") if error.args else (name,)
+        raise
+    if len(results) != count:
+        raise AssertionError(f"{name}: expected {count} results, got {len(results)}")
+    return (*results, receipt) if count else receipt  # one value is not unpacked
+
+
+class Tasks:
+    """Tasks that belong together: if one fails or time runs out, all of them end."""
+
+    def __init__(self, ray: Any, deadline: Deadline, stalled_after: float = STALLED_AFTER) -> None:
+        """Take the connected module, the time limit of all tasks, and the seconds in which one has to end."""
+        self._ray = ray
+        self._deadline = deadline
+        self._stalled_after = stalled_after
+        self._receipts: list[Any] = []
+        self._call = ray.remote(call)
+
+    def submit(
+        self, name: str, function: Callable[..., Any], *arguments: Any, results: int = 0, conducts: bool = False
+    ) -> Task:
+        """Start a task on one core as soon as its arguments are there.
+
+        Args:
+            name: What it does, in messages.
+            function: A function of a module. It returns a pair: a sequence of results, which stay where they are, and a
+                small receipt.
+            arguments: Its arguments. References stand for their values.
+            results: How many results it has.
+            conducts: Whether it only waits for other tasks, which are repeated on their own.
+        """
+        remote = self._call.options(
+            name=f"ioukit: {name}",
+            num_cpus=0 if conducts else 1,
+            num_returns=results + 1,
+            max_retries=_RETRIES,
+            retry_exceptions=False if conducts else list(_RETRIED),
+        )
+        references = remote.remote(function, name, results, *arguments)
+        listed = references if isinstance(references, list) else [references]
+        task = Task(name, listed[:-1], listed[-1])  # only the receipt is held here: results go when nobody needs them
+        self._receipts.append(task.receipt)
+        return task
+
+    def receipts(self, tasks: Sequence[Task]) -> list[Any]:
+        """Wait for tasks: their receipts, in the given order.
+
+        Raises:
+            TimeoutError: If the time is over, or if no task ended for too long.
+            Exception: What a task raised; ``RuntimeError`` if its worker died again and again.
+        """
+        found: dict[int, Any] = {}
+        waiting = {task.receipt: number for number, task in enumerate(tasks)}
+        try:
+            while waiting:
+                left = self._deadline.left
+                limit = self._stalled_after if left is None else min(left, self._stalled_after)
+                ended, _ = self._ray.wait(list(waiting), num_returns=1, timeout=None if limit == math.inf else limit)
+                if not ended:
+                    raise TimeoutError(self._late([tasks[number].name for number in waiting.values()]))
+                more, _ = self._ray.wait(list(waiting), num_returns=len(waiting), timeout=0)
+                for number in sorted(waiting[receipt] for receipt in {*ended, *more}):
+                    found[number] = self._receipt(tasks[number])
+                    del waiting[tasks[number].receipt]
+        except BaseException:
+            self.cancel()
+            raise
+        return [found[number] for number in range(len(tasks))]
+
+    def _receipt(self, task: Task) -> Any:
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(task.receipt)
+        except errors.RayTaskError as error:
+            raise _cause(error) from None
+        except errors.OutOfMemoryError as error:
+            raise MemoryError(
+                f"{task.name}: its node ran out of memory: use more parts (parts=), or let fewer tasks run on a node: "
+                f"{_first_line(error)}"
+            ) from None
+        except errors.RayError as error:
+            raise RuntimeError(
+                f"{task.name}: its worker died, also when it was repeated {_RETRIES} times: {_first_line(error)}"
+            ) from None
+
+    def _late(self, names: Sequence[str]) -> str:
+        shown = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
+        if self._deadline.left == 0:
+            return f"expected an end within timeout={self._deadline.seconds:g} s; not done: {shown}"
+        return f"no task ended for {self._stalled_after:g} s, the cluster may have no free core; not done: {shown}"
+
+    def cancel(self) -> None:
+        """End all tasks that are not done."""
+        for receipt in self._receipts:
+            with contextlib.suppress(Exception):  # it is done, or its worker has gone
+                self._ray.cancel(receipt, force=True, recursive=True)
+
+
+def _cause(error: Any) -> BaseException:
+    """What the task raised, also if a task passes on what another one raised."""
+    while isinstance(getattr(error, "cause", None), BaseException):
+        error = error.cause
+    if isinstance(error, BaseException) and type(error).__module__.partition(".")[0] != "ray":
+        return error
+    return RuntimeError(_first_line(error))
+
+
+def _first_line(error: object) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,165 @@
+"""What an evaluation in parts would take, from a sample: parts, memory, disk and time, before it starts."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ioukit._checks import check_threads
+from ioukit.datasets import Detections, GroundTruth
+from ioukit.datasets.operations.subset import subset
+from ioukit.evaluation.evaluating import GroundTruthLike, ground_truth_of
+from ioukit.evaluation.protocols import Protocol
+from ioukit.scale.memory import PER_ROW_MATCH, PER_ROW_SPLIT, PROCESS, bytes_of, parsed_memory
+from ioukit.scale.parts import GroundTruthParts, edges_of
+from ioukit.scale.requests import Request, prepare
+from ioukit.scale.sources import DetectionSource, open_detections
+from ioukit.scale.stages import Job, draw, draws_in_parts, match_part, split
+from ioukit.scale.table_files import write_table
+from ioukit.scale.work import WorkFolder
+
+__all__ = ["Plan", "plan"]
+
+SAMPLE_ROWS = 100_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What :func:`ioukit.scale.evaluate` would take."""
+
+    detections: int
+    """Rows of the detections; an estimate if :attr:`estimated`."""
+    estimated: bool
+    """Whether the number of rows is not known without reading them all."""
+    images: int
+    """Images of the ground truth."""
+    annotations: int
+    """Objects of the ground truth."""
+    parts: int
+    """Into how many parts the images are cut."""
+    threads: int
+    """Steps that run at a time."""
+    memory: int
+    """Bytes that the process is expected to take at most."""
+    disk: int
+    """Bytes in the folder of the run at most, without the input."""
+    seconds: float
+    """Time on this machine, without reading the ground truth."""
+    sample: int
+    """Detections that were read to find out."""
+
+    def __str__(self) -> str:
+        about = "about " if self.estimated else ""
+        return "\n".join(
+            [
+                f"detections   {about}{self.detections:,}, of {self.images:,} images with {self.annotations:,} objects",
+                f"parts        {self.parts:,}, {self.threads} at a time",
+                f"memory       {_size(self.memory)}",
+                f"disk         {_size(self.disk)}",
+                f"time         {_duration(self.seconds)} (from a sample of {self.sample:,} detections)",
+            ]
+        )
+
+
+def plan(
+    ground_truth: GroundTruthLike,
+    detections: Any,
+    protocol: Protocol | None = None,
+    *,
+    categories: Sequence[int | str] | None = None,
+    near: float | None = None,
+    memory: int | str = "2GB",
+    parts: int | None = None,
+    threads: int | None = None,
+) -> Plan:
+    """Find out what :func:`ioukit.scale.evaluate` would take, from a sample of the detections.
+
+    Up to 100,000 detections from the beginning, the middle and the end are read, matched and written to a temporary
+    folder. Memory and disk are what their sizes add up to; the time is that of the sample, multiplied.
+
+    Args:
+        ground_truth: As for :func:`ioukit.scale.evaluate`, and all others.
+        detections: The detections.
+        protocol: The rules.
+        categories: The categories to evaluate.
+        near: The least overlap of near pairs.
+        memory: The memory to stay under.
+        parts: The number of parts.
+        threads: The number of threads.
+
+    Raises:
+        DatasetError: If data is invalid.
+        ValueError: If ``memory`` is too little.
+    """
+    count = check_threads(threads) or os.cpu_count() or 1
+    gt = ground_truth_of(ground_truth, protocol, threads)
+    given = Request(ground_truth, detections, protocol, "bbox", categories, near, parsed_memory(memory), None, parts)
+    prepared = prepare(given, gt, ground_truth_bytes=bytes_of(gt), threads=count)
+    source, budget, job = prepared.source, prepared.budget, prepared.job
+    start = time.perf_counter()
+    sample = _sample(open_detections(detections, source.names, batch_rows=min(budget.batch_rows, SAMPLE_ROWS // 3)))
+    reading, size = time.perf_counter() - start, sum(len(batch) for batch in sample)
+    seconds, used = _units(gt, sample, job)
+    rows = source.estimated_rows
+    each = max(budget.batch_rows * PER_ROW_SPLIT, -(-rows // job.parts) * PER_ROW_MATCH)
+    return Plan(
+        detections=rows,
+        estimated=source.rows is None,
+        images=len(gt.images),
+        annotations=len(gt),
+        parts=job.parts,
+        threads=budget.threads,
+        memory=PROCESS + int(1.5 * bytes_of(gt)) + budget.threads * min(each, rows * PER_ROW_MATCH),
+        disk=int(rows * used),
+        seconds=rows * (seconds + reading / max(1, size)) / budget.threads,
+        sample=size,
+    )
+
+
+def _sample(source: DetectionSource) -> list[Detections]:
+    """The first batch of the first, the middle and the last piece."""
+    count = len(source.pieces)
+    chosen = dict.fromkeys([0, count // 2, count - 1]) if count else {}
+    batches = [next(source.pieces[number].read(), None) for number in chosen]
+    return [batch for batch in batches if batch is not None and len(batch)]
+
+
+def _units(gt: GroundTruth, sample: Sequence[Detections], job: Job) -> tuple[float, float]:
+    """Seconds of one thread, and bytes of disk, per detection of the sample; without the time to read it."""
+    size = sum(len(batch) for batch in sample)
+    if not size:
+        return 0.0, 0.0
+    small = subset(gt, images=np.unique(np.concatenate([np.unique(batch.image_labels()) for batch in sample])))
+    images = dataclasses.replace(small.images, attributes={})
+    job = dataclasses.replace(job, images=images, edges=edges_of(len(images), 1))
+    objects = GroundTruthParts(small, job.edges)
+    with tempfile.TemporaryDirectory(prefix="ioukit-") as path:
+        folder, start = WorkFolder(Path(path)), time.perf_counter()
+        for number, batch in enumerate(sample):
+            folder.add_batch(0, number, split(job, batch, 0, narrow=True))
+        batches = folder.batches(0, [{"batches": len(sample), "rows": size}])
+        table = match_part(job, 0, objects.part(0), objects.rows(0), batches, sources=(len(small), size))
+        write_table(table, folder.table(0).folder)
+        if draws_in_parts(job.protocol):
+            for category in range(len(table.evaluated)):
+                draw(job.protocol, category, [folder.table(0)])
+        seconds = time.perf_counter() - start
+        used = sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())
+    return seconds / size, used / size
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:,.0f} MB"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,98 @@
+"""What is evaluated, and what follows of it before any detection is read: the parts and the rules."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ioukit.datasets import Categories, GroundTruth
+from ioukit.evaluation.kinds import find_kind
+from ioukit.evaluation.matching import checked_near
+from ioukit.evaluation.protocols import Protocol
+from ioukit.scale.memory import Budget, budget_of
+from ioukit.scale.parts import edges_of
+from ioukit.scale.sources import DetectionSource, open_detections
+from ioukit.scale.stages import Job
+
+__all__ = ["Prepared", "Request", "prepare"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """The arguments of :func:`ioukit.scale.evaluate` that an engine needs."""
+
+    ground_truth: Any
+    detections: Any
+    protocol: Protocol | None
+    iou_type: str
+    categories: Sequence[int | str] | None
+    near: float | None
+    memory: int
+    work: Path | None
+    parts: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """What follows of a request and its ground truth."""
+
+    source: DetectionSource
+    """The detections, not read yet."""
+    budget: Budget
+    """The sizes of batches and parts."""
+    categories: Categories
+    """The categories that are evaluated."""
+    described: dict[str, Any]
+    """What a work folder remembers of the run."""
+    job: Job
+    """The job, with as many parts as ``described`` says."""
+
+    def job_of(self, parts: int) -> Job:
+        """The job in another number of parts."""
+        return dataclasses.replace(self.job, edges=edges_of(len(self.job.images), parts))
+
+
+def prepare(
+    request: Request, gt: GroundTruth, *, ground_truth_bytes: int, threads: int, multiple_of: int = 1
+) -> Prepared:
+    """Open the detections and cut the images into parts.
+
+    Args:
+        request: What is evaluated.
+        gt: Its ground truth.
+        ground_truth_bytes: The memory of the ground truth in each process that does the work.
+        threads: How many steps share the memory.
+        multiple_of: The number of parts is a multiple of it, unless the request says how many.
+    """
+    rules = find_kind(request.iou_type).protocol if request.protocol is None else request.protocol
+    budget = budget_of(request.memory, ground_truth_bytes, threads)
+    source = open_detections(request.detections, gt, batch_rows=budget.batch_rows)
+    parts = request.parts
+    if parts is None:
+        parts = -(-max(source.estimated_rows, 1) // (budget.part_rows * multiple_of)) * multiple_of
+    places = None if request.categories is None else np.sort(gt.categories.positions(request.categories))
+    categories = gt.categories if places is None else gt.categories.take(places)
+    near = checked_near(rules, request.near)
+    described: dict[str, Any] = {
+        "ground_truth": [gt.source, len(gt), len(gt.images)],
+        "detections": source.fingerprint,
+        "protocol": rules.to_dict(),
+        "iou_type": request.iou_type,
+        "categories": None if places is None else categories.ids.tolist(),
+        "near": near,
+        "parts": max(1, min(parts, len(gt.images))),
+    }
+    job = Job(
+        protocol=rules,
+        iou_type=request.iou_type,
+        categories=None if places is None else tuple(categories.ids.tolist()),
+        near=near,
+        images=dataclasses.replace(gt.images, attributes={}),
+        known_categories=gt.categories.ids,
+        edges=edges_of(len(gt.images), described["parts"]),
+    )
+    return Prepared(source, budget, categories, described, job)

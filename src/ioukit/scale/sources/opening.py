@@ -1,0 +1,113 @@
+"""Detections of any size, opened by what they are."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ioukit._checks import check_count
+from ioukit.datasets import Detections, GroundTruth
+from ioukit.datasets.formats.known_names import KnownNames
+from ioukit.datasets.formats.table_rows import Reading
+from ioukit.errors import DatasetError
+from ioukit.scale.sources.in_memory import digest, pieces_of_detections
+from ioukit.scale.sources.parquet import pieces_of_parquet
+from ioukit.scale.sources.places import FilePlace, find_files
+from ioukit.scale.sources.source import Cut, DetectionSource, Piece
+
+if TYPE_CHECKING:
+    from ioukit.datasets.columns._checks import OnInvalid
+    from ioukit.datasets.formats.table_columns import BoxLayout
+
+__all__ = ["open_detections"]
+
+Opener = Callable[[Sequence[FilePlace], Reading, KnownNames, Cut], list[Piece]]
+
+_KINDS: tuple[tuple[str, tuple[str, ...], Opener], ...] = (
+    ("Parquet", (".parquet", ".parq", ".pq"), pieces_of_parquet),
+)
+"""What a file is, the ends of its name, and what cuts it into pieces."""
+
+
+def open_detections(
+    source: str | os.PathLike[str] | Detections | Sequence[str | os.PathLike[str]],
+    ground_truth: GroundTruth | KnownNames,
+    *,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    boxes: BoxLayout | None = None,
+    normalized: bool = False,
+    on_invalid: OnInvalid = "error",
+    piece_rows: int = Cut().piece_rows,
+    batch_rows: int = Cut().batch_rows,
+) -> DetectionSource:
+    """Open detections that need not fit into memory. Only names, sizes and heads of files are read now.
+
+    Args:
+        source: A Parquet file; a folder of them, also with folders such as ``camera=3`` (Hive), or a pattern such as
+            ``results/*.parquet``; an address such as ``s3://bucket/results`` of a store that PyArrow or fsspec can
+            read; a list of these; or detections in memory.
+        ground_truth: The data set with the images, by id or by the name of their file, and the classes.
+        columns: The names of columns, as for :func:`~ioukit.datasets.read_table_detections`.
+        boxes: What the four numbers of a box are, as there.
+        normalized: Whether boxes are in fractions of the image, as there.
+        on_invalid: As there.
+        piece_rows: About how many rows a piece has, where the files allow it.
+        batch_rows: The most rows of a batch, where the files allow it.
+
+    Raises:
+        TypeError: If ``source`` is something else.
+        DatasetError: If a file is missing, empty, cut or of no known kind; if files of one folder have other columns;
+            or if columns are missing.
+        ModuleNotFoundError: If PyArrow is not installed: ``pip install 'ioukit[tables]'``.
+    """
+    known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
+    cut = Cut(piece_rows, batch_rows)
+    check_count(piece_rows=piece_rows, batch_rows=batch_rows)
+    if isinstance(source, Detections):
+        return _source(source.source, pieces_of_detections(source, cut), known, functools.partial(digest, source))
+    listed = [source] if isinstance(source, str | os.PathLike) else source
+    if not isinstance(listed, Sequence) or not all(isinstance(one, str | os.PathLike) for one in listed):
+        raise TypeError(f"expected a path, a list of paths or Detections, got {type(source).__name__}")
+    files = [file for one in listed for file in find_files(one)]
+    if not files:
+        raise DatasetError("expected at least one file of detections, got an empty list")
+    opener = _opener(files)
+    reading = Reading(columns, boxes, normalized, on_invalid)
+    name = os.fspath(listed[0]) if len(listed) == 1 else f"{os.fspath(listed[0])} and {len(listed) - 1:,} more"
+    return _source(name, opener(files, reading, known, cut), known, functools.partial(_fingerprint, files, reading))
+
+
+def _source(name: str, pieces: Sequence[Piece], known: KnownNames, described: Callable[[], Any]) -> DetectionSource:
+    return DetectionSource(name, [dataclasses.replace(piece, names=known) for piece in pieces], known, described)
+
+
+def _fingerprint(files: Sequence[FilePlace], reading: Reading) -> list[Any]:
+    options = [reading.columns and sorted(map(str, reading.columns.items())), *reading[1:4]]
+    return [options, *([file.path, file.size, file.changed] for file in files)]
+
+
+def _opener(files: Sequence[FilePlace]) -> Opener:
+    """What cuts the files, which must be of one kind."""
+    kinds = [_kind(file) for file in files]
+    for file, kind in zip(files, kinds, strict=True):
+        if kind is not kinds[0]:
+            raise DatasetError(
+                f"{file.path}: expected {kinds[0][0]}, as {files[0].path} is, found {kind[0]}: open one kind at a time"
+            )
+    return kinds[0][2]
+
+
+def _kind(file: FilePlace) -> tuple[str, tuple[str, ...], Opener]:
+    name = file.path.lower()
+    found = next((kind for kind in _KINDS if name.endswith(kind[1])), None)
+    if found is None:
+        with file.open() as opened:
+            start = opened.read(4)
+        if start != b"PAR1":
+            ends = ", ".join(end for _, ends, _ in _KINDS for end in ends)
+            raise DatasetError(f"{file.path}: expected a file of detections, named {ends}, found something else")
+        found = _KINDS[0]
+    return found

@@ -1,0 +1,98 @@
+"""What every source of detections has: pieces, each read in batches."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from ioukit.datasets import Detections
+    from ioukit.datasets.formats.known_names import KnownNames
+
+__all__ = ["Cut", "DetectionSource", "Piece"]
+
+
+class Cut(NamedTuple):
+    """How a source is cut."""
+
+    piece_rows: int = 1_000_000
+    """About how many rows a piece has, where the files allow it: 64 MB of columns."""
+    batch_rows: int = 262_144
+    """The most rows of a batch, where the files allow it."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Piece:
+    """A part of a source that is read by itself, in this process or in another one. It is small and can be pickled."""
+
+    name: str
+    """The file and the place in it, for messages."""
+    bytes: int
+    """How many bytes of the file it has; a guess for data in memory."""
+    rows: int | None
+    """How many rows it has, rows that are left out included; ``None`` if that takes reading it."""
+    batch_rows: int
+    """The most rows of a batch, where the file allows it."""
+    row_bytes: int = 60
+    """About how many bytes of the file a row has."""
+    names: KnownNames | None = dataclasses.field(default=None, repr=False)
+    """The images and classes of the ground truth, the same object for all pieces of a source: a pickle of a list of
+    pieces has it once."""
+
+    def read(self) -> Iterator[Detections]:
+        """The detections in order, at most about :attr:`batch_rows` at a time. Batches without detections are left out.
+
+        Raises:
+            DatasetError: If the data is invalid: names file, row and column, what was expected and what came.
+            OSError: If it cannot be read.
+        """
+        assert self.names is not None
+        return self._batches(self.names)
+
+    def _batches(self, names: KnownNames) -> Iterator[Detections]:
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DetectionSource:
+    """Detections that need not fit into memory, as pieces.
+
+    All batches of all pieces, one after the other, are what :func:`~ioukit.datasets.read_detections` returns for the
+    whole, without further columns.
+    """
+
+    name: str
+    """What was opened, for messages."""
+    pieces: Sequence[Piece]
+    """The pieces in the order of the data."""
+    names: KnownNames
+    """The images and classes of the ground truth."""
+    described: Callable[[], Any]
+    """Computes :attr:`fingerprint`."""
+
+    @property
+    def bytes(self) -> int:
+        """The size of the files, or of the columns in memory."""
+        return sum(piece.bytes for piece in self.pieces)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, rows that are left out included; ``None`` if a piece does not know."""
+        rows = [piece.rows for piece in self.pieces]
+        return None if None in rows else sum(row for row in rows if row is not None)
+
+    @property
+    def estimated_rows(self) -> int:
+        """How many rows there are; about as many if a piece does not know."""
+        return sum(piece.bytes // piece.row_bytes if piece.rows is None else piece.rows for piece in self.pieces)
+
+    @property
+    def fingerprint(self) -> Any:
+        """Lists of text and numbers that differ if the data or the way of reading it differ: paths, sizes and times."""
+        return self.described()
+
+    def batches(self) -> Iterator[Detections]:
+        """All detections, batch by batch."""
+        for piece in self.pieces:
+            yield from piece.read()

@@ -1,0 +1,185 @@
+"""Evaluation in parts: the same table, curves and numbers as in one piece, whatever the parts; and its folder."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import support.strategies  # noqa: F401 - the profile
+from evaluation.test_rules import protocols, scenes
+from ioukit import (
+    COCO,
+    DatasetError,
+    Detections,
+    Evaluation,
+    GroundTruth,
+    MatchTable,
+    Protocol,
+    evaluate,
+    read_coco,
+    scale,
+)
+from ioukit.scale import stages
+from ioukit.scale.merging import merged
+from ioukit.scale.table_files import Run, TableFile, write_table
+from support.paths import DATA
+from support.same_columns import assert_same_columns
+
+pytest.importorskip("pyarrow")
+
+VAL2014 = DATA / "coco_val2014_100"
+Scene = tuple[GroundTruth, Detections]
+
+
+@pytest.fixture(scope="module")
+def real() -> Scene:
+    return read_coco(VAL2014 / "instances_val2014_100.json", VAL2014 / "instances_val2014_fakebbox100_results.json")
+
+
+def assert_same(ours: Evaluation, expected: Evaluation) -> None:
+    """Table, curves and numbers, bit for bit."""
+    assert_same_columns(pickle.loads(pickle.dumps(ours.matches)), expected.matches)
+    assert_same_columns(ours.curves, expected.curves)
+    fields = ours.to_dict(), expected.to_dict()
+    for each in fields:
+        each.pop("notes")
+    assert fields[0] == fields[1]
+
+
+@settings(max_examples=60)
+@given(scenes(), protocols(), st.integers(1, 4), st.sampled_from([None, 0.1]), st.integers(1, 9))
+def test_any_parts_give_the_same_bits(
+    data: Scene, protocol: Protocol, parts: int, near: float | None, batch_rows: int
+) -> None:
+    expected = evaluate(*data, protocol, near=near)
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ioukit.scale.memory.MOST_ROWS", batch_rows)
+        ours = scale.evaluate(*data, protocol, near=near, parts=parts, work=Path(folder) / "w", threads=2)
+        assert_same(ours, expected)
+        again = scale.evaluate(*data, protocol, near=near, parts=1, work=Path(folder) / "w", threads=1)
+        assert_same(again, expected)
+
+
+@pytest.mark.parametrize("parts", [1, 3, 100])
+def test_real_data(real: Scene, parts: int) -> None:
+    expected = evaluate(*real, near=0.1)
+    ours = scale.evaluate(*real, parts=parts, near=0.1)
+    assert type(ours.matches) is not MatchTable
+    assert dict(ours.summary) == dict(expected.summary)
+    assert ours.counts == expected.counts
+    assert_same(ours, expected)
+    assert ours.confusion().counts.tolist() == expected.confusion().counts.tolist()
+    assert_same_columns(ours.error_kinds(), expected.error_kinds(), but=["table", "matches"])
+    assert_same_columns(ours.interval("AP", replicates=50), expected.interval("AP", replicates=50))
+
+
+def test_numbers_need_no_rows(real: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = scale.evaluate(*real, parts=3)
+    monkeypatch.setattr(TableFile, "read", lambda _: pytest.fail("rows were read"))
+    assert ours.summary["AP"] == evaluate(*real).summary["AP"]
+    assert len(ours.per_class) == 80
+    assert ours.to_json()
+    assert ours.table()
+    assert "3 parts" in repr(ours.matches)
+
+
+def test_temporary_files_go_with_the_evaluation(real: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ours = scale.evaluate(*real, parts=3)
+    assert len(list(tmp_path.iterdir())) == 1
+    del ours
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(stages, "match", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        scale.evaluate(*real, parts=3)
+    assert not list(tmp_path.iterdir())
+
+
+class TestWorkFolder:
+    def test_goes_on_where_it_stopped(self, real: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        work, done = tmp_path / "work", []
+        match = stages.match
+
+        def third_fails(*given: Any, **options: Any) -> MatchTable:
+            done.append(1)
+            if len(done) == 3:
+                raise OSError(28, "No space left on device")
+            return match(*given, **options)
+
+        monkeypatch.setattr(stages, "match", third_fails)
+        with pytest.raises(OSError, match="No space left"):
+            scale.evaluate(*real, parts=5, work=work, threads=1)
+        monkeypatch.setattr(stages, "split", lambda *_: pytest.fail("split again"))
+        ours = scale.evaluate(*real, parts=2, work=work, threads=1)  # it keeps its five parts
+        assert len(done) == 3 + 3
+        assert_same(ours, evaluate(*real))
+
+    def test_belongs_to_one_run(self, real: Scene, tmp_path: Path) -> None:
+        scale.evaluate(*real, parts=2, work=tmp_path / "work")
+        with pytest.raises(DatasetError, match="belongs to another run: its protocol"):
+            scale.evaluate(*real, COCO.replace(max_dets=[1]), parts=2, work=tmp_path / "work")
+        with pytest.raises(DatasetError, match="belongs to another run: its detections"):
+            scale.evaluate(real[0], real[1][:5], parts=2, work=tmp_path / "work")
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other" / "notes.txt").write_text("mine")
+        with pytest.raises(DatasetError, match="expected an empty folder or one of an earlier run"):
+            scale.evaluate(*real, work=tmp_path / "other")
+        assert [path.name for path in (tmp_path / "other").iterdir()] == ["notes.txt"]
+
+    @pytest.mark.parametrize("name", ["detections.arrow", "header.json", "images.npz", "pairs.arrow"])
+    def test_a_cut_part_is_named(self, real: Scene, tmp_path: Path, name: str) -> None:
+        scale.evaluate(*real, parts=2, work=tmp_path / "work")
+        file = tmp_path / "work" / "tables" / "00001" / name
+        file.write_bytes(file.read_bytes()[:-40])
+        with pytest.raises(DatasetError, match="00001: the match table of this part is missing, cut or damaged"):
+            scale.evaluate(*real, parts=2, work=tmp_path / "work").matches.pairs  # noqa: B018 - reads all rows
+
+
+@pytest.mark.parametrize(
+    ("memory", "message"),
+    [
+        ("2 bananas", "memory must be a number of bytes"),
+        (0, "memory must be"),
+        ("1MB", "is too little for this ground"),
+    ],
+)
+def test_memory_that_is_none(real: Scene, memory: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        scale.evaluate(*real, memory=memory)
+
+
+@given(
+    st.lists(st.lists(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=3), max_size=4), max_size=4)
+)
+def test_a_merge_is_a_stable_sort(runs: list[list[list[float]]]) -> None:
+    """Runs in blocks, each run in falling order; ranks tell where a row comes from."""
+    count, blocks = 0, []
+    for run in runs:
+        scores = sorted((score for block in run for score in block), reverse=True)
+        of_run = []
+        for block in run:
+            chosen, scores = scores[: len(block)], scores[len(block) :]
+            sets = np.zeros((len(chosen), 1, 1), np.uint8)
+            of_run.append(Run(np.arange(count, count + len(chosen), dtype=np.uint32), np.array(chosen), sets, sets))
+            count += len(chosen)
+        blocks.append(of_run)
+    slabs = list(merged([iter(run) for run in blocks]))
+    ranks = [rank for slab in slabs for rank in slab.rank[np.argsort(-slab.score, kind="stable")].tolist()]
+    scores = [score for run in blocks for block in run for score in block.score.tolist()]
+    assert ranks == np.argsort(-np.array(scores), kind="stable").tolist()
+    for before, after in itertools.pairwise(slabs):
+        assert before.score.min() > after.score.max()
+
+
+def test_a_table_in_files_is_the_table(real: Scene, tmp_path: Path) -> None:
+    table = evaluate(*real, near=0.1).matches
+    write_table(table, tmp_path / "part")
+    assert_same_columns(TableFile(tmp_path / "part").read(), table)
