@@ -2,6 +2,7 @@
 
     python benchmarks/make_coco.py bench-data small large
     python benchmarks/make_coco.py bench-data x10 --seed 7
+    python benchmarks/make_coco.py bench-data x100 --parquet --shuffle
 
     gt.json, dt_small.json    5,000 images, 36k annotations with polygons; 36k boxes, rounded so that scores tie
     gt.json, dt_large.json    the same, 100 boxes an image = 500k in full float32 digits, as detectors dump them
@@ -9,6 +10,10 @@
     gt_keypoints.json, dt_keypoints.json
                               the objects of the commonest class with 17 keypoints, 20 detections of it an image
     gt_x10.json, dt_x10.json  50,000 images, 360k annotations, 5M boxes
+    gt_xN_parquet.json, dt_xN.parquet/, dt_xN_shuffled.parquet/
+                              N times 5,000 images, 36k annotations (without polygons) and 500k boxes, as a folder of
+                              files of 1M boxes: sorted by image, or --shuffle over all files (needs pyarrow). They are
+                              made 10,000 images at a time, so memory does not grow with N
 
 The model of the data, whose figures are those of val2017 where it has them:
     images      its six commonest sizes; 1 + negative binomial annotations an image, 7.3 on average; 1 % have none
@@ -23,9 +28,10 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import orjson
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
+KINDS = ("small", "large", "segm", "keypoints", "x10")
 CATEGORY_IDS = np.array([i for i in range(1, 91) if i not in {12, 26, 29, 30, 45, 66, 68, 69, 71, 83}])
 IMAGE_SIZES = np.array([(640, 480), (640, 427), (480, 640), (427, 640), (500, 375), (612, 612)])
 IMAGE_SIZE_SHARES = [0.35, 0.25, 0.15, 0.1, 0.1, 0.05]
@@ -323,14 +330,94 @@ def write_keypoints(truth: Path, results: Path, world: World, seed: int) -> None
     results.write_bytes(orjson.dumps(found, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
+def write_parquet(folder: Path, times: int, seed: int, *, shuffle: bool) -> None:
+    """The ground truth as one file, the detections as a folder of files, in memory that does not grow with `times`."""
+    import pyarrow as pa  # noqa: PLC0415  # for these files alone
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    blocks = [min(10_000, 5_000 * times - start) for start in range(0, 5_000 * times, 10_000)]
+    place = folder / f"dt_x{times}{'_shuffled' if shuffle else ''}.parquet"
+    place.mkdir(exist_ok=True)
+    paths = [place / f"part-{block:05d}.parquet" for block in range(len(blocks))]
+    rng = np.random.default_rng(seed + 20)
+    writers: list[Any] = []
+    listed: list[tuple[Array, Array]] = []  # ids and sizes of images
+    first_image, first_annotation = 0, 0
+    with (folder / f"gt_x{times}_parquet.json").open("wb") as truth:
+        truth.write(b'{"annotations":[')
+        for block, images in enumerate(blocks):
+            world = make_world(images, seed + 30 + 10 * block)
+            ids = world.image_ids + first_image
+            write_boxes(truth, world, ids, first_annotation, comma=block > 0)
+            found = detect(world, seed + 35 + 10 * block, per_image=100)
+            columns = {"image_id": ids[found.image], "category_id": CATEGORY_IDS[found.category]}
+            columns |= dict(zip(("x", "y", "width", "height"), found.boxes.T.astype(np.float32), strict=True))
+            table = pa.table({**columns, "score": found.scores.astype(np.float32)})
+            if shuffle:
+                writers = writers or [pq.ParquetWriter(path, table.schema) for path in paths]
+                target = rng.integers(0, len(paths), len(table))
+                order = np.argsort(target, kind="stable")
+                ends = np.searchsorted(target[order], np.arange(len(paths)), side="right")
+                for writer, rows in zip(writers, np.split(order, ends[:-1]), strict=True):
+                    writer.write_table(table.take(rows))
+            else:
+                pq.write_table(table, paths[block])
+            listed.append((ids, world.image_sizes))
+            first_image += 580_000 * max(1, images // 5_000)
+            first_annotation += len(world.boxes)
+        write_lists(truth, listed)
+    for writer in writers:
+        writer.close()
+    for path in paths if shuffle else ():
+        table = pq.read_table(path)
+        pq.write_table(table.take(rng.permutation(len(table))), path)
+
+
+def write_boxes(file: BinaryIO, world: World, image_ids: Array, first_id: int, *, comma: bool) -> None:
+    """The annotations of one block, without polygons."""
+    order = world.file_order
+    columns = {
+        "area": np.round(world.areas, 4),
+        "iscrowd": world.crowd.astype(np.int64),
+        "image_id": image_ids[world.image],
+        "bbox": np.round(world.tight, 2),
+        "category_id": CATEGORY_IDS[world.category],
+        "id": world.ids + first_id,
+    }
+    rows = zip(*(column[order].tolist() for column in columns.values()), strict=True)
+    file.write(b"," * comma + orjson.dumps([dict(zip(columns, row, strict=True)) for row in rows])[1:-1])
+
+
+def write_lists(file: BinaryIO, listed: list[tuple[Array, Array]]) -> None:
+    """The categories and images behind the annotations, and the end of the file."""
+    categories = [{"supercategory": "thing", "id": i, "name": f"class{i}"} for i in CATEGORY_IDS.tolist()]
+    file.write(b'],"categories":' + orjson.dumps(categories) + b',"images":[')
+    for position, (ids, sizes) in enumerate(listed):
+        rows = zip(ids.tolist(), sizes.tolist(), strict=True)
+        images = [{"file_name": f"{i:012d}.jpg", "height": h, "width": w, "id": i} for i, (w, h) in rows]
+        file.write(b"," * (position > 0) + orjson.dumps(images)[1:-1])
+    file.write(b"]}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("what", nargs="+", choices=["small", "large", "segm", "keypoints", "x10"])
+    parser.add_argument("what", nargs="+", help="small, large, segm, keypoints, x10; with --parquet: x1, x2, ...")
     parser.add_argument("--seed", type=int, default=20170901)
+    parser.add_argument("--parquet", action="store_true", help="detections as a folder of Parquet files")
+    parser.add_argument("--shuffle", action="store_true", help="with --parquet: rows in random order over all files")
     options = parser.parse_args()
     folder, what, seed = options.folder, set(options.what), options.seed
+    known = {name for name in what if re.fullmatch(r"x[1-9]\d*", name)} if options.parquet else set(KINDS)
+    if unknown := what - known:
+        parser.error(f"unknown data sets: {', '.join(sorted(unknown))}")
+    if options.shuffle and not options.parquet:
+        parser.error("--shuffle needs --parquet")
     folder.mkdir(parents=True, exist_ok=True)
+    if options.parquet:
+        for name in sorted(what):
+            write_parquet(folder, int(name[1:]), seed, shuffle=options.shuffle)
+        return
     if what - {"x10"}:
         world = make_world(5_000, seed)
         write_ground_truth(folder / "gt.json", world)

@@ -41,7 +41,7 @@ Scene = tuple[GroundTruth, Detections]
 
 @pytest.fixture(scope="module")
 def real() -> Scene:
-    return read_coco(VAL2014 / "ground_truth.json", VAL2014 / "detections.json")
+    return read_coco(VAL2014 / "instances_val2014_100.json", VAL2014 / "instances_val2014_fakebbox100_results.json")
 
 
 def assert_same(ours: Evaluation, expected: Evaluation) -> None:
@@ -77,8 +77,8 @@ def test_real_data(real: Scene, parts: int) -> None:
     assert ours.counts == expected.counts
     assert_same(ours, expected)
     assert ours.confusion().counts.tolist() == expected.confusion().counts.tolist()
-    assert ours.error_kinds().to_dict() == expected.error_kinds().to_dict()
-    assert ours.interval("AP", replicates=50) == expected.interval("AP", replicates=50)
+    assert_same_columns(ours.error_kinds(), expected.error_kinds(), but=["table", "matches"])
+    assert_same_columns(ours.interval("AP", replicates=50), expected.interval("AP", replicates=50))
 
 
 def test_numbers_need_no_rows(real: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -92,7 +93,7 @@ class InParts:
         from ioukit import scale  # noqa: PLC0415 - only runs in parts need it
 
         gt = read_ground_truth(sources[0], "error", threads, talk, split=None, long=True)[0]
-        read, detections = time.perf_counter(), str(sources[1].path)
+        read, detections = time.perf_counter(), _address(sources[1].path)
         options: dict[str, Any] = {
             "categories": chosen_classes(classes, gt.categories),
             "near": NEAR if near else None,
@@ -105,6 +106,11 @@ class InParts:
                 raise typer.Exit
             with talk.busy(f"evaluating {printable(detections)} in parts", long=True):
                 return scale.evaluate(gt, detections, rules, work=self.work, **options), read
+
+
+def _address(path: Path) -> str:
+    """The text that a user wrote: a path has lost a slash of an address such as ``s3://bucket/results``."""
+    return re.sub(r"^([A-Za-z][A-Za-z0-9+.-]+):/(?!/)", r"\1://", str(path))
 
 
 def asked_for_parts(

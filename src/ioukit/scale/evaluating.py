@@ -121,7 +121,7 @@ def _tables(
             return
         rows = batches = 0
         for batch in pieces[number].read():
-            folder.add_batch(number, batches, split(job, batch, rows))
+            folder.add_batch(number, batches, split(job, batch, rows, narrow=True))
             batches, rows = batches + 1, rows + len(batch)
         folder.finish_piece(number, batches, rows)
 

@@ -16,11 +16,11 @@ from ioukit._checks import check_threads
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.operations.subset import subset
 from ioukit.evaluation.evaluating import GroundTruthLike, ground_truth_of
-from ioukit.evaluation.matching import checked_near
-from ioukit.evaluation.protocols import COCO, Protocol
-from ioukit.scale.memory import PER_ROW_MATCH, PER_ROW_SPLIT, PROCESS, budget_of, bytes_of, parsed_memory
+from ioukit.evaluation.protocols import Protocol
+from ioukit.scale.memory import PER_ROW_MATCH, PER_ROW_SPLIT, PROCESS, bytes_of, parsed_memory
 from ioukit.scale.parts import GroundTruthParts, edges_of
-from ioukit.scale.sources import open_detections
+from ioukit.scale.requests import Request, prepare
+from ioukit.scale.sources import DetectionSource, open_detections
 from ioukit.scale.stages import Job, draw, draws_in_parts, match_part, split
 from ioukit.scale.table_files import write_table
 from ioukit.scale.work import WorkFolder
@@ -100,67 +100,56 @@ def plan(
     """
     count = check_threads(threads) or os.cpu_count() or 1
     gt = ground_truth_of(ground_truth, protocol, threads)
-    budget = budget_of(parsed_memory(memory), bytes_of(gt), count)
-    source = open_detections(detections, gt, batch_rows=min(budget.batch_rows, SAMPLE_ROWS // 3))
+    given = Request(ground_truth, detections, protocol, "bbox", categories, near, parsed_memory(memory), None, parts)
+    prepared = prepare(given, gt, ground_truth_bytes=bytes_of(gt), threads=count)
+    source, budget, job = prepared.source, prepared.budget, prepared.job
     start = time.perf_counter()
-    sample = _sample(source.pieces)
-    reading = time.perf_counter() - start
-    size = sum(len(batch) for batch in sample)
-    rows = source.rows
-    if rows is None:
-        rows = source.estimated_rows
-    unit_seconds, unit_bytes = _units(gt, sample, protocol or COCO, categories, checked_near(protocol or COCO, near))
-    wanted = parts or -(-rows // budget.part_rows)
-    wanted = max(1, min(wanted, len(gt.images)))
-    each = max(budget.batch_rows * PER_ROW_SPLIT, -(-rows // wanted) * PER_ROW_MATCH)
+    sample = _sample(open_detections(detections, source.names, batch_rows=min(budget.batch_rows, SAMPLE_ROWS // 3)))
+    reading, size = time.perf_counter() - start, sum(len(batch) for batch in sample)
+    seconds, used = _units(gt, sample, job)
+    rows = source.estimated_rows
+    each = max(budget.batch_rows * PER_ROW_SPLIT, -(-rows // job.parts) * PER_ROW_MATCH)
     return Plan(
         detections=rows,
         estimated=source.rows is None,
         images=len(gt.images),
         annotations=len(gt),
-        parts=wanted,
+        parts=job.parts,
         threads=budget.threads,
         memory=PROCESS + int(1.5 * bytes_of(gt)) + budget.threads * min(each, rows * PER_ROW_MATCH),
-        disk=int(rows * unit_bytes),
-        seconds=rows * (unit_seconds + reading / max(1, size)) / budget.threads,
+        disk=int(rows * used),
+        seconds=rows * (seconds + reading / max(1, size)) / budget.threads,
         sample=size,
     )
 
 
-def _sample(pieces: Sequence[Any]) -> list[Detections]:
+def _sample(source: DetectionSource) -> list[Detections]:
     """The first batch of the first, the middle and the last piece."""
-    chosen = dict.fromkeys([0, len(pieces) // 2, len(pieces) - 1]) if pieces else {}
-    batches = [next(iter(pieces[number].read()), None) for number in chosen]
+    count = len(source.pieces)
+    chosen = dict.fromkeys([0, count // 2, count - 1]) if count else {}
+    batches = [next(source.pieces[number].read(), None) for number in chosen]
     return [batch for batch in batches if batch is not None and len(batch)]
 
 
-def _units(
-    gt: GroundTruth,
-    sample: Sequence[Detections],
-    protocol: Protocol,
-    categories: Sequence[int | str] | None,
-    near: float | None,
-) -> tuple[float, float]:
+def _units(gt: GroundTruth, sample: Sequence[Detections], job: Job) -> tuple[float, float]:
     """Seconds of one thread, and bytes of disk, per detection of the sample; without the time to read it."""
     size = sum(len(batch) for batch in sample)
     if not size:
         return 0.0, 0.0
-    seen = np.unique(np.concatenate([np.unique(batch.image_labels()) for batch in sample]))
-    small = subset(gt, images=seen)
-    chosen = None if categories is None else tuple(gt.categories.ids[gt.categories.positions(categories)].tolist())
+    small = subset(gt, images=np.unique(np.concatenate([np.unique(batch.image_labels()) for batch in sample])))
     images = dataclasses.replace(small.images, attributes={})
-    job = Job(protocol, "bbox", chosen, near, images, gt.categories.ids, edges_of(len(images), 1))
+    job = dataclasses.replace(job, images=images, edges=edges_of(len(images), 1))
     objects = GroundTruthParts(small, job.edges)
     with tempfile.TemporaryDirectory(prefix="ioukit-") as path:
         folder, start = WorkFolder(Path(path)), time.perf_counter()
         for number, batch in enumerate(sample):
-            folder.add_batch(0, number, split(job, batch, 0))
+            folder.add_batch(0, number, split(job, batch, 0, narrow=True))
         batches = folder.batches(0, [{"batches": len(sample), "rows": size}])
         table = match_part(job, 0, objects.part(0), objects.rows(0), batches, sources=(len(small), size))
         write_table(table, folder.table(0).folder)
-        if draws_in_parts(protocol):
+        if draws_in_parts(job.protocol):
             for category in range(len(table.evaluated)):
-                draw(protocol, category, [folder.table(0)])
+                draw(job.protocol, category, [folder.table(0)])
         seconds = time.perf_counter() - start
         used = sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())
     return seconds / size, used / size

@@ -15,7 +15,7 @@ from ioukit.evaluation.matching import checked_near
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.memory import Budget, budget_of
 from ioukit.scale.parts import edges_of
-from ioukit.scale.sources import open_detections
+from ioukit.scale.sources import DetectionSource, open_detections
 from ioukit.scale.stages import Job
 
 __all__ = ["Prepared", "Request", "prepare"]
@@ -40,7 +40,7 @@ class Request:
 class Prepared:
     """What follows of a request and its ground truth."""
 
-    source: Any
+    source: DetectionSource
     """The detections, not read yet."""
     budget: Budget
     """The sizes of batches and parts."""
@@ -73,12 +73,11 @@ def prepare(
     source = open_detections(request.detections, gt, batch_rows=budget.batch_rows)
     parts = request.parts
     if parts is None:
-        rows = source.rows if source.rows is not None else source.bytes // 60
-        parts = -(-max(rows, 1) // (budget.part_rows * multiple_of)) * multiple_of
+        parts = -(-max(source.estimated_rows, 1) // (budget.part_rows * multiple_of)) * multiple_of
     places = None if request.categories is None else np.sort(gt.categories.positions(request.categories))
     categories = gt.categories if places is None else gt.categories.take(places)
     near = checked_near(rules, request.near)
-    described = {
+    described: dict[str, Any] = {
         "ground_truth": [gt.source, len(gt), len(gt.images)],
         "detections": source.fingerprint,
         "protocol": rules.to_dict(),

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import typing
+import zipfile
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -120,7 +121,7 @@ def write_table(table: MatchTable, folder: str | os.PathLike[str], threads: int 
             columns = getattr(table, group)
             if columns is not None:
                 _write(arrow, unfinished / f"{group}.arrow", columns, _spans(len(columns)))
-        arrays = {"ids": table.image_ids, "detections": table.image_detections, "order": order}
+        arrays = {"ids": table.image_ids, "detections": table.image_detections}
         arrays |= {f"attribute.{name}": column for name, column in table.categories.attributes.items()}
         np.savez(unfinished / "images.npz", allow_pickle=False, **arrays)
         (unfinished / "header.json").write_text(json.dumps(header), encoding="utf-8")
@@ -133,7 +134,9 @@ def _spans(count: int) -> list[tuple[int, int]]:
 def _write(arrow: Any, path: Path, rows: Columns, spans: Sequence[tuple[int, int]]) -> None:
     """Columns as an Arrow file; bytes of several axes are binary of a fixed size."""
     columns = {name: getattr(rows, name) for name in rows.column_names() if getattr(rows, name) is not None}
-    arrays = {name: arrow_array(arrow, column) for name, column in columns.items()}
+    arrays = {
+        name: arrow_array(arrow, column if column.ndim > 1 else narrowed(column)) for name, column in columns.items()
+    }
     batch = arrow.record_batch(list(arrays.values()), names=list(arrays))
     options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
     with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, batch.schema, options=options) as writer:
@@ -147,18 +150,36 @@ def arrow_array(arrow: Any, column: npt.NDArray[Any]) -> Any:
     if column.ndim == 1:
         kind = arrow.from_numpy_dtype(column.dtype)
         return arrow.Array.from_buffers(kind, len(column), [None, arrow.py_buffer(column)])
-    kind = arrow.binary(int(np.prod(column.shape[1:])) * column.itemsize)
+    if column.itemsize > 1:
+        kind = arrow.list_(arrow.from_numpy_dtype(column.dtype), int(np.prod(column.shape[1:])))
+        values = arrow_array(arrow, column.reshape(-1))
+        return arrow.FixedSizeListArray.from_arrays(values, type=kind)
+    kind = arrow.binary(int(np.prod(column.shape[1:])))
     return arrow.Array.from_buffers(kind, len(column), [None, arrow.py_buffer(column)])
 
 
+def narrowed(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same numbers in four bytes, where these hold all of them exactly."""
+    if column.itemsize == 8 and column.size:
+        if column.dtype.kind == "f":
+            with np.errstate(over="ignore"):
+                small = column.astype(np.float32)
+            return small if (small == column).all() else column
+        limits = np.iinfo(np.int32)
+        if limits.min <= column.min() and column.max() <= limits.max:
+            return column.astype(np.int32)
+    return column
+
+
 def numpy_column(array: Any, dtype: Any, shape: tuple[int, ...] = ()) -> npt.NDArray[Any]:
-    """The same back: (N, *shape), without a copy."""
-    width = int(np.prod(shape)) if shape else 1
-    buffer = array.buffers()[1]
-    if buffer is None:
-        return np.zeros((0, *shape), dtype)
-    values = np.frombuffer(buffer, dtype, len(array) * width, array.offset * width * np.dtype(dtype).itemsize)
-    return values.reshape(len(array), *shape)
+    """The same back: (N, *shape), without a copy where the type is ``dtype``."""
+    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+    if arrow.types.is_fixed_size_binary(array.type):
+        width = array.type.byte_width
+        values = np.frombuffer(array.buffers()[1] or b"", np.uint8, len(array) * width, array.offset * width)
+    else:
+        values = (array.flatten() if shape else array).to_numpy()
+    return values.astype(dtype, copy=False).reshape(len(array), *shape)
 
 
 _TYPES: dict[str, Any] = {
@@ -223,14 +244,15 @@ class TableFile:
         ranges, sets = len(protocol.area_ranges), -(-len(protocol.iou_thresholds) // 8)
         shapes = {"matched": (ranges, sets), "ignored": (ranges, sets), "outside": (-(-ranges // 8),)}
         try:
-            with np.load(self.folder / "images.npz", allow_pickle=False) as arrays:
+            with open(self.folder / "images.npz", "rb") as file, np.load(file, allow_pickle=False) as arrays:
                 listed = dict(arrays)
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise self._damaged(error) from None
         groups: dict[str, Any] = {}
-        order = np.empty(len(listed["order"]), np.int64)
-        order[listed["order"]] = np.arange(len(order))
-        groups["detections"] = DetectionRows(**self._columns("detections", DetectionRows, shapes)).take(order)
+        rows = DetectionRows(**self._columns("detections", DetectionRows, shapes))
+        # A stable sort undoes a stable sort: the rows of an image and category were in falling order of score, too.
+        category = np.zeros_like(rows.category) if protocol.class_agnostic else rows.category
+        groups["detections"] = rows.take(np.lexsort((category, rows.image)))
         for group, kind in _GROUPS.items():
             if group == "near" and header["near"] is None:
                 groups[group] = None
