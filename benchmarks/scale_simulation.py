@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import heapq
+import importlib
 import json
 import multiprocessing
 import pickle
@@ -99,8 +100,7 @@ def shares() -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def make(folder: Path, rows: int, seed: int) -> None:
     """Write `detections.parquet` and `ground_truth.pickle`: objects, detections near some of them, and others."""
-    import pyarrow as pa  # noqa: PLC0415 - the tables need no PyArrow
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    arrow, parquet = (importlib.import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
 
     rng = np.random.default_rng(seed)
     images = max(1, rows // DETECTIONS_PER_IMAGE)
@@ -125,7 +125,7 @@ def make(folder: Path, rows: int, seed: int) -> None:
         **dict(zip(("x", "y", "width", "height"), boxes.astype(np.float32).T, strict=True)),
         "score": rng.random(rows).astype(np.float32),
     }
-    pq.write_table(pa.table(columns), folder / "detections.parquet", row_group_size=max(1, rows // 12))
+    parquet.write_table(arrow.table(columns), folder / "detections.parquet", row_group_size=max(1, rows // 12))
 
 
 class Steps:
@@ -416,6 +416,7 @@ def tables(found: dict[str, Any]) -> dict[str, str]:
             ),
             [
                 (
+                    _millions(task),
                     f"{(SIZES[-1] // task) ** 2 / 1e6:.1f} million",
                     *map(_duration, simulate(costs, SIZES[-1], Cluster(256), task).values()),
                     _size(task * PER_ROW_MATCH),
@@ -446,7 +447,7 @@ def tables(found: dict[str, Any]) -> dict[str, str]:
                     each["stage"],
                     f"{each['simulated']:.2f} s",
                     f"{each['processor']:.2f} s",
-                    f"{each['simulated'] / each['processor'] - 1:+.0%}",
+                    _error(each["simulated"], each["processor"]),
                     f"{each['wall']:.2f} s",
                 )
                 for each in found["check"]
@@ -462,7 +463,7 @@ def facts(found: dict[str, Any]) -> dict[str, str]:
     for processes in (1, 2):
         of_run = [each for each in found["check"] if each["processes"] == processes]
         simulated, real = (sum(each[name] for each in of_run) for name in ("simulated", "processor"))
-        errors[processes] = f"{simulated / real - 1:+.0%}"
+        errors[processes] = _error(simulated, real)
     laptop = sum(simulate(costs, 10**8, Cluster(1, cores=8)).values())
     network = 16 * costs.input_bytes / costs.split * 8 / 1e9
     return {
@@ -470,8 +471,13 @@ def facts(found: dict[str, Any]) -> dict[str, str]:
         "split": f"moves {costs.split_bytes:.0f} bytes per detection between nodes",
         "network": f"less than {network:.0f} Gbit/s",
         "error": f"is {errors[1]} with one process and {errors[2]} with two",
-        "machine": found["machine"],
+        "machine": f"Machine: {found['machine']}",
     }
+
+
+def _error(simulated: float, real: float) -> str:
+    percent = round(100 * (simulated / real - 1))
+    return f"{percent:+d}%" if percent else "0%"
 
 
 def _size(count: float) -> str:
