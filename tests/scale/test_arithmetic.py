@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import runpy
 from pathlib import Path
@@ -19,7 +20,8 @@ SCRIPT = ROOT / "benchmarks" / "scale_simulation.py"
 def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     pytest.importorskip("pyarrow", reason="parts are Arrow files: pip install 'ioukit[tables]'")
     monkeypatch.syspath_prepend(SCRIPT.parent)  # it imports from its own folder
-    return runpy.run_path(str(SCRIPT))
+    costs = importlib.import_module("_scale_costs")
+    return {**vars(costs), **runpy.run_path(str(SCRIPT))}
 
 
 def costs_of(made: dict[str, Any], **changed: float) -> Any:
