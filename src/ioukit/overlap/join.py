@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["OverlapPairs", "overlap_join"]
+__all__ = ["OverlapPairs", "join_corners", "join_measure", "join_threshold", "least_computed", "overlap_join"]
 
 _MOST_BOXES = 2**31 - 1
 
@@ -132,8 +132,8 @@ def overlap_join(
     similarity join (Bayardo et al., Scaling Up All Pairs Similarity Search, WWW 2007). Grids, one for each size of
     boxes, find the candidates.
     """
-    measure = _measure(metric, of)
-    least = _threshold(min_iou)
+    measure = join_measure(metric, of)
+    least = join_threshold(min_iou)
     engine = engines.engine_of(boxes1, boxes1 if boxes2 is None else boxes2)
     if engine is not None:
         if format is not None:
@@ -147,15 +147,39 @@ def overlap_join(
             raise ValueError(f"{name} has {len(boxes):,} boxes, more than the {_MOST_BOXES:,} that a join can number")
     codes1, codes2 = _both_labels(labels1, labels2, sets.boxes1, None if boxes2 is None else sets.boxes2)
     second = None if boxes2 is None else sets.boxes2
-    low = _reaching(least, sets.dtype)
-    rows, columns, values = _core.overlap_join(
-        measure.variant, low, sets.boxes1, second, codes1, codes2, check_threads(threads)
-    )
-    if values.dtype != sets.dtype:
-        values = values.astype(sets.dtype)
-        reached = values >= max(sets.dtype.type(least), np.nextafter(sets.dtype.type(0), sets.dtype.type(1)))
+    found = join_corners(measure, least, sets.dtype, sets.boxes1, second, codes1, codes2, check_threads(threads))
+    return OverlapPairs(*found, (len(sets.boxes1), len(sets.boxes2)))
+
+
+def join_corners(
+    measure: Measure,
+    least: float,
+    dtype: np.dtype[Any],
+    first: FloatArray,
+    second: FloatArray | None,
+    labels1: NDArray[np.int64] | None,
+    labels2: NDArray[np.int64] | None,
+    threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
+    """The rows, columns and values of the pairs of checked corners.
+
+    Args:
+        measure: The overlap.
+        least: The smallest value of a pair.
+        dtype: The dtype of the values.
+        first: (N, 4) xyxy, contiguous, in the computing dtype of ``dtype``.
+        second: (M, 4) the same; None joins ``first`` with itself.
+        labels1: (N,)
+        labels2: (M,)
+        threads: How many threads may work, 0 for one per core.
+    """
+    low = least_computed(least, dtype)
+    rows, columns, values = _core.overlap_join(measure.variant, low, first, second, labels1, labels2, threads)
+    if values.dtype != dtype:
+        values = values.astype(dtype)
+        reached = values >= max(dtype.type(least), np.nextafter(dtype.type(0), dtype.type(1)))
         rows, columns, values = rows[reached], columns[reached], values[reached]
-    return OverlapPairs(rows, columns, values, (len(sets.boxes1), len(sets.boxes2)))
+    return rows, columns, values
 
 
 def _regions_join(
@@ -178,7 +202,12 @@ def _regions_join(
     return OverlapPairs(*found, (len(first.bounds), len((second or first).bounds)))
 
 
-def _measure(metric: str, of: str | None) -> Measure:
+def join_measure(metric: str, of: str | None) -> Measure:
+    """The measure of a join.
+
+    Raises:
+        ValueError: If a threshold within (0, 1] does not bound it, or it is unknown.
+    """
     if metric == "intersection":
         raise ValueError(
             "metric='intersection' is an area, which no threshold within (0, 1] bounds; "
@@ -187,7 +216,13 @@ def _measure(metric: str, of: str | None) -> Measure:
     return measure_of(metric, of)
 
 
-def _threshold(min_iou: float) -> float:
+def join_threshold(min_iou: float) -> float:
+    """The checked threshold of a join.
+
+    Raises:
+        ValueError: If it is not in (0, 1].
+        TypeError: If it is not a number.
+    """
     try:
         least = float(min_iou)
     except (TypeError, ValueError):
@@ -200,7 +235,7 @@ def _threshold(min_iou: float) -> float:
     return least
 
 
-def _reaching(least: float, dtype: np.dtype[Any]) -> float:
+def least_computed(least: float, dtype: np.dtype[Any]) -> float:
     """The smallest value, in the computing dtype, that may be ``least`` or more in the dtype of the result."""
     kind = dtype.type
     rounded = max(kind(least), np.nextafter(kind(0), kind(1)))  # no positive threshold rounds to 0

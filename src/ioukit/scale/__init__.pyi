@@ -1,7 +1,22 @@
 """What if it does not fit? Evaluation of data larger than memory, and over many machines."""
 
 from ioukit.scale.evaluating import evaluate
+from ioukit.scale.joining import JoinedPairs, PairChunk, overlap_join
 from ioukit.scale.planning import Plan, plan
 from ioukit.scale.sources import DetectionSource, Piece, open_detections
+from ioukit.scale.suppressing import SurvivorChunk, Survivors, nms
 
-__all__ = ["DetectionSource", "Piece", "Plan", "evaluate", "open_detections", "plan"]
+__all__ = [
+    "DetectionSource",
+    "JoinedPairs",
+    "PairChunk",
+    "Piece",
+    "Plan",
+    "SurvivorChunk",
+    "Survivors",
+    "evaluate",
+    "nms",
+    "open_detections",
+    "overlap_join",
+    "plan",
+]

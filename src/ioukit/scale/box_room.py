@@ -1,0 +1,50 @@
+"""How many boxes and pairs a task of a join may hold in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ioukit.scale.memory import parsed_memory
+
+__all__ = ["Room", "room_of"]
+
+_PROCESS = 90_000_000
+"""Python, NumPy and the core, before any data."""
+_PER_BOX = 280
+"""Bytes per box of a cell: its record, sorted copies, two indexes of the join, and its pairs up to three."""
+_PER_PAIR = 72
+"""Bytes per pair: as the core collects and sorts it, its rows in the input, and the copy that is written."""
+_PER_BOX_OF_CHUNK = 450
+"""Bytes per box of a chunk that is cut, and of one that waits for its guests."""
+_LEAST = 20_000_000
+
+
+@dataclass(frozen=True)
+class Room:
+    """Numbers of boxes and pairs that are in memory at a time."""
+
+    boxes: int
+    """Boxes of a cell, with the guests."""
+    chunk: int
+    """Boxes that are read or cut at a time."""
+    pairs: int
+    """Pairs that are found at a time."""
+    sample: int
+    """Boxes of the sample that decides the cut."""
+
+
+def room_of(memory: int | str) -> Room:
+    """The room that a process has.
+
+    Raises:
+        ValueError: If ``memory`` is not a size, or too small.
+    """
+    free = parsed_memory(memory) - _PROCESS
+    if free < _LEAST:
+        raise ValueError(f"memory must be at least {(_PROCESS + _LEAST) / 1e6:.0f}MB, got {memory!r}")
+    return Room(
+        boxes=int(free * 0.6 / _PER_BOX),
+        chunk=min(int(free * 0.8 / _PER_BOX_OF_CHUNK), 1 << 20),
+        pairs=int(free * 0.4 / _PER_PAIR),
+        sample=1 << 16,
+    )
