@@ -95,7 +95,7 @@ def test_a_part_with_too_many_detections_is_cut(real: Scene, tmp_path: Path, mon
     ours = scale.evaluate(gt, often, parts=3, work=tmp_path / "work")
     tables = [TableFile(folder) for folder in (tmp_path / "work" / "tables").iterdir()]
     assert len(tables) > 6
-    assert max(table.header["totals"]["detections"] for table in tables) < len(often) / 3
+    assert max(table.header["totals"]["detections"] for table in tables) < len(often) / 2  # one image has a third
     assert_same(ours, evaluate(gt, often))
 
 
