@@ -176,7 +176,7 @@ class Tasks:
 
         Raises:
             TimeoutError: If the time is over, or if no task ended for too long.
-            Exception: What a task raised; ``RuntimeError`` if its worker died again and again.
+            Exception: What a task raised; ``ConnectionError`` if its worker died again and again.
         """
         found: dict[int, Any] = {}
         waiting = {task.receipt: number for number, task in enumerate(tasks)}
@@ -208,7 +208,7 @@ class Tasks:
                 f"{_first_line(error)}"
             ) from None
         except errors.RayError as error:
-            raise RuntimeError(
+            raise ConnectionError(
                 f"{task.name}: its worker died, also when it was repeated {_RETRIES} times: {_first_line(error)}"
             ) from None
 
