@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import pickle
 import tempfile
 from pathlib import Path
@@ -27,6 +28,9 @@ from ioukit import (
     read_coco,
     scale,
 )
+from ioukit.comparison import compare_models
+from ioukit.evaluation import TABLES
+from ioukit.report import write_report
 from ioukit.scale import stages
 from ioukit.scale.merging import merged
 from ioukit.scale.table_files import Run, TableFile, write_table
@@ -183,3 +187,24 @@ def test_a_table_in_files_is_the_table(real: Scene, tmp_path: Path) -> None:
     table = evaluate(*real, near=0.1).matches
     write_table(table, tmp_path / "part")
     assert_same_columns(TableFile(tmp_path / "part").read(), table)
+
+
+def test_every_analysis_works_on_the_tables_of_parts(real: Scene, tmp_path: Path) -> None:
+    """Compared with the same table in memory, without its data, as parts have none."""
+    gt, dt = real
+    worse = dt[dt.scores > 0.3]
+    whole = [Evaluation.from_table(evaluate(gt, one, near=0.1).matches) for one in (dt, worse)]
+    parts = [scale.evaluate(gt, one, parts=4, near=0.1) for one in (dt, worse)]
+    for ours, expected in zip(parts, whole, strict=True):
+        for name in ("outcomes", "per_image", "score_curves", "lrp_errors"):
+            assert_same_columns(getattr(ours, name)(), getattr(expected, name)(), but=["table", "matches"])
+        assert_same_columns(ours.metrics(), expected.metrics())
+        for table in TABLES:
+            assert ours.to_arrow(table).equals(expected.to_arrow(table))
+    ours, expected = (compare_models({"a": a, "b": b}, replicates=50, permutations=50) for a, b in (parts, whole))
+    assert json.dumps(ours.to_dict()) == json.dumps(expected.to_dict())
+    pytest.importorskip("jinja2")
+    for name, evaluation in (("parts", parts[0]), ("whole", whole[0])):
+        write_report(evaluation, tmp_path / f"{name}.html")
+    pages = [(tmp_path / f"{name}.html").read_text(encoding="utf-8") for name in ("parts", "whole")]
+    assert pages[0] == pages[1]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import gzip
-import json
 import pickle
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +15,6 @@ from ioukit.datasets import Detections, GroundTruth, read_detections
 from ioukit.scale import open_detections
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from ioukit.scale import DetectionSource
@@ -162,111 +158,3 @@ def test_faults_of_parquet(tmp_path: Path) -> None:
     cut.unlink()
     with pytest.raises(DatasetError, match=r"cut\.parquet: cannot be read"):
         all_of(source)
-
-
-RECORD = st.fixed_dictionaries(
-    {
-        "image_id": st.integers(0, 50),
-        "category_id": st.integers(0, 9),
-        "bbox": st.lists(st.floats(0, 1e6), min_size=4, max_size=4),
-        "score": st.floats(0, 1),
-    },
-    optional={
-        "name": st.text(st.sampled_from('"\\{}[],:\n\u00e9 '), max_size=12),
-        "more": st.recursive(st.none(), lambda one: st.lists(one, max_size=2), max_leaves=3),
-    },
-)
-
-
-@FREE
-@given(
-    st.lists(RECORD, max_size=25),
-    st.integers(1, 9),
-    st.sampled_from(["json", "jsonl", "json.gz", "ndjson.gz"]),
-    st.sampled_from([None, 1]),
-    st.integers(1, 6),
-)
-def test_coco_results_in_parts(
-    tmp_path: Path, records: list[dict[str, Any]], rows: int, kind: str, indent: int | None, batch: int
-) -> None:
-    if kind.startswith("json."):
-        text = json.dumps(records, indent=indent)
-    elif kind == "json":
-        text = json.dumps(records, indent=indent, ensure_ascii=False)
-    else:
-        text = "".join(f"{json.dumps(record)}\n" for record in records)
-    path = tmp_path / f"dt.{kind}"
-    path.write_bytes(gzip.compress(text.encode()) if kind.endswith("gz") else text.encode())
-    source = open_detections(path, truth(), piece_rows=rows, batch_rows=batch)
-    assert source.rows == (None if kind.endswith("gz") and records else len(records)) or kind.endswith("gz")
-    expected = Detections.from_coco(path)
-    found = all_of(source)
-    assert len(found) == len(expected)
-    if len(expected):
-        assert_same(found, expected)
-
-
-def read_in_parts(path: Path, on_invalid: Any) -> Detections:
-    return all_of(open_detections(path, truth(), piece_rows=3, on_invalid=on_invalid))
-
-
-def outcome(read: Callable[[], Detections]) -> str:
-    """The rows, or the message of the error."""
-    try:
-        dt = read()
-    except DatasetError as error:
-        return str(error)
-    return str((dt.image_ids.tolist(), dt.boxes.tolist(), dt.scores.tolist(), dt.dropped))
-
-
-@FREE
-@given(st.integers(0, 11), st.sampled_from(["json", "json.gz", "jsonl"]), st.sampled_from(range(6)))
-def test_errors_of_coco_results_are_those_of_the_whole(tmp_path: Path, at: int, kind: str, fault: int) -> None:
-    good = {"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.5}
-    texts = [json.dumps(good)] * 12
-    texts[at] = (
-        json.dumps({**good, "bbox": [1, 2, -3, 4]}),
-        json.dumps({**good, "score": "high"}),
-        json.dumps({**good, "bbox": None, "segmentation": {"size": [2, 2], "counts": "04"}}),
-        texts[at][:-9],
-        texts[at].replace("0.5", "0..5"),
-        "7",
-    )[fault]
-    text = "\n".join(texts) if kind == "jsonl" else f"[{', '.join(texts)}]"
-    path = tmp_path / f"dt.{kind}"
-    path.write_bytes(gzip.compress(text.encode()) if kind.endswith("gz") else text.encode())
-    for on_invalid in ("error", "drop", "pycocotools"):
-        whole = outcome(functools.partial(Detections.from_coco, path, on_invalid=on_invalid))
-        parts = outcome(functools.partial(read_in_parts, path, on_invalid))
-        assert parts == whole
-
-
-def test_results_that_have_masks_alone(tmp_path: Path) -> None:
-    mask = {"size": [4, 5], "counts": [3, 2, 15]}
-    records = [{"image_id": at, "category_id": 1, "score": 0.5, "segmentation": mask} for at in range(9)]
-    path = tmp_path / "dt.json"
-    path.write_text(json.dumps(records))
-    expected = Detections.from_coco(path)
-    assert_same(all_of(open_detections(path, truth(), piece_rows=3)), expected)
-    records[4] = {**records[4], "bbox": [1, 1, 1, 1]}
-    path.write_text(json.dumps(records))
-    assert_same(all_of(open_detections(path, truth(), piece_rows=3)), Detections.from_coco(path))
-
-
-def test_results_that_are_cut_after_they_were_opened(tmp_path: Path) -> None:
-    path = tmp_path / "dt.json"
-    record = {"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.5}
-    path.write_text(json.dumps([record] * 20))
-    source = open_detections(path, truth(), piece_rows=4)
-    path.write_text(path.read_text()[:800])
-    with pytest.raises(DatasetError, match=r"dt\.json: detections\[\d+\].*: not valid JSON at byte 800"):
-        all_of(source)
-    with pytest.raises(ValueError, match="are for tables"):
-        open_detections(path, truth(), boxes="xyxy")
-    path.write_text('{"images": []}')
-    with pytest.raises(DatasetError, match=r"dt\.json: expected an array of detections"):
-        open_detections(path, truth())
-    packed = tmp_path / "dt.json.gz"
-    packed.write_bytes(gzip.compress(b"[]")[:-3])
-    with pytest.raises(DatasetError, match=r"dt\.json\.gz: the gzip file ends too early"):
-        all_of(open_detections(packed, truth()))

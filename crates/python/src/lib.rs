@@ -25,8 +25,8 @@ mod _core {
 
     #[pymodule_export]
     use super::coco::{
-        box_problem, find_coco_parts, known_detections, read_coco_detections, read_coco_ground_truth,
-        read_coco_keypoints, read_coco_mask_areas, read_coco_masks, read_text, settle_annotations, unique_rows,
+        box_problem, known_detections, read_coco_detections, read_coco_ground_truth, read_coco_keypoints,
+        read_coco_mask_areas, read_coco_masks, read_text, settle_annotations, unique_rows,
     };
     #[pymodule_export]
     use super::curves::{CurveDrawer, accumulate, order_by_category};

@@ -151,7 +151,7 @@ def _evaluation(
         if job.categories is None
         else gt.categories.take(np.flatnonzero(np.isin(gt.categories.ids, job.categories)))
     )
-    table = StoredTable(tables, gt.images.labels, (len(gt), rows), categories)
+    table = StoredTable.of_parts(tables, gt.images.labels, (len(gt), rows), categories)
     if remove is not None:
         weakref.finalize(table, _removed, remove.path)
     if not draws_in_parts(job.protocol):

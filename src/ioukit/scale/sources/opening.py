@@ -13,7 +13,6 @@ from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.formats.known_names import KnownNames
 from ioukit.datasets.formats.table_rows import Reading
 from ioukit.errors import DatasetError
-from ioukit.scale.sources.coco import pieces_of_coco
 from ioukit.scale.sources.in_memory import digest, pieces_of_detections
 from ioukit.scale.sources.parquet import pieces_of_parquet
 from ioukit.scale.sources.places import FilePlace, find_files
@@ -29,7 +28,6 @@ Opener = Callable[[Sequence[FilePlace], Reading, KnownNames, Cut], list[Piece]]
 
 _KINDS: tuple[tuple[str, tuple[str, ...], Opener], ...] = (
     ("Parquet", (".parquet", ".parq", ".pq"), pieces_of_parquet),
-    ("COCO results", (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz"), pieces_of_coco),
 )
 """What a file is, the ends of its name, and what cuts it into pieces."""
 
