@@ -313,7 +313,8 @@ def test_detections_in_a_store(bucket: str, real: Scene, expected: Evaluation) -
 @pytest.mark.usefixtures("cluster")
 def test_replicates(expected: Evaluation) -> None:
     weights = np.random.default_rng(0).multinomial(100, [0.01] * 100, size=21)
-    for options in ({}, {"per_class": True, "measures": ["AP", "AR100"]}):
+    chosen: list[dict[str, Any]] = [{}, {"per_class": True, "measures": ["AP", "AR100"]}]
+    for options in chosen:
         ours = scale.replicate(expected, weights, on="ray", timeout=60, **options)
         alone = replicate(expected.matches, weights, **options)
         assert_same_columns(ours, alone)
