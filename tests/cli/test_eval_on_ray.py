@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ioukit import datasets
 from support.command import run_fresh, run_here
 from support.paths import DATA
 
@@ -22,13 +23,15 @@ DT = DATA / "coco_val2014_100" / "instances_val2014_fakebbox100_results.json"
 
 def test_the_numbers_are_those_of_one_process(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="evaluation on Ray needs Ray: pip install 'ioukit[ray]'")
-    done = run_fresh("eval", GT, DT, "--on", "ray", "--threads", 2, "--timeout", 90, "--work", tmp_path / "w", "--json")
+    detections = tmp_path / "detections.parquet"
+    datasets.write(datasets.read_detections(DT), detections, "parquet")
+    done = run_fresh("eval", GT, detections, "--on", "ray", "--threads", 2, "--timeout", 90, "--json")
     assert done.code == 0, done.err
     ours, alone = (json.loads(text) for text in (done.out, run_here("eval", GT, DT, "--json").out))
     for each in (ours, alone):
         each.pop("notes")
     assert ours == alone
-    wrong = run_fresh("eval", GT, DT, "--on", "ray", "--address", "127.0.0.1:9")
+    wrong = run_fresh("eval", GT, detections, "--on", "ray", "--address", "127.0.0.1:9")
     assert wrong.code == 2
     assert "Error: expected a Ray cluster at the address '127.0.0.1:9'" in wrong.err
     assert "Traceback" not in wrong.err
