@@ -354,6 +354,7 @@ def test_joins_by_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         run(abs, [1])
 
 
+@pytest.mark.slow
 def test_a_node_that_leaves(environment: None, real: Scene, expected: Evaluation) -> None:  # noqa: ARG001 - inherited
     """Three nodes; the one that is at work goes while its tasks run. The last test: it ends the other cluster."""
     ray.shutdown()
@@ -371,7 +372,9 @@ def test_a_node_that_leaves(environment: None, real: Scene, expected: Evaluation
                 time.sleep(0.05)
             nodes.remove_node(leaving[0], allow_graceful=False)
             assert_same(future.result(), expected)
-        assert len([node for node in ray.nodes() if node["Alive"]]) == 2
+        while sum(node["Alive"] for node in ray.nodes()) > 2:  # the cluster notices it
+            assert time.monotonic() < end + 30
+            time.sleep(0.1)
     finally:
         ray.shutdown()
         nodes.shutdown()
