@@ -7,7 +7,6 @@ import shutil
 import signal
 import sys
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +85,12 @@ def dies_once(images: list[int], flag: str) -> bytes:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+@pytest.mark.filterwarnings("ignore")  # those of Dask about a process that ended
 def test_dask_goes_on_when_a_worker_is_killed(tmp_path: Path) -> None:
     dask = pytest.importorskip("dask", reason="this program needs Dask: pip install dask")
     distributed = pytest.importorskip("distributed", reason="this program needs pip install distributed")
     with (
         dask.config.set({"distributed.worker.daemon": False}),
-        warnings.catch_warnings(action="ignore"),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(tmp_path), silence_logs=50
         ) as cluster,
@@ -106,13 +105,12 @@ def test_dask_goes_on_when_a_worker_is_killed(tmp_path: Path) -> None:
     assert digest_of(packed) == whole()
 
 
+@pytest.mark.filterwarnings("ignore")  # those of Spark about its own packages
 def test_spark_repeats_a_task_that_fails(tmp_path: Path) -> None:
-    pytest.importorskip("pyspark", reason="this program needs Spark: pip install pyspark")
+    sql = pytest.importorskip("pyspark.sql", reason="this program needs Spark: pip install pyspark")
     arrow = pytest.importorskip("pyarrow")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - only this test needs it
-
     folder, flag = str(FOLDER), str(tmp_path / "failed")
 
     def packed_parts(batches: Any) -> Any:
@@ -131,18 +129,17 @@ def test_spark_repeats_a_task_that_fails(tmp_path: Path) -> None:
         table = match(truth, found, images=images, near=0.1, threads=1)
         yield arrow.RecordBatch.from_pydict({"table": [pack_table(table)]})
 
-    with warnings.catch_warnings(action="ignore"):
-        spark = (
-            SparkSession.builder.master("local[2,3]")
-            .config("spark.pyspark.python", sys.executable)
-            .config("spark.ui.enabled", "false")
-            .config("spark.log.level", "OFF")
-            .getOrCreate()
-        )
-        try:
-            rows = spark.createDataFrame([(image,) for image in data()[0].images.ids.tolist()], "image long")
-            found = rows.repartition(7, "image").mapInArrow(packed_parts, "table binary").collect()
-        finally:
-            spark.stop()
+    spark = (
+        sql.SparkSession.builder.master("local[2,3]")
+        .config("spark.pyspark.python", sys.executable)
+        .config("spark.ui.enabled", "false")
+        .config("spark.log.level", "OFF")
+        .getOrCreate()
+    )
+    try:
+        rows = spark.createDataFrame([(image,) for image in data()[0].images.ids.tolist()], "image long")
+        found = rows.repartition(7, "image").mapInArrow(packed_parts, "table binary").collect()
+    finally:
+        spark.stop()
     assert os.path.exists(flag)
     assert digest_of(merged([bytes(row["table"]) for row in found])) == whole()
