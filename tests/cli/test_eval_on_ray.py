@@ -25,7 +25,7 @@ def test_the_numbers_are_those_of_one_process(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="evaluation on Ray needs Ray: pip install 'ioukit[ray]'")
     detections = tmp_path / "detections.parquet"
     datasets.write(datasets.read_detections(DT), detections, "parquet")
-    done = run_fresh("eval", GT, detections, "--on", "ray", "--threads", 2, "--timeout", 90, "--json")
+    done = run_fresh("eval", GT, detections, "--on", "ray", "--threads", "2", "--timeout", "90", "--json")
     assert done.code == 0, done.err
     ours, alone = (json.loads(text) for text in (done.out, run_here("eval", GT, DT, "--json").out))
     for each in (ours, alone):
