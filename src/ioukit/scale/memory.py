@@ -12,7 +12,10 @@ from ioukit.datasets import GroundTruth
 
 __all__ = ["Budget", "budget_of", "bytes_of", "parsed_memory"]
 
-_UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
+_UNITS = {"": 1, "b": 1}
+_UNITS |= {f"{letter}b": 1000**power for letter, power in _POWERS.items()}
+_UNITS |= {f"{letter}ib": 1024**power for letter, power in _POWERS.items()}
 PROCESS = 190_000_000
 """Python, NumPy, PyArrow and the core, before any data."""
 PER_ROW_SPLIT = 260
@@ -73,6 +76,10 @@ class Budget:
     """Steps that run at a time."""
     free: int
     """Bytes for what is not there all the time."""
+
+    def drawing_threads(self, parts: int) -> int:
+        """Categories that are drawn at a time: fewer than :attr:`threads` if even the least blocks are too many."""
+        return max(1, min(self.threads, self.free // (max(1, parts) * LEAST_BLOCK * PER_ROW_DRAW)))
 
     def block_rows(self, parts: int) -> int:
         """Detections of each part that are in memory at a time while the curves of a category are drawn."""

@@ -10,6 +10,9 @@ from ioukit.scale.table_files import Run
 
 __all__ = ["merged"]
 
+FAN_IN = 32
+"""How many runs are merged at once; a merge looks at each of them for every block that it reads."""
+
 
 def merged(runs: Sequence[Iterator[Run]]) -> Iterator[Run]:
     """Slabs of rows: no score of a slab is higher than one of an earlier slab.
@@ -20,16 +23,35 @@ def merged(runs: Sequence[Iterator[Run]]) -> Iterator[Run]:
     Args:
         runs: For each part, in the order of the images, blocks in falling order of score.
     """
+    while len(runs) > FAN_IN:
+        groups = [runs[start : start + FAN_IN] for start in range(0, len(runs), FAN_IN)]
+        runs = [map(_sorted, _merged(group)) for group in groups]
+    return _merged(runs)
+
+
+def _sorted(slab: Run) -> Run:
+    """The rows in falling order of score; equal scores keep their order."""
+    order = np.argsort(-slab.score, kind="stable")
+    return Run(slab.rank[order], slab.score[order], slab.matched[order], slab.ignored[order])
+
+
+def _merged(runs: Sequence[Iterator[Run]]) -> Iterator[Run]:
     waiting: list[Run | None] = [None] * len(runs)
     ended = [False] * len(runs)
 
     def load(number: int) -> None:
-        block = next(runs[number], None)
-        if block is None:
-            ended[number] = True
-            return
+        """Read a block, and those behind it until there is a lower score than that of the last row."""
         held = waiting[number]
-        waiting[number] = block if held is None else Run.joined([held, block])
+        blocks = [] if held is None else [held]
+        while len(blocks) < 2 or blocks[-1].score[-1] == blocks[0].score[-1]:
+            block = next(runs[number], None)
+            if block is None:
+                ended[number] = True
+                break
+            blocks.append(block)
+            if held is None:
+                break
+        waiting[number] = Run.joined(blocks) if blocks else None
 
     for number in range(len(runs)):
         load(number)

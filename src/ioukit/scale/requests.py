@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ioukit.datasets import Categories, GroundTruth
+from ioukit._checks import check_count
+from ioukit.datasets import Categories, Detections, GroundTruth, IdLists
 from ioukit.evaluation.kinds import find_kind
-from ioukit.evaluation.matching import checked_near
+from ioukit.evaluation.matching import checked_near, match
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.memory import Budget, budget_of
 from ioukit.scale.parts import edges_of
@@ -70,6 +71,10 @@ def prepare(
         multiple_of: The number of parts is a multiple of it, unless the request says how many.
     """
     rules = find_kind(request.iou_type).protocol if request.protocol is None else request.protocol
+    if request.parts is not None:
+        check_count(parts=request.parts)
+    if rules != find_kind(request.iou_type).protocol:
+        match(gt, Detections.from_coco([]), rules, iou_type=request.iou_type)  # what the rules need is missing: now
     budget = budget_of(request.memory, ground_truth_bytes, threads)
     source = open_detections(request.detections, gt, batch_rows=budget.batch_rows)
     parts = request.parts
@@ -100,10 +105,24 @@ def prepare(
 
 
 def _digest(gt: GroundTruth) -> str:
-    """A text that differs if the objects, images or categories do."""
+    """A text that differs if objects, images or categories do; regions and names of images do not count."""
     found = hashlib.blake2b(digest_size=16)
-    flags = [column for _, column in sorted(gt.flags.items())]
-    columns = [gt.ids, gt.image_ids, gt.category_ids, gt.boxes, gt.areas, *flags, gt.images.labels, gt.categories.ids]
-    for column in columns:
-        found.update(np.ascontiguousarray(column).data)
+    for part in (gt, gt.images, gt.categories):
+        for field in dataclasses.fields(part):
+            if field.name not in ("regions", "source", "notes"):
+                _add(found, field.name, getattr(part, field.name))
     return found.hexdigest()
+
+
+def _add(found: Any, name: str, value: Any) -> None:
+    if isinstance(value, np.ndarray):
+        found.update(f"{name} {value.dtype} {value.shape} ".encode())
+        found.update(np.ascontiguousarray(value).view(np.uint8).data if value.size else b"")
+    elif isinstance(value, IdLists):
+        _add(found, f"{name}.ids", value.ids)
+        _add(found, f"{name}.ends", value.ends)
+    elif isinstance(value, Mapping):
+        for key in sorted(value):
+            _add(found, f"{name}.{key}", value[key])
+    elif isinstance(value, tuple):
+        found.update(repr(value).encode())

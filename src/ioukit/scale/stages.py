@@ -144,9 +144,9 @@ def _columns(batches: Sequence[tuple[int, Any]]) -> tuple[dict[str, npt.NDArray[
     columns = {}
     for name in names or ["place", "category_ids", "boxes", "scores", "row"]:
         dtype, shape = _TYPES.get(name, np.float64), (4,) if name == "boxes" else ()
-        found = [
-            numpy_column(batch.column(name), dtype, shape) + (start if name == "row" else 0) for start, batch in given
-        ]
+        found = [numpy_column(batch.column(name), dtype, shape) for _, batch in given]
+        if name == "row":
+            found = [rows + start for rows, (start, _) in zip(found, given, strict=True)]
         columns[name] = np.concatenate(found) if found else np.zeros((0, *shape), dtype)
     rows = columns.pop("row")
     return columns, rows

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import errno
+import hashlib
+import itertools
 import json
 import os
 import typing
@@ -133,7 +137,11 @@ def write_table(
         arrays = {"ids": table.image_ids, "detections": table.image_detections}
         arrays |= {f"attribute.{name}": column for name, column in table.categories.attributes.items()}
         np.savez(unfinished / "images.npz", allow_pickle=False, **arrays)
+        header["digest"] = _digest(header)
         (unfinished / "header.json").write_text(json.dumps(header), encoding="utf-8")
+        for path in unfinished.iterdir():
+            with open(path, "rb+") as file:  # before the folder gets its name
+                os.fsync(file.fileno())
 
 
 def _spans(count: int) -> list[tuple[int, int]]:
@@ -213,12 +221,12 @@ class TableFile:
     @cached_property
     def header(self) -> dict[str, Any]:
         """What :func:`write_table` wrote about the table."""
-        try:
+        with self._reading():
             header = json.loads((self.folder / "header.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise self._damaged(error) from None
-        if header.get("version") != _VERSION:
-            raise DatasetError(f"{self.folder}: expected a table of version {_VERSION}, found {header.get('version')}")
+            if header.pop("digest") != _digest(header):
+                raise ValueError("header.json does not have its digest")
+        if header["version"] != _VERSION:
+            raise DatasetError(f"{self.folder}: expected a table of version {_VERSION}, found {header['version']}")
         return dict(header)
 
     @cached_property
@@ -226,38 +234,37 @@ class TableFile:
         """The rules."""
         return Protocol.from_dict(self.header["protocol"])
 
+    @cached_property
+    def _first_blocks(self) -> list[int]:
+        """For each evaluated category, the number of its first block, and that behind the last one."""
+        return [0, *itertools.accumulate(self.header["blocks"])]
+
     def blocks(self, category: int) -> Iterator[Run]:
-        """The detections of one evaluated category, a block at a time, in falling order of score."""
-        counts = self.header["blocks"]
-        first = sum(counts[:category])
+        """The detections of one evaluated category, a block at a time, in falling order of score.
+
+        No file is open between two blocks: there may be more parts than files that a process may open.
+        """
         sets = (len(self.protocol.area_ranges), -(-len(self.protocol.iou_thresholds) // 8))
-        arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-        if not counts[category]:
-            return
         fields = [at for at, name in enumerate(self.header["columns"]) if name in Run._fields]
-        with self._open("detections", included_fields=fields) as reader:
-            for number in range(first, first + counts[category]):
-                try:
-                    batch = reader.get_batch(number)
-                except (arrow.ArrowException, OSError) as error:
-                    raise self._damaged(error) from None
-                yield Run(
+        for number in range(*self._first_blocks[category : category + 2]):
+            with self._reading(), self._open("detections", included_fields=fields) as reader:
+                batch = reader.get_batch(number)
+                run = Run(
                     numpy_column(batch["rank"], np.uint32),
                     numpy_column(batch["score"], np.float64),
                     numpy_column(batch["matched"], np.uint8, sets),
                     numpy_column(batch["ignored"], np.uint8, sets),
                 )
+            yield run
 
     def read(self) -> MatchTable:
         """The whole table, as it was."""
         header, protocol = self.header, self.protocol
         ranges, sets = len(protocol.area_ranges), -(-len(protocol.iou_thresholds) // 8)
         shapes = {"matched": (ranges, sets), "ignored": (ranges, sets), "outside": (-(-ranges // 8),)}
-        try:
-            with open(self.folder / "images.npz", "rb") as file, np.load(file, allow_pickle=False) as arrays:
-                listed = dict(arrays)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise self._damaged(error) from None
+        images = self.folder / "images.npz"
+        with self._reading(), open(images, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            listed = dict(arrays)
         groups: dict[str, Any] = {}
         rows = DetectionRows(**self._columns("detections", DetectionRows, shapes))
         # A stable sort undoes a stable sort: the rows of an image and category were in falling order of score, too.
@@ -284,12 +291,8 @@ class TableFile:
         )
 
     def _columns(self, group: str, kind: type[Columns], shapes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
-        arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-        with self._open(group) as reader:
-            try:
-                table = reader.read_all()
-            except (arrow.ArrowException, OSError) as error:
-                raise self._damaged(error) from None
+        with self._reading(), self._open(group) as reader:
+            table = reader.read_all()
         columns = {}
         for name in kind.column_names():
             if name in table.column_names:
@@ -303,11 +306,33 @@ class TableFile:
 
     def _open(self, group: str, **options: Any) -> Any:
         arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-        try:
-            file = arrow.OSFile(str(self.folder / f"{group}.arrow"), "rb")
-            return arrow.ipc.open_file(file, options=arrow.ipc.IpcReadOptions(**options))
-        except (arrow.ArrowException, OSError) as error:
-            raise self._damaged(error) from None
+        file = arrow.OSFile(str(self.folder / f"{group}.arrow"), "rb")
+        return arrow.ipc.open_file(file, options=arrow.ipc.IpcReadOptions(**options))
 
-    def _damaged(self, error: Exception) -> DatasetError:
-        return DatasetError(f"{self.folder}: the match table of this part is missing, cut or damaged: {error}")
+    def _reading(self) -> contextlib.AbstractContextManager[None]:
+        return reading(f"{self.folder}: the match table of this part is")
+
+
+def _digest(header: dict[str, Any]) -> str:
+    return hashlib.blake2b(json.dumps(header, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+@contextlib.contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Says that a file is missing, cut or damaged, if the block cannot read it.
+
+    Raises:
+        DatasetError: If so. An error of the machine, such as no memory or too many open files, stays as it is.
+    """
+    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+    try:
+        yield
+    except MemoryError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, DatasetError) or getattr(error, "errno", None) in _OF_THE_MACHINE:
+            raise
+        raise DatasetError(f"{what} missing, cut or damaged: {error}") from None
+
+
+_OF_THE_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)

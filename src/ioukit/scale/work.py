@@ -15,11 +15,12 @@ from ioukit import _core
 from ioukit._optional import import_extra
 from ioukit._output import whole_file, write_whole
 from ioukit.errors import DatasetError
-from ioukit.scale.table_files import TableFile
+from ioukit.scale.table_files import TableFile, reading
 
 __all__ = ["WorkFolder", "remove_folder", "work_folder"]
 
 _JOB = "ioukit-job.json"
+_LOCK = "lock"
 _LAYOUT = 1
 
 
@@ -45,11 +46,8 @@ class WorkFolder:
             DatasetError: If the file is missing or damaged.
         """
         path = self._pieces / f"{piece:05d}.json"
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise DatasetError(f"{path}: missing, cut or damaged: {error}; remove {self.path}") from None
-        return dict(found)
+        with reading(f"{path}: remove {self.path}, and start again; the file is"):
+            return dict(json.loads(path.read_text(encoding="utf-8")))
 
     @property
     def _pieces(self) -> Path:
@@ -88,11 +86,11 @@ class WorkFolder:
         for number, piece in enumerate(pieces):
             for batch in range(piece["batches"]):
                 path = self._pieces / f"{number:05d}-{batch:05d}.arrow"
-                try:
-                    with arrow.ipc.open_file(arrow.OSFile(str(path), "rb")) as reader:
-                        rows = reader.get_batch(part)
-                except (arrow.ArrowException, OSError) as error:
-                    raise DatasetError(f"{path}: missing, cut or damaged: {error}; remove {self.path}") from None
+                with (
+                    reading(f"{path}: remove {self.path}, and start again; the file is"),
+                    arrow.ipc.open_file(arrow.OSFile(str(path), "rb")) as reader,
+                ):
+                    rows = reader.get_batch(part)
                 if places is not None:
                     place = rows.column("place").to_numpy()
                     rows = rows.filter(arrow.array((place >= places[0]) & (place < places[1])))
@@ -100,9 +98,22 @@ class WorkFolder:
             start += piece["rows"]
 
 
-def remove_folder(path: Path) -> None:
-    """Remove a folder of a run, if it is still there."""
-    shutil.rmtree(path, ignore_errors=True)
+def remove_folder(path: Path, process: int) -> None:
+    """Remove the temporary folder of a run, unless a fork of the process ends that made it."""
+    if os.getpid() == process:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_left(path: Path) -> bool:
+    """Whether a file or folder was not finished when a process was killed."""
+    return path.name.startswith(".ioukit-")
+
+
+def _remove_left(path: Path) -> None:
+    for folder in (path, path / "pieces", path / "tables"):
+        for one in folder.iterdir() if folder.is_dir() else ():
+            if _is_left(one):
+                shutil.rmtree(one) if one.is_dir() else one.unlink()
 
 
 @contextlib.contextmanager
@@ -127,15 +138,16 @@ def work_folder(
         try:
             yield WorkFolder(path), dict(job)
         except BaseException:
-            remove_folder(path)
+            shutil.rmtree(path, ignore_errors=True)
             raise
         return
     path = Path(given)
     path.mkdir(parents=True, exist_ok=True)
     known = path / _JOB
-    if not known.exists() and any(path.iterdir()):
+    if not known.exists() and any(one.name != _LOCK and not _is_left(one) for one in path.iterdir()):
         raise DatasetError(f"{path}: expected an empty folder or one of an earlier run, found other files")
     with _locked(path):
+        _remove_left(path)
         described = {"layout": _LAYOUT, "ioukit": _core.__version__, **job}
         if known.exists():
             found = _read(known)
@@ -174,7 +186,7 @@ def _locked(path: Path) -> Iterator[None]:
     except ImportError:
         yield
         return
-    with open(path / "lock", "wb") as file:
+    with open(path / _LOCK, "wb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

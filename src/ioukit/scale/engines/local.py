@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ioukit._checks import check_threads
+from ioukit._optional import import_extra
 from ioukit.datasets import Categories, GroundTruth
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation.evaluating import ground_truth_of
@@ -41,13 +42,14 @@ def evaluate_here(request: Request, threads: int | None) -> Evaluation:
     prepared = prepare(request, gt, ground_truth_bytes=bytes_of(gt), threads=count)
     with work_folder(request.work, prepared.described) as (folder, run):
         local = _Run(prepared.job_of(run["parts"]), gt, prepared.source.pieces, folder, prepared.budget)
+        import_extra("pyarrow.parquet", extra="tables", needed_by="ioukit.scale")  # once, before the threads
         evaluation = local.evaluation(prepared.categories)
         if request.work is None:
-            weakref.finalize(evaluation.matches, remove_folder, folder.path)
+            weakref.finalize(evaluation.matches, remove_folder, folder.path, os.getpid())
         return evaluation
 
 
-class _Cut(NamedTuple):
+class _Range(NamedTuple):
     """A part, or a range of the images of a part that has too many detections to be matched at once."""
 
     part: int
@@ -72,7 +74,8 @@ class _Run:
         sources = (len(gt), sum(piece["rows"] for piece in pieces))
         table = StoredTable.of_parts(tables, gt.images.labels, sources, categories)
         if draws_in_parts(protocol):
-            drawn = _each(lambda category: draw(protocol, category, tables), range(len(table.evaluated)), threads)
+            drawing = self._budget.drawing_threads(len(tables))
+            drawn = _each(lambda category: draw(protocol, category, tables), range(len(table.evaluated)), drawing)
             evaluation = Evaluation(table, curves_of(table, drawn))
         else:
             evaluation = Evaluation.from_table(joined([one.read() for one in tables], sources), threads=threads)
@@ -116,14 +119,14 @@ class _Run:
 
         return _each(match, range(job.parts), self._budget.threads)
 
-    def _cuts(self, pieces: Sequence[Mapping[str, Any]]) -> tuple[list[_Cut], Job]:
+    def _cuts(self, pieces: Sequence[Mapping[str, Any]]) -> tuple[list[_Range], Job]:
         """The parts, large ones in several ranges of images, and the job with these ranges as its parts."""
         sizes = np.sum([piece["parts"] for piece in pieces], axis=0, initial=0) + np.zeros(self._job.parts, np.int64)
         cuts, edges = [], [0]
         for part, size in enumerate(sizes.tolist()):
             first, end = self._job.edges[part : part + 2].tolist()
             count = max(1, min(-(-size // self._budget.most_rows), end - first))
-            cuts += [_Cut(part, number, count) for number in range(count)]
+            cuts += [_Range(part, number, count) for number in range(count)]
             edges += np.linspace(first, end, count + 1).astype(np.int64)[1:].tolist()
         return cuts, dataclasses.replace(self._job, edges=np.array(edges, np.int64))
 
