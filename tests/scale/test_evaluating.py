@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import pickle
 import tempfile
 from pathlib import Path
@@ -27,7 +28,11 @@ from ioukit import (
     read_coco,
     scale,
 )
+from ioukit.comparison import compare_models
+from ioukit.evaluation import TABLES, match
+from ioukit.report import write_report
 from ioukit.scale import stages
+from ioukit.scale.memory import Budget
 from ioukit.scale.merging import merged
 from ioukit.scale.table_files import Run, TableFile, write_table
 from support.paths import DATA
@@ -81,6 +86,19 @@ def test_real_data(real: Scene, parts: int) -> None:
     assert_same_columns(ours.interval("AP", replicates=50), expected.interval("AP", replicates=50))
 
 
+def test_a_part_with_too_many_detections_is_cut(real: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of the detections are on a few images."""
+    gt, dt = real
+    often = Detections.concat([dt, *[dt[dt.image_ids == image] for image in gt.images.ids[[3, 30, 50, 97]]] * 30])
+    small = Budget(memory=10**9, batch_rows=400, part_rows=500, most_rows=300, threads=2, free=10**6)
+    monkeypatch.setattr("ioukit.scale.requests.budget_of", lambda *_: small)
+    ours = scale.evaluate(gt, often, parts=3, work=tmp_path / "work")
+    tables = [TableFile(folder) for folder in (tmp_path / "work" / "tables").iterdir()]
+    assert len(tables) > 6
+    assert max(table.header["totals"]["detections"] for table in tables) < len(often) / 2  # one image has a third
+    assert_same(ours, evaluate(gt, often))
+
+
 def test_numbers_need_no_rows(real: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = scale.evaluate(*real, parts=3)
     monkeypatch.setattr(TableFile, "read", lambda _: pytest.fail("rows were read"))
@@ -106,7 +124,6 @@ def test_temporary_files_go_with_the_evaluation(real: Scene, tmp_path: Path, mon
 class TestWorkFolder:
     def test_goes_on_where_it_stopped(self, real: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         work, done = tmp_path / "work", []
-        match = stages.match
 
         def third_fails(*given: Any, **options: Any) -> MatchTable:
             done.append(1)
@@ -137,9 +154,9 @@ class TestWorkFolder:
     @pytest.mark.parametrize("name", ["detections.arrow", "header.json", "images.npz", "pairs.arrow"])
     def test_a_cut_part_is_named(self, real: Scene, tmp_path: Path, name: str) -> None:
         scale.evaluate(*real, parts=2, work=tmp_path / "work")
-        file = tmp_path / "work" / "tables" / "00001" / name
+        file = tmp_path / "work" / "tables" / "00001-0-of-1" / name
         file.write_bytes(file.read_bytes()[:-40])
-        with pytest.raises(DatasetError, match="00001: the match table of this part is missing, cut or damaged"):
+        with pytest.raises(DatasetError, match="00001-0-of-1: the match table of this part is missing, cut or damaged"):
             scale.evaluate(*real, parts=2, work=tmp_path / "work").matches.pairs  # noqa: B018 - reads all rows
 
 
@@ -183,3 +200,24 @@ def test_a_table_in_files_is_the_table(real: Scene, tmp_path: Path) -> None:
     table = evaluate(*real, near=0.1).matches
     write_table(table, tmp_path / "part")
     assert_same_columns(TableFile(tmp_path / "part").read(), table)
+
+
+def test_every_analysis_works_on_the_tables_of_parts(real: Scene, tmp_path: Path) -> None:
+    """Compared with the same table in memory, without its data, as parts have none."""
+    gt, dt = real
+    worse = dt[dt.scores > 0.3]
+    whole = [Evaluation.from_table(evaluate(gt, one, near=0.1).matches) for one in (dt, worse)]
+    parts = [scale.evaluate(gt, one, parts=4, near=0.1) for one in (dt, worse)]
+    for ours, expected in zip(parts, whole, strict=True):
+        for name in ("outcomes", "per_image", "score_curves", "lrp_errors"):
+            assert_same_columns(getattr(ours, name)(), getattr(expected, name)(), but=["table", "matches"])
+        assert_same_columns(ours.metrics(), expected.metrics())
+        for table in TABLES:
+            assert ours.to_arrow(table).equals(expected.to_arrow(table))
+    models = [compare_models({"a": a, "b": b}, replicates=50, permutations=50) for a, b in (parts, whole)]
+    assert json.dumps(models[0].to_dict()) == json.dumps(models[1].to_dict())
+    pytest.importorskip("jinja2")
+    for name, evaluation in (("parts", parts[0]), ("whole", whole[0])):
+        write_report(evaluation, tmp_path / f"{name}.html")
+    pages = [(tmp_path / f"{name}.html").read_text(encoding="utf-8") for name in ("parts", "whole")]
+    assert pages[0] == pages[1]

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import os
-import weakref
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-
-from ioukit._checks import check_choice, check_threads
-from ioukit.datasets import GroundTruth
+from ioukit._checks import check_choice
 from ioukit.evaluation import Evaluation
-from ioukit.evaluation.evaluating import GroundTruthLike, ground_truth_of
+from ioukit.evaluation.evaluating import GroundTruthLike
 from ioukit.evaluation.protocols import Protocol
-from ioukit.scale.memory import Budget, bytes_of, parsed_memory
-from ioukit.scale.parts import GroundTruthParts
-from ioukit.scale.requests import Request, prepare
-from ioukit.scale.stages import Job, curves_of, draw, draws_in_parts, match_part, split
-from ioukit.scale.stored_table import StoredTable, joined
-from ioukit.scale.table_files import TableFile, write_table
-from ioukit.scale.work import WorkFolder, _removed, work_folder
+from ioukit.scale.engines.local import evaluate_here
+from ioukit.scale.memory import parsed_memory
+from ioukit.scale.requests import Request
 
 __all__ = ["evaluate"]
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 def evaluate(
@@ -102,71 +90,4 @@ def evaluate(
         return evaluate_on_ray(request, address=address, threads=threads, timeout=timeout)
     if address is not None or timeout is not None:
         raise ValueError("address and timeout need on='ray'")
-    gt = ground_truth_of(ground_truth, protocol, threads)
-    count = check_threads(threads) or os.cpu_count() or 1
-    prepared = prepare(request, gt, ground_truth_bytes=bytes_of(gt), threads=count)
-    with work_folder(work, prepared.described) as (folder, run):
-        job, budget = prepared.job_of(run["parts"]), prepared.budget
-        tables, rows = _tables(job, gt, prepared.source.pieces, folder, budget)
-        return _evaluation(job, gt, tables, rows, budget, remove=None if work is not None else folder)
-
-
-def _tables(
-    job: Job, gt: GroundTruth, pieces: Sequence[Any], folder: WorkFolder, budget: Budget
-) -> tuple[list[TableFile], int]:
-    """The tables of all parts, and the number of detections; what the folder has is not computed again."""
-
-    def split_piece(number: int) -> None:
-        if folder.piece(number) is not None:
-            return
-        rows = batches = 0
-        for batch in pieces[number].read():
-            folder.add_batch(number, batches, split(job, batch, rows, narrow=True))
-            batches, rows = batches + 1, rows + len(batch)
-        folder.finish_piece(number, batches, rows)
-
-    _each(split_piece, range(len(pieces)), budget.threads)
-    known = [folder.piece(number) or {"batches": 0, "rows": 0} for number in range(len(pieces))]
-    total = sum(piece["rows"] for piece in known)
-    objects = GroundTruthParts(gt, job.edges)
-
-    def match_one(part: int) -> None:
-        if folder.has_table(part):
-            return
-        batches = folder.batches(part, known)
-        sources = (len(gt), total)
-        inner = 1 if job.parts >= budget.threads else budget.threads
-        table = match_part(job, part, objects.part(part), objects.rows(part), batches, sources=sources, threads=inner)
-        write_table(table, folder.table(part).folder)
-
-    _each(match_one, range(job.parts), budget.threads)
-    return [folder.table(part) for part in range(job.parts)], total
-
-
-def _evaluation(
-    job: Job, gt: GroundTruth, tables: Sequence[TableFile], rows: int, budget: Budget, remove: WorkFolder | None
-) -> Evaluation:
-    categories = (
-        gt.categories
-        if job.categories is None
-        else gt.categories.take(np.flatnonzero(np.isin(gt.categories.ids, job.categories)))
-    )
-    table = StoredTable(tables, gt.images.labels, (len(gt), rows), categories)
-    if remove is not None:
-        weakref.finalize(table, _removed, remove.path)
-    if not draws_in_parts(job.protocol):
-        return Evaluation.from_table(joined([one.read() for one in tables], table.sources), threads=budget.threads)
-    drawn = _each(lambda category: draw(job.protocol, category, tables), range(len(table.evaluated)), budget.threads)
-    return Evaluation(table, curves_of(table, drawn), gt.dropped, gt.notes)
-
-
-def _each(step: Callable[[int], R], numbers: Iterable[int], threads: int) -> list[R]:
-    """The results of a step for each number, in order; the first error ends the others that have not begun."""
-    if threads == 1:
-        return [step(number) for number in numbers]
-    pool = ThreadPoolExecutor(threads)
-    try:
-        futures = [pool.submit(step, number) for number in numbers]
-        return [future.result() for future in futures]
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    return evaluate_here(request, threads)

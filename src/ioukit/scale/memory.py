@@ -19,6 +19,10 @@ PER_ROW_SPLIT = 260
 """Bytes per detection of a batch that is read and split."""
 PER_ROW_MATCH = 420
 """Bytes per detection of a part that is matched and written."""
+PER_ROW_DRAW = 120
+"""Bytes per detection of a block that is merged with those of other parts."""
+LEAST_BLOCK, MOST_BLOCK = 2_048, 65_536
+"""Rows of such a block."""
 MOST_ROWS = 1_000_000
 """Larger parts are no faster."""
 
@@ -62,9 +66,17 @@ class Budget:
     batch_rows: int
     """Rows that each thread reads and splits at a time."""
     part_rows: int
-    """Detections of a part."""
+    """Detections of a part, on average."""
+    most_rows: int
+    """Detections that are matched at a time; larger parts are cut."""
     threads: int
     """Steps that run at a time."""
+    free: int
+    """Bytes for what is not there all the time."""
+
+    def block_rows(self, parts: int) -> int:
+        """Detections of each part that are in memory at a time while the curves of a category are drawn."""
+        return max(LEAST_BLOCK, min(MOST_BLOCK, self.free // (self.threads * max(1, parts) * PER_ROW_DRAW)))
 
 
 def budget_of(memory: int, ground_truth_bytes: int, threads: int) -> Budget:
@@ -86,6 +98,8 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int) -> Budget:
     return Budget(
         memory=memory,
         batch_rows=min(MOST_ROWS, int(free / threads / PER_ROW_SPLIT)),
-        part_rows=min(MOST_ROWS, int(free / threads / PER_ROW_MATCH / 1.5)),  # parts are not equally large
+        part_rows=min(MOST_ROWS, int(free / threads / PER_ROW_MATCH / 1.5)),
+        most_rows=int(free / threads / PER_ROW_MATCH),
         threads=threads,
+        free=free,
     )

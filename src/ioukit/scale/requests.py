@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def prepare(
     categories = gt.categories if places is None else gt.categories.take(places)
     near = checked_near(rules, request.near)
     described: dict[str, Any] = {
-        "ground_truth": [gt.source, len(gt), len(gt.images)],
+        "ground_truth": [gt.source, len(gt), len(gt.images), _digest(gt)],
         "detections": source.fingerprint,
         "protocol": rules.to_dict(),
         "iou_type": request.iou_type,
@@ -96,3 +97,13 @@ def prepare(
         edges=edges_of(len(gt.images), described["parts"]),
     )
     return Prepared(source, budget, categories, described, job)
+
+
+def _digest(gt: GroundTruth) -> str:
+    """A text that differs if the objects, images or categories do."""
+    found = hashlib.blake2b(digest_size=16)
+    flags = [column for _, column in sorted(gt.flags.items())]
+    columns = [gt.ids, gt.image_ids, gt.category_ids, gt.boxes, gt.areas, *flags, gt.images.labels, gt.categories.ids]
+    for column in columns:
+        found.update(np.ascontiguousarray(column).data)
+    return found.hexdigest()

@@ -63,19 +63,26 @@ class StoredTable(MatchTable):
     Rows take about 60 bytes per detection in memory. Then the table is as any other.
     """
 
-    def __init__(
-        self, files: Sequence[PartTable], image_ids: npt.NDArray[Any], sources: tuple[int, int], categories: Categories
-    ) -> None:
-        """Take the files of all parts in the order of their images."""
-        vars(self).update(
-            _files=tuple(files),
-            protocol=files[0].protocol,
-            iou_type=files[0].header["iou_type"],
+    def __new__(cls, *fields: Any, **named: Any) -> MatchTable:  # type: ignore[misc]
+        """A table in memory: what ``dataclasses.replace`` makes of one in files."""
+        return MatchTable(*fields, **named)
+
+    @classmethod
+    def of_parts(
+        cls, parts: Sequence[PartTable], image_ids: npt.NDArray[Any], sources: tuple[int, int], categories: Categories
+    ) -> StoredTable:
+        """Take the tables of all parts in the order of their images."""
+        table: StoredTable = object.__new__(cls)
+        vars(table).update(
+            _files=tuple(parts),
+            protocol=parts[0].protocol,
+            iou_type=parts[0].header["iou_type"],
             categories=categories,
             image_ids=image_ids,
             sources=sources,
             repeated_images=0,
         )
+        return table
 
     @cached_property
     def _rows(self) -> MatchTable:

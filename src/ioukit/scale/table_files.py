@@ -100,8 +100,16 @@ def header_of(table: MatchTable) -> dict[str, Any]:
     }
 
 
-def write_table(table: MatchTable, folder: str | os.PathLike[str], threads: int = 1) -> None:
+def write_table(
+    table: MatchTable, folder: str | os.PathLike[str], *, block_rows: int = BLOCK_ROWS, threads: int = 1
+) -> None:
     """Write a match table to a new folder. The folder appears complete or not at all.
+
+    Args:
+        table: The matches.
+        folder: The folder, which must not exist.
+        block_rows: How many detections of a category are read at a time when curves are drawn.
+        threads: How many threads.
 
     Raises:
         OSError: If it cannot be written.
@@ -110,10 +118,11 @@ def write_table(table: MatchTable, folder: str | os.PathLike[str], threads: int 
     evaluated = table.evaluated_category(table.detections.category)
     order, ends = _core.order_by_category(evaluated, table.detections.score, len(table.evaluated), threads)
     blocks = [
-        [(start, min(start + BLOCK_ROWS, end)) for start in range(first, end, BLOCK_ROWS)]
+        [(start, min(start + block_rows, end)) for start in range(first, end, block_rows)]
         for first, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)
     ]
-    header = {**header_of(table), "blocks": [len(of_category) for of_category in blocks]}
+    present = [name for name in DetectionRows.column_names() if getattr(table.detections, name) is not None]
+    header = {**header_of(table), "blocks": [len(of_category) for of_category in blocks], "columns": present}
     with whole_folder(folder) as unfinished:
         rows = table.detections.take(order)
         _write(arrow, unfinished / "detections.arrow", rows, [span for each in blocks for span in each])
@@ -225,7 +234,8 @@ class TableFile:
         arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
         if not counts[category]:
             return
-        with self._open("detections") as reader:
+        fields = [at for at, name in enumerate(self.header["columns"]) if name in Run._fields]
+        with self._open("detections", included_fields=fields) as reader:
             for number in range(first, first + counts[category]):
                 try:
                     batch = reader.get_batch(number)
@@ -291,10 +301,11 @@ class TableFile:
                 columns[name] = np.concatenate(parts) if parts else empty
         return columns
 
-    def _open(self, group: str) -> Any:
+    def _open(self, group: str, **options: Any) -> Any:
         arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
         try:
-            return arrow.ipc.open_file(arrow.OSFile(str(self.folder / f"{group}.arrow"), "rb"))
+            file = arrow.OSFile(str(self.folder / f"{group}.arrow"), "rb")
+            return arrow.ipc.open_file(file, options=arrow.ipc.IpcReadOptions(**options))
         except (arrow.ArrowException, OSError) as error:
             raise self._damaged(error) from None
 

@@ -17,7 +17,7 @@ from ioukit._output import whole_file, write_whole
 from ioukit.errors import DatasetError
 from ioukit.scale.table_files import TableFile
 
-__all__ = ["WorkFolder", "work_folder"]
+__all__ = ["WorkFolder", "remove_folder", "work_folder"]
 
 _JOB = "ioukit-job.json"
 _LAYOUT = 1
@@ -30,22 +30,25 @@ class WorkFolder:
         """Take a folder that exists."""
         self.path = path
 
-    def table(self, part: int) -> TableFile:
-        """The table of a part, whether it exists or not."""
-        return TableFile(self.path / "tables" / f"{part:05d}")
+    def table(self, part: int, cut: int = 0, cuts: int = 1) -> TableFile:
+        """The table of a part, or of one of several cuts of it, whether it exists or not."""
+        return TableFile(self.path / "tables" / f"{part:05d}-{cut}-of-{cuts}")
 
-    def has_table(self, part: int) -> bool:
-        """Whether the table of a part is complete."""
-        return self.table(part).folder.is_dir()
+    def has_piece(self, piece: int) -> bool:
+        """Whether a piece of the input has been split."""
+        return (self._pieces / f"{piece:05d}.json").exists()
 
-    def piece(self, piece: int) -> dict[str, int] | None:
-        """``batches`` and ``rows`` of a piece of the input that has been split; ``None`` if it has not."""
+    def finished_piece(self, piece: int) -> dict[str, Any]:
+        """What :meth:`finish_piece` was told about a piece of the input.
+
+        Raises:
+            DatasetError: If the file is missing or damaged.
+        """
+        path = self._pieces / f"{piece:05d}.json"
         try:
-            found = json.loads((self._pieces / f"{piece:05d}.json").read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        except ValueError as error:
-            raise DatasetError(f"{self._pieces / f'{piece:05d}.json'}: cut or damaged: {error}") from None
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise DatasetError(f"{path}: missing, cut or damaged: {error}; remove {self.path}") from None
         return dict(found)
 
     @property
@@ -65,13 +68,21 @@ class WorkFolder:
             for batch in parts:
                 writer.write_batch(batch)
 
-    def finish_piece(self, piece: int, batches: int, rows: int) -> None:
-        """Say that all batches of a piece are written."""
+    def finish_piece(self, piece: int, about: Mapping[str, Any]) -> None:
+        """Say that all batches of a piece are written, and how many: ``batches`` and ``rows``, and anything else."""
         self._pieces.mkdir(exist_ok=True)
-        write_whole(self._pieces / f"{piece:05d}.json", json.dumps({"batches": batches, "rows": rows}))
+        write_whole(self._pieces / f"{piece:05d}.json", json.dumps(dict(about)))
 
-    def batches(self, part: int, pieces: Sequence[Mapping[str, int]]) -> Iterator[tuple[int, Any]]:
-        """The rows of a part, each batch behind the row of the whole input at which its piece begins."""
+    def batches(
+        self, part: int, pieces: Sequence[Mapping[str, Any]], places: tuple[int, int] | None = None
+    ) -> Iterator[tuple[int, Any]]:
+        """The rows of a part, each batch behind the row of the whole input at which its piece begins.
+
+        Args:
+            part: The number of the part.
+            pieces: What :meth:`finished_piece` says of each piece.
+            places: Positions of images: only rows from the first one to before the second one.
+        """
         arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
         start = 0
         for number, piece in enumerate(pieces):
@@ -79,17 +90,18 @@ class WorkFolder:
                 path = self._pieces / f"{number:05d}-{batch:05d}.arrow"
                 try:
                     with arrow.ipc.open_file(arrow.OSFile(str(path), "rb")) as reader:
-                        yield start, reader.get_batch(part)
+                        rows = reader.get_batch(part)
                 except (arrow.ArrowException, OSError) as error:
                     raise DatasetError(f"{path}: missing, cut or damaged: {error}; remove {self.path}") from None
+                if places is not None:
+                    place = rows.column("place").to_numpy()
+                    rows = rows.filter(arrow.array((place >= places[0]) & (place < places[1])))
+                yield start, rows
             start += piece["rows"]
 
-    def forget_pieces(self) -> None:
-        """Remove the split input, when all tables are written."""
-        shutil.rmtree(self._pieces, ignore_errors=True)
 
-
-def _removed(path: Path) -> None:
+def remove_folder(path: Path) -> None:
+    """Remove a folder of a run, if it is still there."""
     shutil.rmtree(path, ignore_errors=True)
 
 
@@ -115,7 +127,7 @@ def work_folder(
         try:
             yield WorkFolder(path), dict(job)
         except BaseException:
-            _removed(path)
+            remove_folder(path)
             raise
         return
     path = Path(given)

@@ -56,7 +56,7 @@ def evaluate_on_ray(
         tasks = Tasks(connection.ray, Deadline(None if timeout is None else timeout + _GRACE), math.inf)
         conductor = tasks.submit("the evaluation", conduct, shared, temporary, timeout, conducts=True)
         outcome: Outcome = tasks.receipts([conductor])[0]
-        table = StoredTable(outcome.tables, outcome.image_ids, outcome.sources, outcome.categories)
+        table = StoredTable.of_parts(outcome.tables, outcome.image_ids, outcome.sources, outcome.categories)
     except BaseException:
         connection.close()  # before the folder goes: tasks write to it
         _remove(temporary)

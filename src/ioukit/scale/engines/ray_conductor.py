@@ -142,7 +142,7 @@ class _Run:
     def outcome(self, categories: Categories) -> Outcome:
         """Split, match and draw."""
         gt, job, folder = self._gt, self._job, self._folder
-        wanted = [part for part in range(job.parts) if folder is None or not folder.has_table(part)]
+        wanted = [part for part in range(job.parts) if folder is None or not folder.table(part).folder.is_dir()]
         receipts: list[Any] = []
         matches: list[Task] = []
         if wanted:

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import math
 import os
+import socket
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +17,8 @@ __all__ = ["STALLED_AFTER", "Connection", "Deadline", "Task", "Tasks", "call"]
 
 STALLED_AFTER = 1800.0
 """Seconds in which at least one task has to end."""
+_ANSWER = 10.0
+"""Seconds in which a cluster has to answer."""
 _RETRIES = 3
 _RETRIED = (MemoryError, ConnectionError, TimeoutError)
 """Errors that may not come again. Ray itself repeats tasks whose worker or node has gone."""
@@ -49,12 +52,13 @@ class Connection:
                 )
             return
         self.is_started_here = address == "local" or (address is None and not os.environ.get("RAY_ADDRESS"))
+        _check_reachable(address)
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if self.is_started_here:
             options |= {"num_cpus": threads, "include_dashboard": False}
         try:
             self.ray.init(address=address, **options)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (ConnectionError, RuntimeError, ValueError, self.ray.exceptions.RayError) as error:
             raise ConnectionError(f"expected a Ray cluster at the address {address!r}: {_first_line(error)}") from None
 
     def close(self) -> None:
@@ -68,6 +72,17 @@ class Connection:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _check_reachable(address: str | None) -> None:
+    """Refuses an address at which nobody answers: Ray would try again for minutes."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER).close()
+    except OSError as error:
+        raise ConnectionError(f"expected a Ray cluster at the address {address!r}: {error}") from None
 
 
 class Deadline:
@@ -99,16 +114,19 @@ class Task:
 def call(function: Callable[..., tuple[Sequence[Any], Any]], name: str, count: int, *arguments: Any) -> Any:
     """Run in the task: the ``count`` results of a function and its receipt, as Ray wants them.
 
-    An error of missing memory or of the system names the task; other errors name their file or part themselves.
+    An error of missing memory or of the system names the task; other errors name their file or part themselves. Those
+    of a task without a name are what other tasks said.
     """
     try:
         results, receipt = function(*arguments)
     except MemoryError as error:
+        if not name:
+            raise
         raise MemoryError(
             f"{name}: out of memory ({error}): use more parts (parts=), or let fewer tasks run on a node"
         ) from None
     except OSError as error:
-        if error.filename is None and name not in str(error):
+        if name and error.filename is None and name not in str(error):
             error.args = (*error.args[:-1], f"{name}: {error.args[-1]}") if error.args else (name,)
         raise
     if len(results) != count:
@@ -147,7 +165,7 @@ class Tasks:
             max_retries=_RETRIES,
             retry_exceptions=False if conducts else list(_RETRIED),
         )
-        references = remote.remote(function, name, results, *arguments)
+        references = remote.remote(function, "" if conducts else name, results, *arguments)
         listed = references if isinstance(references, list) else [references]
         task = Task(name, listed[:-1], listed[-1])  # only the receipt is held here: results go when nobody needs them
         self._receipts.append(task.receipt)
@@ -168,7 +186,7 @@ class Tasks:
                 limit = self._stalled_after if left is None else min(left, self._stalled_after)
                 ended, _ = self._ray.wait(list(waiting), num_returns=1, timeout=None if limit == math.inf else limit)
                 if not ended:
-                    raise TimeoutError(self._late([tasks[number].name for number in waiting.values()]))
+                    raise TimeoutError(self._late([tasks[number].name for number in waiting.values()], limit == left))
                 more, _ = self._ray.wait(list(waiting), num_returns=len(waiting), timeout=0)
                 for number in sorted(waiting[receipt] for receipt in {*ended, *more}):
                     found[number] = self._receipt(tasks[number])
@@ -194,9 +212,9 @@ class Tasks:
                 f"{task.name}: its worker died, also when it was repeated {_RETRIES} times: {_first_line(error)}"
             ) from None
 
-    def _late(self, names: Sequence[str]) -> str:
+    def _late(self, names: Sequence[str], is_over: bool) -> str:
         shown = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
-        if self._deadline.left == 0:
+        if is_over:
             return f"expected an end within timeout={self._deadline.seconds:g} s; not done: {shown}"
         return f"no task ended for {self._stalled_after:g} s, the cluster may have no free core; not done: {shown}"
 
