@@ -174,6 +174,18 @@ def test_a_new_object_of_the_same_run_goes_on_with_the_rounds(shared: Path) -> N
     assert list(shared.iterdir()) == []
 
 
+def test_many_processes_start_at_the_same_time(shared: Path) -> None:
+    """Each removes what is left behind while others already write."""
+
+    def work(rank: int) -> list[bytes]:
+        return gather_of(shared, rank, 24)(b"%d" % rank)
+
+    for _ in range(6):
+        gathering._rounds.clear()  # as new processes
+        assert in_threads(24, work) == [[b"%d" % rank for rank in range(24)]] * 24
+        assert list(shared.iterdir()) == []
+
+
 def left_behind(shared: Path, name: str) -> None:
     """The files of two processes whose job was killed before its end."""
 

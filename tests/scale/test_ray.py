@@ -8,14 +8,28 @@ import pickle
 import shutil
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from ioukit import COCO, DatasetError, Detections, Evaluation, GroundTruth, evaluate, read_coco, scale
+from ioukit import (
+    COCO,
+    DatasetError,
+    Detections,
+    Evaluation,
+    GroundTruth,
+    evaluate,
+    nms,
+    overlap_join,
+    read_coco,
+    scale,
+)
 from ioukit.evaluation.protocols import PROTOCOLS
+from ioukit.scale.box_room import Room
+from ioukit.statistics import replicate
 from support import ray_faults
 from support.paths import EXAMPLES
 from support.same_columns import assert_same_columns
@@ -168,7 +182,7 @@ def test_a_fault_changes_nothing(real: Scene, expected: Evaluation, step: str, f
     ("fault", "error", "message"),
     [
         ("memory", MemoryError, r"^part 0 of 1 \(images \d+ to \d+\): out of memory .*use more parts"),
-        ("kill", RuntimeError, r"^part 0 of 1 \(images \d+ to \d+\): its worker died"),
+        ("kill", ConnectionError, r"^part 0 of 1 \(images \d+ to \d+\): its worker died"),
     ],
 )
 def test_a_fault_that_stays_is_named(real: Scene, fault: str, error: type[Exception], message: str) -> None:
@@ -294,3 +308,73 @@ def test_detections_in_a_store(bucket: str, real: Scene, expected: Evaluation) -
     assert_same(ours, expected)
     with pytest.raises(DatasetError, match=r"s3://bucket/nothing.*found nothing there"):
         scale.evaluate(real[0], f"s3://bucket/nothing?{bucket}", on="ray", timeout=60)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_replicates(expected: Evaluation) -> None:
+    weights = np.random.default_rng(0).multinomial(100, [0.01] * 100, size=21)
+    chosen: list[dict[str, Any]] = [{}, {"per_class": True, "measures": ["AP", "AR100"]}]
+    for options in chosen:
+        ours = scale.replicate(expected, weights, on="ray", timeout=60, **options)
+        alone = replicate(expected.matches, weights, **options)
+        assert_same_columns(ours, alone)
+        assert_same_columns(scale.replicate(expected.matches, weights, **options), alone)
+    assert scale.replicate(expected, weights[:0], on="ray").values.shape == (0, 12)
+    with pytest.raises(ValueError, match="weights must have the shape"):
+        scale.replicate(expected, weights[:, 1:], on="ray")
+    with pytest.raises(ValueError, match="address and timeout need on='ray'"):
+        scale.replicate(expected, weights, timeout=1)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_joins_by_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("joining", "suppressing"):  # many cells
+        room = Room(boxes=400, chunk=160, pairs=500, sample=2000)
+        monkeypatch.setattr(f"ioukit.scale.{module}.room_of", lambda _, room=room: room)
+    rng = np.random.default_rng(1)
+    corners = rng.uniform(0, 300, (4000, 2))
+    boxes = np.concatenate([corners, corners + rng.uniform(1, 20, (4000, 2))], axis=1)
+    scores = rng.uniform(size=4000)
+    with scale.RayMap(timeout=60) as run:
+        chunks = [(boxes[:1500], scores[:1500]), (boxes[1500:], scores[1500:])]
+        kept = scale.nms(chunks, iou_threshold=0.3, folder=tmp_path, map=run).read()
+        pairs = list(scale.overlap_join([boxes], min_iou=0.3, folder=tmp_path, map=run, sort=True))
+        assert list(run(abs, range(-40, 0))) == list(range(40, 0, -1))
+        with pytest.raises(TypeError, match="bad operand"):
+            list(run(abs, ["text"]))
+    np.testing.assert_array_equal(kept, nms(boxes, scores, iou_threshold=0.3))
+    found = overlap_join(boxes, boxes, min_iou=0.3)
+    upper = found.rows < found.columns  # each pair once, as a set joined with itself gives it
+    for name in ("rows", "columns", "values"):
+        together = np.concatenate([getattr(pair, name) for pair in pairs])
+        np.testing.assert_array_equal(together, getattr(found, name)[upper])
+    assert not list(tmp_path.iterdir())
+    assert ray.is_initialized()
+    with pytest.raises(ValueError, match="within the with statement"):
+        run(abs, [1])
+
+
+@pytest.mark.slow
+def test_a_node_that_leaves(environment: None, real: Scene, expected: Evaluation) -> None:  # noqa: ARG001 - inherited
+    """Three nodes; the one that is at work goes while its tasks run. The last test: it ends the other cluster."""
+    ray.shutdown()
+    cluster_utils = pytest.importorskip("ray.cluster_utils")
+    nodes = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 10**8})
+    try:
+        leaving = [nodes.add_node(num_cpus=1, object_store_memory=10**8) for _ in range(2)]
+        ray.init(address=nodes.address, **{**OPTIONS, "include_dashboard": None})
+        ray_faults.plant("match_step", "wait", 3)
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(lambda: scale.evaluate(*real, near=0.1, parts=6, on="ray", timeout=90))
+            end = time.monotonic() + 60
+            while ray_faults.planted_times() < 3:
+                assert time.monotonic() < end
+                time.sleep(0.05)
+            nodes.remove_node(leaving[0], allow_graceful=False)
+            assert_same(future.result(), expected)
+        while sum(node["Alive"] for node in ray.nodes()) > 2:  # the cluster notices it
+            assert time.monotonic() < end + 30
+            time.sleep(0.1)
+    finally:
+        ray.shutdown()
+        nodes.shutdown()

@@ -27,7 +27,7 @@ STEPS = {
 
 
 def plant(step: str, fault: str, times: int) -> None:
-    """Let the next calls of a step fail: ``kill``, ``memory``, ``sleep`` or ``twice``."""
+    """Let the next calls of a step `kill` their worker, run out of `memory`, `sleep`, `wait` or run `twice`."""
     clear()
     (_folder() / "fault.json").write_text(json.dumps({"step": step, "fault": fault, "times": times}))
 
@@ -66,6 +66,8 @@ def _faulty(step: str, function: Callable[..., Any]) -> Callable[..., Any]:
             raise MemoryError("planted")
         if fault == "sleep":
             time.sleep(120)
+        if fault == "wait":
+            time.sleep(4)
         if fault == "twice":
             function(*arguments)
         return function(*arguments)

@@ -83,17 +83,27 @@ fn id_lists(py: Python<'_>, lists: IdLists) -> PyResult<(Bound<'_, PyAny>, Bound
     Ok((column(py, lists.ids)?, column(py, lists.ends)?))
 }
 
-/// Columns of a results file.
+/// Start, end, position of the first record, and whether the first record of the file has no box.
+type Part = (u64, u64, usize, bool);
+
+/// Columns of a results file, or of a part of it.
 #[pyfunction]
+#[pyo3(signature = (path, on_invalid, lines, threads, part=None))]
 pub fn read_coco_detections<'py>(
     py: Python<'py>,
     path: PathBuf,
     on_invalid: &str,
     lines: bool,
     threads: usize,
+    part: Option<Part>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let on_invalid = self::on_invalid(on_invalid);
-    let columns = read(py, &path, |source| coco::read_detections(&source, on_invalid, lines, threads))?;
+    let columns = read(py, &path, |source| match part {
+        None => coco::read_detections(&source, on_invalid, lines, threads),
+        Some((start, end, record, without_boxes)) => {
+            coco::read_part(&source, on_invalid, lines, coco::Part { start, end, record, without_boxes }, threads)
+        }
+    })?;
     let dict = PyDict::new(py);
     dict.set_item("image_ids", column(py, columns.image_ids)?)?;
     dict.set_item("category_ids", column(py, columns.category_ids)?)?;
@@ -105,6 +115,22 @@ pub fn read_coco_detections<'py>(
     dict.set_item("without_box", positions(py, columns.without_box)?)?;
     dict.set_item("dropped", columns.dropped)?;
     Ok(dict)
+}
+
+/// Whether a results file has a record per line; (P, 2) the byte and the position of the first record of each part of
+/// about `bytes`; and the number of records.
+#[pyfunction]
+pub fn find_coco_parts<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    on_invalid: &str,
+    lines: bool,
+    bytes: u64,
+    threads: usize,
+) -> PyResult<(bool, Bound<'py, PyAny>, u64)> {
+    let on_invalid = self::on_invalid(on_invalid);
+    let found = read(py, &path, |source| coco::find_parts(&source, on_invalid, lines, bytes, threads))?;
+    Ok((found.lines, table(py, found.starts)?, found.records))
 }
 
 /// Columns of an annotation file: images, categories, annotations and the number of records dropped.

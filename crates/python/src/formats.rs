@@ -1,12 +1,12 @@
 //! Label files other than COCO's, and the headers of images.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ioukit_core::coco::ReadError;
 use ioukit_core::formats::csv::{self, Choice, Kind, NoTable};
 use ioukit_core::formats::image_size::{self, NoSize};
-use ioukit_core::formats::{Columns, Problems, Strings, number_lines, voc};
+use ioukit_core::formats::{Columns, Problem, Problems, Strings, number_lines, voc};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
@@ -138,12 +138,60 @@ pub fn read_csv<'py>(
     chosen: Vec<(usize, bool)>,
     threads: usize,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
-    let kinds: Vec<_> =
-        chosen.iter().map(|(place, number)| (*place, if *number { Kind::Number } else { Kind::Text })).collect();
+    let kinds = kinds(&chosen);
     let read = py.detach(|| csv::read(&path, Choice { fields, delimiter, header, columns: &kinds }, threads));
+    csv_columns(py, &path, read)
+}
+
+/// What [`read_csv`] reads, of rows in memory with `lines` lines before them; `path` is named in messages.
+#[pyfunction]
+pub fn read_csv_rows<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    text: &[u8],
+    lines: usize,
+    shape: (usize, u8, bool),
+    chosen: Vec<(usize, bool)>,
+) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
+    let kinds = kinds(&chosen);
+    let (fields, delimiter, header) = shape;
+    let choice = Choice { fields, delimiter, header, columns: &kinds };
+    let read = py.detach(|| {
+        let mut table = csv::read_rows(text, lines == 0, choice, 1).map_err(|error| match error {
+            NoTable::Invalid(problem) => NoTable::Invalid(Problem { line: problem.line + lines, ..problem }),
+            error => error,
+        })?;
+        table.lines.iter_mut().for_each(|line| *line += lines as i64);
+        Ok(table)
+    });
+    csv_columns(py, &path, read)
+}
+
+/// (P, 2) the byte at which each part of about `bytes` of a CSV file starts and the lines before it; and the rows.
+#[pyfunction]
+pub fn find_csv_parts<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    delimiter: u8,
+    bytes: u64,
+) -> PyResult<(Bound<'py, PyAny>, u64)> {
+    let found = py.detach(|| csv::find_parts(&path, delimiter, bytes));
+    let found = found.map_err(|error| read_error(&path, ReadError::Io(error)))?;
+    Ok((table(py, found.starts)?, found.rows))
+}
+
+fn kinds(chosen: &[(usize, bool)]) -> Vec<(usize, Kind)> {
+    chosen.iter().map(|(place, number)| (*place, if *number { Kind::Number } else { Kind::Text })).collect()
+}
+
+fn csv_columns<'py>(
+    py: Python<'py>,
+    path: &Path,
+    read: Result<csv::Table, NoTable>,
+) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
     let found = read.map_err(|error| {
         read_error(
-            &path,
+            path,
             match error {
                 NoTable::Io(error) => ReadError::Io(error),
                 NoTable::Invalid(problem) => ReadError::Invalid(problem.to_string()),

@@ -25,15 +25,17 @@ mod _core {
 
     #[pymodule_export]
     use super::coco::{
-        box_problem, known_detections, read_coco_detections, read_coco_ground_truth, read_coco_keypoints,
-        read_coco_mask_areas, read_coco_masks, read_text, settle_annotations, unique_rows,
+        box_problem, find_coco_parts, known_detections, read_coco_detections, read_coco_ground_truth,
+        read_coco_keypoints, read_coco_mask_areas, read_coco_masks, read_text, settle_annotations, unique_rows,
     };
     #[pymodule_export]
     use super::curves::{CurveDrawer, accumulate, order_by_category};
     #[pymodule_export]
     use super::evaluation::{match_detections, step_curves};
     #[pymodule_export]
-    use super::formats::{read_csv, read_image_sizes, read_number_lines, read_voc_annotations};
+    use super::formats::{
+        find_csv_parts, read_csv, read_csv_rows, read_image_sizes, read_number_lines, read_voc_annotations,
+    };
     #[pymodule_export]
     use super::fusion::{fuse_boxes, settle_pairs, soft_nms};
     #[pymodule_export]

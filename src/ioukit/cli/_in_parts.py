@@ -1,16 +1,17 @@
-"""`ioukit eval --memory`, `--work` and `--plan`: an evaluation in parts, which need not fit in memory."""
+"""`ioukit eval --memory`, `--work`, `--on` and `--plan`: an evaluation in parts, which need not fit in memory."""
 
 from __future__ import annotations
 
+import enum
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from ioukit.cli._data_files import Source, read_ground_truth
-from ioukit.cli._errors import bad_use, bad_value, missing_extra
+from ioukit.cli._errors import bad_input, bad_use, bad_value, missing_extra
 from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result, printable
 
@@ -21,7 +22,33 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, Protocol
     from ioukit.evaluation.kinds import Kind
 
-__all__ = ["InParts", "MemoryOption", "PlanOption", "WorkOption", "asked_for_parts"]
+__all__ = [
+    "AddressOption",
+    "Cluster",
+    "InParts",
+    "MemoryOption",
+    "OnOption",
+    "PlanOption",
+    "TimeoutOption",
+    "WorkOption",
+    "asked_for_parts",
+]
+
+
+class Engine(enum.Enum):
+    """Where the parts are evaluated."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+class Cluster(NamedTuple):
+    """The values of the options for Ray."""
+
+    on: Engine | None
+    address: str | None
+    timeout: float | None
+
 
 MemoryOption = Annotated[
     str | None,
@@ -44,17 +71,37 @@ PlanOption = Annotated[
         "--plan", help="Print the parts, memory, disk and time that an evaluation in parts would take, and stop."
     ),
 ]
+OnOption = Annotated[
+    Engine | None,
+    typer.Option(
+        "--on",
+        help="Evaluate in parts, on this machine or as tasks on a Ray cluster. There, DT is a place that all nodes "
+        "see, such as s3://bucket/results, and --memory is that of each task.",
+    ),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="The address of the Ray cluster. [default: RAY_ADDRESS, or Ray on this machine, started for the command]",
+    ),
+]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", min=0, help="End a run on Ray with an error after this time."),
+]
 NEAR = 0.1  # for error kinds and the confusion matrix, as the report and --errors need them
 
 
 class InParts:
     """What the options ask for."""
 
-    def __init__(self, memory: str | None, work: Path | None, *, plan: bool) -> None:
+    def __init__(self, memory: str | None, work: Path | None, cluster: Cluster, *, plan: bool) -> None:
         """Take the values of the options, at least one of which is given."""
         self.memory = "2GB" if memory is None else memory
         self.work = work
         self.plan = plan
+        self.cluster = cluster
 
     def check(self, kind: Kind, others: Mapping[str, Any]) -> None:
         """Refuses options that need all detections in memory, and kinds of regions but boxes.
@@ -67,9 +114,13 @@ class InParts:
         for name, value in others.items():
             if value:
                 raise typer.BadParameter(
-                    "cannot be used with --memory, --work and --plan: the detections are read in parts",
+                    "cannot be used with --memory, --work, --on and --plan: the detections are read in parts",
                     param_hint=name,
                 )
+        if self.cluster.on is not Engine.RAY:
+            for name in ("address", "timeout"):
+                if getattr(self.cluster, name) is not None:
+                    raise typer.BadParameter("needs --on ray", param_hint=f"--{name}")
         from ioukit.scale.memory import parsed_memory  # noqa: PLC0415 - only runs in parts need it
 
         with bad_value("--memory"):
@@ -104,7 +155,13 @@ class InParts:
             if self.plan:
                 print_result(str(scale.plan(gt, detections, rules, **options)))
                 raise typer.Exit
-            with talk.busy(f"evaluating {printable(detections)} in parts", long=True):
+            on_ray = self.cluster.on is Engine.RAY
+            if on_ray:
+                options |= {"on": "ray", "address": self.cluster.address, "timeout": self.cluster.timeout}
+            with (
+                bad_input(*([MemoryError] if on_ray else [])),
+                talk.busy(f"evaluating {printable(detections)} in parts", long=True),
+            ):
                 return scale.evaluate(gt, detections, rules, work=self.work, **options), read
 
 
@@ -114,11 +171,11 @@ def _address(path: Path) -> str:
 
 
 def asked_for_parts(
-    memory: str | None, work: Path | None, kind: Kind, others: Mapping[str, Any], *, plan: bool
+    memory: str | None, work: Path | None, cluster: Cluster, kind: Kind, others: Mapping[str, Any], *, plan: bool
 ) -> InParts | None:
-    """What the three options ask for, checked; ``None`` if none is given."""
-    if memory is None and work is None and not plan:
+    """What the options ask for, checked; ``None`` if none is given."""
+    if memory is None and work is None and not plan and cluster == Cluster(None, None, None):
         return None
-    asked = InParts(memory, work, plan=plan)
+    asked = InParts(memory, work, cluster, plan=plan)
     asked.check(kind, others)
     return asked

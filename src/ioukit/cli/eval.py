@@ -26,7 +26,16 @@ from ioukit.cli._chosen_protocol import chosen_protocol, chosen_tool
 from ioukit.cli._class_table import class_table
 from ioukit.cli._data_files import read_data, size_of, sources_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
-from ioukit.cli._in_parts import MemoryOption, PlanOption, WorkOption, asked_for_parts
+from ioukit.cli._in_parts import (
+    AddressOption,
+    Cluster,
+    MemoryOption,
+    OnOption,
+    PlanOption,
+    TimeoutOption,
+    WorkOption,
+    asked_for_parts,
+)
 from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result
@@ -62,6 +71,7 @@ Examples:
   ioukit eval gt.json dt.json --log runs.db --name B --tag lr=1e-3 --value latency=12.3
   ioukit eval gt.json dt.json --errors
   ioukit eval gt.json detections/ --memory 2GB --work run/
+  ioukit eval gt.json s3://bucket/detections --on ray --address head:6379
   ioukit eval gt.json dt.json --like torchmetrics
   ioukit eval gt.json dt.json --repair boxes=xyxy
   ioukit eval labels/ boxes.csv --gt-option split=test --dt-option boxes=xyxy
@@ -176,6 +186,9 @@ def eval_files(
     memory: MemoryOption = None,
     work: WorkOption = None,
     plan: PlanOption = False,
+    on: OnOption = None,
+    address: AddressOption = None,
+    timeout: TimeoutOption = None,
     on_invalid: OnInvalidOption = OnInvalid.ERROR,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
@@ -220,7 +233,7 @@ def eval_files(
             "--images": images,
         }
         further["--on-invalid"] = on_invalid is not OnInvalid.ERROR
-        in_parts = asked_for_parts(memory, work, kind, further, plan=plan)
+        in_parts = asked_for_parts(memory, work, Cluster(on, address, timeout), kind, further, plan=plan)
     long = size_of(sources) > _LONG_WORK
 
     read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))

@@ -1,8 +1,10 @@
 """What if it does not fit? Evaluation of data larger than memory, and over many machines."""
 
+from ioukit.scale.engines.ray_map import RayMap
 from ioukit.scale.evaluating import evaluate
 from ioukit.scale.joining import JoinedPairs, PairChunk, overlap_join
 from ioukit.scale.planning import Plan, plan
+from ioukit.scale.replicating import replicate
 from ioukit.scale.sources import DetectionSource, Piece, open_detections
 from ioukit.scale.suppressing import SurvivorChunk, Survivors, nms
 
@@ -12,6 +14,7 @@ __all__ = [
     "PairChunk",
     "Piece",
     "Plan",
+    "RayMap",
     "SurvivorChunk",
     "Survivors",
     "evaluate",
@@ -19,4 +22,5 @@ __all__ = [
     "open_detections",
     "overlap_join",
     "plan",
+    "replicate",
 ]

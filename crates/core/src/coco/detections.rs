@@ -83,6 +83,12 @@ struct Piece {
     first_without_box: Option<usize>,
 }
 
+impl Piece {
+    fn new(on_invalid: OnInvalid) -> Self {
+        Self { on_invalid, columns: Detections::default(), records: 0, problem: None, first_without_box: None }
+    }
+}
+
 const BOX: (&str, &str) = ("bbox", "4 numbers [x, y, width, height]");
 
 impl Records for Piece {
@@ -185,7 +191,123 @@ pub fn read_detections(
     with_threads(threads, || read(source, on_invalid, lines))
 }
 
+/// Some records of a results file that follow one another, as [`find_parts`] found them.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// The byte at which the first record starts.
+    pub start: u64,
+    /// Records that start at this byte or behind it are not read.
+    pub end: u64,
+    /// The position of the first record in the file.
+    pub record: usize,
+    /// Whether the first record of the file has a mask or keypoints instead of a box.
+    pub without_boxes: bool,
+}
+
+/// Reads some records of a results file: the rows and the messages are those of the whole file.
+pub fn read_part(
+    source: &Source,
+    on_invalid: OnInvalid,
+    lines: bool,
+    part: Part,
+    threads: usize,
+) -> Result<Detections, ReadError> {
+    with_threads(threads, || {
+        let mut stream = Stream::starting_at(source, part.start)?;
+        let found = stream.elements(|| Piece::new(on_invalid), lines, part.end);
+        let piece = found.map_err(|error| ReadError::syntax(error.behind(part.record as u64), ARRAY))?;
+        settle(piece, on_invalid, part.record, part.without_boxes)
+    })
+}
+
+/// Where the records of a results file are.
+#[derive(Debug)]
+pub struct Parts {
+    /// Whether the file has a record per line.
+    pub lines: bool,
+    /// The byte and the position of the first record of each part.
+    pub starts: Vec<[u64; 2]>,
+    /// How many records there are.
+    pub records: u64,
+}
+
+/// Walks over a results file, and finds a record to start with about every `bytes`. It keeps nothing else, and refuses a
+/// file that is no JSON with the message of [`read_detections`].
+pub fn find_parts(
+    source: &Source,
+    on_invalid: OnInvalid,
+    lines: bool,
+    bytes: u64,
+    threads: usize,
+) -> Result<Parts, ReadError> {
+    refuse_mark(source, on_invalid)?;
+    with_threads(threads, || {
+        match walk(source, on_invalid, lines, || Starts { bytes, starts: Vec::new(), records: 0 }) {
+            Ok((lines, found)) => Ok(Parts { lines, starts: found.starts, records: found.records }),
+            // Reading the members of the records finds the same error, and names the member.
+            Err(error) => {
+                Err(walk(source, on_invalid, lines, || Checked(Piece::new(on_invalid))).err().unwrap_or(error))
+            }
+        }
+    })
+}
+
+/// The first record of every part.
+struct Starts {
+    bytes: u64,
+    starts: Vec<[u64; 2]>,
+    records: u64,
+}
+
+impl Records for Starts {
+    fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>> {
+        cursor.peek();
+        let start = cursor.offset();
+        cursor.skip()?;
+        if self.starts.last().is_none_or(|last| start - last[0] >= self.bytes) {
+            self.starts.push([start, self.records]);
+        }
+        self.records += 1;
+        Ok(())
+    }
+
+    fn append(&mut self, other: &mut dyn Any) {
+        let other: &mut Self = other.downcast_mut().expect("records of one kind");
+        for [start, record] in other.starts.drain(..) {
+            if self.starts.last().is_none_or(|last| start - last[0] >= self.bytes) {
+                self.starts.push([start, record + self.records]);
+            }
+        }
+        self.records += std::mem::take(&mut other.records);
+    }
+}
+
+/// Records that are read for their errors alone.
+struct Checked(Piece);
+
+impl Records for Checked {
+    fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>> {
+        self.0.take(cursor)
+    }
+
+    fn append(&mut self, other: &mut dyn Any) {
+        let other: &mut Self = other.downcast_mut().expect("records of one kind");
+        other.0 = Piece::new(self.0.on_invalid);
+    }
+}
+
 fn read(source: &Source, on_invalid: OnInvalid, lines: bool) -> Result<Detections, ReadError> {
+    let (_, piece) = walk(source, on_invalid, lines, || Piece::new(on_invalid))?;
+    settle(piece, on_invalid, 0, false)
+}
+
+/// Takes all records of a file; and whether it has a record per line.
+fn walk<R: Records>(
+    source: &Source,
+    on_invalid: OnInvalid,
+    lines: bool,
+    new: impl Fn() -> R + Sync,
+) -> Result<(bool, R), ReadError> {
     let mut stream = Stream::new(source)?;
     let syntax = |error| ReadError::syntax(error, ARRAY);
     let first = stream.peek().map_err(syntax)?;
@@ -200,17 +322,21 @@ fn read(source: &Source, on_invalid: OnInvalid, lines: bool) -> Result<Detection
         None if source.length() == 0 => return Err(ReadError::Invalid(EMPTY.into())),
         _ => return Err(ReadError::Invalid("expected an array of detections, found something else".into())),
     };
-    let new =
-        || Piece { on_invalid, columns: Detections::default(), records: 0, problem: None, first_without_box: None };
-    let piece = if lines { stream.lines(new) } else { stream.array(new) }.map_err(syntax)?;
+    let records = if lines { stream.lines(new) } else { stream.array(new) }.map_err(syntax)?;
     if stream.peek().map_err(syntax)?.is_some() {
         return Err(ReadError::Invalid(
             "expected the end of the file behind the array of detections, found more".into(),
         ));
     }
+    Ok((lines, records))
+}
+
+/// The columns of records, the first of which is record `first` of the file, or the error about the first that is
+/// invalid.
+fn settle(piece: Piece, on_invalid: OnInvalid, first: usize, without_boxes: bool) -> Result<Detections, ReadError> {
     let Piece { mut columns, mut problem, first_without_box, .. } = piece;
     // As pycocotools has it, the first record decides whether the file holds boxes, or masks or keypoints alone.
-    if let Some(record) = first_without_box.filter(|&record| record > 0) {
+    if let Some(record) = first_without_box.filter(|&record| first + record > 0 && !without_boxes) {
         let lacking = Problem { array: ARRAY, record, field: BOX.0, expected: BOX.1, found: "no such key".into() };
         problem = match problem {
             Some(earlier) if earlier.record < record => Some(earlier),
@@ -219,7 +345,9 @@ fn read(source: &Source, on_invalid: OnInvalid, lines: bool) -> Result<Detection
         columns.drop_without_box();
     }
     match problem {
-        Some(problem) if on_invalid != OnInvalid::Drop => Err(problem.into()),
+        Some(problem) if on_invalid != OnInvalid::Drop => {
+            Err(Problem { record: first + problem.record, ..problem }.into())
+        }
         _ => Ok(columns),
     }
 }

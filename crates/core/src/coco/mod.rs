@@ -17,7 +17,7 @@ mod spans;
 
 use std::fmt;
 
-pub use detections::{Detections, read_detections};
+pub use detections::{Detections, Part, Parts, find_parts, read_detections, read_part};
 pub use fields::box_problem;
 pub use ground_truth::{Annotations, Categories, Dialect, GroundTruth, Images, Names, read_ground_truth};
 pub use keypoints::{Keypoints, read_keypoints};

@@ -66,6 +66,99 @@ pub fn read(path: &Path, choice: Choice<'_>, threads: usize) -> Result<Table, No
     with_threads(threads, || read_in_pieces(path, choice, threads, PIECE))
 }
 
+/// Reads rows in memory; `first` if they are those at the start of a file.
+pub fn read_rows(text: &[u8], first: bool, choice: Choice<'_>, threads: usize) -> Result<Table, NoTable> {
+    with_threads(threads, || {
+        let piece = parse(text, first, choice).map_err(NoTable::Invalid)?;
+        Ok(joined(vec![piece], choice, threads))
+    })
+}
+
+/// Where the rows of a file are.
+#[derive(Debug, Default)]
+pub struct Parts {
+    /// The byte at which each part starts, and how many lines are before it.
+    pub starts: Vec<[u64; 2]>,
+    /// How many rows there are, with the row of names; blank lines are none.
+    pub rows: u64,
+}
+
+/// Where a walk over the bytes of a file stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A row starts.
+    Row,
+    /// A field starts.
+    Field,
+    /// Within a field without quotes, or behind the quotes of a field.
+    Plain,
+    /// Within the quotes of a field.
+    Quoted,
+    /// Behind a quote within the quotes of a field: it ends them, or another quote follows.
+    Quote,
+    /// Behind a carriage return that ends a row.
+    Return,
+}
+
+/// Finds a row to start with about every `bytes` of a file, in one walk that keeps nothing else.
+pub fn find_parts(path: &Path, delimiter: u8, bytes: u64) -> io::Result<Parts> {
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; PIECE as usize];
+    let (mut parts, mut place, mut lines, mut at, mut blank) = (Parts::default(), Place::Row, 0, 0, true);
+    loop {
+        let count = file.read(&mut buffer)?;
+        let mut text = &buffer[..count];
+        if count == 0 {
+            break;
+        }
+        if at == 0 && text.starts_with(&[0xEF, 0xBB, 0xBF]) {
+            parts.starts.push([0, 0]);
+            text = &text[3..];
+            at = 3;
+        }
+        for &byte in text {
+            if place == Place::Return {
+                place = Place::Row;
+                if byte == b'\n' {
+                    at += 1;
+                    continue;
+                }
+            }
+            if place == Place::Row {
+                if parts.starts.last().is_none_or(|last| at - last[0] >= bytes) {
+                    parts.starts.push([at, lines]);
+                }
+                (place, blank) = (Place::Field, true);
+            }
+            at += 1;
+            place = match (place, byte) {
+                (Place::Quoted, b'"') => Place::Quote,
+                (Place::Quoted, _) => {
+                    lines += u64::from(byte == b'\n');
+                    Place::Quoted
+                }
+                (Place::Field, b'"') | (Place::Quote, b'"') => {
+                    blank = false;
+                    Place::Quoted
+                }
+                (_, b'\n' | b'\r') => {
+                    lines += 1;
+                    parts.rows += u64::from(!blank);
+                    if byte == b'\n' { Place::Row } else { Place::Return }
+                }
+                (_, byte) => {
+                    blank = false;
+                    if byte == delimiter { Place::Field } else { Place::Plain }
+                }
+            };
+        }
+    }
+    if !matches!(place, Place::Row | Place::Return) {
+        parts.rows += u64::from(!blank);
+    }
+    Ok(parts)
+}
+
 /// Reads a file in pieces that begin at rows. A line feed ends a row unless there are quotes in the file, so with the
 /// first quote the file is read again as a whole; and so is one with lines that are longer than a piece.
 fn read_in_pieces(path: &Path, choice: Choice<'_>, threads: usize, size: u64) -> Result<Table, NoTable> {

@@ -229,6 +229,16 @@ pub enum StreamError {
     },
 }
 
+impl StreamError {
+    /// The same error where `before` elements precede those that were read.
+    pub fn behind(self, before: u64) -> Self {
+        match self {
+            Self::Syntax { error, element } => Self::Syntax { error, element: element.map(|at| at + before) },
+            error => error,
+        }
+    }
+}
+
 impl From<io::Error> for StreamError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
@@ -248,6 +258,19 @@ impl<'s> Stream<'s> {
         window.load(0, CHUNK / 32)?;
         let at = window.mark() as u64;
         Ok(Self { window, at })
+    }
+
+    /// Starts at a byte that an earlier walk over the same source has found.
+    pub fn starting_at(source: &'s Source, at: u64) -> io::Result<Self> {
+        let mut window = Window::new(source);
+        let at = at.min(source.length());
+        window.load(at, at + CHUNK / 32)?;
+        Ok(Self { window, at })
+    }
+
+    /// The byte of the source that comes next.
+    pub fn offset(&self) -> u64 {
+        self.at
     }
 
     /// Takes what `take` takes; it is called again, from the same byte, if the window ends inside.
@@ -286,7 +309,7 @@ impl<'s> Stream<'s> {
         if !self.step(|cursor| cursor.open(b'[', b']'))? {
             return Ok(new());
         }
-        self.take(new, Layout::Array)
+        self.take(new, Layout::Array, u64::MAX)
     }
 
     /// Takes the values of all lines to the end of the text into columns; `new` makes empty ones. Blank lines are passed
@@ -295,27 +318,39 @@ impl<'s> Stream<'s> {
         if self.peek()?.is_none() {
             return Ok(new());
         }
-        self.take(new, Layout::Lines)
+        self.take(new, Layout::Lines, u64::MAX)
     }
 
-    fn take<R: Records>(&mut self, new: impl Fn() -> R + Sync, layout: Layout) -> Result<R, StreamError> {
-        let records: Box<dyn Any> = self.records(&|| Box::new(new()), layout)?;
+    /// Takes the elements that start before the byte `until` into columns; the walk stands at the start of one of them.
+    /// `lines` says whether they are values of lines, or those of an array.
+    pub fn elements<R: Records>(
+        &mut self,
+        new: impl Fn() -> R + Sync,
+        lines: bool,
+        until: u64,
+    ) -> Result<R, StreamError> {
+        self.take(new, if lines { Layout::Lines } else { Layout::Array }, until)
+    }
+
+    fn take<R: Records>(&mut self, new: impl Fn() -> R + Sync, layout: Layout, until: u64) -> Result<R, StreamError> {
+        let records: Box<dyn Any> = self.records(&|| Box::new(new()), layout, until)?;
         Ok(*records.downcast().expect("what `new` makes"))
     }
 
-    /// The records from here on, in columns of any type: compiled once for all.
+    /// The records from here on that start before `until`, in columns of any type: compiled once for all.
     fn records(
         &mut self,
         new: &(dyn Fn() -> Box<dyn Records> + Sync),
         layout: Layout,
+        until: u64,
     ) -> Result<Box<dyn Records>, StreamError> {
         let (source, first) = (self.window.source, self.at);
-        let pieces = source.length().saturating_sub(first).div_ceil(CHUNK).max(1);
-        let limit = |piece: usize| first + (piece as u64 + 1) * CHUNK;
+        let pieces = source.length().min(until).saturating_sub(first).div_ceil(CHUNK).max(1);
+        let limit = |piece: usize| until.min(first + (piece as u64 + 1) * CHUNK);
         // Columns that are empty and have their memory.
         let spare = Mutex::new(Vec::new());
         let produce = |window: &mut Window<'_>, piece: usize| {
-            let begin = limit(piece) - CHUNK;
+            let begin = first + piece as u64 * CHUNK;
             let start = if piece == 0 { Ok(Some(first)) } else { guess(window, begin, limit(piece), layout) };
             let records = spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_else(new);
             start.and_then(|start| start.map(|start| parse(window, start, limit(piece), records, layout)).transpose())
@@ -339,7 +374,7 @@ impl<'s> Stream<'s> {
             match part.end {
                 End::Next(follower) => {
                     at = follower;
-                    Ok(None)
+                    Ok((at >= until).then_some(at))
                 }
                 End::Closed(after) => Ok(Some(after)),
                 End::Failed(error) => Err(StreamError::Syntax { error, element: Some(elements) }),

@@ -32,12 +32,12 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     from ioukit.datasets.columns.id_lists import IdLists
 
-__all__ = ["Dialect", "Raw", "detection_columns", "ground_truth_columns"]
+__all__ = ["LINES", "Dialect", "Raw", "detection_columns", "ground_truth_columns"]
 
 Dialect = Literal["coco", "lvis"]
 """Whose members the records of an annotation file have."""
 
-_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 """The ends of names of files with a record per line."""
 _LISTS = ("neg_category_ids", "not_exhaustive_category_ids")
 
@@ -75,7 +75,7 @@ def ground_truth_columns(
             f"expected the path of a COCO file, or a mapping with images, categories and annotations, got {kind}{hint}"
         )
     path = existing_file(source)
-    if path.lower().endswith(_LINES):
+    if path.lower().endswith(LINES):
         raise DatasetError(
             f"{path}: expected one object with images, categories and annotations, found a file with a record per line "
             "by its name: records of annotations do not list images and categories"
@@ -151,12 +151,24 @@ def detection_columns(
     threads: int | None,
     *,
     attributes: bool,
+    lines: bool | None = None,
+    between: tuple[int, int, int, bool] | None = None,
 ) -> Raw:
-    """The columns of a results file, of the list that it holds, or of an (N, 7) array."""
+    """The columns of a results file, of the list that it holds, or of an (N, 7) array.
+
+    Args:
+        source: As for ``Detections.from_coco``.
+        on_invalid: As there.
+        threads: As there.
+        attributes: As there.
+        lines: Whether a file has a record per line; by its name if ``None``.
+        between: Of a part of a file: its start and end, the position of its first record, and whether the first record
+            of the file has a mask or keypoints instead of a box.
+    """
     if isinstance(source, str | os.PathLike):
         path = existing_file(source)
-        lines = path.lower().endswith(_LINES)
-        raw = _core.read_coco_detections(path, on_invalid, lines, check_threads(threads))
+        lines = path.lower().endswith(LINES) if lines is None else lines
+        raw = _core.read_coco_detections(path, on_invalid, lines, check_threads(threads), between)
         regions = _in_file(path, {name: raw.pop(name) for name in (SEGMENTATIONS, KEYPOINTS)})
         dropped, without_box, spans = (raw.pop(name) for name in ("dropped", "without_box", "attributes"))
         raw["regions"] = regions

@@ -31,9 +31,10 @@ from ioukit.datasets.columns.images import Images
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
+    from ioukit.datasets.columns.coco_parts import CocoPart
     from ioukit.regions import BoxesLike, Regions
 
-__all__ = ["Detections"]
+__all__ = ["Detections", "detections_of_coco"]
 
 _NAME = "detections"
 
@@ -120,12 +121,7 @@ class Detections(Columns):
             DatasetError: If the data is invalid; names file, record and field, what was expected and what came.
             OSError: If the file cannot be read.
         """
-        check_on_invalid(on_invalid)
-        raw = _coco.detection_columns(source, on_invalid, threads, attributes=attributes)
-        dt = cls(**raw.columns, source=raw.source, dropped=raw.dropped)
-        if len(raw.without_box):
-            dt = _with_boxes_of_regions(dt, raw.without_box, on_invalid, threads)
-        return _settled(dt, on_invalid, check=raw.unchecked)
+        return detections_of_coco(source, on_invalid, threads, attributes=attributes)
 
     @classmethod
     def from_arrays(
@@ -307,6 +303,24 @@ class Detections(Columns):
             return self
         dropped = self.dropped + len(self) - len(dt)
         return _settled(dataclasses.replace(dt, dropped=dropped), on_invalid, check=False)
+
+
+def detections_of_coco(
+    source: str | os.PathLike[str] | Sequence[Mapping[str, Any]] | npt.NDArray[Any],
+    on_invalid: OnInvalid,
+    threads: int | None,
+    *,
+    attributes: bool = False,
+    part: CocoPart | None = None,
+) -> Detections:
+    """What :meth:`Detections.from_coco` returns; of some records of a file if ``part`` is given."""
+    check_on_invalid(on_invalid)
+    lines, between = (None, None) if part is None else (part.lines, part.between)
+    raw = _coco.detection_columns(source, on_invalid, threads, attributes=attributes, lines=lines, between=between)
+    dt = Detections(**raw.columns, source=raw.source, dropped=raw.dropped)
+    if len(raw.without_box):
+        dt = _with_boxes_of_regions(dt, raw.without_box, on_invalid, threads)
+    return _settled(dt, on_invalid, check=raw.unchecked)
 
 
 def _with_boxes_of_regions(

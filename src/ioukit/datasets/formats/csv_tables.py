@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets.columns.lazy import Names
+from ioukit.datasets.formats.coded_column import CodedColumn
 from ioukit.datasets.formats.text_files import shortened, shown
 from ioukit.errors import DatasetError
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from ioukit.datasets.formats.problems import Problems
 
-__all__ = ["Codes", "CsvTable", "first_row"]
+__all__ = ["Codes", "CsvTable", "csv_rows", "first_row"]
 
 
 class Codes(NamedTuple):
@@ -40,6 +42,57 @@ def first_row(path: str | os.PathLike[str], delimiter: str = ",") -> list[str]:
         return next(csv.reader([line.decode("utf-8-sig")], strict=True, delimiter=delimiter), [])
     except (OSError, ValueError, csv.Error):
         return []
+
+
+@contextlib.contextmanager
+def _fields_named(names: Sequence[str]) -> Iterator[None]:
+    """Say which fields a row should have, if it has another number of them."""
+    try:
+        yield
+    except DatasetError as error:
+        listed = shortened(", ".join(names))
+        raise DatasetError(str(error).replace(" fields, found ", f" fields: {listed}; found ")) from None
+
+
+def csv_rows(
+    path: str,
+    text: bytes,
+    lines: int,
+    names: Sequence[str],
+    delimiter: str,
+    *,
+    header: bool,
+    wanted: Sequence[str],
+    numbers: Collection[str],
+) -> tuple[dict[str, CodedColumn | npt.NDArray[np.float64]], npt.NDArray[np.int64]]:
+    """Columns of rows of a CSV file that are in memory, and the line at which each row ends.
+
+    Args:
+        path: The file, for messages.
+        text: The rows.
+        lines: How many lines are before them.
+        names: The names of all columns.
+        delimiter: What stands between fields.
+        header: Whether the first row has the names.
+        wanted: The columns to read.
+        numbers: Those of them that are read as numbers if all their values are finite numbers.
+
+    Raises:
+        DatasetError: If the text is no CSV, or a row has not as many fields as there are names.
+    """
+    shape, columns = (len(names), ord(delimiter), header), {}
+    left, ends = list(wanted), np.zeros(0, np.int64)
+    with _fields_named(names):
+        while left:
+            chosen = [(names.index(name), name in numbers and name not in columns) for name in left]
+            read, ends = _core.read_csv_rows(path, text, lines, shape, chosen)
+            for name, column in zip(left, read, strict=True):
+                columns[name] = (
+                    CodedColumn.of_used(Names(*column[1:])[:], column[0]) if isinstance(column, tuple) else column
+                )
+            # A column with another value is read again as text, which messages show.
+            left = [name for name in left if isinstance(columns[name], np.ndarray) and np.isnan(columns[name]).any()]
+    return columns, ends
 
 
 class CsvTable:
@@ -92,10 +145,8 @@ class CsvTable:
             # Say what is wrong with the text, if that is the reason that the first row has no fields.
             _core.read_csv(path, 1, ord(self._delimiter), True, [], self._threads)
             raise DatasetError(f"{path}: line 1: expected the names of columns, found none")
-        try:
+        with _fields_named(self.names):
             columns, lines = _core.read_csv(path, fields, ord(self._delimiter), self._header, chosen, self._threads)
-        except DatasetError as error:
-            raise DatasetError(str(error).replace(" fields, found ", f" fields: {self._listed()}; found ")) from None
         self.lines = lines
         for name, column in zip((*text, *numbers), columns, strict=True):
             if isinstance(column, tuple):
@@ -131,6 +182,13 @@ class CsvTable:
         """A column as it is."""
         rows, names = self.codes(name)
         return tuple(map(names[:].__getitem__, rows.tolist()))
+
+    def all_numbers(self, name: str) -> npt.NDArray[np.float64] | None:
+        """A column of finite numbers; ``None`` if a row has another value."""
+        if name not in self._numbers:
+            self._read([], [name])
+        values = self._numbers[name]
+        return None if np.isnan(values).any() else values
 
     def numbers(self, name: str, good: npt.NDArray[np.bool_], problems: Problems) -> npt.NDArray[np.float64]:
         """A column of finite numbers. A row with another value is a problem; it gets 0, and is no longer good."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,6 +13,7 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.coded_column import CodedColumn
 from ioukit.datasets.formats.known_names import KnownNames
+from ioukit.datasets.formats.table_columns import choose_columns
 from ioukit.datasets.formats.table_rows import ChosenRows, whole_numbers
 from ioukit.errors import DatasetError
 
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from ioukit.datasets.formats.table_rows import Reading
     from ioukit.datasets.formats.table_sources import Table
 
-__all__ = ["detections_of_rows"]
+__all__ = ["detections_of_rows", "detections_of_text"]
+
+_NUMBER_ROLES = ("score", "area", "image_width", "image_height")
 
 _ImageColumn: TypeAlias = "npt.NDArray[np.int64] | tuple[npt.NDArray[np.int64], npt.NDArray[np.str_]]"
 """(N,) ids of images, or positions in an array of names."""
@@ -65,6 +69,32 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
     if names is not None:
         dt = dataclasses.replace(dt, image_keys=names)
     return rows.problems.noted_in(dt)
+
+
+def detections_of_text(
+    table_of: Callable[[Collection[str]], Table],
+    names: Sequence[str],
+    reading: Reading,
+    ground_truth: GroundTruth | KnownNames | None,
+) -> Detections:
+    """The detections of a table in a file of text.
+
+    Args:
+        table_of: Reads the table, and some columns of it as numbers. Only text shows a value as the file has it, so the
+            file is read again if a value is wrong.
+        names: The columns.
+        reading: How they are read.
+        ground_truth: As for :func:`detections_of_rows`.
+    """
+    with contextlib.suppress(DatasetError):
+        chosen = choose_columns(names, "", columns=reading.columns, boxes=reading.boxes)
+        numbers = {chosen.roles[role] for role in _NUMBER_ROLES if role in chosen.roles}
+        dt = detections_of_rows(
+            table_of(numbers.union(chosen.box if len(chosen.box) == 4 else ())), reading, ground_truth
+        )
+        if not dt.dropped:
+            return dt
+    return detections_of_rows(table_of(()), reading, ground_truth)
 
 
 def _of(column: npt.NDArray[Any], kept: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:

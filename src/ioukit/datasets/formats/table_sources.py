@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -143,23 +143,33 @@ def _is_whole(text: str) -> bool:
     return digits.isascii() and digits.isdecimal() and len(digits) < 19 and (digits == "0" or digits[0] != "0")
 
 
-def csv_table(path: str | os.PathLike[str], header: Sequence[str] | None) -> Table:
-    """A CSV file; a file named ``.tsv`` has tabs in the place of commas."""
+def csv_table(path: str | os.PathLike[str], header: Sequence[str] | None, numbers: Collection[str] = ()) -> Table:
+    """A CSV file; a file named ``.tsv`` has tabs in the place of commas.
+
+    Args:
+        path: The file.
+        header: The names of the columns, if the file has none.
+        numbers: Columns that are read as numbers if all their values are finite numbers. Texts of them are those of
+            the numbers, not those of the file.
+    """
     name = os.fspath(path)
     if os.path.isdir(path):
         refuse(name, "a file", "a folder")
     delimiter = "\t" if name.lower().endswith(".tsv") else ","
     listed = first_row(path, delimiter) if header is None else header
-    table = CsvTable(path, header, delimiter=delimiter, text=listed)
+    as_text = [one for one in listed if one not in numbers]
+    table = CsvTable(path, header, delimiter=delimiter, text=as_text, numbers=[one for one in listed if one in numbers])
     return Table(
         name,
-        {one: _csv_column(table, one) for one in table.names},
+        {one: _csv_column(table, one, as_number=one in numbers) for one in table.names},
         lambda row: f"{name}: line {table.lines[row]}",
         all_text=True,
     )
 
 
-def _csv_column(table: CsvTable, name: str) -> CodedColumn:
+def _csv_column(table: CsvTable, name: str, *, as_number: bool) -> CodedColumn | npt.NDArray[np.float64]:
+    if as_number and (values := table.all_numbers(name)) is not None:
+        return values
     rows, names = table.codes(name)
     return CodedColumn.of_used(names[:], rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from ioukit.datasets.formats.csv_tables import first_row
 from ioukit.datasets.formats.first_bytes import first_bytes, last_bytes
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.table_columns import BOX_LAYOUTS, BoxLayout, has_boxes, is_taken
-from ioukit.datasets.formats.table_detections import detections_of_rows
+from ioukit.datasets.formats.table_detections import detections_of_rows, detections_of_text
 from ioukit.datasets.formats.table_rows import (
     KNOWN_FLAGS,
     Reading,
@@ -160,7 +161,11 @@ def read_table_detections(
         OSError: If the file cannot be read.
         ModuleNotFoundError: If PyArrow is needed and not installed: ``pip install 'ioukit[tables]'``.
     """
-    return detections_of_rows(_table(path, header), Reading(columns, boxes, normalized, on_invalid), ground_truth)
+    reading = Reading(columns, boxes, normalized, on_invalid)
+    if not _is_text(path, header):
+        return detections_of_rows(arrow_table(path), reading, ground_truth)
+    names = first_row(path, "\t" if os.fspath(path).lower().endswith(".tsv") else ",") if header is None else header
+    return detections_of_text(functools.partial(csv_table, path, header), names, reading, ground_truth)
 
 
 def read_frame(
@@ -251,10 +256,15 @@ def write_arrow(
 
 
 def _table(path: str | os.PathLike[str], header: Sequence[str] | None) -> Table:
+    return csv_table(path, header) if _is_text(path, header) else arrow_table(path)
+
+
+def _is_text(path: str | os.PathLike[str], header: Sequence[str] | None) -> bool:
+    """Whether a table is a CSV file: by its name, or because it is no file of Arrow's."""
     if os.fspath(path).lower().endswith(_TEXT_SUFFIXES) or header is not None:
-        return csv_table(path, header)
+        return True
     start = first_bytes(Path(path))[:4]
-    return arrow_table(path) if start in (b"PAR1", b"ARRO", b"\xff" * 4) or not start else csv_table(path, header)
+    return start not in (b"PAR1", b"ARRO", b"\xff" * 4) and bool(start)
 
 
 def _arrow(rows: Mapping[str, list[Any]]) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,6 +21,8 @@ __all__ = ["FolderGather"]
 _FORMAT = "ioukit gather"
 _VERSION = 1
 _MESSAGE, _ANSWER = ".table", ".read"
+_GONE = (errno.ENOENT, errno.ESTALE)
+"""What opening a file says that was removed, here or by another node."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.005, 0.5
 
 Identity = tuple[int, int, int]
@@ -208,8 +212,10 @@ class _Round:
             self._place.mkdir(exist_ok=True)
             write_whole(path, content)
             self._known[path.name] = _identity(os.stat(path))
-        except FileNotFoundError:
-            if time.monotonic() > self._end or not self._gather.folder.is_dir():
+        except OSError as error:
+            # `mkdir` says that the folder exists if it was removed just after that.
+            vanished = error.errno in (*_GONE, errno.EEXIST) and self._gather.folder.is_dir()
+            if not vanished or time.monotonic() > self._end:
                 raise
             return False
         return True
@@ -238,7 +244,7 @@ class _Round:
                 identity = found.get(name)
                 if identity is None or identity == self._known.get(name):
                     continue
-                with contextlib.suppress(FileNotFoundError):  # removed since the look
+                with _unless_gone():  # since the look
                     if kind == _MESSAGE:
                         self._read(rank, name)
                     else:
@@ -316,12 +322,22 @@ class _Round:
         shutil.rmtree(self._place, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def _unless_gone() -> Iterator[None]:
+    """Ignores that a file was removed."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _GONE:
+            raise
+
+
 def _files(place: Path) -> dict[str, Identity]:
     """The files of a folder, none if there is no such folder."""
     found = {}
-    with contextlib.suppress(FileNotFoundError), os.scandir(place) as entries:
+    with _unless_gone(), os.scandir(place) as entries:
         for entry in entries:
-            with contextlib.suppress(FileNotFoundError):  # removed since it was listed
+            with _unless_gone():  # since it was listed
                 found[entry.name] = _identity(entry.stat())
     return found
 

@@ -42,7 +42,7 @@ def evaluate_on_ray(
     Raises:
         TimeoutError: If the time is over, or no task ends for half an hour.
         MemoryError: If a task runs out of memory, also when it is repeated.
-        RuntimeError: If the workers of a task die, also when it is repeated.
+        ConnectionError: If there is no cluster, or the workers of a task die, also when it is repeated.
         Exception: As of the evaluation in this process.
     """
     shared = dataclasses.replace(

@@ -176,7 +176,7 @@ class Tasks:
 
         Raises:
             TimeoutError: If the time is over, or if no task ended for too long.
-            Exception: What a task raised; ``RuntimeError`` if its worker died again and again.
+            Exception: What a task raised; ``ConnectionError`` if its worker died again and again.
         """
         found: dict[int, Any] = {}
         waiting = {task.receipt: number for number, task in enumerate(tasks)}
@@ -191,8 +191,9 @@ class Tasks:
                 for number in sorted(waiting[receipt] for receipt in {*ended, *more}):
                     found[number] = self._receipt(tasks[number])
                     del waiting[tasks[number].receipt]
-        except BaseException:
-            self.cancel()
+        except BaseException as error:
+            # Other errors do not wait: a task that is asked to end does so between two calls of the core.
+            self.cancel(at_once=isinstance(error, TimeoutError | KeyboardInterrupt))
             raise
         return [found[number] for number in range(len(tasks))]
 
@@ -208,7 +209,7 @@ class Tasks:
                 f"{_first_line(error)}"
             ) from None
         except errors.RayError as error:
-            raise RuntimeError(
+            raise ConnectionError(
                 f"{task.name}: its worker died, also when it was repeated {_RETRIES} times: {_first_line(error)}"
             ) from None
 
@@ -218,11 +219,17 @@ class Tasks:
             return f"expected an end within timeout={self._deadline.seconds:g} s; not done: {shown}"
         return f"no task ended for {self._stalled_after:g} s, the cluster may have no free core; not done: {shown}"
 
-    def cancel(self) -> None:
-        """End all tasks that are not done."""
-        for receipt in self._receipts:
-            with contextlib.suppress(Exception):  # it is done, or its worker has gone
-                self._ray.cancel(receipt, force=True, recursive=True)
+    def cancel(self, *, at_once: bool = False) -> None:
+        """End all tasks that are not done, ``at_once`` by killing their workers.
+
+        Tasks that are done are left alone: Ray ends this process if it kills the worker of a task that has just ended.
+        """
+        if not self._receipts:
+            return
+        _, waiting = self._ray.wait(self._receipts, num_returns=len(self._receipts), timeout=0)
+        for receipt in waiting:
+            with contextlib.suppress(Exception):  # its worker has gone
+                self._ray.cancel(receipt, force=at_once, recursive=True)
 
 
 def _cause(error: Any) -> BaseException:

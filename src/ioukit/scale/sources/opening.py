@@ -13,6 +13,9 @@ from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.formats.known_names import KnownNames
 from ioukit.datasets.formats.table_rows import Reading
 from ioukit.errors import DatasetError
+from ioukit.scale.sources.arrow import pieces_of_arrow
+from ioukit.scale.sources.coco import pieces_of_coco
+from ioukit.scale.sources.csv import pieces_of_csv
 from ioukit.scale.sources.in_memory import digest, pieces_of_detections
 from ioukit.scale.sources.parquet import pieces_of_parquet
 from ioukit.scale.sources.places import FilePlace, find_files
@@ -28,6 +31,9 @@ Opener = Callable[[Sequence[FilePlace], Reading, KnownNames, Cut], list[Piece]]
 
 _KINDS: tuple[tuple[str, tuple[str, ...], Opener], ...] = (
     ("Parquet", (".parquet", ".parq", ".pq"), pieces_of_parquet),
+    ("Arrow", (".arrow", ".feather", ".ipc"), pieces_of_arrow),
+    ("CSV", (".csv", ".tsv", ".csv.gz", ".tsv.gz"), pieces_of_csv),
+    ("COCO results", (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz"), pieces_of_coco),
 )
 """What a file is, the ends of its name, and what cuts it into pieces."""
 
@@ -43,10 +49,14 @@ def open_detections(
     piece_rows: int = Cut().piece_rows,
     batch_rows: int = Cut().batch_rows,
 ) -> DetectionSource:
-    """Open detections that need not fit into memory. Only names, sizes and heads of files are read now.
+    """Open detections that need not fit into memory.
+
+    Of Parquet and Arrow files, only the heads are read now. Files of text are read once, to find where pieces begin;
+    those that are packed or in a store are read later, through a temporary file.
 
     Args:
-        source: A Parquet file; a folder of them, also with folders such as ``camera=3`` (Hive), or a pattern such as
+        source: A Parquet, Arrow or CSV file, or COCO results as an array or with a record per line (also packed with
+            gzip); a folder of files of one kind, also with folders such as ``camera=3`` (Hive), or a pattern such as
             ``results/*.parquet``; an address such as ``s3://bucket/results`` of a store that PyArrow or fsspec can
             read; a list of these; or detections in memory.
         ground_truth: The data set with the images, by id or by the name of their file, and the classes.
@@ -106,8 +116,8 @@ def _kind(file: FilePlace) -> tuple[str, tuple[str, ...], Opener]:
     if found is None:
         with file.open() as opened:
             start = opened.read(4)
-        if start != b"PAR1":
+        found = _KINDS[{b"PAR1": 0, b"ARRO": 1}.get(start, -1)]
+        if start not in (b"PAR1", b"ARRO") and start.lstrip()[:1] not in (b"[", b"{"):
             ends = ", ".join(end for _, ends, _ in _KINDS for end in ends)
             raise DatasetError(f"{file.path}: expected a file of detections, named {ends}, found something else")
-        found = _KINDS[0]
     return found

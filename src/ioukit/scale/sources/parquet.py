@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ioukit._optional import import_extra
 from ioukit.datasets.formats.table_sources import Table, arrow_columns
-from ioukit.errors import DatasetError
+from ioukit.scale.sources.arrow_types import check_same_kinds, kinds_of, reading_arrow
 from ioukit.scale.sources.source import Piece
 from ioukit.scale.sources.tables import (
+    RowsFrom,
     columns_to_read,
     detections_of_tables,
     folder_columns,
@@ -51,23 +52,13 @@ class ParquetPiece(Piece):
         wanted = self.columns if columns is None else tuple(name for name in columns if name in self.columns)
         folders = {name: whole for name, whole in self.folders.items() if columns is None or name in columns}
         for group in range(*self.groups):
-            with _reading(f"{path}: row group {group}"), _opened(self.file) as file:
+            with reading_arrow(f"{path}: row group {group}", "a Parquet file"), _opened(self.file) as file:
                 batches = file.iter_batches(batch_size=self.batch_rows, row_groups=[group], columns=list(wanted))
                 while (batch := next(batches, None)) is not None:
                     batch.validate(full=True)
                     given = with_folder_columns(arrow_columns(batch), self.file, folders, batch.num_rows)
-                    yield Table(path, given, _Where(path, row))
+                    yield Table(path, given, RowsFrom(path, row))
                     row += batch.num_rows
-
-
-class _Where:
-    """The place of a row of a batch, for messages."""
-
-    def __init__(self, path: str, first: int) -> None:
-        self.path, self.first = path, first
-
-    def __call__(self, row: int) -> str:
-        return f"{self.path}: row {self.first + row}"
 
 
 def pieces_of_parquet(files: Sequence[FilePlace], reading: Reading, known: KnownNames, cut: Cut) -> list[Piece]:
@@ -82,16 +73,16 @@ def pieces_of_parquet(files: Sequence[FilePlace], reading: Reading, known: Known
     wanted: list[str] = []
     folders: Mapping[str, bool] = {}
     for file in files:
-        with _reading(file.path), _opened(file) as parquet:
+        with reading_arrow(file.path, "a Parquet file"), _opened(file) as parquet:
             about, schema = parquet.metadata, parquet.schema_arrow
-        kinds = {field.name: _kind(field.type) for field in schema}
+        kinds = kinds_of(schema)
         if not first:
             folders = folder_columns(files, schema.names)
             names = [*schema.names, *folders]
             wanted = columns_to_read(names, file.path, reading, known)
             first = kinds
-        _check_same(file, files[0], {name: kinds.get(name) for name in wanted if name not in folders}, first)
         columns = tuple(name for name in wanted if name not in folders)
+        check_same_kinds(file.path, files[0].path, {name: kinds.get(name) for name in columns}, first)
         kept = {name: whole for name, whole in folders.items() if name in wanted}
         start, row = 0, 0
         rows = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
@@ -126,45 +117,8 @@ def pieces_of_parquet(files: Sequence[FilePlace], reading: Reading, known: Known
     return [dataclasses.replace(piece, reading=done) for piece in pieces]
 
 
-def _kind(kind: Any) -> str:
-    types = import_extra("pyarrow.types", extra="tables", needed_by="Parquet")
-    if types.is_dictionary(kind):
-        return _kind(kind.value_type)
-    tests = {
-        "integers": types.is_integer,
-        "numbers": types.is_floating,
-        "text": lambda one: types.is_string(one) or types.is_large_string(one),
-        "lists": lambda one: types.is_list(one) or types.is_large_list(one) or types.is_fixed_size_list(one),
-    }
-    return next((name for name, test in tests.items() if test(kind)), str(kind))
-
-
-def _check_same(
-    file: FilePlace, first: FilePlace, kinds: Mapping[str, str | None], expected: Mapping[str, str]
-) -> None:
-    for name, kind in kinds.items():
-        if kind != expected[name]:
-            found = "no such column" if kind is None else f"one of {kind}"
-            raise DatasetError(
-                f"{file.path}: expected a column {name} of {expected[name]}, as {first.path} has it, found {found}"
-            )
-
-
 @contextlib.contextmanager
 def _opened(file: FilePlace) -> Iterator[Any]:
     parquet = import_extra("pyarrow.parquet", extra="tables", needed_by="reading Parquet files")
     with file.open() as source:
         yield parquet.ParquetFile(source)
-
-
-@contextlib.contextmanager
-def _reading(place: str) -> Iterator[None]:
-    """Word the errors of PyArrow."""
-    arrow = import_extra("pyarrow", extra="tables", needed_by="reading Parquet files")
-    try:
-        yield
-    except DatasetError:
-        raise
-    except (arrow.ArrowException, OSError, ValueError, NotImplementedError) as error:
-        text = (str(error).splitlines() or ["nothing"])[0][:200]
-        raise DatasetError(f"{place}: expected a Parquet file, found something else: {text}") from None

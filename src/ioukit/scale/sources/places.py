@@ -37,6 +37,12 @@ class FilePlace:
     """Name and value of each folder ``name=value`` on the way to the file."""
 
     @property
+    def lines(self) -> bool | None:
+        """Whether the name says that each line is a record; ``None`` if it does not."""
+        name = self.path.lower().removesuffix(".gz")
+        return True if name.endswith((".jsonl", ".ndjson")) else None
+
+    @property
     def is_local(self) -> bool:
         """Whether the file has a path in the local file system."""
         return self.address is None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections
     from ioukit.datasets.formats.known_names import KnownNames
 
-__all__ = ["Cut", "DetectionSource", "Piece"]
+__all__ = ["Cut", "DetectionSource", "Piece", "batches_of"]
 
 
 class Cut(NamedTuple):
@@ -96,3 +96,13 @@ class DetectionSource:
         """All detections, batch by batch."""
         for piece in self.pieces:
             yield from piece.read()
+
+
+def batches_of(dt: Detections, batch_rows: int) -> Iterator[Detections]:
+    """Detections in batches; what was left out counts once."""
+    if not len(dt):
+        return iter([dataclasses.replace(dt, notes=dt.notes[:1])] if dt.dropped else [])
+    if len(dt) <= batch_rows:
+        return iter([dt])
+    rest = dataclasses.replace(dt, dropped=0, notes=())
+    return ((rest if at else dt)[at : at + batch_rows] for at in range(0, len(dt), batch_rows))

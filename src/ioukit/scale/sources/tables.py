@@ -13,6 +13,7 @@ from ioukit.datasets.formats.coded_column import CodedColumn
 from ioukit.datasets.formats.table_columns import choose_columns
 from ioukit.datasets.formats.table_detections import detections_of_rows
 from ioukit.datasets.formats.table_sources import Table
+from ioukit.errors import DatasetError
 from ioukit.scale.sources.places import kind_of_values
 
 if TYPE_CHECKING:
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
     from ioukit.datasets.formats.table_rows import Reading
     from ioukit.scale.sources.places import FilePlace
 
-__all__ = ["columns_to_read", "detections_of_tables", "folder_columns", "settled"]
+__all__ = [
+    "RowsFrom",
+    "check_same_columns",
+    "columns_to_read",
+    "detections_of_tables",
+    "folder_columns",
+    "settled",
+    "with_folder_columns",
+]
 
 _UNUSED = ("id",)
 _NUMBER = re.compile(r"-?\d+")
@@ -94,6 +103,26 @@ def _all_whole(tables: Iterable[Table], name: str, but: Iterable[str] = ()) -> b
 def folder_columns(files: Sequence[FilePlace], names: Sequence[str]) -> Mapping[str, bool]:
     """The columns that the folders give and the files do not have, and whether they are whole numbers."""
     return {name: whole for name, whole in kind_of_values(files).items() if name not in names}
+
+
+class RowsFrom:
+    """The places of the rows of a batch, for messages."""
+
+    def __init__(self, path: str, first: int) -> None:
+        """Take the file, and the row of it with which the batch begins."""
+        self.path, self.first = path, first
+
+    def __call__(self, row: int) -> str:
+        """The place of a row of the batch."""
+        return f"{self.path}: row {self.first + row}"
+
+
+def check_same_columns(path: str, first: str, found: Sequence[str], expected: Sequence[str]) -> None:
+    """Refuse a file whose detections would be made of other columns than those of the first file."""
+    if sorted(found) != sorted(expected):
+        raise DatasetError(
+            f"{path}: expected the columns {', '.join(expected)}, as {first} has them, found {', '.join(found)}"
+        )
 
 
 def with_folder_columns(
