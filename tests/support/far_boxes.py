@@ -43,9 +43,9 @@ def rooms() -> st.SearchStrategy[Room]:
     """Room for few boxes."""
     return st.builds(
         Room,
-        boxes=st.integers(4, 150),
-        chunk=st.integers(1, 60),
-        pairs=st.integers(1, 500),
+        boxes=st.integers(8, 150),
+        chunk=st.integers(8, 60),
+        pairs=st.integers(40, 500),
         sample=st.integers(20, 400),
     )
 
