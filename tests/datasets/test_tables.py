@@ -345,3 +345,18 @@ def test_a_file_has_no_more_than_the_writer_says(tmp_path: Path) -> None:
         "image": "a.jpg", "image_width": "640", "image_height": "480", "category_id": "1", "category": "cat",
         "x": "10", "y": "20", "width": "20", "height": "30", "id": "1", "area": "600",
     }  # fmt: skip
+
+
+def test_boxes_in_lists_of_arrow(tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "dt.parquet"
+    boxes = [[0.5, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0]]
+    for kind in (pyarrow.list_(pyarrow.float32()), pyarrow.list_(pyarrow.float64(), 4)):
+        columns = {"image_id": [1, 2], "category_id": [1, 1], "score": [0.5, 0.25]}
+        parquet.write_table(pyarrow.table({**columns, "bbox": pyarrow.array(boxes, kind)}), path)
+        assert read_detections(path, boxes="xywh").boxes.tolist() == boxes
+        wrong = pyarrow.array([boxes[0], [1.0, math.nan, 3.0, 4.0]], kind)
+        parquet.write_table(pyarrow.table({**columns, "bbox": wrong}), path)
+        with pytest.raises(DatasetError, match=r"row 1, bbox: expected four numbers, found \[1\.0, NaN, 3\.0, 4\.0\]"):
+            read_detections(path, boxes="xywh")
+        assert read_detections(path, boxes="xywh", on_invalid="drop").boxes.tolist() == boxes[:1]

@@ -375,3 +375,25 @@ def test_kinds_of_files(tmp_path: Path) -> None:
         open_detections("nowhere://bucket/file.parquet", truth())
     with pytest.raises(TypeError, match="expected a path, a list of paths or Detections"):
         open_detections(7, truth())  # type: ignore[arg-type]
+
+
+def test_files_in_a_store() -> None:
+    fsspec = pytest.importorskip("fsspec")
+    gt, rows = truth(), rows_of(np.random.default_rng(1), 40, truth())
+    store = fsspec.filesystem("memory")
+    for at, place in enumerate(("a=1", "a=2")):
+        with store.open(f"/results/{place}/part.parquet", "wb") as file:
+            pq.write_table(pa.table({name: column[at::2] for name, column in rows.items()}), file, row_group_size=6)
+    with store.open("/dt.json", "wb") as file:
+        file.write(b'[{"image_id": 4, "category_id": 1, "bbox": [0, 0, 1, 1], "score": 0.5}]')
+    source = open_detections("memory://results", gt, piece_rows=12)
+    assert len(source.pieces) == 4
+    scores = [*rows["score"][::2], *rows["score"][1::2]]
+    assert all_of(source).scores.tolist() == scores
+    assert all_of(open_detections("memory://results/*/part.parquet", gt)).scores.tolist() == scores
+    assert all_of(open_detections("memory://dt.json", gt)).image_ids.tolist() == [4]
+    store.rm("/results/a=2/part.parquet")
+    with pytest.raises(DatasetError, match=r"a=2/part\.parquet: cannot be read"):
+        all_of(source)
+    with pytest.raises(DatasetError, match="memory://missing: expected a file or a folder, found nothing there"):
+        open_detections("memory://missing", gt)

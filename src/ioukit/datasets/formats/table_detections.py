@@ -48,7 +48,7 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
     if not len(table):
         keys = CodedColumn((), np.zeros(0, np.int64))
     images: _ImageColumn = keys if isinstance(keys, np.ndarray) else (keys.codes, np.array(keys.values, np.str_))
-    if known is not None:
+    if known is not None and len(table):
         images = _known_images(rows, key, keys, sizes, known)
     boxes, present = rows.boxes(sizes)
     scores = rows.numbers(roles["score"], needed=present)

@@ -11,8 +11,10 @@ import numpy as np
 
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.coded_column import CodedColumn
+from ioukit.datasets.formats.list_column import ListColumn
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.table_columns import BoxLayout, ChosenColumns, choose_columns
+from ioukit.datasets.formats.text_files import FARTHEST
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -103,6 +105,11 @@ class ChosenRows:
 
     def _listed(self, name: str, empty: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
         """(N, 4) a column with four numbers per row: lists, or text such as ``[0, 1, 1, 2]``."""
+        column = self.table.columns[name]
+        if isinstance(column, ListColumn) and column.values.shape[1] == 4:
+            wrong = ~(np.abs(column.values) <= FARTHEST).all(axis=1)
+            self.refuse(wrong, name, "four numbers")
+            return np.where(wrong[:, None], math.nan, column.values) if wrong.any() else column.values
         values = np.full((len(self.table), 4), math.nan)
         wrong = np.zeros(len(self.table), np.bool_)
         for row in np.flatnonzero(~empty).tolist():
@@ -243,7 +250,7 @@ def _four_numbers(value: Any) -> list[float] | None:
         four = [float(one) for one in value]
     except (TypeError, ValueError, OverflowError):
         return None
-    return four if len(four) == 4 and all(abs(one) <= 2.0**53 for one in four) else None
+    return four if len(four) == 4 and all(abs(one) <= FARTHEST for one in four) else None
 
 
 def _all_bools(table: Table, name: str) -> bool:

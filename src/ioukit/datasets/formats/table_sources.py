@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -12,11 +13,13 @@ import numpy.typing as npt
 from ioukit._optional import import_extra
 from ioukit.datasets.formats.coded_column import CodedColumn
 from ioukit.datasets.formats.csv_tables import CsvTable, first_row
+from ioukit.datasets.formats.list_column import ListColumn
 from ioukit.datasets.formats.text_files import FARTHEST, refuse, shown
 
 __all__ = ["Table", "arrow_columns", "arrow_table", "csv_table", "frame_table", "is_frame"]
 
 
+_FLOAT_LIST = re.compile(r"(?:large_list|list|fixed_size_list)<\w+: (?:float|double)(?: not null)?>(?:\[\d+\])?")
 _TEXT_TYPES = {"string", "large_string"}
 _PLAIN_TYPES = {"float", "double", "bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 
@@ -48,6 +51,8 @@ class Table:
         column = self.columns[name]
         if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
             return np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(self), np.bool_)
+        if isinstance(column, ListColumn):
+            return np.zeros(len(self), np.bool_)
         values = column.values if isinstance(column, CodedColumn) else column
         missing = np.array([_is_missing(value) for value in values], np.bool_).reshape(len(values))
         return missing[column.codes] if isinstance(column, CodedColumn) else missing
@@ -233,6 +238,8 @@ def _arrow_values(column: Any) -> Any:
             of_part = [places.setdefault(value, len(places)) for value in part.dictionary.to_pylist()]
             codes.append(np.array(of_part, np.int64)[part.indices.to_numpy(zero_copy_only=False)])
         return CodedColumn(list(places), np.concatenate(codes))
+    if _FLOAT_LIST.fullmatch(kind) and (lists := ListColumn.of_arrow(column)) is not None:
+        return lists
     return column.to_pylist()
 
 
