@@ -122,13 +122,13 @@ class Steps:
     def split(self, number: int) -> int:
         rows = batches = 0
         for batch in self.pieces[number].read():
-            self.folder.add_batch(number, batches, split(self.job, batch, rows))
+            self.folder.add_batch(number, batches, split(self.job, batch, rows, narrow=True))
             batches, rows = batches + 1, rows + len(batch)
-        self.folder.finish_piece(number, batches, rows)
+        self.folder.finish_piece(number, {"batches": batches, "rows": rows})
         return rows
 
     def match(self, part: int) -> int:
-        known = [self.folder.piece(number) or {} for number in range(len(self.pieces))]
+        known = [self.folder.finished_piece(number) for number in range(len(self.pieces))]
         total = sum(piece["rows"] for piece in known)
         batches = self.folder.batches(part, known)
         objects = self.objects.part(part), self.objects.rows(part)

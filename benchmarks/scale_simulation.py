@@ -33,8 +33,7 @@ from _scale_costs import (
     unit_costs,
 )
 
-from ioukit.scale.memory import PER_ROW_MATCH
-from ioukit.scale.table_files import BLOCK_ROWS
+from ioukit.scale.memory import LEAST_BLOCK, PER_ROW_DRAW, PER_ROW_MATCH
 
 DATA = Path(__file__).resolve().parent.parent / "docs" / "data" / "scale.json"
 NODES = (1, 16, 256)
@@ -208,7 +207,7 @@ def tables(found: dict[str, Any]) -> dict[str, str]:
                     f"{(SIZES[-1] // task) ** 2 / 1e6:.1f} million",
                     *map(_duration, simulate(costs, SIZES[-1], Cluster(256), task).values()),
                     _size(task * PER_ROW_MATCH),
-                    _size(SIZES[-1] / task * BLOCK_ROWS * costs.run_bytes),
+                    _size(SIZES[-1] / task * LEAST_BLOCK * PER_ROW_DRAW),
                 )
                 for task in TASKS
             ],

@@ -89,3 +89,35 @@ fn any_bytes_are_read_alike_in_pieces() {
         check_pieces(&text);
     }
 }
+
+#[test]
+fn parts_have_the_rows_of_the_whole() {
+    let text = b"\xEF\xBB\xBFa,b\r\n\r\n\"x, \"\"y\"\"\n z\",1\r\n5\" pipe,2.5\n\n\"\",4\r\"\n\n\",5\n,7\nq,8";
+    let columns = [(0, Kind::Text), (1, Kind::Number)];
+    let path = std::env::temp_dir().join(format!("ioukit-parts-{}.csv", std::process::id()));
+    std::fs::write(&path, text).expect("a file");
+    let take = |rows: &[u8], first: bool| {
+        let choice = Choice { fields: 2, delimiter: b',', header: first, columns: &columns };
+        let Ok(Table { mut columns, lines }) = read_rows(rows, first, choice, 1) else { panic!("no rows") };
+        let (Some(Column::Number(numbers)), Some(Column::Text(codes, names))) = (columns.pop(), columns.pop()) else {
+            unreachable!("two columns")
+        };
+        let text = codes.iter().map(|&code| String::from_utf8_lossy(names.get(code as usize)).into_owned());
+        (text.collect::<Vec<_>>(), numbers, lines)
+    };
+    let whole = take(text, true);
+    for bytes in 4..text.len() as u64 + 1 {
+        let found = find_parts(&path, b',', bytes).expect("a file");
+        assert_eq!(found.rows as usize, whole.0.len() + 1, "with the names");
+        let mut all = (Vec::new(), Vec::new(), Vec::new());
+        for (number, &[start, before]) in found.starts.iter().enumerate() {
+            let end = found.starts.get(number + 1).map_or(text.len(), |next| next[0] as usize);
+            let (names, numbers, lines) = take(&text[start as usize..end], number == 0);
+            all.0.extend(names);
+            all.1.extend(numbers);
+            all.2.extend(lines.into_iter().map(|line| line + before as i64));
+        }
+        assert_eq!(all, whole, "{bytes} bytes a part");
+    }
+    std::fs::remove_file(&path).expect("the file");
+}
