@@ -106,11 +106,12 @@ def test_dask_goes_on_when_a_worker_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # those of Spark about its own packages
-def test_spark_repeats_a_task_that_fails(tmp_path: Path) -> None:
+def test_spark_repeats_a_task_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sql = pytest.importorskip("pyspark.sql", reason="this program needs Spark: pip install pyspark")
     arrow = pytest.importorskip("pyarrow")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     folder, flag = str(FOLDER), str(tmp_path / "failed")
 
     def packed_parts(batches: Any) -> Any:
@@ -131,7 +132,6 @@ def test_spark_repeats_a_task_that_fails(tmp_path: Path) -> None:
 
     spark = (
         sql.SparkSession.builder.master("local[2,3]")
-        .config("spark.pyspark.python", sys.executable)
         .config("spark.ui.enabled", "false")
         .config("spark.log.level", "OFF")
         .getOrCreate()

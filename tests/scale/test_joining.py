@@ -16,7 +16,9 @@ from numpy.testing import assert_array_equal
 import ioukit
 from ioukit import Boxes, scale
 from ioukit.scale import joining
+from ioukit.scale.box_records import record_dtype
 from ioukit.scale.box_room import Room, room_of
+from ioukit.scale.reach import box_extents, reach_of
 from support.far_boxes import box_sets, chunked, rooms
 
 METRICS: list[dict[str, Any]] = [
@@ -45,7 +47,7 @@ def some_boxes(count: int = 500, seed: int = 0) -> Any:
     return np.concatenate([low, low + rng.uniform(5, 40, (count, 2))], axis=1)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=60)
 @given(
     box_sets(),
     box_sets(),
@@ -68,8 +70,8 @@ def test_pairs_are_those_in_memory(
         assert_same(found, wanted)
 
 
-@settings(deadline=None, max_examples=40)
-@given(box_sets(), st.sampled_from([0.1, 0.5]), rooms(), st.integers(1, 250))
+@settings(deadline=None, max_examples=30)
+@given(box_sets(100), st.sampled_from([0.1, 0.5]), rooms(), st.integers(1, 250))
 @example(np.tile([[0.0, 0, 1, 1]], (120, 1)), 0.5, SMALL, 50)
 def test_sorted_pairs_come_in_the_order_of_the_join_in_memory(boxes: Any, least: float, room: Room, size: int) -> None:
     wanted = ioukit.overlap_join(boxes, min_iou=least)
@@ -78,6 +80,19 @@ def test_sorted_pairs_come_in_the_order_of_the_join_in_memory(boxes: Any, least:
     assert_array_equal(np.concatenate([[], *(chunk.rows for chunk in chunks)]), wanted.rows)
     assert_array_equal(np.concatenate([[], *(chunk.columns for chunk in chunks)]), wanted.columns)
     assert_array_equal(np.concatenate([[], *(chunk.values for chunk in chunks)]), wanted.values)
+
+
+@settings(deadline=None, max_examples=60)
+@given(box_sets(), st.sampled_from(METRICS), st.sampled_from([0.01, 0.3, 0.75, 1.0]))
+def test_the_bound_holds_for_every_pair(boxes: Any, metric: dict[str, Any], least: float) -> None:
+    pairs = ioukit.overlap_join(boxes, boxes, min_iou=least, **metric)
+    records = np.zeros(len(boxes), record_dtype(boxes.dtype, labelled=False, scored=False))
+    records["box"] = boxes
+    extents = box_extents(records)
+    variant = f"ioa_{metric.get('of', 'second')}" if metric["metric"] == "ioa" else metric["metric"]
+    for either_order in (False, True):
+        reach = reach_of(variant, least, boxes.dtype, either_order=either_order)
+        assert reach.meets(extents.take(pairs.rows), extents.take(pairs.columns)).all()
 
 
 def test_the_sets_are_cut_and_a_large_cell_is_divided() -> None:
@@ -216,6 +231,6 @@ def test_sets_without_boxes() -> None:
 
 
 def test_room_grows_with_memory() -> None:
-    small, large = room_of("200MB"), room_of("2GB")
+    small, large = room_of("200MB", ranked=False), room_of("2GB", ranked=False)
     assert small.boxes < large.boxes
     assert small.pairs < large.pairs

@@ -33,7 +33,7 @@ def chain(count: int) -> tuple[Any, Any]:
     return np.concatenate([low, low + 1], axis=1), np.linspace(1, 0, count)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=100)
 @given(
     st.data(),
     box_sets(),

@@ -26,7 +26,7 @@ FAMILIES: dict[str, Callable[[_Rng, int], tuple[Any, Any]]] = {
     "huge and tiny": lambda rng, n: (rng.uniform(-5, 5, (n, 2)), np.exp(rng.uniform(-7, 7, (n, 2)))),
     "one place": lambda _, n: (np.zeros((n, 2)), np.ones((n, 2))),
     "nearly one place": lambda rng, n: (rng.normal(0, 1e-3, (n, 2)), 1 + rng.normal(0, 1e-3, (n, 2))),
-    "areas underflow": lambda rng, n: (rng.uniform(0, 10, (n, 2)) * 1e-20, rng.uniform(0, 4, (n, 2)) * 1e-20),
+    "areas underflow": lambda rng, n: (rng.uniform(0, 10, (n, 2)) * 1e-22, rng.uniform(0, 4, (n, 2)) * 1e-22),
     "chain": lambda _, n: (np.stack([np.arange(n) * 0.4, np.zeros(n)], axis=1), np.ones((n, 2))),
 }
 
@@ -43,9 +43,9 @@ def rooms() -> st.SearchStrategy[Room]:
     """Room for few boxes."""
     return st.builds(
         Room,
-        boxes=st.integers(4, 150),
-        chunk=st.integers(1, 60),
-        pairs=st.integers(1, 500),
+        boxes=st.integers(8, 150),
+        chunk=st.integers(8, 60),
+        pairs=st.integers(40, 500),
         sample=st.integers(20, 400),
     )
 

@@ -10,10 +10,12 @@ __all__ = ["Room", "room_of"]
 
 _PROCESS = 90_000_000
 """Python, NumPy and the core, before any data."""
-_PER_BOX = 280
-"""Bytes per box of a cell: its record, sorted copies, two indexes of the join, and its pairs up to three."""
-_PER_PAIR = 72
-"""Bytes per pair: as the core collects and sorts it, its rows in the input, and the copy that is written."""
+_PER_BOX = 140
+"""Bytes per box of a cell that is joined: its record, its columns in the order of rows, and the index of the join."""
+_PER_RANKED_BOX = 280
+"""Bytes per box of a cell whose boxes are suppressed: its record, in the order of scores, and as a survivor."""
+_PER_PAIR = 110
+"""Bytes per pair: as the core collects and sorts it, its rows in the input, the copy that is written; or in a merge."""
 _PER_BOX_OF_CHUNK = 450
 """Bytes per box of a chunk that is cut, and of one that waits for its guests."""
 _LEAST = 20_000_000
@@ -33,8 +35,12 @@ class Room:
     """Boxes of the sample that decides the cut."""
 
 
-def room_of(memory: int | str) -> Room:
+def room_of(memory: int | str, *, ranked: bool) -> Room:
     """The room that a process has.
+
+    Args:
+        memory: The bytes that the process should take.
+        ranked: Whether boxes are suppressed, not joined.
 
     Raises:
         ValueError: If ``memory`` is not a size, or too small.
@@ -43,7 +49,7 @@ def room_of(memory: int | str) -> Room:
     if free < _LEAST:
         raise ValueError(f"memory must be at least {(_PROCESS + _LEAST) / 1e6:.0f}MB, got {memory!r}")
     return Room(
-        boxes=int(free * 0.6 / _PER_BOX),
+        boxes=int(free * 0.6 / (_PER_RANKED_BOX if ranked else _PER_BOX)),
         chunk=min(int(free * 0.8 / _PER_BOX_OF_CHUNK), 1 << 20),
         pairs=int(free * 0.4 / _PER_PAIR),
         sample=1 << 16,

@@ -164,7 +164,7 @@ def overlap_join(
             readers=sides,
             measure=join_measure(metric, of),
             least=join_threshold(min_iou),
-            room=room_of(memory),
+            room=room_of(memory, ranked=False),
             sort=sort,
             folder=folder,
             run=map or builtins.map,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -36,17 +37,16 @@ def write_run(path: str, first: NDArray[np.int64], second: NDArray[np.int64], va
 
 def read_run(run: Run) -> Rows:
     """All rows of a run."""
-    columns = _columns(run)
-    return np.array(columns[0]), np.array(columns[1]), np.array(columns[2])
+    return _part(run, 0, run.length)
 
 
-def _columns(run: Run) -> Rows:
-    whole = np.memmap(run.path, np.uint8, mode="r")
-    size = 8 * run.length
+def _part(run: Run, start: int, end: int) -> Rows:
+    """Some rows of a run, read and not mapped: mapped pages would count as memory of the process."""
+    count, size = end - start, run.length * 8
     return (
-        np.asarray(whole[:size]).view(np.int64),
-        np.asarray(whole[size : 2 * size]).view(np.int64),
-        np.asarray(whole[2 * size : 2 * size + run.length * run.values.itemsize]).view(run.values),
+        np.fromfile(run.path, np.int64, count, offset=start * 8),
+        np.fromfile(run.path, np.int64, count, offset=size + start * 8),
+        np.fromfile(run.path, run.values, count, offset=2 * size + start * run.values.itemsize),
     )
 
 
@@ -64,61 +64,68 @@ def by_both(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.i
 
 def merged(runs: Sequence[Run], most: int) -> Iterator[Rows]:
     """The rows of all runs in one order, at most ``most`` at a time. No two rows are equal in both integers."""
-    columns = [_columns(run) for run in runs if run.length]
-    places = [0] * len(columns)
-    while any(place < len(run[0]) for place, run in zip(places, columns, strict=True)):
-        ends = _ends(columns, places, most)
-        parts = [
-            tuple(np.array(column[place:end]) for column in run)
-            for run, place, end in zip(columns, places, ends, strict=True)
-            if end > place
-        ]
+    runs = [run for run in runs if run.length]
+    places, lengths = [0] * len(runs), [run.length for run in runs]
+    while places != lengths:
+        ends = _ends(runs, places, lengths, most)
+        parts = [_part(run, place, end) for run, place, end in zip(runs, places, ends, strict=True) if end > place]
         places = ends
         first, second, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+        del parts
         order = by_both(first, second)
         yield first[order], second[order], values[order]
 
 
-def _ends(columns: Sequence[Rows], places: list[int], most: int) -> list[int]:
+def _ends(runs: Sequence[Run], places: list[int], lengths: list[int], most: int) -> list[int]:
     """Where the next rows end in each run: all rows below a bound, as many as possible and at least one."""
-    left = sum(len(run[0]) - place for run, place in zip(columns, places, strict=True))
-    if left <= most:
-        return [len(run[0]) for run in columns]
-
-    def before(bound: int) -> list[int]:
-        return [place + int(np.searchsorted(run[0][place:], bound)) for run, place in zip(columns, places, strict=True)]
-
-    ends = _largest(before, places, most, [int(run[0][-1]) for run in columns], _heads(columns, places, 0))
+    if sum(lengths) - sum(places) <= most:
+        return lengths
+    ends, after = _below(runs, 0, places, lengths, most)
     if ends != places:
         return ends
     # One number of the first column has more rows than that: the second column decides.
-    tied = min(_heads(columns, places, 0))
-    until = before(tied + 1)
-
-    def before_second(bound: int) -> list[int]:
-        return [
-            place + int(np.searchsorted(run[1][place:end], bound))
-            for run, place, end in zip(columns, places, until, strict=True)
-        ]
-
-    lows = [int(run[1][place]) for run, place, end in zip(columns, places, until, strict=True) if end > place]
-    highs = [int(run[1][end - 1]) for run, place, end in zip(columns, places, until, strict=True) if end > place]
-    return _largest(before_second, places, most, highs, lows)
+    return _below(runs, 1, places, after, most)[0]
 
 
-def _heads(columns: Sequence[Rows], places: list[int], column: int) -> list[int]:
-    return [int(run[column][place]) for run, place in zip(columns, places, strict=True) if place < len(run[0])]
+def _below(
+    runs: Sequence[Run], column: int, places: list[int], lasts: list[int], most: int
+) -> tuple[list[int], list[int]]:
+    """Where the rows below a bound end, for the largest bound with at most ``most`` rows; and for the next bound.
 
-
-def _largest(before: Any, places: list[int], most: int, highs: list[int], lows: list[int]) -> list[int]:
-    """`before` of the largest bound for which it takes at most ``most`` rows."""
-    low, high = min(lows), max(highs) + 1  # `low` takes no row
-    ends: list[int] = places
+    The numbers of the column ascend in each run between its place and its last row.
+    """
+    left = [(run, place, last) for run, place, last in zip(runs, places, lasts, strict=True) if last > place]
+    low = min(_number(run, column, place) for run, place, _ in left)  # takes no row
+    high = max(_number(run, column, last - 1) for run, _, last in left) + 1
+    ends, after = places, lasts
     while high - low > 1:
         middle = (low + high) // 2
-        tried = before(middle)
+        tried = [_search(run, column, middle, *ends_of) for run, *ends_of in zip(runs, ends, after, strict=True)]
         if sum(tried) - sum(places) <= most:
             low, ends = middle, tried
         else:
-            high = middle
-    return ends
+            high, after = middle, tried
+    return ends, after
+
+
+def _number(run: Run, column: int, row: int) -> int:
+    return int(np.fromfile(run.path, np.int64, 1, offset=8 * (column * run.length + row))[0])
+
+
+def _search(run: Run, column: int, bound: int, low: int, high: int) -> int:
+    """The first row from ``low`` on with a number of at least ``bound``, or ``high``.
+
+    It reads single numbers: mapped pages would count as memory of the process.
+    """
+    if low == high:
+        return low
+    start = 8 * column * run.length
+    with open(run.path, "rb", buffering=0) as file:
+        while low < high:
+            middle = (low + high) // 2
+            file.seek(start + 8 * middle)
+            if int.from_bytes(file.read(8), sys.byteorder, signed=True) < bound:
+                low = middle + 1
+            else:
+                high = middle
+    return low

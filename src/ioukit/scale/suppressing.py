@@ -164,7 +164,9 @@ def nms(
         score_threshold=limits.score_threshold,
     )
     return Survivors(
-        SuppressionJob(reader, rule, limits, room_of(memory), folder, map or builtins.map, check_threads(threads))
+        SuppressionJob(
+            reader, rule, limits, room_of(memory, ranked=True), folder, map or builtins.map, check_threads(threads)
+        )
     )
 
 
