@@ -16,11 +16,13 @@ _POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
 _UNITS = {"": 1, "b": 1}
 _UNITS |= {f"{letter}b": 1000**power for letter, power in _POWERS.items()}
 _UNITS |= {f"{letter}ib": 1024**power for letter, power in _POWERS.items()}
-PROCESS = 190_000_000
-"""Python, NumPy, PyArrow and the core, before any data."""
-PER_ROW_SPLIT = 260
+PROCESS = 230_000_000
+"""Python, NumPy, PyArrow and the core, before any data, with the pages of their files."""
+PER_THREAD = 40_000_000
+"""What a thread that reads holds beside its batch, such as a part of a row group."""
+PER_ROW_SPLIT = 350
 """Bytes per detection of a batch that is read and split."""
-PER_ROW_MATCH = 420
+PER_ROW_MATCH = 500
 """Bytes per detection of a part that is matched and written."""
 PER_ROW_DRAW = 120
 """Bytes per detection of a block that is merged with those of other parts."""
@@ -92,16 +94,16 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int) -> Budget:
     Raises:
         ValueError: If not even small ones fit.
     """
-    free = memory - PROCESS - int(1.5 * ground_truth_bytes)
-    least = 20_000 * PER_ROW_MATCH
-    if free < least:
-        needed = PROCESS + int(1.5 * ground_truth_bytes) + least
-        raise ValueError(
-            f"memory of {memory / 1e6:,.0f} MB is too little for this ground truth of "
-            f"{ground_truth_bytes / 1e6:,.0f} MB: expected at least {needed / 1e6:,.0f} MB"
-        )
-    while threads > 1 and free / threads < 100_000 * PER_ROW_MATCH:
+    given = memory - PROCESS - int(1.5 * ground_truth_bytes)
+    while threads > 1 and given / threads < PER_THREAD + 150_000 * PER_ROW_MATCH:
         threads -= 1
+    free, least = given - threads * PER_THREAD, 20_000 * PER_ROW_MATCH
+    if free < least:
+        raise ValueError(
+            f"memory of {memory / 1e6:,.0f} MB is too little: expected at least "
+            f"{(memory - free + least) / 1e6:,.0f} MB, of which Python and its libraries take "
+            f"{PROCESS / 1e6:,.0f} MB and the ground truth {1.5 * ground_truth_bytes / 1e6:,.0f} MB"
+        )
     return Budget(
         memory=memory,
         batch_rows=min(MOST_ROWS, int(free / threads / PER_ROW_SPLIT)),

@@ -107,7 +107,7 @@ class ChosenRows:
         """(N, 4) a column with four numbers per row: lists, or text such as ``[0, 1, 1, 2]``."""
         column = self.table.columns[name]
         if isinstance(column, ListColumn) and column.values.shape[1] == 4:
-            wrong = ~(np.abs(column.values) <= FARTHEST).all(axis=1)
+            wrong: npt.NDArray[np.bool_] = np.any(~(np.abs(column.values) <= FARTHEST), axis=1)
             self.refuse(wrong, name, "four numbers")
             return np.where(wrong[:, None], math.nan, column.values) if wrong.any() else column.values
         values = np.full((len(self.table), 4), math.nan)
