@@ -16,9 +16,9 @@ from numpy.testing import assert_array_equal
 import ioukit
 from ioukit import Boxes, scale
 from ioukit.scale import joining
-from ioukit.scale.box_records import record_dtype
-from ioukit.scale.box_room import Room, room_of
-from ioukit.scale.reach import box_extents, reach_of
+from ioukit.scale.boxes.box_records import record_dtype
+from ioukit.scale.boxes.box_room import Room, room_of
+from ioukit.scale.boxes.reach import box_extents, reach_of
 from support.far_boxes import box_sets, chunked, rooms
 
 METRICS: list[dict[str, Any]] = [
@@ -218,7 +218,7 @@ def test_nothing_is_left_when_the_reader_stops(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_an_error_that_leaves_nothing(tmp_path: Path) -> None:
-    full = mock.patch("ioukit.scale.record_files.os.replace", side_effect=OSError(28, "No space left on device"))
+    full = mock.patch("ioukit.scale.boxes.record_files.os.replace", side_effect=OSError(28, "No space left on device"))
     with full, pytest.raises(OSError, match="No space left on device"):
         scale.overlap_join([some_boxes()], min_iou=0.5, folder=tmp_path).read()
     assert not list(tmp_path.iterdir())

@@ -28,7 +28,7 @@ from ioukit import (
     scale,
 )
 from ioukit.evaluation.protocols import PROTOCOLS
-from ioukit.scale.box_room import Room
+from ioukit.scale.boxes.box_room import Room
 from ioukit.statistics import replicate
 from support import ray_faults
 from support.paths import EXAMPLES

@@ -15,8 +15,8 @@ from numpy.testing import assert_array_equal
 
 from ioukit import nms, scale
 from ioukit.scale import settling, suppressing
-from ioukit.scale.box_records import order_keys, scores_of_keys
-from ioukit.scale.box_room import Room
+from ioukit.scale.boxes.box_records import order_keys, scores_of_keys
+from ioukit.scale.boxes.box_room import Room
 from support.far_boxes import box_sets, chunked, rooms
 
 SMALL = Room(boxes=40, chunk=16, pairs=50, sample=200)

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ioukit.scale.box_room import Room
+from ioukit.scale.boxes.box_room import Room
 
 __all__ = ["box_sets", "chunked", "rooms"]
 

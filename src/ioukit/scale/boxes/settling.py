@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ioukit import _core
-from ioukit.scale.record_files import Slice, concatenated, read_slices, total, write_array
-from ioukit.scale.sorted_runs import Run, by_both, write_run
+from ioukit.scale.boxes.record_files import Slice, concatenated, read_slices, total, write_array
+from ioukit.scale.boxes.sorted_runs import Run, by_both, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from ioukit.scale.box_records import Records
+    from ioukit.scale.boxes.box_records import Records
 
 __all__ = ["FateTask", "Settled", "settle"]
 

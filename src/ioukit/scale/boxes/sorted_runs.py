@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ioukit.scale.record_files import write_array
+from ioukit.scale.boxes.record_files import write_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,15 +13,15 @@ import numpy as np
 from ioukit._checks import check_format, check_threads
 from ioukit.postprocess._options import limits_of
 from ioukit.postprocess._rule import least_reaching, rule_of
-from ioukit.scale.box_records import ChunkReader, columns_of, record_dtype, scores_of_keys
-from ioukit.scale.box_room import Room, room_of
-from ioukit.scale.cutting import cut_stored, guests_of, plan_cells
-from ioukit.scale.reach import reach_of
-from ioukit.scale.record_files import read_slices
-from ioukit.scale.settling import FateTask, Settled, settle
-from ioukit.scale.sorted_runs import merged, write_run
-from ioukit.scale.spilling import Stored, grouped, store, temporary_folder
-from ioukit.scale.tables import write_table
+from ioukit.scale.boxes.box_records import ChunkReader, columns_of, record_dtype, scores_of_keys
+from ioukit.scale.boxes.box_room import Room, room_of
+from ioukit.scale.boxes.cutting import cut_stored, guests_of, plan_cells
+from ioukit.scale.boxes.reach import reach_of
+from ioukit.scale.boxes.record_files import read_slices
+from ioukit.scale.boxes.settling import FateTask, Settled, settle
+from ioukit.scale.boxes.sorted_runs import merged, write_run
+from ioukit.scale.boxes.spilling import Stored, grouped, store, temporary_folder
+from ioukit.scale.boxes.written_chunks import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from ioukit.overlap._measure import OverlapMetric
     from ioukit.postprocess._options import Limits
     from ioukit.postprocess._rule import Rule, Suppress
-    from ioukit.scale.box_records import Records
-    from ioukit.scale.cutting import Runner
-    from ioukit.scale.record_files import Slice
-    from ioukit.scale.sorted_runs import Run
+    from ioukit.scale.boxes.box_records import Records
+    from ioukit.scale.boxes.cutting import Runner
+    from ioukit.scale.boxes.record_files import Slice
+    from ioukit.scale.boxes.sorted_runs import Run
     from ioukit.typing import BoxFormat
 
 __all__ = ["SuppressionJob", "SurvivorChunk", "Survivors", "nms"]

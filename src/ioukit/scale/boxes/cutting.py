@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ioukit.scale.reach import Extents, Reach, box_extents, group_extents, joined_extents
-from ioukit.scale.record_files import Slice, read_slices, write_array
-from ioukit.scale.spilling import slice_files
+from ioukit.scale.boxes.reach import Extents, Reach, box_extents, group_extents, joined_extents
+from ioukit.scale.boxes.record_files import Slice, read_slices, write_array
+from ioukit.scale.boxes.spilling import slice_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ioukit.scale.box_records import Records
-    from ioukit.scale.spilling import Stored
+    from ioukit.scale.boxes.box_records import Records
+    from ioukit.scale.boxes.spilling import Stored
 
 __all__ = [
     "Cells",

@@ -12,14 +12,14 @@ import numpy as np
 from ioukit._arrays import computing_dtype
 from ioukit._checks import check_format, check_one_unit, check_threads
 from ioukit.overlap.join import OverlapPairs, join_measure, join_threshold, least_computed
-from ioukit.scale.box_records import ChunkReader, columns_of, record_dtype
-from ioukit.scale.box_room import Room, room_of
-from ioukit.scale.cutting import cut_stored, guests_of, plan_cells
-from ioukit.scale.pair_tasks import Block, JoinRule, PairTask, find_pairs
-from ioukit.scale.reach import reach_of
-from ioukit.scale.sorted_runs import merged, read_run
-from ioukit.scale.spilling import Stored, store, temporary_folder
-from ioukit.scale.tables import write_table
+from ioukit.scale.boxes.box_records import ChunkReader, columns_of, record_dtype
+from ioukit.scale.boxes.box_room import Room, room_of
+from ioukit.scale.boxes.cutting import cut_stored, guests_of, plan_cells
+from ioukit.scale.boxes.pair_tasks import Block, JoinRule, PairTask, find_pairs
+from ioukit.scale.boxes.reach import reach_of
+from ioukit.scale.boxes.sorted_runs import merged, read_run
+from ioukit.scale.boxes.spilling import Stored, store, temporary_folder
+from ioukit.scale.boxes.written_chunks import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.overlap._measure import Measure, OverlapMetric
-    from ioukit.scale.box_records import Records
-    from ioukit.scale.cutting import Runner
+    from ioukit.scale.boxes.box_records import Records
+    from ioukit.scale.boxes.cutting import Runner
     from ioukit.typing import BoxFormat, FloatArray
 
 __all__ = ["JoinJob", "JoinedPairs", "PairChunk", "overlap_join"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ioukit.scale.box_records import Records
+    from ioukit.scale.boxes.box_records import Records
 
 __all__ = ["Extents", "Reach", "Side", "box_extents", "group_extents", "joined_extents", "reach_of"]
 

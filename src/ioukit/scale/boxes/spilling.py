@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ioukit.scale.record_files import Slice, concatenated, total, write_array
+from ioukit.scale.boxes.record_files import Slice, concatenated, total, write_array
 
 if TYPE_CHECKING:
     import os
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ioukit.scale.box_records import Records
+    from ioukit.scale.boxes.box_records import Records
 
 __all__ = ["Sampler", "Stored", "grouped", "mixed", "slice_files", "store", "temporary_folder"]
 

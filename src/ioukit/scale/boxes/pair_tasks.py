@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ioukit.overlap.join import join_corners
-from ioukit.scale.record_files import Slice, read_slices, total
-from ioukit.scale.sorted_runs import Run, write_run
-from ioukit.scale.spilling import mixed
+from ioukit.scale.boxes.record_files import Slice, read_slices, total
+from ioukit.scale.boxes.sorted_runs import Run, write_run
+from ioukit.scale.boxes.spilling import mixed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.overlap._measure import Measure
-    from ioukit.scale.box_records import Records
+    from ioukit.scale.boxes.box_records import Records
 
 __all__ = ["Block", "JoinRule", "PairTask", "find_pairs"]
 
