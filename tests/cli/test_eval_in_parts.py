@@ -90,7 +90,7 @@ def test_a_full_disk_is_one_line(parquet: Path) -> None:
     ("options", "message"),
     [
         (["--memory", "much"], "memory must be a number of bytes"),
-        (["--memory", "1MB"], "is too little for this ground truth"),
+        (["--memory", "1MB"], "1 MB is too little"),
         (["--memory", "1GB", "--repair", "boxes=xyxy"], "--repair"),
         (["--work", "w", "--iou-type", "segm"], "only bbox can be evaluated in parts"),
     ],

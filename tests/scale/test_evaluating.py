@@ -165,7 +165,7 @@ class TestWorkFolder:
     [
         ("2 bananas", "memory must be a number of bytes"),
         (0, "memory must be"),
-        ("1MB", "is too little for this ground"),
+        ("1MB", "1 MB is too little"),
     ],
 )
 def test_memory_that_is_none(real: Scene, memory: Any, message: str) -> None:

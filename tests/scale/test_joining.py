@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 
 import ioukit
 from ioukit import Boxes, scale
-from ioukit.scale import joining
+from ioukit.scale.boxes import joining
 from ioukit.scale.boxes.box_records import record_dtype
 from ioukit.scale.boxes.box_room import Room, room_of
 from ioukit.scale.boxes.reach import box_extents, reach_of

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from ioukit import nms, scale
-from ioukit.scale import settling, suppressing
+from ioukit.scale.boxes import settling, suppressing
 from ioukit.scale.boxes.box_records import order_keys, scores_of_keys
 from ioukit.scale.boxes.box_room import Room
 from support.far_boxes import box_sets, chunked, rooms
