@@ -10,7 +10,7 @@ from ioukit.scale.table_files import Run
 
 __all__ = ["merged"]
 
-FAN_IN = 32
+FAN_IN = 128
 """How many runs are merged at once; a merge looks at each of them for every block that it reads."""
 
 

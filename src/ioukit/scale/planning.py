@@ -28,6 +28,8 @@ from ioukit.scale.work import WorkFolder
 __all__ = ["Plan", "plan"]
 
 SAMPLE_ROWS = 100_000
+PER_ROW_JOINED = 130
+"""Bytes per detection where the tables of all parts are joined in memory: they are there twice for a moment."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,6 +110,7 @@ def plan(
     size = sum(len(batch) for batch in sample)
     seconds, used = min(_units(gt, sample, job) for _ in range(2))
     rows = source.estimated_rows
+    joined = 0 if draws_in_parts(job.protocol) else rows * PER_ROW_JOINED
     each = max(budget.batch_rows * PER_ROW_SPLIT, -(-rows // job.parts) * PER_ROW_MATCH)
     return Plan(
         detections=rows,
@@ -116,9 +119,9 @@ def plan(
         annotations=len(gt),
         parts=job.parts,
         threads=budget.threads,
-        memory=PROCESS + int(1.5 * bytes_of(gt)) + budget.threads * min(each, rows * PER_ROW_MATCH),
+        memory=PROCESS + int(1.5 * bytes_of(gt)) + budget.threads * min(each, rows * PER_ROW_MATCH) + joined,
         disk=int(rows * used),
-        seconds=rows * (seconds + reading / max(1, size)) / budget.threads,
+        seconds=rows * (seconds + reading / size) / budget.threads if size else reading,
         sample=size,
     )
 

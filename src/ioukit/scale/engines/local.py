@@ -13,7 +13,7 @@ import numpy as np
 
 from ioukit._checks import check_threads
 from ioukit._optional import import_extra
-from ioukit.datasets import Categories, GroundTruth
+from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation.evaluating import ground_truth_of
 from ioukit.scale.memory import Budget, bytes_of
@@ -80,6 +80,8 @@ class _Run:
         else:
             evaluation = Evaluation.from_table(joined([one.read() for one in tables], sources), threads=threads)
         notes = dict.fromkeys((*gt.notes, *(note for piece in pieces for note in piece["notes"])))
+        if not sources[1]:
+            notes |= dict.fromkeys(Detections.from_coco([]).notes)  # that there are none
         dropped = gt.dropped + sum(piece["dropped"] for piece in pieces)
         return dataclasses.replace(evaluation, notes=tuple(notes), dropped=dropped)
 
