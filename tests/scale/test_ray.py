@@ -330,7 +330,7 @@ def test_replicates(expected: Evaluation) -> None:
 def test_joins_by_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("joining", "suppressing"):  # many cells
         room = Room(boxes=400, chunk=160, pairs=500, sample=2000)
-        monkeypatch.setattr(f"ioukit.scale.boxes.{module}.room_of", lambda _, room=room: room)
+        monkeypatch.setattr(f"ioukit.scale.boxes.{module}.room_of", lambda *_, room=room, **__: room)
     rng = np.random.default_rng(1)
     corners = rng.uniform(0, 300, (4000, 2))
     boxes = np.concatenate([corners, corners + rng.uniform(1, 20, (4000, 2))], axis=1)
