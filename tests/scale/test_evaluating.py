@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import pickle
@@ -99,6 +100,13 @@ def test_a_part_with_too_many_detections_is_cut(real: Scene, tmp_path: Path, mon
     assert_same(ours, evaluate(gt, often))
 
 
+def test_the_sign_of_zero_stays() -> None:
+    boxes = [[0, 0, 4, 4], [9, 9, 4, 4]]
+    gt = GroundTruth.from_arrays(image_ids=[1, 2], category_ids=[1, 1], boxes=boxes)
+    dt = Detections.from_arrays(image_ids=[1, 2], category_ids=[1, 1], boxes=boxes, scores=[-0.0, 0.0])
+    assert_same(scale.evaluate(gt, dt, parts=2), evaluate(gt, dt))
+
+
 def test_numbers_need_no_rows(real: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = scale.evaluate(*real, parts=3)
     monkeypatch.setattr(TableFile, "read", lambda _: pytest.fail("rows were read"))
@@ -141,15 +149,33 @@ class TestWorkFolder:
 
     def test_belongs_to_one_run(self, real: Scene, tmp_path: Path) -> None:
         scale.evaluate(*real, parts=2, work=tmp_path / "work")
-        with pytest.raises(DatasetError, match="belongs to another run: its protocol"):
+        with pytest.raises(DatasetError, match="found that of a run with another protocol"):
             scale.evaluate(*real, COCO.replace(max_dets=[1]), parts=2, work=tmp_path / "work")
-        with pytest.raises(DatasetError, match="belongs to another run: its detections"):
+        with pytest.raises(DatasetError, match="found that of a run with other detections"):
             scale.evaluate(real[0], real[1][:5], parts=2, work=tmp_path / "work")
+        renamed = dataclasses.replace(real[0].categories, attributes={"frequency": np.array(["r"] * 80)})
+        with pytest.raises(DatasetError, match="found that of a run with another ground truth"):
+            scale.evaluate(dataclasses.replace(real[0], categories=renamed), real[1], work=tmp_path / "work")
         (tmp_path / "other").mkdir()
         (tmp_path / "other" / "notes.txt").write_text("mine")
         with pytest.raises(DatasetError, match="expected an empty folder or one of an earlier run"):
             scale.evaluate(*real, work=tmp_path / "other")
         assert [path.name for path in (tmp_path / "other").iterdir()] == ["notes.txt"]
+        with pytest.raises(DatasetError, match="expected a folder, found a file"):
+            scale.evaluate(*real, work=tmp_path / "other" / "notes.txt")
+
+    def test_what_a_killed_process_left_is_removed(self, real: Scene, tmp_path: Path) -> None:
+        (tmp_path / "lock").touch()  # it was killed before it described its run
+        for folder in (tmp_path, tmp_path / "tables" / ".ioukit-1"):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / ".ioukit-half.tmp").write_bytes(b"half")
+        with pytest.raises(DatasetError, match="expected an empty folder"):
+            scale.evaluate(*real, work=tmp_path)
+        (tmp_path / "tables" / ".ioukit-1" / ".ioukit-half.tmp").rename(tmp_path / ".ioukit-other.tmp")
+        (tmp_path / "tables" / ".ioukit-1").rmdir()
+        (tmp_path / "tables").rmdir()
+        assert_same(scale.evaluate(*real, parts=2, work=tmp_path), evaluate(*real))
+        assert not list(tmp_path.rglob(".ioukit-*"))
 
     @pytest.mark.parametrize("name", ["detections.arrow", "header.json", "images.npz", "pairs.arrow"])
     def test_a_cut_part_is_named(self, real: Scene, tmp_path: Path, name: str) -> None:

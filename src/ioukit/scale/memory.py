@@ -100,7 +100,7 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int) -> Budget:
     free, least = given - threads * PER_THREAD, 20_000 * PER_ROW_MATCH
     if free < least:
         raise ValueError(
-            f"memory of {memory / 1e6:,.0f} MB is too little: expected at least "
+            f"memory of {_size(memory)} is too little: expected at least "
             f"{(memory - free + least) / 1e6:,.0f} MB, of which Python and its libraries take "
             f"{PROCESS / 1e6:,.0f} MB and the ground truth {1.5 * ground_truth_bytes / 1e6:,.0f} MB"
         )
@@ -112,3 +112,7 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int) -> Budget:
         threads=threads,
         free=free,
     )
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.0f} MB" if count >= 1e6 else f"{count:,} bytes"

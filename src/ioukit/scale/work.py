@@ -21,6 +21,16 @@ __all__ = ["WorkFolder", "remove_folder", "work_folder"]
 
 _JOB = "ioukit-job.json"
 _LOCK = "lock"
+_WORDS = {
+    "ground_truth": "another ground truth",
+    "detections": "other detections (or files that have changed)",
+    "protocol": "another protocol or other options of it",
+    "iou_type": "another kind of region",
+    "categories": "other classes",
+    "near": "another near=, as with or without --errors or --report",
+    "ioukit": "another version of ioukit",
+    "layout": "another version of ioukit's folders",
+}
 _LAYOUT = 1
 
 
@@ -142,6 +152,8 @@ def work_folder(
             raise
         return
     path = Path(given)
+    if path.exists() and not path.is_dir():
+        raise DatasetError(f"{path}: expected a folder, found a file")
     path.mkdir(parents=True, exist_ok=True)
     known = path / _JOB
     if not known.exists() and any(one.name != _LOCK and not _is_left(one) for one in path.iterdir()):
@@ -151,12 +163,12 @@ def work_folder(
         described = {"layout": _LAYOUT, "ioukit": _core.__version__, **job}
         if known.exists():
             found = _read(known)
-            for name in described.keys() | found.keys():
-                if name != "parts" and found.get(name) != described.get(name):
-                    raise DatasetError(
-                        f"{path}: belongs to another run: its {name} was {_short(found.get(name))}, now it is "
-                        f"{_short(described.get(name))}; choose another folder, or remove this one"
-                    )
+            others = [words for name, words in _WORDS.items() if found.get(name) != described.get(name)]
+            if others:
+                raise DatasetError(
+                    f"{path}: expected the folder of a run like this one, found that of a run with "
+                    f"{' and '.join(others)}; choose another folder, or remove this one"
+                )
             described["parts"] = found["parts"]
         else:
             write_whole(known, json.dumps(described))
@@ -171,11 +183,6 @@ def _read(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise DatasetError(f"{path}: cut or damaged: {error}") from None
     return found
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 120 else f"{text[:117]}..."
 
 
 @contextlib.contextmanager
