@@ -16,6 +16,7 @@ from ioukit.errors import DatasetError
 __all__ = ["FilePlace", "find_files"]
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_RETRY = "retry_limit_seconds"
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -133,6 +134,8 @@ def _store(address: str) -> tuple[Any, str]:
     """The file system of an address, and the path in it: of PyArrow, else of fsspec."""
     arrow = import_extra("pyarrow", extra="tables", needed_by="reading from object stores")
     arrow_fs = import_extra("pyarrow.fs", extra="tables", needed_by="reading from object stores")
+    if address.startswith(("gs://", "gcs://")) and _RETRY not in address:  # else it tries for a quarter of an hour
+        address += f"{'&' if '?' in address else '?'}{_RETRY}=30"
     try:
         return arrow_fs.FileSystem.from_uri(address)  # type: ignore[no-any-return]
     except (arrow.ArrowException, NotImplementedError) as first:
