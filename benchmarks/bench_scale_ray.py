@@ -2,9 +2,11 @@
 
     pip install '.[ray]' && python benchmarks/make_coco.py bench-data x10 --parquet
     python benchmarks/bench_scale_ray.py bench-data/gt_x10_parquet.json bench-data/dt_x10.parquet
+    python benchmarks/bench_scale_ray.py bench-data/gt_x10_parquet.json bench-data/dt_x10.parquet --nodes 1 2
 
 Wall time of a call on a running cluster, whose workers have done a small evaluation before. The engines take turns.
-`start` is what a cluster of this machine takes to start and to end.
+`start` is what a cluster of this machine takes to start and to end. With `--nodes`, clusters of so many nodes with one
+core each are compared instead; all are processes of this machine, so more nodes than it has cores gain nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +27,31 @@ if TYPE_CHECKING:
 SMALL = Path(__file__).parent.parent / "examples" / "coco_val2017_100"
 
 
+def compare_nodes(options: argparse.Namespace) -> None:
+    """Print the wall time of clusters with one core per node, relative to the first of them."""
+    import ray  # noqa: PLC0415 - after the message of --help
+    from ray.cluster_utils import Cluster  # noqa: PLC0415
+
+    small = ioukit.read_coco(SMALL / "ground_truth.json", SMALL / "yolact.json")
+    print(described("ioukit", "ray", "numpy", "pyarrow"))
+    first = None
+    for count in options.nodes:
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        for _ in range(count - 1):
+            cluster.add_node(num_cpus=1)
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+        scale.evaluate(*small, on="ray", parts=4)
+        times = []
+        for _ in range(options.runs):
+            start = time.perf_counter()
+            scale.evaluate(options.ground_truth, options.detections, memory=options.memory, on="ray")
+            times.append(time.perf_counter() - start)
+        ray.shutdown()
+        cluster.shutdown()
+        first = min(times) if first is None else first
+        print(f"{count} nodes {min(times):7.2f} s  {first / min(times):5.2f} x as fast as the first", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ground_truth", type=Path)
@@ -32,7 +59,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="tasks of Ray, and threads, at a time")
     parser.add_argument("--memory", default="2GB", help="of the process with threads, and of each task")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--nodes", type=int, nargs="+", help="numbers of nodes to compare")
     options = parser.parse_args()
+    if options.nodes:
+        compare_nodes(options)
+        return
     import ray  # noqa: PLC0415 - after the message of --help
 
     start = time.perf_counter()
