@@ -200,10 +200,13 @@ def test_memory_that_is_none(real: Scene, memory: Any, message: str) -> None:
 
 
 @given(
-    st.lists(st.lists(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=3), max_size=4), max_size=4)
+    st.lists(
+        st.lists(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=3), max_size=4), max_size=7
+    ),
+    st.sampled_from([2, 128]),
 )
-def test_a_merge_is_a_stable_sort(runs: list[list[list[float]]]) -> None:
-    """Runs in blocks, each run in falling order; ranks tell where a row comes from."""
+def test_a_merge_is_a_stable_sort(runs: list[list[list[float]]], fan_in: int) -> None:
+    """Runs in blocks, each in falling order; also more than are merged at once. Ranks tell where a row comes from."""
     count, blocks = 0, []
     for run in runs:
         scores = sorted((score for block in run for score in block), reverse=True)
@@ -214,7 +217,9 @@ def test_a_merge_is_a_stable_sort(runs: list[list[list[float]]]) -> None:
             of_run.append(Run(np.arange(count, count + len(chosen), dtype=np.uint32), np.array(chosen), sets, sets))
             count += len(chosen)
         blocks.append(of_run)
-    slabs = list(merged([iter(run) for run in blocks]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ioukit.scale.merging.FAN_IN", fan_in)
+        slabs = list(merged([iter(run) for run in blocks]))
     ranks = [rank for slab in slabs for rank in slab.rank[np.argsort(-slab.score, kind="stable")].tolist()]
     scores = [score for run in blocks for block in run for score in block.score.tolist()]
     assert ranks == np.argsort(-np.array(scores), kind="stable").tolist()

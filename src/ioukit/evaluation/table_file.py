@@ -23,7 +23,7 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["load_table", "pack_table", "save_table", "unpack_table"]
+__all__ = ["COLUMN_TYPES", "load_table", "pack_table", "save_table", "unpack_table"]
 
 _FORMAT = "ioukit match table"
 _VERSION = 1
@@ -208,7 +208,7 @@ def _table(header: Mapping[str, Any], columns: Mapping[str, npt.NDArray[Any]]) -
     return table
 
 
-_TYPES: dict[str, Any] = {
+COLUMN_TYPES: dict[str, Any] = {
     "category": np.uint32,
     "image": np.uint32,
     "rank": np.uint32,
@@ -219,11 +219,12 @@ _TYPES: dict[str, Any] = {
     "special": np.uint8,
     "outside": np.uint8,
 }
+"""The types of columns in memory by name; the others are int64."""
 
 
 def _typed(group: str, name: str, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A column, converted to its type in memory."""
-    wanted = np.dtype(_TYPES.get(name, np.int64))
+    wanted = np.dtype(COLUMN_TYPES.get(name, np.int64))
     if column.dtype.kind not in ("f" if wanted.kind == "f" else "iu"):
         raise DatasetError(f"{group}.{name}: expected {wanted.name}, found {column.dtype.name}")
     return np.ascontiguousarray(column, wanted)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit.scale.table_files import Run
 
-__all__ = ["merged"]
+__all__ = ["merged", "sorted_rows"]
 
 FAN_IN = 128
 """How many runs are merged at once; a merge looks at each of them for every block that it reads."""
@@ -25,11 +25,11 @@ def merged(runs: Sequence[Iterator[Run]]) -> Iterator[Run]:
     """
     while len(runs) > FAN_IN:
         groups = [runs[start : start + FAN_IN] for start in range(0, len(runs), FAN_IN)]
-        runs = [map(_sorted, _merged(group)) for group in groups]
+        runs = [map(sorted_rows, _merged(group)) for group in groups]
     return _merged(runs)
 
 
-def _sorted(slab: Run) -> Run:
+def sorted_rows(slab: Run) -> Run:
     """The rows in falling order of score; equal scores keep their order."""
     order = np.argsort(-slab.score, kind="stable")
     return Run(slab.rank[order], slab.score[order], slab.matched[order], slab.ignored[order])

@@ -27,6 +27,7 @@ from ioukit.datasets import Categories
 from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
+from ioukit.evaluation.table_file import COLUMN_TYPES
 
 __all__ = ["BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "header_of", "write_table"]
 
@@ -199,19 +200,6 @@ def numpy_column(array: Any, dtype: Any, shape: tuple[int, ...] = ()) -> npt.NDA
     return values.astype(dtype, copy=False).reshape(len(array), *shape)
 
 
-_TYPES: dict[str, Any] = {
-    "category": np.uint32,
-    "image": np.uint32,
-    "rank": np.uint32,
-    "score": np.float64,
-    "iou": np.float64,
-    "matched": np.uint8,
-    "ignored": np.uint8,
-    "special": np.uint8,
-    "outside": np.uint8,
-}
-
-
 @dataclasses.dataclass(frozen=True)
 class TableFile:
     """The match table of a part in a folder, of which only what is asked for is read."""
@@ -297,10 +285,10 @@ class TableFile:
         for name in kind.column_names():
             if name in table.column_names:
                 parts = [
-                    numpy_column(chunk, _TYPES.get(name, np.int64), shapes.get(name, ()))
+                    numpy_column(chunk, COLUMN_TYPES.get(name, np.int64), shapes.get(name, ()))
                     for chunk in table.column(name).chunks
                 ]
-                empty = np.zeros((0, *shapes.get(name, ())), _TYPES.get(name, np.int64))
+                empty = np.zeros((0, *shapes.get(name, ())), COLUMN_TYPES.get(name, np.int64))
                 columns[name] = np.concatenate(parts) if parts else empty
         return columns
 

@@ -37,12 +37,12 @@ def evaluate_here(request: Request, threads: int | None) -> Evaluation:
         request: What is evaluated.
         threads: How many steps run at a time; all cores if ``None``.
     """
+    import_extra("pyarrow.parquet", extra="tables", needed_by="ioukit.scale")  # once, before folders and threads
     gt = ground_truth_of(request.ground_truth, request.protocol, threads)
     count = check_threads(threads) or os.cpu_count() or 1
     prepared = prepare(request, gt, ground_truth_bytes=bytes_of(gt), threads=count)
     with work_folder(request.work, prepared.described) as (folder, run):
         local = _Run(prepared.job_of(run["parts"]), gt, prepared.source.pieces, folder, prepared.budget)
-        import_extra("pyarrow.parquet", extra="tables", needed_by="ioukit.scale")  # once, before the threads
         evaluation = local.evaluation(prepared.categories)
         if request.work is None:
             weakref.finalize(evaluation.matches, remove_folder, folder.path, os.getpid())

@@ -16,7 +16,7 @@ from ioukit.datasets import GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation import MatchTable, accumulate
 from ioukit.evaluation.protocols import Protocol
-from ioukit.scale.merging import merged
+from ioukit.scale.merging import merged, sorted_rows
 from ioukit.scale.stages import Job, draw, match_part, split
 from ioukit.scale.stored_table import joined
 from ioukit.scale.table_files import BLOCK_ROWS, Run, TableFile, header_of, write_table
@@ -161,14 +161,8 @@ def combine_runs(group: range, *parts: GroupRuns) -> tuple[list[GroupRuns], None
             rows += len(slab.score)
         ends[category] = (first, rows)
     objects = np.sum([part.header["num_objects"] for part in parts], axis=0)
-    joined_rows = Run.joined([_sorted(slab) for slab in slabs]) if slabs else parts[0].rows.cut(0, 0)
+    joined_rows = Run.joined([sorted_rows(slab) for slab in slabs]) if slabs else parts[0].rows.cut(0, 0)
     return [GroupRuns({"num_objects": objects}, ends, joined_rows)], None
-
-
-def _sorted(slab: Run) -> Run:
-    """The rows in falling order of score; equal scores keep their order."""
-    order = np.argsort(-slab.score, kind="stable")
-    return Run(slab.rank[order], slab.score[order], slab.matched[order], slab.ignored[order])
 
 
 def draw_of_runs(protocol: Protocol, group: range, *parts: GroupRuns) -> tuple[list[Any], dict[int, Any]]:
