@@ -99,7 +99,7 @@ def conduct(request: Request, temporary: Path | None, seconds: float | None) -> 
     gt = ground_truth_of(request.ground_truth, request.protocol, None)
     prepared = prepare(request, gt, ground_truth_bytes=0, threads=1, multiple_of=cores)
     with _folder(request.work, temporary, prepared.described) as (folder, parts):
-        run = _Run(ray, tasks, gt, prepared.job_of(parts), prepared.source.pieces, folder, cores)
+        run = _Run(ray, tasks, gt, prepared.cut(parts, by_piece=False)[0], prepared.source.pieces, folder, cores)
         return [], run.outcome(prepared.categories)
 
 
@@ -142,7 +142,11 @@ class _Run:
     def outcome(self, categories: Categories) -> Outcome:
         """Split, match and draw."""
         gt, job, folder = self._gt, self._job, self._folder
-        wanted = [part for part in range(job.parts) if folder is None or not folder.table(part).folder.is_dir()]
+        wanted = [
+            part
+            for part in range(job.parts)
+            if folder is None or not folder.table(*job.images_of(part)).folder.is_dir()
+        ]
         receipts: list[Any] = []
         matches: list[Task] = []
         if wanted:
@@ -157,7 +161,7 @@ class _Run:
                 Kept(header, task.results[0], job.protocol) for header, task in zip(headers, matches, strict=True)
             ]
         else:
-            tables = [folder.table(part) for part in range(job.parts)]
+            tables = [folder.table(*job.images_of(part)) for part in range(job.parts)]
         total = tables[0].header["sources"][1]
         drawn = self._draw(tables, matches, (len(gt), total))
         notes = dict.fromkeys((*gt.notes, *(note for _, _, several in receipts for note in several)))
@@ -181,19 +185,19 @@ class _Run:
         ]
 
     def _match(self, wanted: Sequence[int], splits: Sequence[Task], counts: Sequence[int]) -> list[Task]:
-        objects = GroundTruthParts(self._gt, self._job.edges)
+        objects, job = GroundTruthParts(self._gt), self._job
         starts = np.cumsum([0, *counts]).tolist()
         kept = self._folder is None
         return [
             self._tasks.submit(
-                named_part(self._job, part),
+                named_part(job, part),
                 match_step,
                 self._shared_job,
                 part,
-                self._ray.put((objects.part(part), objects.rows(part))),
+                self._ray.put(objects.between(*job.images_of(part))),
                 starts[:-1],
                 (len(self._gt), starts[-1]),
-                None if self._folder is None else self._folder.table(part).folder,
+                None if self._folder is None else self._folder.table(*job.images_of(part)).folder,
                 self._groups,
                 *(task.results[part] for task in splits),
                 results=1 + len(self._groups) if kept else 0,
