@@ -126,7 +126,7 @@ def test_any_files_give_the_same_bits(
 def sorted_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[GroundTruth, dict[str, Any], list[Any]]:
     """Four files in the order of the images; the second and the third share an image."""
     monkeypatch.setattr("ioukit.scale.memory.MOST_ROWS", 40)
-    monkeypatch.setattr(local, "_BATCH_ROWS", 7)
+    monkeypatch.setattr("ioukit.scale.memory.BATCH_ROWS", 7)
     rng = np.random.default_rng(3)
     gt, columns = scene(rng, 200)
     rows = np.argsort(columns["image_id"], kind="stable")

@@ -67,9 +67,10 @@ def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = Fa
     """
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     dt = detections
-    ids = dt.image_ids_in(job.images)
-    _core.known_detections(dt.source, (ids, dt.category_ids), (job.images.ids, job.known_categories), "error")
-    place = np.searchsorted(job.images.ids, ids)
+    ids, listed = dt.image_ids_in(job.images), job.images.ids
+    place = np.searchsorted(listed, ids)
+    if (place == len(listed)).any() or (listed[place] != ids).any() or not _are_all(dt.category_ids, job):
+        _core.known_detections(dt.source, (ids, dt.category_ids), (listed, job.known_categories), "error")
     part = (np.searchsorted(job.edges, place, side="right") - 1).astype(np.uint16 if job.parts < 65_536 else np.int64)
     order = None if (part[1:] >= part[:-1]).all() else np.argsort(part, kind="stable")
     ends = np.cumsum(np.bincount(part, minlength=job.parts))
@@ -92,6 +93,11 @@ def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = Fa
     }
     batch = arrow.record_batch(list(arrays.values()), names=list(arrays))
     return [batch.slice(first, end - first) for first, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)]
+
+
+def _are_all(category_ids: npt.NDArray[np.int64], job: Job) -> bool:
+    """Whether all categories are known. The core says which one is not, but looks at all images first."""
+    return bool(np.isin(category_ids, job.known_categories).all())
 
 
 def match_part(

@@ -30,8 +30,6 @@ from ioukit.scale.work import WorkFolder, remove_folder, work_folder
 __all__ = ["evaluate_here"]
 
 R = TypeVar("R")
-_BATCH_ROWS = 262_144
-"""Rows that are read at a time if they are matched at once: the processor's cache holds some of their columns."""
 
 
 def evaluate_here(request: Request, threads: int | None) -> Evaluation:
@@ -106,9 +104,11 @@ class _Run:
         if self._folder.has_piece(number):
             return
         piece, own = self._pieces[number], self._owned.get(number)
-        in_order = None if own is None else self._in_order(number, own)
-        if in_order is not None:
-            piece = dataclasses.replace(piece, batch_rows=min(piece.batch_rows, _BATCH_ROWS))
+        in_order = None
+        if own is not None:
+            most_rows, batch_rows = self._budget.in_order(piece.rows or 0)
+            in_order = RowsInOrder(self._job.images_of(own), most_rows, self._matching(number))
+            piece = dataclasses.replace(piece, batch_rows=batch_rows)
         others = [part for part in self._owned.values() if part != own]
         rows = batches = dropped = 0
         notes = dict[str, None]()
@@ -135,14 +135,14 @@ class _Run:
             about["matched"] = in_order.matched
         self._folder.finish_piece(number, {**about, "parts": of_parts.tolist()})
 
-    def _in_order(self, number: int, own: int) -> RowsInOrder:
-        """What matches the rows of the part that a piece has alone."""
+    def _matching(self, number: int) -> Callable[[int, int, Sequence[Any]], None]:
+        """What writes the table of a range of images from the rows of a piece."""
         start, sources = self._starts[number], (len(self._gt), self._starts[-1])
 
         def match_rows(first: int, end: int, batches: Sequence[Any]) -> None:
             self._write(first, end, [(start, batch) for batch in batches], sources, 1)
 
-        return RowsInOrder(self._job.images_of(own), self._budget.part_rows, match_rows)
+        return match_rows
 
     def _match(self, pieces: Sequence[Mapping[str, Any]]) -> list[TableFile]:
         """Match each part that no piece has alone, or each of its ranges."""
