@@ -1,0 +1,8 @@
+"""See your data: an app on your own machine to look through images, objects and detections.
+
+The public names are in the stub ``__init__.pyi``.
+"""
+
+from ioukit._exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)
