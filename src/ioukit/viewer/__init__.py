@@ -1,4 +1,4 @@
-"""See your data: an app on your own machine to look through images, objects and detections.
+"""A local app to look through a data set, its detections and two models side by side.
 
 The public names are in the stub ``__init__.pyi``.
 """

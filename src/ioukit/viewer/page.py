@@ -6,8 +6,12 @@ from ioukit.report import _html
 
 __all__ = ["viewer_page"]
 
-_STYLES = ("shared/document.css", "viewer/plain.css")
-_SCRIPTS = ("viewer/plain.js",)
+_STYLES = ("shared/document.css", "shared/outcomes.css", "viewer/viewer.css")
+_SCRIPTS = (
+    *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/state.js", "viewer/colours.js"),
+    *("viewer/cards.js", "viewer/drawings.js", "viewer/grid.js", "viewer/checklists.js", "viewer/histograms.js"),
+    *("viewer/filters.js", "viewer/counts.js", "viewer/toolbar.js", "viewer/main.js"),
+)
 # The page asks its own server for data and pictures, and nothing else.
 _SOURCES = {"connect-src": "'self'", "img-src": "'self' blob:"}
 
@@ -20,6 +24,6 @@ def viewer_page() -> tuple[str, str]:
     """
     css, js = _html.style(*_STYLES), _html.program(*_SCRIPTS)
     page = _html.page(
-        _html.asset("viewer/plain.html.j2"), css=css, js=js, data={}, needed_by="ioukit view", sources=_SOURCES
+        _html.asset("viewer/viewer.html.j2"), css=css, js=js, data={}, needed_by="ioukit view", sources=_SOURCES
     )
     return page, _html.policy(css, js, _SOURCES)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ioukit.datasets import GroundTruth
 from ioukit.viewer.app import App
+from ioukit.viewer.collection import Collection
 from ioukit.viewer.photographs import Photographs
 from ioukit.viewer.running import HOST, PORT, Server
 from ioukit.viewer.views import Views
@@ -44,11 +43,10 @@ def view(
 def server_of(data: Any, images: Path | None, *, host: str, port: int) -> Server:
     """The server of what :func:`view` shows; it listens, and does not answer yet."""
     truth, models = _sides(data)
-    ids = next(iter(models.values())).matches.image_ids if models else truth.images.ids
-    listed = truth.images.positions(ids) if models else np.arange(len(ids))
-    names = [str(truth.images.names[int(place)]) for place in listed]
-    photographs = Photographs(images, names, truth.images.sizes[listed])
-    return Server(App(Views((truth, models), photographs), photographs), host=host, port=port)
+    collection = Collection.of(truth, models, folder=images)
+    names = truth.images.names.take(collection.image_rows)
+    photographs = Photographs(images, names, truth.images.sizes[collection.image_rows])
+    return Server(App(Views(collection, photographs), photographs), host=host, port=port)
 
 
 def _sides(data: Any) -> tuple[GroundTruth, dict[str, Evaluation]]:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ioukit.viewer.answering import answer
+from ioukit.viewer.describing import described
+from ioukit.viewer.filters import Filter
 from ioukit.viewer.page import viewer_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ioukit.viewer.collection import Collection
+    from ioukit.viewer.photographs import Photographs
 
 __all__ = ["Views"]
 
@@ -23,7 +29,7 @@ class Views:
         photographs: The photographs of its images.
     """
 
-    def __init__(self, collection: Any, photographs: Any) -> None:
+    def __init__(self, collection: Collection, photographs: Photographs) -> None:
         self._collection = collection
         self._photographs = photographs
         self._page: tuple[str, str] | None = None
@@ -35,19 +41,19 @@ class Views:
 
     def data(self) -> Any:
         """What never changes."""
-        return _called("answering", "data", self._collection)
+        return described(self._collection)
 
     def answer(self, pairs: Pairs) -> Any:
         """The images and the counts of a filter."""
-        return _called("answering", "answer", self._collection, self._filter(pairs)).to_json()
+        return answer(self._collection, Filter.parse(pairs)).to_json()
 
     def drawings(self, positions: Sequence[int], pairs: Pairs) -> Any:
         """The drawings of images in the grid."""
-        return _called("drawing", "drawings", self._collection, self._filter(pairs), positions)
+        return _called("drawing", "drawings", self._collection, Filter.parse(pairs), positions)
 
     def image(self, at: int, pairs: Pairs) -> Any:
         """One image and why each of its marks is what it is."""
-        made = _called("explaining", "explained", self._collection, self._filter(pairs), at)
+        made = _called("explaining", "explained", self._collection, Filter.parse(pairs), at)
         return {**made, "photo_words": self._photographs.words(at)}
 
     def notes(self) -> Any:
@@ -60,10 +66,7 @@ class Views:
 
     def export(self, form: str, of: str, pairs: Pairs) -> Any:
         """The name, the content type and the content of a download."""
-        return _called("exporting", "export", self._collection, form, of, self._filter(pairs))
-
-    def _filter(self, pairs: Pairs) -> Any:
-        return _called("filters", "Filter").parse(pairs) if pairs else None
+        return _called("exporting", "export", self._collection, form, of, Filter.parse(pairs))
 
 
 def _called(module: str, name: str, *arguments: Any) -> Any:
