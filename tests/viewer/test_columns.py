@@ -70,7 +70,8 @@ def test_data_frames_and_parquet_files_hold_embeddings(tmp_path: Path) -> None:
     plain = {"image_id": IDS, "clip": np.array(vectors), "speed": [1, 2, 3]}
     (tmp_path / "a.jsonl").write_text(
         "".join(
-            json.dumps({"image_id": a, "clip": b, "speed": 1 + k}) + "\n" for k, (a, b) in enumerate(zip(IDS, vectors, strict=True))
+            json.dumps({"image_id": a, "clip": b, "speed": 1 + k}) + "\n"
+            for k, (a, b) in enumerate(zip(IDS, vectors, strict=True))
         )
     )
     expected = principal_components(np.array(vectors))
@@ -98,7 +99,7 @@ def test_lists_with_gaps() -> None:
     assert "'none' is left out: its lists have different lengths: 0" in found.notes[-1]
 
 
-def _frame(columns: dict[str, list[Any]]) -> Any:
+def _frame(columns: dict[str, Any]) -> Any:
     """What a data frame has, with columns of Python's objects."""
 
     class Series:
@@ -115,6 +116,7 @@ def _frame(columns: dict[str, list[Any]]) -> Any:
 
     class Frame:
         shape = (3, 1)
+        columns: Any = None  # a table is known by its class
 
         def __init__(self, given: dict[str, list[Any]]) -> None:
             self.given, self.columns = given, list(given)
