@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ioukit.evaluation import Evaluation
+    from ioukit.evaluation import ConfusionMatrix, Evaluation
     from ioukit.plots._drawing import ThemeName
 
 __all__ = ["EVALUATIONS", "boxes", "drawn", "worst_images"]
@@ -30,6 +30,11 @@ def coco() -> Evaluation:
     """YOLACT on a hundred images of COCO."""
     folder = Path(__file__).parents[2] / "examples" / "coco_val2017_100"
     return evaluate(*read_coco(folder / "ground_truth.json", folder / "yolact.json"))
+
+
+def at_best_f1(evaluation: Evaluation) -> ConfusionMatrix:
+    """The confusion matrix at the score threshold of the report."""
+    return evaluation.confusion(score_threshold=evaluation.score_curves().overall.best.score)
 
 
 @cache
@@ -90,8 +95,8 @@ EVALUATIONS: dict[str, Callable[[Evaluation], Axes]] = {
     "score_curves": lambda e: plots.score_curves_figure(e.score_curves()),
     "score_curves_dark": lambda e: plots.score_curves_figure(e.score_curves(), theme="dark"),
     "miss_rate": lambda e: plots.miss_rate_figure(miss_rate_curves(e.matches), category="person"),
-    "confusion": lambda e: plots.confusion_figure(e.confusion(), classes=SIX),
-    "confusion_shares": lambda e: plots.confusion_figure(e.confusion(), classes=SIX, normalize="truth"),
+    "confusion": lambda e: plots.confusion_figure(at_best_f1(e), classes=SIX),
+    "confusion_shares": lambda e: plots.confusion_figure(at_best_f1(e), classes=SIX, normalize="truth"),
     "score_histogram": plots.score_histogram_figure,
     "iou_histogram": plots.iou_histogram_figure,
     "reliability": lambda e: reliability(e, "light"),
