@@ -47,7 +47,7 @@ LAYERS = (
     {"inspection", "preflight"},
     {"plots"},
     {"report", "ledger"},
-    {"scale"},
+    {"scale", "viewer"},
     {"tracking", "gate"},
     {"cli", "compat"},
 )

@@ -27,6 +27,7 @@ from ioukit import statistics as statistics
 from ioukit import torch as torch
 from ioukit import tracking as tracking
 from ioukit import typing as typing
+from ioukit import viewer as viewer
 from ioukit._core import __version__
 from ioukit.compat.patching import patch, patched, unpatch
 from ioukit.datasets import Detections, GroundTruth, read_coco
