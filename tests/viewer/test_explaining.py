@@ -116,11 +116,14 @@ class Facts(NamedTuple):
     counted: set[int]
     took: dict[int, int]
     right: dict[int, int]
+    listed: set[int]
+    """The detections that the table lists; the others were left out before."""
 
     @classmethod
     def of(
-        cls, gt: GroundTruth, dt: Detections, protocol: Protocol, threshold: float, area: AreaRange, score: float
+        cls, table: MatchTable, gt: GroundTruth, dt: Detections, threshold: float, area: AreaRange, score: float
     ) -> Facts:
+        protocol, listed = table.protocol, set(table.detections.row.tolist())
         found = plain_matching(gt, dt, protocol, threshold, area, protocol.max_dets[-1])
         flagged = with_outside(gt, protocol)
         ignored = {
@@ -132,7 +135,7 @@ class Facts(NamedTuple):
         took = {row: place for row, place in found.matched.items() if row in counted}
         right = {row: place for row, place in took.items() if row not in found.ignored}
         pairs = plain_pairs(gt, dt, protocol, threshold)
-        return cls(gt, dt, protocol, area, score, found, pairs, ignored, counted, took, right)
+        return cls(gt, dt, protocol, area, score, found, pairs, ignored, counted, took, right, listed)
 
 
 def check_detection(facts: Facts, row: int, reason: Reason, place: int, taker: int) -> None:
@@ -209,7 +212,7 @@ def check_missed(facts: Facts, place: int, reason: Reason, row: int, other: int)
     code = reason.code
     listed = facts.found.counted
     near = {one: fact for (one, its), fact in facts.pairs.items() if its == place and fact.iou >= LEAST}
-    alike = {one: fact.iou for one, fact in near.items() if fact.alike}
+    alike = {one: fact.iou for one, fact in near.items() if fact.alike and one in facts.listed}
     reaching = [one for one in alike if near[one].meets and one in listed]
     counted = [one for one in alike if one in facts.counted]
     if code == "took_another":
@@ -223,7 +226,8 @@ def check_missed(facts: Facts, place: int, reason: Reason, row: int, other: int)
         assert row in alike
         assert row not in listed
     elif code == "low_iou":
-        assert alike[row] == max([alike[one] for one in counted] or [iou for iou in alike.values()])
+        within = [one for one in alike if one in listed]
+        assert alike[row] == max(alike[one] for one in counted or within or alike)
         assert (row in counted) == bool(counted)
     elif code == "other_class":
         assert row in facts.counted
@@ -248,7 +252,7 @@ def test_reasons_are_true_by_plain_rules(
     objects, detections = explained(
         gt, dt, table, iou_threshold=threshold, score_threshold=score, area_range=area.label
     )
-    facts = Facts.of(gt, dt, protocol, threshold, area, score)
+    facts = Facts.of(table, gt, dt, threshold, area, score)
     row_of, place_of = [*table.detections.row.tolist(), -1], [*table.objects.row.tolist(), -1]
     assert len(objects) == len(table.objects)
     assert len(detections) == len(table)

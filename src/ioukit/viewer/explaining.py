@@ -216,11 +216,11 @@ class Explainer:
         pairs = self._all.near_to[one.row]
         alike = sorted(
             (pair for pair in pairs if pair.detection.category == one.category),
-            key=lambda pair: (not self._all.reaches(pair), not pair.detection.counts, -pair.iou, -pair.detection.score),
+            key=lambda pair: (not self._all.reaches(pair), *_rank(pair)),
         )
         others = sorted(
             (pair for pair in pairs if pair.detection.category != one.category and pair.detection.counts),
-            key=lambda pair: (-pair.iou, -pair.detection.score),
+            key=_rank,
         )
         if alike and self._all.reaches(alike[0]):
             return self._went_elsewhere(alike[0])
@@ -230,7 +230,7 @@ class Explainer:
             name, score = self._class(self._table.detections.category[found.row]), _number(found.score)
             other = f"A detection of another class ({name}, score {score}, {self._measured(others[0])}) lies on it."
         if alike:
-            best = min(alike, key=lambda pair: (not pair.detection.counts, -pair.iou))
+            best = min(alike, key=_rank)
             measured = f"{self._measured(best)}, score {_number(best.detection.score)}"
             words = f"The best detection of its class ({measured}) is not close enough: {self._needed(one)}."
             taken = self._all.match.get(best.detection.row)
@@ -304,6 +304,11 @@ class Explainer:
 
     def _least(self) -> str:
         return f"{_short(self._all.least)} or more"
+
+
+def _rank(pair: Pair) -> tuple[bool, bool, float, float]:
+    """Detections that count come first, then those within the cap; then the highest overlap, then the best score."""
+    return not pair.detection.counts, not pair.detection.within, -pair.iou, -pair.detection.score
 
 
 def _short(value: float) -> str:
