@@ -30,6 +30,7 @@ LAYERS = (
         "_core",
         "_checks",
         "_columns",
+        "_database",
         "_arrays",
         "_exports",
         "_optional",
