@@ -20,7 +20,7 @@ from ioukit.viewer.exporting import COLUMNS, export
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.issues import label_issues
 from ioukit.viewer.notes import Notes
-from ioukit.viewer.noting import Noting, Place
+from ioukit.viewer.noting import Noting
 from ioukit.viewer.selecting import marks_of, select
 from support.evaluated_scenes import made
 
@@ -124,7 +124,7 @@ def test_what_is_tagged_is_written_whatever_the_filter(noting: Noting) -> None:
         ("6", "detection", "'=b"),
     ]
     assert (rows[0]["tags"], rows[0]["image_tags"]) == ("night;rain", "night;rain")
-    assert (rows[1]["tags"], rows[1]["note"]) == ("'=1+1", "'-2, \"x\"\nsecond line")
+    assert (rows[1]["tags"], rows[1]["note"]) == ("'=1+1", '\'-2, "x"\nsecond line')
     assert rows[1]["annotation_id"] == str(shown.ground_truth.ids[row])
     assert rows[2]["tags"] == "t"
     assert content(noting, Filter(classes=("dog",)), "ids", "tagged") == "1\n3\n6\n"

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,21 @@ Form: TypeAlias = Literal["csv", "coco", "ids"]
 Of: TypeAlias = Literal["filtered", "tagged"]
 
 COLUMNS = (
-    *("image_id", "file_name", "mark", "model", "outcome", "class", "score", "iou", "x", "y", "width", "height", "area"),
+    *(
+        "image_id",
+        "file_name",
+        "mark",
+        "model",
+        "outcome",
+        "class",
+        "score",
+        "iou",
+        "x",
+        "y",
+        "width",
+        "height",
+        "area",
+    ),
     *("annotation_id", "error", "issues", "tags", "note", "image_tags", "image_note"),
 )
 """The columns of a CSV file. ``mark`` is ``image``, ``object`` or ``detection``; tags have ``;`` between them."""
@@ -182,9 +196,7 @@ def _csv(collection: Collection, noting: Noting, rows: _Rows) -> Iterator[bytes]
         yield rest.encode()
 
 
-def _add_marks(
-    collection: Collection, entries: Any, marks: _Marks, by_image: dict[int, list[tuple[Any, ...]]]
-) -> None:
+def _add_marks(collection: Collection, entries: Any, marks: _Marks, by_image: dict[int, list[tuple[Any, ...]]]) -> None:
     """Adds the fields of the marks of some images, from ``mark`` to ``note``."""
     first, last = min(by_image), max(by_image)
     rows = marks.rows
@@ -243,20 +255,34 @@ def _issues(collection: Collection, side: int, place: npt.NDArray[np.intp]) -> l
 def _coco(collection: Collection, ids: npt.NDArray[Any]) -> Iterator[bytes]:
     """The bytes of an annotation file. It is written first, to a file without a name, so that no error comes later."""
     part = subset(collection.ground_truth, images=ids)
-    copy = tempfile.TemporaryFile()  # noqa: SIM115 - the reader closes it, or the collector of garbage does
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - `_Parts` closes it
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "subset.json"
         write(part, path, "coco")
         with path.open("rb") as file:
             shutil.copyfileobj(file, copy)
-    copy.seek(0)
+    return _Parts(copy)
 
-    def chunks() -> Iterator[bytes]:
-        with copy:
-            while chunk := copy.read(_BYTES_AT_ONCE):
-                yield chunk
 
-    return chunks()
+class _Parts(Iterator[bytes]):
+    """The content of a file, which is closed at its end, or when nobody reads it any more."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        file.seek(0)
+
+    def __next__(self) -> bytes:
+        chunk = b"" if self._file.closed else self._file.read(_BYTES_AT_ONCE)
+        if not chunk:
+            self.close()
+            raise StopIteration
+        return chunk
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def _written(entry: Entry | None) -> tuple[str, str]:

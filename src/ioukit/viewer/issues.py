@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_SCORE", "label_issues"]
 
 LEAST_SCORE = 0.1
-"""The lowest score of a suspicion that counts: the estimated probability that the label is wrong. As for `ioukit labels`."""
+"""The lowest score of a suspicion that counts: the estimated probability that the label is wrong. The command
+``ioukit labels`` has the same."""
 
 
 def label_issues(evaluations: Sequence[Evaluation], *, threads: int | None = None) -> Issues:
