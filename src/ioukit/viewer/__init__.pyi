@@ -2,8 +2,10 @@
 
 from ioukit.viewer.answering import Answer, Counts, answer
 from ioukit.viewer.collection import Collection, Model
+from ioukit.viewer.conditions import Tagged
 from ioukit.viewer.filters import Filter
-from ioukit.viewer.selecting import Selection, Tagged, select
+from ioukit.viewer.marks import Marks, Side, marks
+from ioukit.viewer.selecting import Selection, select
 from ioukit.viewer.values import Issues, Value
 
 __all__ = [
@@ -12,10 +14,13 @@ __all__ = [
     "Counts",
     "Filter",
     "Issues",
+    "Marks",
     "Model",
     "Selection",
+    "Side",
     "Tagged",
     "Value",
     "answer",
+    "marks",
     "select",
 ]
