@@ -7,6 +7,7 @@ from ioukit.viewer.filters import Filter
 from ioukit.viewer.marks import Marks, Side, marks
 from ioukit.viewer.selecting import Selection, select
 from ioukit.viewer.values import Issues, Value
+from ioukit.viewer.viewing import view
 
 __all__ = [
     "Answer",
@@ -23,4 +24,5 @@ __all__ = [
     "answer",
     "marks",
     "select",
+    "view",
 ]
