@@ -4,7 +4,7 @@ from ioukit.viewer.answering import Answer, Counts, answer
 from ioukit.viewer.collection import Collection, Model
 from ioukit.viewer.conditions import Tagged
 from ioukit.viewer.filters import Filter
-from ioukit.viewer.marks import Marks, Side, marks
+from ioukit.viewer.marks import Marks, Side, marks_at
 from ioukit.viewer.selecting import Selection, select
 from ioukit.viewer.values import Issues, Value
 from ioukit.viewer.viewing import view
@@ -22,7 +22,7 @@ __all__ = [
     "Tagged",
     "Value",
     "answer",
-    "marks",
+    "marks_at",
     "select",
     "view",
 ]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
 from ioukit.viewer.filters import BACKGROUND, CHANGES, OUTCOMES, Filter, Range
 from ioukit.viewer.levels import DETECTED, IGNORED_OBJECT
-from ioukit.viewer.marks import Detections, Marks, Side, marks
+from ioukit.viewer.marks import Detections, Marks, Side, marks_at
 
 if TYPE_CHECKING:
     from ioukit.viewer.collection import Collection
@@ -184,7 +184,7 @@ def change_codes(collection: Collection, chosen: Filter, side: Side) -> npt.NDAr
         raise ValueError("change needs two models")
     pair = chosen.models or (collection.models[0].name, collection.models[1].name)
     a, b = (
-        marks(collection, collection.models[collection.model_at(name)], chosen.at_iou, chosen.at_score).objects
+        marks_at(collection, collection.models[collection.model_at(name)], chosen.at_iou, chosen.at_score).objects
         for name in pair
     )
     if not side.is_object:

@@ -28,7 +28,7 @@ from ioukit.viewer.levels import (
 if TYPE_CHECKING:
     from ioukit.viewer.collection import Collection, Model
 
-__all__ = ["OUTCOME_OF_KIND", "Detections", "Marks", "Objects", "Side", "marks"]
+__all__ = ["OUTCOME_OF_KIND", "Detections", "Marks", "Objects", "Side", "marks_at"]
 
 _MISSED_ERROR = ERROR_KINDS.index("missed")
 _KEPT = 2  # marks of the last thresholds
@@ -218,7 +218,7 @@ class Marks:
         return objects, detections
 
 
-def marks(collection: Collection, model: Model, at_iou: float | None = None, at_score: float | None = None) -> Marks:
+def marks_at(collection: Collection, model: Model, at_iou: float | None = None, at_score: float | None = None) -> Marks:
     """The marks of a model at thresholds; those of the last thresholds are kept.
 
     Args:

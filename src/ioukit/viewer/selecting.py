@@ -18,12 +18,12 @@ from ioukit.viewer.conditions import (
 )
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.levels import NOT_COUNTED
-from ioukit.viewer.marks import Detections, Marks, Side, marks
+from ioukit.viewer.marks import Detections, Marks, Side, marks_at
 
 if TYPE_CHECKING:
     from ioukit.viewer.collection import Collection
 
-__all__ = ["Failures", "Selection", "per_image", "select"]
+__all__ = ["Failures", "Selection", "Tagged", "per_image", "select"]
 
 _KEPT = 2  # the last selections
 
@@ -86,7 +86,7 @@ class Selection:
         """
         self.collection, self.filter, self.tagged = collection, chosen, tagged
         self.marks: list[Marks] = [
-            marks(collection, model, chosen.at_iou, chosen.at_score)
+            marks_at(collection, model, chosen.at_iou, chosen.at_score)
             for model in collection.models or (collection.scene,)
         ]
         """The marks of all models; those of the scene if there is no model."""
