@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 image_module = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'ioukit[view]'")
 
-ADDRESSES = (
+ADDRESSES: tuple[str, ...] = (
     "/",
     "/api/data",
     "/api/answer",
