@@ -35,6 +35,7 @@ from ioukit.report import write_report
 from ioukit.scale import stages
 from ioukit.scale.memory import Budget
 from ioukit.scale.merging import merged
+from ioukit.scale.ranges import Range, ranges_of_parts
 from ioukit.scale.table_files import Run, TableFile, write_table
 from support.paths import DATA
 from support.same_columns import assert_same_columns
@@ -98,6 +99,29 @@ def test_a_part_with_too_many_detections_is_cut(real: Scene, tmp_path: Path, mon
     assert len(tables) > 6
     assert max(table.header["totals"]["detections"] for table in tables) < len(often) / 2  # one image has a third
     assert_same(ours, evaluate(gt, often))
+
+
+def test_a_part_is_cut_by_its_detections(real: Scene) -> None:
+    """Ranges have about as many detections each; images are never cut; the number of shares says where."""
+    gt = real[0]
+    images = dataclasses.replace(gt.images, attributes={})
+    job = stages.Job(COCO, "bbox", None, None, images, gt.categories.ids, np.array([0, 40, 90, 100]))
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        counts = rng.integers(0, 5, 50) ** rng.integers(1, 6)
+        most = int(rng.integers(1, 2 * max(1, counts.sum())))
+        ranges, cut = ranges_of_parts(job, {1: counts}, most)
+        assert [one for one in ranges if one.part != 1] == [Range(0, 0, 1), Range(2, 0, 1)]
+        assert len(ranges) == cut.parts
+        edges = cut.edges[1:-1]
+        assert (edges[0], edges[-1]) == (40, 90)
+        assert (np.diff(cut.edges) > 0).all()
+        for first, end in itertools.pairwise((edges - 40).tolist()):
+            of_range = counts[first:end]
+            assert of_range.sum() <= most / 2 + of_range.max()
+        of_part = {one.cuts for one in ranges if one.part == 1}
+        assert len(of_part) == 1
+        assert 1 <= len(edges) - 1 <= of_part.pop()
 
 
 def test_the_sign_of_zero_stays() -> None:
