@@ -92,7 +92,7 @@ def test_a_part_with_too_many_detections_is_cut(real: Scene, tmp_path: Path, mon
     """Most of the detections are on a few images."""
     gt, dt = real
     often = Detections.concat([dt, *[dt[dt.image_ids == image] for image in gt.images.ids[[3, 30, 50, 97]]] * 30])
-    small = Budget(memory=10**9, batch_rows=400, part_rows=500, most_rows=300, threads=2, free=10**6)
+    small = Budget(memory=10**9, batch_rows=400, piece_rows=400, part_rows=500, most_rows=300, threads=2, free=10**6)
     monkeypatch.setattr("ioukit.scale.requests.budget_of", lambda *_: small)
     ours = scale.evaluate(gt, often, parts=3, work=tmp_path / "work")
     tables = [TableFile(folder) for folder in (tmp_path / "work" / "tables").iterdir()]
@@ -102,7 +102,7 @@ def test_a_part_with_too_many_detections_is_cut(real: Scene, tmp_path: Path, mon
 
 
 def test_a_part_is_cut_by_its_detections(real: Scene) -> None:
-    """Ranges have about as many detections each; images are never cut; the number of shares says where."""
+    """Ranges have as many images as fit; images are never cut."""
     gt = real[0]
     images = dataclasses.replace(gt.images, attributes={})
     job = stages.Job(COCO, "bbox", None, None, images, gt.categories.ids, np.array([0, 40, 90, 100]))
@@ -110,18 +110,15 @@ def test_a_part_is_cut_by_its_detections(real: Scene) -> None:
     for _ in range(200):
         counts = rng.integers(0, 5, 50) ** rng.integers(1, 6)
         most = int(rng.integers(1, 2 * max(1, counts.sum())))
-        ranges, cut = ranges_of_parts(job, {1: counts}, most)
-        assert [one for one in ranges if one.part != 1] == [Range(0, 0, 1), Range(2, 0, 1)]
-        assert len(ranges) == cut.parts
-        edges = cut.edges[1:-1]
-        assert (edges[0], edges[-1]) == (40, 90)
-        assert (np.diff(cut.edges) > 0).all()
-        for first, end in itertools.pairwise((edges - 40).tolist()):
-            of_range = counts[first:end]
-            assert of_range.sum() <= most / 2 + of_range.max()
-        of_part = {one.cuts for one in ranges if one.part == 1}
-        assert len(of_part) == 1
-        assert 1 <= len(edges) - 1 <= of_part.pop()
+        first, *cut, last = ranges_of_parts(job, {1: counts}, most)
+        assert (first, last) == (Range(0, 0, 40), Range(2, 90, 100))
+        assert [one.first for one in cut] == [40, *(one.end for one in cut[:-1])]
+        assert cut[-1].end == 90
+        for at, one in enumerate(cut):
+            inside = counts[one.first - 40 : one.end - 40]
+            assert inside.sum() <= most or len(inside) == 1
+            if at + 1 < len(cut):
+                assert inside.sum() + counts[one.end - 40] > most  # no more images would fit
 
 
 def test_the_sign_of_zero_stays() -> None:

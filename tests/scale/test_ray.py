@@ -74,6 +74,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.setenv(name, "testing")  # for a store of this machine
         patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        patch.setenv("RAY_local_fs_capacity_threshold", "1")  # else it writes no objects to a disk with little space
         patch.setattr(tempfile, "tempdir", None)
         yield
     shutil.rmtree(short, ignore_errors=True)
@@ -189,6 +190,92 @@ def test_a_fault_that_stays_is_named(real: Scene, fault: str, error: type[Except
     ray_faults.plant("match_step", fault, 1000)
     with pytest.raises(error, match=message):
         scale.evaluate(*real, parts=1, on="ray", timeout=60)
+
+
+@pytest.fixture(scope="module")
+def skewed(real: Scene) -> Scene:
+    """Nearly all of 600,000 detections are on four of 100 images."""
+    gt, dt = real
+    rng = np.random.default_rng(0)
+    objects = np.flatnonzero(np.isin(gt.image_ids, gt.images.ids[[3, 4, 50, 97]]))
+    chosen = rng.choice(objects, 600_000)
+    many = Detections.from_arrays(
+        image_ids=gt.image_ids[chosen],
+        category_ids=gt.category_ids[chosen],
+        boxes=gt.boxes[chosen] * rng.uniform(0.8, 1.2, (len(chosen), 4)),
+        scores=rng.integers(0, 50_000, len(chosen)) / 50_000,
+    )
+    return gt, Detections.concat([dt, many])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+@pytest.mark.usefixtures("cluster")
+def test_a_part_with_too_many_detections_is_cut(skewed: Scene, tmp_path: Path) -> None:
+    """In tasks with little memory, as they are told. A task that is told to have much dies, so the limit is one."""
+    expected = evaluate(*skewed, near=0.1)
+    for work in (None, tmp_path / "work"):
+        steps = "split_step count_step cut_step match_step draw_of_runs draw_of_files"
+        ray_faults.plant(steps, "limit", 1000)
+        ours = scale.evaluate(*skewed, near=0.1, memory="300MB", parts=2, work=work, on="ray", timeout=120)
+        assert ray_faults.planted_times() > 8
+        ray_faults.clear()
+        assert_same(ours, expected)
+        del ours  # and its rows in the object store
+    tables = sorted((tmp_path / "work" / "tables").iterdir())
+    assert len(tables) == 8  # of each image with many detections, and of those before and behind it in its part
+    shutil.rmtree(tables[1])
+    changed = {table: table.stat().st_mtime_ns for table in tables if table.exists()}
+    again = scale.evaluate(*skewed, near=0.1, memory="2GB", work=tmp_path / "work", on="ray", timeout=120)
+    assert {table: table.stat().st_mtime_ns for table in changed} == changed
+    assert tables[1].exists()
+    assert_same(again, expected)
+    ray_faults.plant("match_step", "limit", 1000)
+    with pytest.raises((MemoryError, ConnectionError), match=r"^part 0 of 1 \(images"):
+        scale.evaluate(*skewed, near=0.1, memory="2GB", parts=1, on="ray", timeout=120)
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("rows", [3, 0])
+def test_a_run_that_goes_on_knows_what_was_left_out(rows: int, tmp_path: Path) -> None:
+    """Also if no row is read again."""
+    gt = GroundTruth.from_arrays(image_ids=[1, 2], category_ids=[1, 1], boxes=[[0, 0, 4, 4], [9, 9, 4, 4]])
+    records = [{"image_id": 2, "category_id": 1, "bbox": [9, 9, 4, 4], "score": 0.5}] * rows
+    wrong = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 4, 4], "score": float("nan")}
+    detections = Detections.from_coco([*records, wrong, wrong], on_invalid="drop")
+    expected = evaluate(gt, detections)
+    assert expected.dropped == 2
+    for _ in range(2):
+        ours = scale.evaluate(gt, detections, parts=2, work=tmp_path / "work", on="ray", timeout=60)
+        assert_same(ours, expected)
+        assert (ours.dropped, ours.notes) == (expected.dropped, expected.notes)
+    ours = scale.evaluate(gt, detections, parts=2)
+    assert (ours.dropped, ours.notes) == (expected.dropped, expected.notes)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_table_that_the_cluster_does_not_have(real: Scene) -> None:
+    """The errors say what is wrong."""
+    tables = vars(scale.evaluate(*real, parts=2, on="ray", timeout=60).matches)["_files"]
+    (kept,) = {type(table) for table in tables}
+
+    def raises(error: Exception) -> Any:
+        raise error
+
+    for error, kind, message in [
+        (MemoryError("no room for it"), MemoryError, r"^no room for it$"),
+        (ray.exceptions.ObjectLostError("ab", "", ""), ConnectionError, r"^the match table: it is lost on the Ray"),
+        (ray.exceptions.OutOfDiskError("full"), OSError, r"the match table: the object store of a node of Ray is full"),
+        (ValueError("something else"), ValueError, "^something else$"),
+        (ValueError("objects whose owner is unknown"), ConnectionError, "is on another Ray cluster"),
+    ]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ray, "get", lambda _, error=error: raises(error))
+            with pytest.raises(kind, match=message):
+                kept(*(getattr(tables[0], name) for name in ("header", "reference", "protocol"))).read()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ray, "is_initialized", lambda: False)
+        with pytest.raises(ConnectionError, match=r"the connection to it has ended \(evaluate with work="):
+            tables[0].read()
 
 
 @pytest.mark.usefixtures("cluster")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,11 +20,10 @@ class Range(NamedTuple):
     """A part, or a range of the images of a part that has too many detections to be matched at once."""
 
     part: int
-    cut: int
-    """Which range of the part."""
-    cuts: int
-    """Into how many equal shares the detections of the part are cut: at least the number of its ranges. With the
-    detections, it says where the ranges begin."""
+    first: int
+    """The position of the first image."""
+    end: int
+    """The position behind the last image."""
 
 
 def large_parts(sizes: Sequence[int], most_rows: int) -> list[int]:
@@ -39,11 +38,10 @@ def counts_per_image(job: Job, part: int, rows: Any) -> Counts:
     return np.bincount(places - first, minlength=end - first)
 
 
-def ranges_of_parts(job: Job, counts: Mapping[int, Counts], most_rows: int) -> tuple[list[Range], Job]:
-    """All parts, the large ones in several ranges of images, and the job with these ranges as its parts.
+def ranges_of_parts(job: Job, counts: Mapping[int, Counts], most_rows: int) -> list[Range]:
+    """All parts, the large ones in several ranges of images that have at most ``most_rows`` detections each.
 
-    A range has at most half of ``most_rows`` detections beside those of one image, which is never cut. Where a part is
-    cut depends on its detections and on :attr:`Range.cuts` only, so the name of a range says which images it has.
+    An image is never cut: one with more detections than that is a range of its own.
 
     Args:
         job: The job.
@@ -51,16 +49,18 @@ def ranges_of_parts(job: Job, counts: Mapping[int, Counts], most_rows: int) -> t
         most_rows: How many detections are matched at a time.
     """
     ranges: list[Range] = []
-    edges = [0]
     for part in range(job.parts):
         first, end = job.edges[part : part + 2].tolist()
-        cuts, starts = 1, [first]
-        if part in counts:
-            ends = np.cumsum(counts[part])
-            size = int(ends[-1]) if len(ends) else 0
-            cuts = max(1, -(-2 * size // most_rows))
-            share = np.maximum(-(-ends * cuts // max(1, size)), 1)  # images without detections at the beginning: 0
-            starts += (first + 1 + np.flatnonzero(np.diff(share))).tolist()
-        ranges += [Range(part, number, cuts) for number in range(len(starts))]
-        edges += [*starts[1:], end]
-    return ranges, dataclasses.replace(job, edges=np.array(edges, np.int64))
+        edges = _edges(np.cumsum(counts[part]), most_rows) if part in counts else [0, end - first]
+        ranges += [Range(part, first + one, first + other) for one, other in itertools.pairwise(edges)]
+    return ranges
+
+
+def _edges(ends: Counts, most_rows: int) -> list[int]:
+    """Where ranges begin, and the number of images, if ``ends`` detections are on the images up to each of them."""
+    edges = [0]
+    while edges[-1] < len(ends):
+        done = int(ends[edges[-1] - 1]) if edges[-1] else 0
+        fitting = int(np.searchsorted(ends, done + most_rows, side="right"))
+        edges.append(max(fitting, edges[-1] + 1))
+    return edges

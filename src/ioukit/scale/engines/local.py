@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from ioukit.evaluation import Evaluation
 from ioukit.evaluation.evaluating import ground_truth_of
 from ioukit.scale.memory import Budget, bytes_of
 from ioukit.scale.parts import GroundTruthParts
-from ioukit.scale.ranges import Range, counts_per_image, large_parts, ranges_of_parts
 from ioukit.scale.requests import Request, prepare
 from ioukit.scale.sources import Piece
 from ioukit.scale.stages import Job, curves_of, draw, draws_in_parts, match_part, split
@@ -48,6 +47,16 @@ def evaluate_here(request: Request, threads: int | None) -> Evaluation:
         if request.work is None:
             weakref.finalize(evaluation.matches, remove_folder, folder.path, os.getpid())
         return evaluation
+
+
+class _Range(NamedTuple):
+    """A part, or a range of the images of a part that has too many detections to be matched at once."""
+
+    part: int
+    cut: int
+    """Which range of the part."""
+    cuts: int
+    """How many ranges the part has."""
 
 
 class _Run:
@@ -112,18 +121,16 @@ class _Run:
 
         return _each(match, range(job.parts), self._budget.threads)
 
-    def _cuts(self, pieces: Sequence[Mapping[str, Any]]) -> tuple[list[Range], Job]:
+    def _cuts(self, pieces: Sequence[Mapping[str, Any]]) -> tuple[list[_Range], Job]:
         """The parts, large ones in several ranges of images, and the job with these ranges as its parts."""
-        job, most_rows = self._job, self._budget.most_rows
-        sizes = np.sum([piece["parts"] for piece in pieces], axis=0, initial=0) + np.zeros(job.parts, np.int64)
-
-        def count(part: int) -> Any:
-            batches = self._folder.batches(part, pieces)
-            return sum(counts_per_image(job, part, rows) for _, rows in batches)
-
-        large = large_parts(sizes.tolist(), most_rows)
-        counts = dict(zip(large, _each(count, large, self._budget.threads), strict=True))
-        return ranges_of_parts(job, counts, most_rows)
+        sizes = np.sum([piece["parts"] for piece in pieces], axis=0, initial=0) + np.zeros(self._job.parts, np.int64)
+        cuts, edges = [], [0]
+        for part, size in enumerate(sizes.tolist()):
+            first, end = self._job.edges[part : part + 2].tolist()
+            count = max(1, min(-(-size // self._budget.most_rows), end - first))
+            cuts += [_Range(part, number, count) for number in range(count)]
+            edges += np.linspace(first, end, count + 1).astype(np.int64)[1:].tolist()
+        return cuts, dataclasses.replace(self._job, edges=np.array(edges, np.int64))
 
 
 def _each(step: Callable[[int], R], numbers: Iterable[int], threads: int) -> list[R]:
