@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["FAULTS", "STEPS", "clear", "install", "plant", "planted_times"]
+__all__ = ["FAULTS", "LIMIT", "OPTIONS", "STEPS", "clear", "install", "plant", "planted_times"]
 
 FAULTS = "IOUKIT_TEST_FAULTS"
 """The environment variable with the folder in which the faults are described."""
@@ -29,6 +29,14 @@ STEPS = {
     "draw_of_runs": "ray_steps",
     "conduct": "ray_conductor",
 }
+
+OPTIONS: dict[str, Any] = {
+    "include_dashboard": False,
+    "log_to_driver": False,
+    "logging_level": "ERROR",
+    "runtime_env": {"worker_process_setup_hook": "support.ray_faults.install"},
+}
+"""Of `ray.init`: the steps of the workers look for faults."""
 
 
 def plant(step: str, fault: str, times: int) -> None:
