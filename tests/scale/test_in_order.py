@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import pickle
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -26,7 +25,8 @@ from ioukit.scale.engines import local
 from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
 from ioukit.scale.layout import layout_of
 from ioukit.scale.sources import Piece
-from support.same_columns import assert_same_columns
+from ioukit.scale.sources.source import Cut
+from support.same_columns import assert_same_evaluation
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -81,13 +81,6 @@ def matched_directly(work: Path) -> int:
     return sum("matched" in json.loads(file.read_text()) for file in (work / "pieces").glob("*.json"))
 
 
-def assert_same(ours: Evaluation, expected: Evaluation) -> None:
-    """Table, curves and numbers, bit for bit."""
-    assert_same_columns(pickle.loads(pickle.dumps(ours.matches)), expected.matches)
-    assert_same_columns(ours.curves, expected.curves)
-    assert ours.to_dict() == expected.to_dict()
-
-
 def expected_of(gt: GroundTruth, folder: Path, **options: Any) -> Evaluation:
     return evaluate(gt, Detections.concat(list(open_detections(folder, gt).batches())), **options)
 
@@ -111,15 +104,13 @@ def test_any_files_give_the_same_bits(
         folder = write(Path(path) / "detections", columns, in_order(columns, order, sorted(ends), rng))
         expected = expected_of(gt, folder, near=near)
         patch.setattr("ioukit.scale.memory.MOST_ROWS", most_rows)
-        patch.setattr(
-            "ioukit.scale.requests.open_detections", functools.partial(open_detections, piece_rows=piece_rows)
-        )
+        patch.setattr("ioukit.scale.requests.Cut", functools.partial(Cut, piece_rows))
         ours = scale.evaluate(gt, folder, near=near, work=Path(path) / "w", threads=2)
         event(f"{order}: {'matched while read' if matched_directly(Path(path) / 'w') else 'split'}")
-        assert_same(ours, expected)
+        assert_same_evaluation(ours, expected)
         if near is None:
             patch.setattr("ioukit.scale.memory.MOST_ROWS", 2 * most_rows)
-            assert_same(scale.evaluate(gt, folder, work=Path(path) / "w", threads=1), expected)
+            assert_same_evaluation(scale.evaluate(gt, folder, work=Path(path) / "w", threads=1), expected)
 
 
 @pytest.fixture
@@ -144,7 +135,7 @@ Sorted = tuple[GroundTruth, dict[str, Any], list[Any]]
 def test_no_rows_are_written_but_those_of_shared_images(sorted_files: Sorted, tmp_path: Path) -> None:
     gt, columns, files = sorted_files
     ours = scale.evaluate(gt, tmp_path / "detections", work=tmp_path / "work")
-    assert_same(ours, expected_of(gt, tmp_path / "detections"))
+    assert_same_evaluation(ours, expected_of(gt, tmp_path / "detections"))
     assert matched_directly(tmp_path / "work") == 4
     written = [pa.ipc.open_file(file).read_all() for file in (tmp_path / "work" / "pieces").glob("*.arrow")]
     shared = columns["image_id"][files[1][-1]]
@@ -171,7 +162,7 @@ def test_goes_on_where_it_stopped(sorted_files: Sorted, tmp_path: Path, monkeypa
     assert kept == 3
     finished = matched_directly(work)
     assert 0 < finished < 4
-    assert_same(
+    assert_same_evaluation(
         scale.evaluate(gt, tmp_path / "detections", work=work, threads=1), expected_of(gt, tmp_path / "detections")
     )
     assert len(done) == 4 + len(list((work / "tables").iterdir())) - kept  # tables that were there are not made again
@@ -206,11 +197,11 @@ def test_wrong_statistics_are_noticed(
     assert matched_directly(work) == 0
     assert list((work / "pieces").glob("*.arrow"))
     monkeypatch.setattr(local, "RowsInOrder", lambda *_: pytest.fail("tried again"))
-    assert_same(
+    assert_same_evaluation(
         scale.evaluate(sorted_files[0], tmp_path / "detections", work=work),
         expected_of(sorted_files[0], tmp_path / "detections"),
     )
-    assert_same(ours, expected_of(sorted_files[0], tmp_path / "detections"))
+    assert_same_evaluation(ours, expected_of(sorted_files[0], tmp_path / "detections"))
 
 
 def test_rows_that_are_left_out(sorted_files: Sorted, tmp_path: Path) -> None:
@@ -223,7 +214,7 @@ def test_rows_that_are_left_out(sorted_files: Sorted, tmp_path: Path) -> None:
     ours = scale.evaluate(gt, tmp_path / "detections", work=tmp_path / "work")
     assert ours.matches.sources[1] == 199
     assert matched_directly(tmp_path / "work") == 0
-    assert_same(ours, expected_of(gt, tmp_path / "detections"))
+    assert_same_evaluation(ours, expected_of(gt, tmp_path / "detections"))
 
 
 def test_ids_that_are_names_of_other_images(sorted_files: Sorted, tmp_path: Path) -> None:
@@ -236,7 +227,7 @@ def test_ids_that_are_names_of_other_images(sorted_files: Sorted, tmp_path: Path
     write(tmp_path / "detections", columns, files, group=1000)
     ours = scale.evaluate(gt, tmp_path / "detections", work=tmp_path / "work")
     assert matched_directly(tmp_path / "work") == 0
-    assert_same(ours, expected_of(gt, tmp_path / "detections"))
+    assert_same_evaluation(ours, expected_of(gt, tmp_path / "detections"))
 
 
 def test_a_given_number_of_parts_is_kept(sorted_files: Sorted, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from ioukit.evaluation.evaluating import ground_truth_of
 from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
 from ioukit.scale.memory import Budget, bytes_of
 from ioukit.scale.parts import GroundTruthParts
+from ioukit.scale.ranges import Range
 from ioukit.scale.requests import Prepared, Request, prepare
 from ioukit.scale.sources import Piece
 from ioukit.scale.stages import Job, curves_of, draw, draws_in_parts, match_part, split
@@ -169,19 +170,19 @@ class _Run:
             write_table(matched, table.folder, block_rows=self._block_rows)
         return table
 
-    def _ranges(self, pieces: Sequence[Mapping[str, Any]]) -> list[tuple[int, int, int]]:
-        """Each part with its images, large ones in several ranges: the part, the first image and the one behind."""
+    def _ranges(self, pieces: Sequence[Mapping[str, Any]]) -> list[Range]:
+        """All parts, large ones in several ranges of images."""
         sizes = np.sum([piece["parts"] for piece in pieces], axis=0, initial=0) + np.zeros(self._job.parts, np.int64)
         owners = {part: piece for piece, part in self._owned.items()}
         ranges = []
         for part, size in enumerate(sizes.tolist()):
             if part in owners:
-                ranges += [(part, first, end) for first, end in pieces[owners[part]]["matched"]]
+                ranges += [Range(part, *images) for images in pieces[owners[part]]["matched"]]
                 continue
             first, end = self._job.images_of(part)
             count = max(1, min(-(-size // self._budget.most_rows), end - first))
             edges = np.linspace(first, end, count + 1).astype(np.int64).tolist()
-            ranges += [(part, *images) for images in itertools.pairwise(edges)]
+            ranges += [Range(part, *images) for images in itertools.pairwise(edges)]
         return ranges
 
 
