@@ -78,7 +78,7 @@ function makeGrid(holder, { open, failed }) {
     card.setAttribute("aria-label", `${image.name}: ${plural(counts.fp, "false positive")}, ${whole(counts.fn)} missed, ${plural(counts.tp, "true positive")}`
       + (image.chosen && image.chosen.includes(0) ? `; ${plural(chosen, "region")} selected` : "")
       + ((image.tags || []).length ? `; tagged ${image.tags.join(", ")}` : "") + (DATA.photographs && !image.photo ? "; no photograph" : ""));
-    card.dataset.drawn = "";
+    card.dataset.drawn = drawings.filterOf(at);
     if (image.photo) photograph(sheet, at, image);
     else if (DATA.photographs) missing(sheet, "no photograph");
   }
@@ -132,7 +132,7 @@ function makeGrid(holder, { open, failed }) {
     }
     const missingRows = [];
     for (let row = first; row <= last; row += 1) if (!rows.has(row)) missingRows.push(row);
-    if (activeRow >= 0 && !rows.has(activeRow)) missingRows.push(activeRow);
+    if (activeRow >= 0 && !rows.has(activeRow) && !missingRows.includes(activeRow)) missingRows.push(activeRow);
     for (const row of missingRows.sort((a, b) => a - b)) {
       const made = element("div", { class: "row", role: "row", "aria-rowindex": row + 1 });
       for (let place = row * state.columns; place < Math.min(state.order.length, (row + 1) * state.columns); place += 1) made.append(cell(place));
