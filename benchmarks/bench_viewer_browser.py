@@ -60,8 +60,11 @@ DRAWN = """(query) => new Promise((done) => {
   };
   step();
 })"""
-CHANGE = "(query) => { history.pushState(null, '', `/${query && `?${query}`}`); dispatchEvent(new PopStateEvent('popstate')); }"
-# How long cards are on the screen without a drawing, while `scroll` moves the page. Empty space of the grid counts, too.
+CHANGE = """(query) => {
+  history.pushState(null, "", `/${query && `?${query}`}`);
+  dispatchEvent(new PopStateEvent("popstate"));
+}"""
+# How long cards are on the screen without a drawing while the page is scrolled, and how many frames have no card.
 WATCH = """([kind, seconds]) => new Promise((done) => {
   const grid = document.getElementById("grid"), since = new Map(), start = performance.now();
   const deepest = () => document.documentElement.scrollHeight - innerHeight;

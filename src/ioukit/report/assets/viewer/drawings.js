@@ -1,13 +1,15 @@
 // Drawings of images: fetched in batches, nearest to the screen first, and kept.
 
 const BATCH = 48, BATCHES = 2, KEPT = 3000;
+const REST = 1500; // milliseconds after a failure, in which scrolling asks for nothing
 
 // wanted(): positions of images, the most urgent first. arrived(drawings): called for each batch. failed(error).
 function makeDrawings({ wanted, arrived, failed }) {
   const kept = new Map(), asked = new Set();
-  let version = 0, query = "", running = 0;
+  let version = 0, query = "", running = 0, failedAt = -REST;
 
   function more() {
+    if (performance.now() - failedAt < REST) return;
     while (running < BATCHES) {
       const next = [];
       for (const at of wanted()) {
@@ -33,8 +35,10 @@ function makeDrawings({ wanted, arrived, failed }) {
     running -= 1;
     if (mine === version) for (const at of batch) asked.delete(at);
     // After a failure, the images are asked for again with the next change or scroll.
-    if (error && mine === version) failed(error);
-    else more();
+    if (error && mine === version) {
+      failedAt = performance.now();
+      failed(error);
+    } else more();
   }
 
   function keep({ images, style }, batch, filter) {
@@ -60,6 +64,7 @@ function makeDrawings({ wanted, arrived, failed }) {
     filterOf: (at) => kept.get(at)?.filter,
     restart(newQuery) {
       version += 1;
+      failedAt = -REST;
       query = newQuery;
       asked.clear();
     },
