@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ioukit.viewer.answering import answer
 from ioukit.viewer.describing import described
+from ioukit.viewer.drawing import Surroundings, drawings
+from ioukit.viewer.explaining import explained
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.page import viewer_page
 
@@ -32,6 +34,7 @@ class Views:
     def __init__(self, collection: Collection, photographs: Photographs) -> None:
         self._collection = collection
         self._photographs = photographs
+        self._around = Surroundings(has_photograph=photographs.has, size_of_photograph=photographs.size)
         self._page: tuple[str, str] | None = None
 
     def page(self) -> tuple[str, str]:
@@ -49,11 +52,11 @@ class Views:
 
     def drawings(self, positions: Sequence[int], pairs: Pairs) -> Any:
         """The drawings of images in the grid."""
-        return _called("drawing", "drawings", self._collection, Filter.parse(pairs), positions)
+        return drawings(self._collection, Filter.parse(pairs), positions, self._around)
 
     def image(self, at: int, pairs: Pairs) -> Any:
         """One image and why each of its marks is what it is."""
-        made = _called("explaining", "explained", self._collection, Filter.parse(pairs), at)
+        made = explained(self._collection, Filter.parse(pairs), at, self._around)
         return {**made, "photo_words": self._photographs.words(at)}
 
     def notes(self) -> Any:
