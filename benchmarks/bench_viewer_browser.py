@@ -156,12 +156,12 @@ def main() -> None:
             command += ["--no-browser", "--port", "0", *(["--images", arguments.images] if arguments.images else [])]
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             with served(command) as (address, printed):
-                found = measured(page, address, printed, arguments.seconds)
+                result = measured(page, address, printed, arguments.seconds)
                 page.close()
-            steady, jumps = found["steady"], found["jumps"]
-            row = [words, found["first"], statistics.median(found["filters"]), max(found["filters"])]
-            row += [statistics.median(found["steps"]), steady["longest"], jumps["longest"], steady["slowest"]]
-            print(f"| {row[0]} | {' | '.join(f'{value:,.0f} ms' for value in row[1:])} |", flush=True)
+            steady, jumps = result["steady"], result["jumps"]
+            numbers = [result["first"], statistics.median(result["filters"]), max(result["filters"])]
+            numbers += [statistics.median(result["steps"]), steady["longest"], jumps["longest"], steady["slowest"]]
+            print(f"| {words} | {' | '.join(f'{value:,.0f} ms' for value in numbers)} |", flush=True)
             if steady["blank"] or jumps["blank"]:
                 print(f"  frames without any card: {steady['blank']} and {jumps['blank']}", flush=True)
         browser.close()

@@ -75,8 +75,7 @@ def test_it_opens_without_a_complaint_and_fits_phone_and_desk(case: str, visits:
 @pytest.mark.parametrize(("case", "dark"), [("three classes", False), ("two models", True), ("no models", False)])
 def test_axe_finds_nothing_serious(case: str, *, dark: bool, visits: Visits) -> None:
     page = visits.visit(case, "class=car&size=10..", dark=dark)
-    for fold in page.locator("details:not([open]) > summary").all():
-        fold.click()
+    page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
     assert serious_violations(page) == []
     page.set_viewport_size({"width": 390, "height": 844})
     page.locator("#open-panel").click()

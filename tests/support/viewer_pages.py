@@ -10,7 +10,8 @@ import numpy as np
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.viewer import view
 from support.browsing import until, watch
-from support.report_cases import DATA, drawn, photographed
+from support.paths import DATA
+from support.report_cases import drawn, photographed
 from support.two_models import pair
 
 if TYPE_CHECKING:
