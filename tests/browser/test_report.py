@@ -50,7 +50,7 @@ def test_axe_finds_nothing_serious(
     case: str, *, dark: bool, open_page: OpenPage, written: dict[str, tuple[Evaluation, Path]]
 ) -> None:
     page = open_page(written[case][1], dark=dark)
-    for fold in page.locator("details").all():
+    for fold in page.locator("details:not([open])").all():
         fold.locator("summary").click()
     assert serious_violations(page) == []
     if case == "three classes":
