@@ -44,7 +44,7 @@ class Pictures:
     """The images of a page."""
 
     images: list[dict[str, Any]]
-    """Name, size, counts and boxes of each image, for the script of the page. ``marks`` has three numbers for each
+    """Name, position in the table, size, counts and boxes of each image, for the script of the page. ``marks`` has three numbers for each
     object (the positions from which it is found, from which it has a match in the matrix, and up to which it is
     missed) and seven for each detection: the position from which it counts; its true class in the matrix, -1 for the
     background and -2 if it is not in the matrix; the place of that object among the boxes, -1 for none; its kind of
@@ -120,7 +120,7 @@ def pictures(
                         record["thumb"], photograph_size = photograph
                         if np.isnan(known).any():
                             drawing["w"], drawing["h"] = picture_size(photograph_size, rows)
-                record |= drawing
+                record |= {"at": image, **drawing}
             else:  # outlines take time: none of the remaining images is tried
                 full = True
         if named or "boxes" in record:

@@ -21,15 +21,15 @@ function startImages() {
   }
 
   function ordered() {
-    const counted = (positions) => positions.map((position) => ({ position, ...countsOf(DATA.images[position]) }));
+    const counted = (positions) => positions.map((position) => ({ position, at: DATA.images[position].at, ...countsOf(DATA.images[position]) }));
     const f1 = (value) => (Number.isFinite(value) ? value : -1);
     if (state.order === "random") return DATA.random.filter((position) => DATA.images[position].boxes && passes(position));
     const found = counted(drawn.filter(passes));
     if (state.order === "best") {
-      return found.filter(({ tp }) => tp).sort((a, b) => f1(b.f1) - f1(a.f1) || b.tp - a.tp).map(({ position }) => position);
+      return found.filter(({ tp }) => tp).sort((a, b) => f1(b.f1) - f1(a.f1) || b.tp - a.tp || a.at - b.at).map(({ position }) => position);
     }
     // Images are in the order of the data where all is equal.
-    return found.filter((one) => one.fp + one.fn).sort((a, b) => b.fp + b.fn - a.fp - a.fn || f1(a.f1) - f1(b.f1) || a.position - b.position)
+    return found.filter((one) => one.fp + one.fn).sort((a, b) => b.fp + b.fn - a.fp - a.fn || f1(a.f1) - f1(b.f1) || a.at - b.at)
       .map(({ position }) => position);
   }
 
@@ -60,7 +60,7 @@ function startImages() {
   narrow.addEventListener("change", first);
   slowListeners.push(draw);
   draw();
-  const button = commandButton(() => [...(state.label >= 0 ? [["class", DATA.names[state.label]]] : []),
+  const button = commandButton(() => [...(state.label >= 0 ? [["class", classFilter(state.label)]] : []),
     ...(state.outcome ? [["outcome", { gt: "detected" }[state.outcome] || state.outcome]] : []), ...thresholdFilters(),
     ["sort", { worst: "errors", best: "f1", random: "position" }[state.order]]], "the gallery");
   if (button) byId("gallery-command").append(button);

@@ -136,8 +136,8 @@ function startMatrix() {
     const [truth, predicted] = state.cell, cell = cells.get(truth * (count + 1) + predicted), number = at(truth, predicted);
     showList(panel, { heading: sentence(number, truth, predicted), count: number, entries: cell ? cell.images : [],
       missed: predicted === count, focus: cellFocus(truth, predicted),
-      filters: () => [["true", truth === count ? "background" : source.classes[truth]],
-        ["predicted", predicted === count ? "background" : source.classes[predicted]], ...thresholdFilters()] });
+      filters: () => [["true", truth === count ? "background" : classFilter(truth)],
+        ["predicted", predicted === count ? "background" : classFilter(predicted)], ...thresholdFilters()] });
   }
 
   const walk = (td, event) => {

@@ -1,8 +1,12 @@
 // The command that opens the images behind a number in the viewer, beside that number. DATA.view: {before: the words of
-// the command up to the filters, as a list}; null if the data came from memory.
+// the command up to the filters, as a list, ids: for some classes by their positions, how a filter names them}; null if
+// the data came from memory.
 
 // A word for a POSIX shell.
 const shellWord = (word) => (/^[A-Za-z0-9_./=:,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+
+// How a filter names the class at a position of DATA.names.
+const classFilter = (position) => (DATA.view && DATA.view.ids[position]) || DATA.names[position];
 
 // filters: [[key, value], ...], see `ioukit view --help`.
 function viewCommand(filters) {
@@ -10,11 +14,12 @@ function viewCommand(filters) {
 }
 
 // A small control that shows the command and lets one copy it. filters: a list, or a function that makes it.
-function commandButton(filters, label = "") {
+// label: what it opens, for those who do not see where it stands; text: what it shows.
+function commandButton(filters, label = "", text = "Open in viewer") {
   if (!DATA.view) return null;
   return element("button", { type: "button", class: "command-button screen-only", "aria-haspopup": "dialog",
     onclick: () => showCommand(viewCommand(typeof filters === "function" ? filters() : filters)) },
-    "Open in viewer", label ? element("span", { class: "unseen" }, `: ${label}`) : null);
+    text, label ? element("span", { class: "unseen" }, `: ${label}`) : null);
 }
 
 let commandPanel = null;

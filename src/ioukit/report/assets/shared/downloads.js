@@ -15,7 +15,7 @@ function tableRows(table) {
   const value = (cell) => {
     if (cell.dataset.v !== undefined) return cell.dataset.v === "" ? null : Number(cell.dataset.v);
     const text = (cell.innerText || cell.textContent).trim().replace(/\s+/g, " ");
-    return text === "–" ? null : /^-?[\d,]*\.?\d+$/.test(text) ? Number(text.replaceAll(",", "")) : text;
+    return text === "–" ? null : cell.tagName === "TD" && /^-?[\d,]*\.?\d+$/.test(text) ? Number(text.replaceAll(",", "")) : text;
   };
   return [...table.rows].filter((row) => !row.hidden).map((row) => [...row.cells].filter((cell) => !cell.classList.contains("bar-cell")).map(value));
 }
