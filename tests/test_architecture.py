@@ -30,6 +30,7 @@ LAYERS = (
         "_core",
         "_checks",
         "_columns",
+        "_database",
         "_arrays",
         "_exports",
         "_optional",
@@ -47,7 +48,7 @@ LAYERS = (
     {"inspection", "preflight"},
     {"plots"},
     {"report", "ledger"},
-    {"scale"},
+    {"scale", "viewer"},
     {"tracking", "gate"},
     {"cli", "compat"},
 )
@@ -64,6 +65,7 @@ HOMES = {
     "matplotlib": "plots",
     **dict.fromkeys(("clearml", "mlflow", "tensorboardX", "wandb"), "tracking"),
     **dict.fromkeys(("typer", "rich"), "cli"),
+    "uvicorn": "viewer",
 }
 # The only imports that go up: methods of an evaluation that call a room above, by its name and when they are called.
 DOORS = {("evaluation/sending.py", f"ioukit.{room}") for room in ("report", "statistics", "tracking")}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ioukit._output import whole_file, whole_folder, write_whole
+from ioukit._output import spreadsheet_text, whole_file, whole_folder, write_whole
 
 posix = pytest.mark.skipif(os.name == "nt", reason="permissions, pipes and devices are those of POSIX")
 
@@ -182,3 +182,15 @@ class TestFolder:
         with pytest.raises(OSError, match="No space left") as no_room, whole_folder(tmp_path / "out"):
             raise OSError(28, "No space left on device")
         assert no_room.value.filename == str(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-2", "@cmd", "  =1", "\t@x", "\r\n-1", "\uff1d1", "\u2212 1", "'a", "''"]
+)
+def test_what_a_spreadsheet_would_run_gets_an_apostrophe(text: str) -> None:
+    assert spreadsheet_text(text) == "'" + text
+
+
+@pytest.mark.parametrize("text", ["", "a", "a=1", "1-2", "1", ".", '"', ","])
+def test_other_text_stays_as_it_is(text: str) -> None:
+    assert spreadsheet_text(text) == text

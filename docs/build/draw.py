@@ -13,6 +13,7 @@ import matplotlib as mpl
 import overlap_figures
 import region_figures
 import slice_figures
+import speed_figures
 import statistics_figures
 import training_figures
 import yolo_figures
@@ -43,6 +44,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     **{f"evaluation_{name}": partial(evaluation_figures.drawn, name) for name in evaluation_figures.EVALUATIONS},
     **{f"evaluation_{name}": figure for name, figure in region_figures.REGIONS.items()},
     **{f"inspection_{name}": partial(inspection_figures.drawn, name) for name in inspection_figures.INSPECTIONS},
+    "evaluation_speed": speed_figures.evaluation_speed,
     "slices": slice_figures.slices,
     **{f"statistics_{name}": figure for name, figure in statistics_figures.STATISTICS.items()},
     **{f"variant_{row.name}": partial(overlap_figures.variant, row.name) for row in VARIANTS},

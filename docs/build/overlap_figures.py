@@ -60,7 +60,7 @@ def grid() -> Figure:
 
 def variant(name: str) -> Figure:
     (row,) = (row for row in VARIANTS if row.name == name)
-    figure = Figure(figsize=(3.6, 2.2), layout="constrained")
+    figure = Figure(figsize=(6.4, 2.5), layout="constrained")
     plots.variant_figure(name, ax=figure.subplots(), **getattr(row, "option_values", {}))
     return figure
 

@@ -93,15 +93,22 @@ def yolo_assignment() -> Figure:
 
 
 def yolo_candidates() -> Figure:
+    """One panel per class: together, the boxes would hide each other."""
     w = yolo.walk()
-    figure = Figure(figsize=(5, 5.3), layout="constrained")
-    ax = figure.subplots()
-    _photo(ax)
-    for guess, label, score in zip(w.candidate, w.labels, w.scores, strict=True):
-        colour, line = CLASS_STYLES[label]
-        _frame(ax, w.boxes[guess], ec=colour, ls=line, lw=0.8 + 1.6 * score, zorder=3)
-    _class_legend(ax, w.labels)
-    ax.set_title(f"{len(w.candidate)} candidates with a score of {yolo.SCORE:g} or more", fontsize=10)
+    shown = np.unique(w.labels)
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots(2, -(-len(shown) // 2)).ravel()
+    for ax, label in zip(axes, shown, strict=False):
+        _photo(ax)
+        mine = np.flatnonzero(w.labels == label)
+        for k in mine:
+            _frame(ax, w.boxes[w.candidate[k]], ec="#0072B2", lw=0.6 + 2.4 * w.scores[k], zorder=3)
+        best = w.scores[mine].max()
+        ax.set_title(f"{yolo.CLASSES[label]}: {len(mine)}, best score {best:.2f}", fontsize=9)
+    for ax in axes[len(shown) :]:
+        ax.remove()
+    words = f"{len(w.candidate)} candidates with a score of {yolo.SCORE:g} or more; the higher the score, the thicker"
+    figure.supxlabel(words, fontsize=8, color="0.3")
     return figure
 
 
@@ -156,8 +163,8 @@ def yolo_precision_recall() -> Figure:
     w = yolo.walk()
     figure = Figure(figsize=(5, 3.4), layout="constrained")
     ax = figure.subplots()
-    # The first two lines coincide, so the lower one is wider.
-    styles = (("#0072B2", "-", "o", 4.0), ("#E69F00", "--", "s", 1.8), ("#000000", ":", "^", 1.8))
+    # Darker lines are lower thresholds, as in other figures. The first two coincide, so the lower one is wider.
+    styles = (("#000000", "-", "o", 4.0), ("#0072B2", "--", "s", 1.8), ("#8C8C8C", ":", "^", 1.8))
     for iou, (colour, line, mark, width) in zip((0.5, 0.75, 0.9), styles, strict=True):
         precision, recall = yolo.precision_recall(w, min(COCO.iou_thresholds, key=lambda t: abs(t - iou)))
         best = np.maximum.accumulate(precision[::-1])[::-1]

@@ -27,6 +27,7 @@ from ioukit import statistics as statistics
 from ioukit import torch as torch
 from ioukit import tracking as tracking
 from ioukit import typing as typing
+from ioukit import viewer as viewer
 from ioukit._core import __version__
 from ioukit.compat.patching import patch, patched, unpatch
 from ioukit.datasets import Detections, GroundTruth, read_coco
@@ -108,6 +109,7 @@ from ioukit.regions import (
     is_inside_box,
     order_points_clockwise,
 )
+from ioukit.viewer.viewing import view
 
 __all__ = [
     "COCO",
@@ -196,5 +198,6 @@ __all__ = [
     "read_coco",
     "soft_nms",
     "unpatch",
+    "view",
     "weighted_boxes_fusion",
 ]

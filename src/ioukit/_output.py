@@ -12,12 +12,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["aligned", "check_output", "printable", "whole_file", "whole_folder", "write_whole"]
+__all__ = ["aligned", "check_output", "printable", "spreadsheet_text", "whole_file", "whole_folder", "write_whole"]
 
 
 def printable(text: str) -> str:
     """`text` with an escape for each character that is not printable or controls a terminal, such as a line break."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+# A spreadsheet runs a text that begins with one of these; some take the wide forms of East Asian keyboards, too.
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\u2212")
+
+
+def spreadsheet_text(text: str) -> str:
+    """`text` for a field of a CSV file: one that a spreadsheet would run as a formula gets an apostrophe before it.
+
+    So does a text that begins with an apostrophe. The text is what is left without the first apostrophe, if it has one.
+    """
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) or text.startswith("'") else text
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -311,6 +311,13 @@ def test_csv_files_are_read_back_with_the_same_bits(name: str, tmp_path: Path) -
         same(rows_of_csv(path), tables[path.stem])
 
 
+def test_no_name_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
+    evaluation = made(["=1+1", "'quoted", '@"x"'])
+    (path,) = write_tables(evaluation, tmp_path / "tables", tables=["per_class"])
+    assert [row["category"] for row in rows_of_csv(path)] == ["'=1+1", "''quoted", '\'@"x"']
+    assert [row["category"] for row in rows_of_values(evaluation, "per_class")] == ["=1+1", "'quoted", '@"x"']
+
+
 @needs_arrow
 @pytest.mark.parametrize("name", SMALL_SCENES)
 def test_parquet_files_are_read_back_with_the_same_bits(name: str, tmp_path: Path) -> None:

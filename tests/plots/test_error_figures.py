@@ -34,8 +34,8 @@ class TestConfusion:
     def test_colours_of_many_classes(self) -> None:
         confusion = scene("eighty classes").confusion()
         ax = plots.confusion_figure(confusion)
-        (mesh,) = ax.collections
-        shown = np.asarray(np.ma.getdata(mesh.get_array()))  # type: ignore[arg-type]
+        mesh = named(ax.collections)["matrix"]
+        shown = np.asarray(np.ma.getdata(mesh.get_array()))
         shown = shown.reshape(81, 81).copy()
         shown[-1, -1] = 0
         assert_array_equal(shown, confusion.counts)
@@ -45,12 +45,27 @@ class TestConfusion:
     def test_numbers_stand_out_from_their_cells(self) -> None:
         for theme in ("light", "dark"):
             ax = plots.confusion_figure(scene("three classes").confusion(), theme=theme)
-            (mesh,) = ax.collections
             render(ax.figure)
-            colours = np.asarray(mesh.get_facecolor()).reshape(4, 4, 4)
+            meshes = named(ax.collections)
+            colours = np.asarray(meshes["matrix"].get_facecolor()).reshape(4, 4, 4)
+            over = np.asarray(meshes["right"].get_facecolor()).reshape(4, 4, 4)
+            colours = np.where(over[..., 3:] > 0, over, colours)
             for gid, text in named(ax.texts).items():
                 row, column = (int(part) for part in gid.split()[1:])
                 assert contrast(text.get_color(), colours[row, column]) >= 4.5
+
+    def test_correct_cells_have_another_colour_than_confusions(self) -> None:
+        ax = plots.confusion_figure(scene("eighty classes").confusion(), classes=["person", "bus"])
+        render(ax.figure)
+        drawn = {gid: np.asarray(mesh.get_facecolor())[:, 3] > 0 for gid, mesh in named(ax.collections).items()}
+        places = {
+            gid: list(zip(*(at.tolist() for at in np.nonzero(drawn[gid].reshape(4, 4))), strict=True)) for gid in drawn
+        }
+        assert places["right"] == [(0, 0), (1, 1)]
+        assert places["others"] == [(2, 2)]  # confusions of the other classes among them, too
+        whole = plots.confusion_figure(scene("three classes").confusion())
+        assert np.ma.count(named(whole.collections)["right"].get_array()) == 3
+        assert np.ma.count(named(whole.collections)["others"].get_array()) == 0
 
     def test_the_classes_that_are_left_out_are_added_up(self) -> None:
         confusion = scene("eighty classes").confusion()

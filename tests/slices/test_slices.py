@@ -259,6 +259,15 @@ def test_results_are_written_as_text_json_and_csv() -> None:
         found["a"]
 
 
+def test_no_text_of_a_csv_is_a_formula() -> None:
+    evaluation = _small()
+    table = {"image_id": [1, 2], "place": ["=HYPERLINK(0)", "-9 to 3"]}
+    found = slice_numbers(evaluation, ["place"], keys=["AP"], replicates=10, tables=table)
+    read = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert [row["value"] for row in read] == ["'-9 to 3", "'=HYPERLINK(0)"]
+    assert {one.value for one in found.slices} == {"-9 to 3", "=HYPERLINK(0)"}
+
+
 def test_data_without_rows_has_slices() -> None:
     for data in (made(objects=False), made(detections=False), made(images=1, seed=3)):
         found = slice_numbers(data, ["size", "shape", "objects_in_image", "crowding"], replicates=5)

@@ -10,7 +10,7 @@ import typer
 
 import ioukit
 from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import read_data, sources_of
+from ioukit.cli._data_files import read_data, sources_of, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value
 from ioukit.cli._options import chosen_classes
 from ioukit.evaluation.kinds import find_kind
@@ -63,6 +63,8 @@ def models_of_files(
     threads: int | None,
     *,
     long: bool,
+    least: int = 2,
+    attributes: bool = False,
 ) -> tuple[Models, Labels]:
     """The evaluations of files of detections by the names of the models, and the labels of the images.
 
@@ -75,13 +77,15 @@ def models_of_files(
         talk: Where to report what was read.
         threads: How many threads; all cores if ``None``.
         long: Whether this may take seconds.
+        least: How many models are needed.
+        attributes: Whether further values of images and annotations are read, too.
 
     Raises:
         typer.BadParameter: If an option is wrong.
         typer.Exit: If a file is, after a message.
     """
     with bad_use():
-        if len(sources) < 3:
+        if len(sources) <= least:
             raise typer.BadParameter("at least two models are needed: give the detections of another one")
         names = _names(names, sources[1:])
         with bad_value("--iou-type"):
@@ -92,9 +96,12 @@ def models_of_files(
         read_from = sources_of(
             [sources[0], path], (options.gt_format, options.dt_format), (options.gt_option, options.dt_option)
         )
+        if attributes:
+            with bad_input():
+                read_from[0] = with_attributes(read_from[0])
         gt, dt = read_data(read_from, options.on_invalid, threads, talk, long=long, known=gt)
         detections.append(dt)
-    assert gt is not None  # there are at least two models
+    assert gt is not None  # there is at least one model
     if options.iou_type is None and detections[0].regions:
         kind = _chosen_kind(gt, detections[0], rules, talk)
         rules = options.rules(kind)

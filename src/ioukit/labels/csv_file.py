@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING
 
-from ioukit._output import printable, whole_file
+from ioukit._output import printable, spreadsheet_text, whole_file
 
 if TYPE_CHECKING:
     import os
@@ -23,8 +23,6 @@ COLUMNS = (
 """The columns of the file, in order."""
 
 _NOTHING = (None,) * 4
-# A spreadsheet runs a text that begins with one of these; some take the wide forms of East Asian keyboards, too.
-_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\u2212")
 
 
 def write_csv(rows: Iterable[LabelError], path: str | os.PathLike[str]) -> None:
@@ -42,7 +40,4 @@ def write_csv(rows: Iterable[LabelError], path: str | os.PathLike[str]) -> None:
 
 def _text(text: str | None) -> str | None:
     """A text as a field: invisible characters are escaped, and a formula gets an apostrophe before it."""
-    if not text:
-        return text
-    shown = printable(text)
-    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) or shown.startswith("'") else shown
+    return spreadsheet_text(printable(text)) if text else text

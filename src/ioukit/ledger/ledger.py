@@ -7,10 +7,11 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from ioukit._database import check_writable, reading, writing
 from ioukit.ledger.inputs import hashed_inputs
 from ioukit.ledger.naming import Reference, check_name, check_tags, check_values, parse_reference
-from ioukit.ledger.opening import check_writable, reading, writing
 from ioukit.ledger.run import COLUMNS, Run, run_of_row, stored_numbers
+from ioukit.ledger.schema import SCHEMA
 from ioukit.ledger.selecting import selected
 from ioukit.ledger.tables import checked, stored_table, table_of
 
@@ -68,7 +69,7 @@ class Ledger:
 
     def check_writable(self) -> None:
         """Raises the errors that :meth:`add` would raise because of the file, as far as they are known before."""
-        check_writable(self.path, self.timeout)
+        check_writable(SCHEMA, self.path, self.timeout)
 
     def add(
         self,
@@ -127,7 +128,7 @@ class Ledger:
         table = evaluation.near_matches(near, threads=threads) if held else evaluation.matches
         content, sha256 = stored_table(table)
         fields |= {"uid": uuid.uuid4().hex, "table_sha256": sha256, "table_bytes": len(content)}
-        with writing(self.path, self.timeout, create=True) as db:
+        with writing(SCHEMA, self.path, self.timeout, create=True) as db:
             row = _insert(db, fields, content)
         return run_of_row(row, self.path)
 
@@ -153,7 +154,7 @@ class Ledger:
             OSError: If the file does not exist or cannot be read, or another program uses it for too long.
             ValueError: If no run has the number to sort by, or ``last`` is below 1.
         """
-        with reading(self.path, self.timeout) as db:
+        with reading(SCHEMA, self.path, self.timeout) as db:
             rows = db.execute(f"SELECT {_LIST} FROM runs ORDER BY id").fetchall()
         return selected([run_of_row(row, self.path) for row in rows], name=name, tags=tags, sort=sort, last=last)
 
@@ -166,7 +167,7 @@ class Ledger:
             OSError: As :meth:`runs`.
         """
         reference = parse_reference(run)
-        with reading(self.path, self.timeout) as db:
+        with reading(SCHEMA, self.path, self.timeout) as db:
             return run_of_row(_row(db, reference, self.path), self.path)
 
     def evaluation(self, run: str | int | Run, *, threads: int | None = None) -> Evaluation:
@@ -186,7 +187,7 @@ class Ledger:
         from ioukit.evaluation import Evaluation, accumulate  # noqa: PLC0415 - loads NumPy, which listing does not need
 
         reference = Reference("", run.id) if isinstance(run, Run) else parse_reference(run)
-        with reading(self.path, self.timeout) as db:
+        with reading(SCHEMA, self.path, self.timeout) as db:
             found = run_of_row(_row(db, reference, self.path), self.path)
             content = _content(db, found.table_sha256)
         table = table_of(content, found.table_sha256, f"{self.path}: {found.reference}")
@@ -203,7 +204,7 @@ class Ledger:
             OSError: As :meth:`add`.
         """
         references = [parse_reference(one) for one in ([runs] if isinstance(runs, str | int) else runs)]
-        with writing(self.path, self.timeout, create=False) as db:
+        with writing(SCHEMA, self.path, self.timeout, create=False) as db:
             found = {row[0]: row for row in (_row(db, reference, self.path) for reference in references)}
             deleted = tuple(run_of_row(row, self.path) for row in found.values())
             db.executemany("DELETE FROM runs WHERE id = ?", [(run.id,) for run in deleted])
@@ -235,12 +236,12 @@ class Ledger:
         if os.path.realpath(self.path) == os.path.realpath(other.path):
             raise ValueError(f"{other.path} is the ledger to copy from: give another file")
         added = []
-        with reading(self.path, self.timeout) as source:
+        with reading(SCHEMA, self.path, self.timeout) as source:
             if runs is None:
                 rows = source.execute(f"SELECT {_LIST} FROM runs ORDER BY id").fetchall()
             else:
                 rows = [_row(source, parse_reference(one), self.path) for one in runs]
-            with writing(other.path, other.timeout, create=True) as target:
+            with writing(SCHEMA, other.path, other.timeout, create=True) as target:
                 known = {uid for (uid,) in target.execute("SELECT uid FROM runs")}
                 for row in rows:
                     fields = dict(zip(COLUMNS, row, strict=True))

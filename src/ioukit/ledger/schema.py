@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ioukit.errors import DatasetError
+from ioukit._database import Schema
 
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["APPLICATION_ID", "VERSION", "bring_up_to_date", "version_of"]
+__all__ = ["APPLICATION_ID", "SCHEMA", "VERSION"]
 
 APPLICATION_ID = 0x494F554B
 """What SQLite stores in the header of the file to tell whose it is: ``IOUK`` in ASCII."""
@@ -89,41 +89,14 @@ def _second(db: sqlite3.Connection) -> None:
     db.execute("INSERT INTO sqlite_sequence VALUES ('runs', ?)", (last,))  # the ids of deleted runs do not come back
 
 
-_STEPS = (_first, _second)
-"""The step to version 1, to version 2, and so on. A new ledger takes all of them. A step never changes again."""
+SCHEMA = Schema(
+    noun="ledger",
+    application_id=APPLICATION_ID,
+    steps=(_first, _second),
+    tables=(frozenset({"runs", "names"}), frozenset({"runs", "names", "tables"})),
+    made_by=" (`ioukit eval --log FILE` makes one)",
+)
+"""What a ledger holds."""
 
-VERSION = len(_STEPS)
+VERSION = SCHEMA.version
 """The version that this program writes, which is ``user_version`` in the file."""
-
-
-def version_of(db: sqlite3.Connection, source: str) -> int:
-    """The version of a ledger; 0 if the file is empty.
-
-    Raises:
-        DatasetError: If the file belongs to another program, or to a later version of ioukit.
-    """
-    (owner,) = db.execute("PRAGMA application_id").fetchone()
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    names = [str(name) for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
-    if owner == version == 0 and not names:
-        return 0
-    if owner != APPLICATION_ID or version < 1:
-        tables = f" with the tables {', '.join(map(repr, names[:5]))}" if names else ""
-        raise DatasetError(f"{source}: expected a ledger of ioukit, found a database of another program{tables}")
-    if version > VERSION:
-        raise DatasetError(
-            f"{source}: expected a ledger of version {VERSION} or less, found version {version}: a later ioukit wrote "
-            "it; update ioukit to read it"
-        )
-    missing = {"runs", "names", *(["tables"] if version > 1 else [])} - set(names)
-    if missing:
-        raise DatasetError(f"{source}: the ledger is damaged: it lacks the table {min(missing)!r}")
-    return int(version)
-
-
-def bring_up_to_date(db: sqlite3.Connection, version: int) -> None:
-    """Takes the steps from a version to :data:`VERSION`, within the transaction that is open."""
-    for step in _STEPS[version:]:
-        step(db)
-    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    db.execute(f"PRAGMA user_version = {VERSION}")

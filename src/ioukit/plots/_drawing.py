@@ -30,7 +30,6 @@ __all__ = [
     "PURPLE",
     "SKY",
     "VERMILLION",
-    "WHITE_EDGE",
     "Theme",
     "ThemeName",
     "as_boxes",
@@ -49,9 +48,6 @@ __all__ = [
 # Okabe and Ito, Color Universal Design (2008). Colour is never the only sign: a hatch or a line style says the same.
 BLACK, ORANGE, GREEN, BLUE, VERMILLION, PURPLE = "#000000", "#E69F00", "#009E73", "#0072B2", "#D55E00", "#CC79A7"
 SKY = "#56B4E9"
-
-WHITE_EDGE = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none", "alpha": 0.9}
-"""The plate behind a text on a hatch."""
 
 
 ThemeName = Literal["light", "dark"]
@@ -73,6 +69,15 @@ class Theme:
     bad: str = VERMILLION
     many: str = "#8C8C8C"
     """Lines that are too many to have names."""
+
+    @property
+    def plate(self) -> dict[str, Any]:
+        """The plate behind a text on a hatch."""
+        return {"boxstyle": "round,pad=0.2", "facecolor": self.paper, "edgecolor": "none", "alpha": 0.9}
+
+    def of(self, colour: str) -> str:
+        """A colour of the light theme, as this theme has it."""
+        return {BLACK: self.ink, BLUE: self.blue}.get(colour, colour)
 
     @property
     def styles(self) -> tuple[tuple[str, Any], ...]:
@@ -112,11 +117,19 @@ def axes_for(ax: Axes | None, *, needed_by: str, figsize: tuple[float, float], p
     return new
 
 
-def dress(ax: Axes, theme: Theme, *, grid: Literal["x", "y", "both"] | None = None) -> None:
-    """Gives axes the colours of a theme; the figure around the caller's axes keeps its colours."""
+def dress(ax: Axes, theme: Theme, *, grid: Literal["x", "y", "both"] | None = None, framed: bool = False) -> None:
+    """Gives axes the colours of a theme; the figure around the caller's axes keeps its colours.
+
+    Args:
+        ax: The axes.
+        theme: The colours.
+        grid: Which lines of the grid to draw.
+        framed: Whether the axes show an image or a plane: then they have a line on all four sides.
+    """
     ax.set_facecolor(theme.paper)
     ax.spines[:].set_color(theme.soft)
-    ax.spines[["top", "right"]].set_visible(False)
+    if not framed:
+        ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(which="both", color=theme.soft, labelcolor=theme.ink)
     for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
         text.set_color(theme.ink)

@@ -9,7 +9,18 @@ import numpy as np
 from ioukit._arrays import as_numpy, library_of
 from ioukit._checks import check_positive
 from ioukit._optional import import_extra
-from ioukit.plots._drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION, WHITE_EDGE, as_boxes, rings
+from ioukit.plots._drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    VERMILLION,
+    as_boxes,
+    dress,
+    rings,
+    theme_of,
+)
 from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
@@ -21,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.assign import Assignment
+    from ioukit.plots._drawing import Theme, ThemeName
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
@@ -46,6 +58,7 @@ def assignment_figure(
     *,
     labels: Sequence[str] | None = None,
     format: BoxFormat = "xyxy",
+    theme: ThemeName = "light",
 ) -> Figure:
     """Draws the same objects once per assignment, with a mark at each prediction that learns one of them.
 
@@ -61,6 +74,7 @@ def assignment_figure(
         assignments: From a name to an assignment of these objects and predictions, at least one.
         labels: The name of each object; by default its number.
         format: The format of plain boxes. `Boxes` have their own.
+        theme: Colours for a light or a dark background.
 
     Returns:
         A figure, one pair of axes per assignment, in pixels, y pointing down. Boxes are patches with ``get_gid()``
@@ -97,29 +111,42 @@ def assignment_figure(
                 f"there are {len(boxes)} objects and {len(marks)} points"
             )
     module = import_extra("matplotlib.figure", extra="plots", needed_by="assignment_figure")
-    tall = 5.0 * min(max(height / width, 0.4), 1.8)
-    figure: Figure = module.Figure(figsize=(5.0 * len(assignments), tall + 0.6), layout="constrained")
-    panels = figure.subplots(1, len(assignments), sharex=True, sharey=True, squeeze=False)[0]
+    look = theme_of(theme)
+    # As wide as a page of text, so that letters and marks keep their size: two panels a row.
+    columns = min(len(assignments), 2)
+    lines = -(-len(assignments) // columns)
+    wide = 4.0 if columns == 2 else 5.4
+    tall = wide * min(max(height / width, 0.4), 1.8)
+    size = (wide * columns, (tall + 0.3) * lines + 0.6)
+    figure: Figure = module.Figure(figsize=size, layout="constrained", facecolor=look.paper)
+    places = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+    for spare in places.ravel()[len(assignments) :]:
+        spare.remove()
+    panels = places.ravel()[: len(assignments)]
     first = next(iter(assignments.values()))
-    for ax, (name, assignment) in zip(panels, assignments.items(), strict=True):
-        _panel(ax, boxes, marks, assignment, labels, height)
+    for number, (ax, (name, assignment)) in enumerate(zip(panels, assignments.items(), strict=True)):
+        _panel(ax, boxes, marks, assignment, labels, height, look)
+        dress(ax, look, framed=True)
         differ = first.compare(assignment).predictions
         if len(differ):
             ax.scatter(
-                *marks[differ].T, s=110, facecolors="none", edgecolors=BLACK, linewidths=1, zorder=5, gid="different"
+                *marks[differ].T, s=110, facecolors="none", edgecolors=look.ink, linewidths=1, zorder=5, gid="different"
             )
         ax.set(
             xlim=(0, width),
             ylim=(height, 0),
             aspect="equal",
-            xlabel="x (pixels)",
-            title=_title(name, assignment, labels),
         )
-    panels[0].set_ylabel("y (pixels)")
+        ax.set_title(_title(name, assignment, labels), fontsize=10, color=look.ink)
+        if number + columns >= len(assignments):  # no panel below
+            ax.set_xlabel("x (pixels)", color=look.ink)
+            ax.tick_params(labelbottom=True)
+        if number % columns == 0:
+            ax.set_ylabel("y (pixels)", color=look.ink)
     legend = ["small grey dot: background", "cross: ignored", "hatched: object without predictions"]
     if len(assignments) > 1:
         legend.append(f"ring: differs from {next(iter(assignments))}")
-    figure.supxlabel("; ".join(legend), fontsize=8, color="0.3")
+    figure.supxlabel("; ".join(legend), fontsize=9, color=look.soft)
     return figure
 
 
@@ -137,18 +164,24 @@ def _marks(points: Any, fmt: BoxFormat, image_size: tuple[float, float]) -> Floa
 
 
 def _panel(
-    ax: Axes, boxes: Boxes, marks: FloatArray, assignment: Assignment, labels: Sequence[str] | None, height: float
+    ax: Axes,
+    boxes: Boxes,
+    marks: FloatArray,
+    assignment: Assignment,
+    labels: Sequence[str] | None,
+    height: float,
+    look: Theme,
 ) -> None:
     target, ignore, pairs = (_host(array) for array in (assignment.target, assignment.ignore, assignment.pairs))
     idle = (target < 0) & ~ignore
-    ax.scatter(marks[idle][:, 0], marks[idle][:, 1], s=1.5, color="0.75", zorder=1, gid="background")
+    ax.scatter(marks[idle][:, 0], marks[idle][:, 1], s=2.5, color=look.many, zorder=1, gid="background")
     if ignore.any():
         ax.scatter(
             marks[ignore][:, 0],
             marks[ignore][:, 1],
             s=14,
             marker="x",
-            color="0.5",
+            color=look.soft,
             linewidths=0.8,
             zorder=2,
             gid="ignored",
@@ -156,11 +189,12 @@ def _panel(
     bare = set(assignment.unassigned.tolist())
     for number, corners in enumerate(boxes.numpy()):
         colour, line, marker = STYLES[number % len(STYLES)]
+        colour = look.of(colour)
         hatch = "//" if number in bare else None
         rings(ax, [corners], gid=f"object {number}", fill=False, ec=colour, ls=line, lw=1.8, zorder=3, hatch=hatch)
         own = marks[np.unique(pairs[pairs[:, 0] == number, 1])]
         if len(own):
-            style: dict[str, Any] = {"marker": marker, "color": colour, "edgecolors": "white", "linewidths": 0.6}
+            style: dict[str, Any] = {"marker": marker, "color": colour, "edgecolors": look.paper, "linewidths": 0.6}
             ax.scatter(own[:, 0], own[:, 1], s=36, zorder=4, gid=f"predictions of {number}", **style)
         x, y = corners[:2].tolist()
         # Above the box, where it has no marks; inside, if the box is at the upper edge of the image.
@@ -168,7 +202,7 @@ def _panel(
         ax.annotate(
             labels[number] if labels is not None else str(number), (max(x, 0), max(y, 0)),
             xytext=(3, -3) if inside else (1, 3), va="top" if inside else "bottom", textcoords="offset points",
-            fontsize=8, color=colour, bbox=WHITE_EDGE, zorder=3.5,
+            fontsize=9, color=colour, bbox=look.plate, zorder=3.5,
         )  # fmt: skip
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ioukit._optional import import_extra
-from ioukit.plots._drawing import axes_for, dress, letters, shorten, theme_of
+from ioukit.plots._drawing import axes_for, dress, letters, shorten, theme_of, tint
 from ioukit.plots._reading import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from ioukit.evaluation import ConfusionMatrix
     from ioukit.plots._drawing import ThemeName
@@ -49,7 +50,8 @@ def confusion_figure(
     Returns:
         The axes. With up to 24 rows, the cells show their numbers: texts with ``get_gid()`` such as ``"cell 0 2"``
         (row, column). With more rows there is a colour bar, in axes of its own to the right. The cells are
-        ``"matrix"``. Counts are coloured by their square roots, so that a few confusions among many hits are visible.
+        ``"matrix"``; correct ones are drawn over them in blue (``"right"``), and the other classes together in grey
+        (``"others"``). Counts are coloured by their square roots, so that a few confusions among many hits are visible.
 
     Raises:
         ValueError: If there is no such class or way to normalize.
@@ -73,16 +75,21 @@ def confusion_figure(
     side = float(np.clip(2.2 + 0.55 * size, 4.4, 13.0))
     ax = axes_for(ax, needed_by="confusion_figure", figsize=(side + 0.6, side), paper=look.paper)
     colors = import_extra("matplotlib.colors", extra="plots", needed_by="confusion_figure")
-    least = colors.to_rgb(look.paper) + 0.2 * (np.array(colors.to_rgb(look.blue)) - colors.to_rgb(look.paper))
-    ramp = colors.LinearSegmentedColormap.from_list("cells", [least, look.blue])
-    ramp = ramp.with_extremes(under=look.paper, bad=look.faint)  # zeros differ from the smallest count
+    meant = _meanings(size, has_others=OTHERS in names[-2:-1])
+    ramps = {}
+    for meaning, colour in (("matrix", look.bad), ("right", look.blue), ("others", look.many)):
+        ramp = colors.LinearSegmentedColormap.from_list(meaning, [tint(colour, 0.2, look.paper), colour])
+        # Zeros differ from the smallest count; each ramp leaves the cells of the others as they are.
+        ramps[meaning] = ramp.with_extremes(under=look.paper, bad=look.faint if meaning == "matrix" else "none")
     filled = values[values > 0]
     low, top = (float(filled.min()) / 2, float(filled.max())) if filled.size else (0.5, 1.0)
     norm = colors.Normalize(1e-9, 1) if normalize else colors.PowerNorm(0.5, low, max(top, 1.0))
-    mesh = ax.pcolormesh(
-        np.arange(size + 1) - 0.5, np.arange(size + 1) - 0.5, np.ma.masked_invalid(values), cmap=ramp, norm=norm,
-        edgecolors=look.faint, lw=0.4 if size <= MOST_WITH_NUMBERS else 0.15, gid="matrix",
-    )  # fmt: skip
+    edges = np.arange(size + 1) - 0.5
+    line: dict[str, Any] = {"edgecolors": look.faint, "lw": 0.4 if size <= MOST_WITH_NUMBERS else 0.15}
+    meshes = {}
+    for meaning, ramp in ramps.items():
+        cells = np.ma.masked_array(values, np.isnan(values) | ((meaning != "matrix") & (meant != meaning)))
+        meshes[meaning] = ax.pcolormesh(edges, edges, cells, cmap=ramp, norm=norm, gid=meaning, **line)
     patches = import_extra("matplotlib.patches", extra="plots", needed_by="confusion_figure")
     last = (size - 1.5, size - 1.5)
     ax.add_patch(patches.Rectangle(last, 1, 1, fc=look.paper, ec=look.soft, hatch="xxxx", lw=0, gid="nothing"))
@@ -91,10 +98,14 @@ def confusion_figure(
     size_of_names = float(np.clip(0.72 * 72 * side / (size + 12), 3.5, 9.0))
     digits = float(np.clip(0.30 * 72 * side / (size + 3), 4.0, 9.0))
     if size <= MOST_WITH_NUMBERS:
-        inks = {cell: _ink(ramp(norm(values[cell]))) for cell in map(tuple, np.argwhere(counts > 0).tolist())}
+        inks: dict[tuple[int, ...], str] = {
+            (row, column): _ink(ramps[meant[row, column]](norm(values[row, column])))
+            for row, column in np.argwhere(counts > 0).tolist()
+        }
         _write(ax, values, inks, digits, normalized=bool(normalize))
     else:
-        _bar(ax, mesh, "share" if normalize else "objects and detections", theme)
+        what = "share" if normalize else "objects and detections"
+        _bar(ax, meshes["matrix"], f"{what}; the diagonal in blue", theme)
     crowded = max(map(len, names)) * 0.6 * size_of_names > 0.75 * 72 * side / size
     ax.set_xticks(range(size), names, fontsize=size_of_names, rotation=90 if crowded else 0, **letters())
     ax.set_yticks(range(size), names, fontsize=size_of_names, **letters())
@@ -102,9 +113,19 @@ def confusion_figure(
     ax.tick_params(length=0)
     ax.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")
     shares = {None: "", "truth": "; shares of the row", "prediction": "; shares of the column"}[normalize]
-    ax.set_xlabel(f"detected as\n(score at least {confusion.score_threshold:g}{shares})")
+    ax.set_xlabel(f"detected as\n(score at least {confusion.score_threshold:.3g}{shares})")
     ax.set_ylabel(f"object\n(IoU at least {confusion.iou_threshold:g})")
     return ax
+
+
+def _meanings(size: int, *, has_others: bool) -> NDArray[np.str_]:
+    """What a cell holds: "right", "matrix" (confusions), or "others" (the sum of the other classes, which is both)."""
+    meant = np.full((size, size), "matrix", "U6")
+    np.fill_diagonal(meant, "right")
+    meant[-1, -1] = "matrix"
+    if has_others:
+        meant[-2, -2] = "others"
+    return meant
 
 
 def _chosen_cells(

@@ -182,14 +182,14 @@ def _by_threshold(
 ) -> None:
     """Lines of (T, R) values, with (T,) numbers, the AP of each, in the legend.
 
-    Their colours go from that of the text, for the lowest threshold, to grey. So the order is visible in grey print.
+    Their colours go from that of the text, for the lowest threshold, to grey. The higher the threshold, the lower the
+    line. So the order is visible in grey print.
     """
     colors = import_extra("matplotlib.colors", extra="plots", needed_by="precision_recall_figure")
     ramp = colors.LinearSegmentedColormap.from_list("thresholds", [look.ink, look.blue, look.many])
     lines = []
     for t, threshold in enumerate(thresholds):
         colour = ramp(t / max(len(thresholds) - 1, 1))
-        dashes = ("-", "--", "-.", ":")[t % 4]
-        lines += ax.plot(recall, precision[t], color=colour, ls=dashes, lw=1.6, gid=f"iou {threshold:g}")
+        lines += ax.plot(recall, precision[t], color=colour, lw=1.6, gid=f"iou {threshold:g}")
     words = [f"IoU {iou:.2f}: AP {number(float(ap))}" for iou, ap in zip(thresholds, numbers, strict=True)]
     legend_beside(ax, lines, words, look)

@@ -8,13 +8,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._checks import check_positive
-from ioukit.plots._drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION, WHITE_EDGE, as_boxes, axes_for, rings
+from ioukit.plots._drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    VERMILLION,
+    as_boxes,
+    axes_for,
+    dress,
+    rings,
+    theme_of,
+    tint,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
+    from ioukit.plots._drawing import Theme, ThemeName
     from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
@@ -37,6 +51,7 @@ def grid_figure(
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
     format: BoxFormat = "xyxy",
+    theme: ThemeName = "light",
 ) -> Axes:
     """Draws boxes over an S x S grid and marks the cell that contains the centre of each, as in YOLO.
 
@@ -51,6 +66,7 @@ def grid_figure(
         labels: The name of each box.
         ax: Where to draw; by default axes of a new figure.
         format: The format of plain numbers. `Boxes` have their own.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
         The axes, in pixels, y pointing down. Boxes are patches with ``get_gid()`` ``"box 0"``, ``"box 1"``, ...; cells
@@ -77,11 +93,13 @@ def grid_figure(
     if labels is not None and len(labels) != len(given):
         raise ValueError(f"labels must hold one label per box, got {len(labels)} for {len(given)} boxes")
 
-    ax = axes_for(ax, needed_by="grid_figure", figsize=(6.0, 6.0 * min(max(height / width, 0.5), 1.6)))
+    look = theme_of(theme)
+    size = (6.0, 6.0 * min(max(height / width, 0.5), 1.6))
+    ax = axes_for(ax, needed_by="grid_figure", figsize=size, paper=look.paper)
     ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xlabel="x (pixels)", ylabel="y (pixels)")
     for k in range(1, side):
-        ax.axvline(k * width / side, color="0.8", lw=0.6, zorder=0)
-        ax.axhline(k * height / side, color="0.8", lw=0.6, zorder=0)
+        ax.axvline(k * width / side, color=look.faint, lw=0.6, zorder=0)
+        ax.axhline(k * height / side, color=look.faint, lw=0.6, zorder=0)
 
     cell = np.array([width, height]) / side
     index = np.floor(given.center / cell).astype(int)  # (N, 2) column and row
@@ -91,28 +109,30 @@ def grid_figure(
         outline = np.array([column, row, column + 1, row + 1]) * np.tile(cell, 2)
         shared = centres > 1
         rings(
-            ax, [outline], gid=f"cell {row} {column}", fc=(ORANGE, 0.55), ec="0.2", lw=0.8, zorder=1,
-            hatch="xxx" if shared else None, label=f"cell of {'several centres' if shared else 'one centre'}",
+            ax, [outline], gid=f"cell {row} {column}", fc=tint(ORANGE, 0.55, look.paper), ec=look.soft, lw=0.8,
+            zorder=1, hatch="xxx" if shared else None, label=f"cell of {'several centres' if shared else 'one centre'}",
         )  # fmt: skip
     for number, (corners, centre) in enumerate(zip(given.numpy(), given.center, strict=True)):
         colour, line = STYLES[number % len(STYLES)]
-        rings(ax, [corners], gid=f"box {number}", fill=False, ec=colour, ls=line, lw=2, zorder=3)
-        ax.plot(*centre, marker="o" if inside[number] else "x", ms=5, color=colour, mec=BLACK, zorder=4, ls="none")
+        rings(ax, [corners], gid=f"box {number}", fill=False, ec=look.of(colour), ls=line, lw=2, zorder=3)
+        mark = "o" if inside[number] else "x"
+        ax.plot(*centre, marker=mark, ms=5, color=look.of(colour), mec=look.ink, zorder=4, ls="none")
         if labels is not None:
-            _label(ax, labels[number], np.clip(corners[:2], 0, (width, height)), above=corners[1] > 0.05 * height)
+            _label(ax, labels[number], np.clip(corners[:2], 0, (width, height)), look, above=corners[1] > 0.05 * height)
     shown = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     if shown:
         # Below the axis label; its distance from the axes is in points, not in parts of the axes.
         below = {"bbox_to_anchor": (0, 0), "borderaxespad": 4}
-        ax.legend(shown.values(), shown.keys(), loc="upper left", ncols=2, frameon=False, **below)
+        ax.legend(shown.values(), shown.keys(), loc="upper left", ncols=2, frameon=False, labelcolor=look.ink, **below)
+    dress(ax, look, framed=True)
     return ax
 
 
-def _label(ax: Axes, text: str, corner: FloatArray, *, above: bool) -> None:
+def _label(ax: Axes, text: str, corner: FloatArray, look: Theme, *, above: bool) -> None:
     """Writes a text above the upper left corner of a box, or below the corner if the image ends there."""
     x, y = corner.tolist()
     offset, side = ((0, 4), "bottom") if above else ((4, -5), "top")
     ax.annotate(
         text, (x, y), xytext=offset, textcoords="offset points", ha="left", va=side,
-        fontsize=9, bbox=WHITE_EDGE, zorder=5,
+        fontsize=9, color=look.ink, bbox=look.plate, zorder=5,
     )  # fmt: skip

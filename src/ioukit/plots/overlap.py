@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from ioukit.overlap import (
     elementwise_ioa,
     elementwise_iou,
 )
-from ioukit.plots._drawing import BLACK, BLUE, GREEN, ORANGE, WHITE_EDGE, as_boxes, axes_for, rings, tint
+from ioukit.plots._drawing import BLUE, GREEN, ORANGE, as_boxes, axes_for, dress, rings, theme_of, tint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ioukit.plots._drawing import Theme, ThemeName
     from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
@@ -48,6 +49,7 @@ def overlap_figure(
     *,
     ax: Axes | None = None,
     format: BoxFormat = "xyxy",
+    theme: ThemeName = "light",
 ) -> Axes:
     """Draws an object and a detection: where they agree, where they differ, and the value of each measure.
 
@@ -61,6 +63,7 @@ def overlap_figure(
         ax: Where to draw; by default axes of a new figure. The legend and the values are to the right of the axes;
             ``layout="constrained"`` makes room for them.
         format: The format of plain numbers. `Boxes` have their own.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
         The axes; y points down, as in images. The regions are patches with ``get_gid()`` ``"TP"``, ``"FP"``, ``"FN"``,
@@ -87,7 +90,9 @@ def overlap_figure(
     first, second = (given.numpy()[0] for given in pair)
     inner = _intersection(first, second) if common else None
 
-    ax = axes_for(ax, needed_by="overlap_figure", figsize=(7.2, 4.2))
+    look = theme_of(theme)
+    ax = axes_for(ax, needed_by="overlap_figure", figsize=(7.2, 4.2), paper=look.paper)
+    dress(ax, look, framed=True)
     low, high = np.minimum(first, second)[:2], np.maximum(first, second)[2:]
     room = ROOM * (max(high - low) or 1.0)
     ax.update_datalim([low - room, high + room])
@@ -99,7 +104,7 @@ def overlap_figure(
 
     areas = {"FN": float(pair[0].area[0]) - common, "FP": float(pair[1].area[0]) - common, "TP": common}
     handles = [
-        rings(ax, [box], gid=name, fill=False, lw=2.2, ls=line, ec=BLACK, zorder=3, label=f"{word}: {area:.4g}")
+        rings(ax, [box], gid=name, fill=False, lw=2.2, ls=line, ec=look.ink, zorder=3, label=f"{word}: {area:.4g}")
         for name, word, box, area, line in (
             ("ground_truth", "object", first, float(pair[0].area[0]), "-"),
             ("detection", "detection", second, float(pair[1].area[0]), (0, (4, 2))),
@@ -112,15 +117,25 @@ def overlap_figure(
         fill, strength, hatch, words = REGIONS[name]
         label = f"{name} ({words}): {areas[name]:.4g}"
         # Regions have no outlines, because the boxes have them.
-        style = {"fc": tint(fill, strength), "ec": fill, "lw": 0, "hatch": hatch, "zorder": 1}
+        style = {
+            "fc": tint(look.of(fill), strength, look.paper),
+            "ec": look.of(fill),
+            "lw": 0,
+            "hatch": hatch,
+            "zorder": 1,
+        }
         handles.append(rings(ax, outlines, gid=name, label=label, **style))
-        _name(ax, name, outer, None if name == "TP" else inner)
-    ax.text(0.02, 0.98, "TN", transform=ax.transAxes, ha="left", va="top", fontsize=10)
+        _name(ax, name, outer, None if name == "TP" else inner, look)
+    ax.text(0.02, 0.98, "TN", transform=ax.transAxes, ha="left", va="top", fontsize=10, color=look.ink)
     patches = import_extra("matplotlib.patches", extra="plots", needed_by="overlap_figure")
-    handles.append(patches.Patch(fc="white", ec="0.6", label="TN (the rest): not counted"))
-    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.02, 1.02), frameon=False, handlelength=2.6)
+    handles.append(patches.Patch(fc=look.paper, ec=look.many, label="TN (the rest): not counted"))
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.02)}
+    ax.legend(handles=handles, frameon=False, handlelength=2.6, labelcolor=look.ink, **place)
     table = "\n".join(f"{name:<5}{value:>7.3f}" for name, value in values.items())
-    ax.text(1.05, 0.0, table, transform=ax.transAxes, gid="values", family="monospace", ha="left", va="bottom")
+    ax.text(
+        1.05, 0.0, table, transform=ax.transAxes, gid="values", family="monospace", ha="left", va="bottom",
+        color=look.ink,
+    )  # fmt: skip
     return ax
 
 
@@ -128,7 +143,7 @@ def _intersection(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.concatenate([np.maximum(first[:2], second[:2]), np.minimum(first[2:], second[2:])])
 
 
-def _name(ax: Axes, name: str, outer: FloatArray, hole: FloatArray | None) -> None:
+def _name(ax: Axes, name: str, outer: FloatArray, hole: FloatArray | None, look: Theme) -> None:
     """Writes the name of a region into its largest rectangle, if it has room."""
     x1, y1, x2, y2 = outer
     rectangles = [outer]
@@ -139,4 +154,4 @@ def _name(ax: Axes, name: str, outer: FloatArray, hole: FloatArray | None) -> No
     picture = max(abs(np.subtract(*ax.get_xlim())), abs(np.subtract(*ax.get_ylim())))
     if min(largest[2] - largest[0], largest[3] - largest[1]) >= LEAST_FOR_TEXT * picture:
         x, y = (largest[:2] + largest[2:]) / 2
-        ax.text(x, y, name, ha="center", va="center", fontsize=10, bbox=WHITE_EDGE, zorder=4)
+        ax.text(x, y, name, ha="center", va="center", fontsize=10, color=look.ink, bbox=look.plate, zorder=4)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ioukit.plots._drawing import BLUE, VERMILLION, WHITE_EDGE, as_boxes, axes_for, rings
+from ioukit.plots._drawing import VERMILLION, as_boxes, axes_for, dress, rings, theme_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
+    from ioukit.plots._drawing import Theme, ThemeName
     from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
@@ -26,6 +27,7 @@ def survivors_figure(
     into: ArrayLike | None = None,
     ax: Axes | None = None,
     format: BoxFormat = "xyxy",
+    theme: ThemeName = "light",
 ) -> Axes:
     """Draws the boxes of a detector and those that are left after suppression or fusion.
 
@@ -39,6 +41,7 @@ def survivors_figure(
         into: (N,) for each box, the position of the survivor that an arrow points to; -1 for no arrow.
         ax: Where to draw; by default axes of a new figure. What they already show, such as the image, stays below.
         format: The format of plain numbers. `Boxes` have their own.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
         The axes; y points down, as in images. Boxes are patches with ``get_gid()`` ``"box 0"``, ``"box 1"``, ...,
@@ -62,7 +65,9 @@ def survivors_figure(
         raise ValueError(f"scores must have shape ({len(left)},), one per survivor, got {labels.shape}")
     target = np.full(len(given), -1) if into is None else _positions(into, len(given), len(left))
 
-    ax = axes_for(ax, needed_by="survivors_figure", figsize=(5.0, 4.2))
+    look = theme_of(theme)
+    ax = axes_for(ax, needed_by="survivors_figure", figsize=(5.0, 4.2), paper=look.paper)
+    dress(ax, look, framed=True)
     all_corners = np.concatenate([given.numpy(), left.numpy()])
     if len(all_corners):
         ax.update_datalim(all_corners.reshape(-1, 2))
@@ -78,14 +83,14 @@ def survivors_figure(
                 label="gone",
             )  # fmt: skip
     for number, corners in enumerate(left.numpy()):
-        rings(ax, [corners], gid=f"survivor {number}", fill=False, ec=BLUE, lw=2.2, zorder=4, label="survives")
+        rings(ax, [corners], gid=f"survivor {number}", fill=False, ec=look.blue, lw=2.2, zorder=4, label="survives")
         if labels is not None:
             ax.annotate(
                 f"{labels[number]:.2f}", corners[:2], xytext=(3, -3), textcoords="offset points", ha="left", va="top",
-                fontsize=8, color=BLUE, bbox=WHITE_EDGE, zorder=6,
+                fontsize=8, color=look.blue, bbox=look.plate, zorder=6,
             )  # fmt: skip
     ax.autoscale_view()
-    _arrows(ax, given.numpy(), left.center, np.where(gone, target, -1))
+    _arrows(ax, given.numpy(), left.center, np.where(gone, target, -1), look)
     return ax
 
 
@@ -101,7 +106,7 @@ def _positions(into: ArrayLike, boxes: int, survivors: int) -> NDArray[np.int64]
     return target
 
 
-def _arrows(ax: Axes, given: FloatArray, centres: FloatArray, target: NDArray[np.int64]) -> None:
+def _arrows(ax: Axes, given: FloatArray, centres: FloatArray, target: NDArray[np.int64], look: Theme) -> None:
     """Arrows from the lower edges of removed boxes; the centres of boxes are often too close to each other."""
     for number in np.flatnonzero(target >= 0).tolist():
         x1, _, x2, y2 = given[number].tolist()
@@ -110,4 +115,4 @@ def _arrows(ax: Axes, given: FloatArray, centres: FloatArray, target: NDArray[np
             arrowprops={"arrowstyle": "-|>", "color": VERMILLION, "lw": 1, "shrinkA": 0, "shrinkB": 3},
         )  # fmt: skip
         arrow.set_gid(f"arrow {number}")
-        ax.plot(*centres[target[number]], marker="o", ms=4, color=BLUE, zorder=6, ls="none")
+        ax.plot(*centres[target[number]], marker="o", ms=4, color=look.blue, zorder=6, ls="none")

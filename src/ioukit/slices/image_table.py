@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ioukit.datasets.formats.coded_column import CodedColumn
+from ioukit.datasets.formats.list_column import ListColumn
 from ioukit.datasets.formats.table_sources import Table, arrow_table, csv_table, frame_table, is_frame
 from ioukit.datasets.formats.text_files import parse_json_line, read_lines, refuse, shortened
 from ioukit.errors import DatasetError
 from ioukit.slices.columns import Values, missing_values
 
-__all__ = ["ImageColumns", "image_columns"]
+__all__ = ["ImageColumns", "ImageRows", "column_values", "image_columns", "image_rows", "is_list"]
 
 _KEYS = ("image_id", "image", "file_name", "filename", "file", "name", "path", "id")
 _TRUTHS = {"true": True, "false": False}
@@ -33,13 +35,36 @@ class ImageColumns(NamedTuple):
     """What a user should know: images without a row, rows without an image."""
 
 
+class ImageRows(NamedTuple):
+    """The rows of a table that are about images."""
+
+    table: Table
+    key: str
+    """The column with the image of each row."""
+    rows: npt.NDArray[np.int64]
+    """(I,) the row of each image; -1 for none."""
+    notes: tuple[str, ...]
+    """What a user should know: rows without an image."""
+
+    @property
+    def names(self) -> list[str]:
+        """The other columns."""
+        return [name for name in self.table.names if name != self.key]
+
+    @property
+    def without(self) -> int:
+        """How many images have no row."""
+        return int((self.rows < 0).sum())
+
+
 def image_columns(
     source: Any, labels: npt.NDArray[Any], names: Sequence[str] | None, key: str | None = None
 ) -> ImageColumns:
     """The columns of a table, a value per image.
 
     Args:
-        source: The path of a CSV, JSON lines, Parquet or Arrow file, a data frame, or (N,) values by name.
+        source: The path of a CSV, JSON lines, Parquet or Arrow file, a data frame, or (N,) values by name. Columns of
+            lists are left out.
         labels: (I,) ids of the images: integers or strings.
         names: (I,) file names of the images; ``None`` if unknown.
         key: The column with the id or the file name of the image of each row; found by its name if ``None``.
@@ -49,6 +74,21 @@ def image_columns(
             is about an image of the data set.
         OSError: If the file cannot be read.
     """
+    found = image_rows(source, labels, names, key)
+    table, listed = found.table, [name for name in found.names if not is_list(found.table.columns[name])]
+    columns = {name: column_values(table, name).take(found.rows) for name in listed}
+    if not columns:
+        raise DatasetError(f"{table.source}: expected another column than {found.key!r}, found none")
+    notes = []
+    if found.without:
+        notes.append(
+            f"{table.source}: {found.without:,} of {len(labels):,} images have no row, so they are in no slice of it"
+        )
+    return ImageColumns(columns, (*notes, *found.notes))
+
+
+def image_rows(source: Any, labels: npt.NDArray[Any], names: Sequence[str] | None, key: str | None = None) -> ImageRows:
+    """The rows of a table, an image each. For arguments and errors, see :func:`image_columns`."""
     table = _table(source)
     key = _key(table, key)
     place, by = _places(table, key, labels, names)
@@ -56,22 +96,25 @@ def image_columns(
     _check_once(table, key, place)
     row = np.full(len(labels), -1)
     row[place[found]] = np.flatnonzero(found)
-    columns = {name: _values(table, name).take(row) for name in table.names if name != key}
-    if not columns:
-        raise DatasetError(f"{table.source}: expected another column than {key!r}, found none")
     notes = []
-    without, foreign = int((row < 0).sum()), int((~found).sum())
-    if without:
-        notes.append(
-            f"{table.source}: {without:,} of {len(labels):,} images have no row, so they are in no slice of it"
-        )
+    foreign = int((~found).sum())
     if foreign:
         first = table.texts(key)[int(np.flatnonzero(~found)[0])]
         notes.append(
             f"{table.source}: {foreign:,} of {len(table):,} rows are about images that are not evaluated, "
             f"such as {shortened(first, 60)!r} ({by})"
         )
-    return ImageColumns(columns, tuple(notes))
+    return ImageRows(table, key, row, tuple(notes))
+
+
+def is_list(column: Any) -> bool:
+    """Whether the values of a column of a table are lists."""
+    if isinstance(column, ListColumn):
+        return True
+    if isinstance(column, np.ndarray | CodedColumn):
+        return isinstance(column, np.ndarray) and column.ndim > 1
+    first = next((value for value in column if value is not None), None)
+    return isinstance(first, list | tuple | np.ndarray)
 
 
 def _table(source: Any) -> Table:
@@ -82,9 +125,9 @@ def _table(source: Any) -> Table:
         return arrow_table(source) if suffix in _ARROW else csv_table(source, None)
     if isinstance(source, Mapping):
         columns = {str(name): np.asarray(values) for name, values in source.items()}
-        lengths = {len(values) if values.ndim == 1 else -1 for values in columns.values()}
+        lengths = {len(values) if values.ndim in (1, 2) else -1 for values in columns.values()}
         if len(lengths) != 1 or -1 in lengths:
-            raise DatasetError("the table: expected columns of one length, each (N,)")
+            raise DatasetError("the table: expected columns of one length, each (N,), or (N, K) for lists")
         return Table("the table", columns, lambda row: f"the table: row {row}")
     if is_frame(source):
         return frame_table(source)
@@ -92,7 +135,7 @@ def _table(source: Any) -> Table:
 
 
 def _json_lines(path: str | os.PathLike[str]) -> Table:
-    """A file with an object per line. Objects within an object become columns ``outer.inner``; lists are left out."""
+    """A file with an object per line. Objects within an object become columns ``outer.inner``."""
     source = os.fspath(path)
     rows, lines = [], []
     for number, line in enumerate(read_lines(path), 1):
@@ -115,7 +158,7 @@ def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     for name, value in record.items():
         if isinstance(value, Mapping):
             found |= _flat(value, f"{before}{name}.")
-        elif not isinstance(value, list):
+        else:
             found[before + name] = value
     return found
 
@@ -179,7 +222,7 @@ def _check_once(table: Table, key: str, place: npt.NDArray[np.int64]) -> None:
         )
 
 
-def _values(table: Table, name: str) -> Values:
+def column_values(table: Table, name: str) -> Values:
     """A column as numbers, flags or texts, in this order, whichever all its values are."""
     column, missing = table.columns[name], table.is_missing(name)
     no = np.zeros(len(table), np.bool_)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ioukit._output import aligned, printable
+from ioukit._output import aligned, printable, spreadsheet_text
 from ioukit.slices.columns import Level
 from ioukit.statistics import Interval
 from ioukit.statistics.estimating import defined
@@ -194,14 +194,20 @@ class SliceNumbers:
 
 
 def csv_text(rows: list[dict[str, Any]]) -> str:
-    """Rows as CSV, with the names of the columns first; an undefined number is empty."""
+    """Rows as CSV, with the names of the columns first; an undefined number is empty, and no text is a formula."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if rows:
-        writer.writerow(rows[0])
+        writer.writerow(map(spreadsheet_text, rows[0]))
         for row in rows:
-            writer.writerow(["" if isinstance(one, float) and math.isnan(one) else one for one in row.values()])
+            writer.writerow(map(_field, row.values()))
     return text.getvalue()
+
+
+def _field(value: Any) -> Any:
+    if isinstance(value, str):
+        return spreadsheet_text(value)
+    return "" if isinstance(value, float) and math.isnan(value) else value
 
 
 def _limits(key: str, interval: Interval) -> dict[str, float]:

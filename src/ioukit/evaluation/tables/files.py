@@ -12,7 +12,7 @@ import numpy as np
 
 from ioukit._checks import check_choice
 from ioukit._optional import import_extra
-from ioukit._output import whole_folder
+from ioukit._output import spreadsheet_text, whole_folder
 from ioukit.evaluation.results import Evaluation
 from ioukit.evaluation.tables.frames import arrow_table, table_values
 from ioukit.evaluation.tables.register import TABLES
@@ -42,7 +42,9 @@ def write_tables(
     """Write results as tables: a file for each, ``per_class.csv`` for example.
 
     In CSV files a missing value is an empty field, and numbers have all digits that they need to be read back with the
-    same bits. Parquet files hold the types of the columns, their meaning, and the settings of the evaluation.
+    same bits. A text that a spreadsheet would run as a formula gets an apostrophe before it, and so does a text that
+    begins with an apostrophe. Parquet files hold the types of the columns, their meaning, and the settings of the
+    evaluation.
 
     Args:
         evaluation: The results.
@@ -112,7 +114,11 @@ _WRITERS: dict[str, Callable[[str, Source, Path], None]] = {"csv": _write_csv, "
 
 def _with_fields(values: Values) -> Values:
     """The values, with texts as fields of a CSV file."""
-    return values if values.words is None else values._replace(words=[_field(word) for word in values.words])
+    return (
+        values
+        if values.words is None
+        else values._replace(words=[_field(spreadsheet_text(word)) for word in values.words])
+    )
 
 
 def _field(text: str) -> str:

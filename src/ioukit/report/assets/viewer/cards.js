@@ -1,0 +1,99 @@
+// The drawing of an image on its card. Regions of the same look are one path, so that a card has few elements.
+
+// The nine numbers of each mark, with its place among the marks of the image.
+function* marksOf(image) {
+  for (let k = 0; k * 9 < image.boxes.length; k += 1) {
+    const [kind, label, score, x, y, w, h, side, row] = image.boxes.slice(k * 9, k * 9 + 9);
+    yield { k, kind: KINDS[kind], label, score: LOOK.scored.includes(kind) ? score / 1000 : null, x, y, w, h, side, row,
+      outline: image.shapes ? image.shapes[k] : null, chosen: !image.chosen || image.chosen[k] === 1 };
+  }
+}
+
+const flatPath = (numbers) => {
+  let path = "";
+  for (let k = 0; k < numbers.length; k += 2) path += `${k ? "L" : "M"}${numbers[k]} ${numbers[k + 1]}`;
+  return path;
+};
+
+// The lines of a mark in tenths of a pixel: its edge, its area, its points and its hollow points.
+function linesOf({ x, y, w, h, outline }) {
+  if (!outline) {
+    const path = `M${x} ${y}h${w}v${h}h${-w}z`;
+    return { edge: path, area: "", points: "", hollow: "" };
+  }
+  const { rings = [], lines = [], points = [] } = outline;
+  const area = rings.map((ring) => `${flatPath(ring)}Z`).join("");
+  let edge = area, full = "", hollow = "";
+  for (let k = 0; k < lines.length; k += 4) edge += `M${lines[k]} ${lines[k + 1]}L${lines[k + 2]} ${lines[k + 3]}`;
+  for (let k = 0; k < points.length; k += 3) {
+    const dot = `M${points[k]} ${points[k + 1]}h0`;
+    full += dot;
+    if (points[k + 2]) hollow += dot;
+  }
+  return { edge, area, points: full, hollow };
+}
+
+// model: the number of the chosen one. layers: whether the detections of the other models are drawn, too.
+function overlay(image, { model, layers, labels, across }) {
+  const drawing = shape("svg", { class: "picture fine", viewBox: `0 0 ${image.w * 10} ${image.h * 10}`,
+    preserveAspectRatio: "none", "aria-hidden": "true" });
+  if (image.grid) {
+    const grid = gridLines(image, (9 * image.w) / across);
+    grid.setAttribute("transform", "scale(10)");
+    drawing.append(grid);
+  }
+  const groups = new Map(), texts = [];
+  for (const mark of marksOf(image)) {
+    const other = mark.side > 0 && mark.side !== model + 1;
+    if (other && !layers) continue;
+    const key = [mark.kind, mark.label, mark.chosen, other ? mark.side : 0].join();
+    if (!groups.has(key)) groups.set(key, { ...mark, other, edges: "", areas: "", points: "", hollow: "" });
+    const group = groups.get(key), { edge, area, points, hollow } = linesOf(mark);
+    group.edges += edge;
+    group.points += points;
+    group.hollow += hollow;
+    if (DATA.drawing.filled && mark.kind !== "gt") group.areas += area;
+    if (labels && mark.chosen && !other && mark.kind !== "gt") texts.push(mark);
+  }
+  const order = (group) => LOOK.order.indexOf(group.kind) + (group.chosen ? 10 : 0);
+  for (const group of [...groups.values()].sort((a, b) => order(a) - order(b))) {
+    const parts = shape("g", { class: [`k-${group.kind}`, group.chosen ? null : "other-mark", group.other && `layer layer-${group.side}`].filter(Boolean).join(" ") },
+      group.areas ? shape("path", { class: "area", d: group.areas }) : null,
+      group.edges ? shape("path", { class: "halo", d: group.edges }) : null,
+      group.edges ? shape("path", { class: "box", d: group.edges }) : null,
+      group.points ? shape("path", { class: "dots", d: group.points }) : null,
+      group.hollow ? shape("path", { class: "dots hollow", d: group.hollow }) : null);
+    if (!group.other) inClassColour(parts, group.label);
+    drawing.append(parts);
+  }
+  if (texts.length) drawing.append(cardLabels(image, texts, across));
+  return drawing;
+}
+
+// The classes and scores of the marks, as many as have room.
+function cardLabels(image, marks, across) {
+  const size = (9.5 * image.w) / across, holder = shape("g", { class: "labels", transform: "scale(10)" }), taken = [];
+  for (const mark of marks) {
+    const text = labelText({ ...mark, label: DATA.names[mark.label] }, 24);
+    const spot = labelSpot({ x: mark.x / 10, y: mark.y / 10, w: mark.w / 10, h: mark.h / 10 }, text, size, image, taken);
+    if (!spot) continue;
+    taken.push(spot);
+    holder.append(inClassColour(shape("g", { class: `k-${mark.kind}` },
+      shape("rect", { class: "label-back", x: spot.x, y: spot.y, width: spot.w, height: spot.h }),
+      shape("rect", { class: "label-mark", x: spot.x, y: spot.y, width: size * 0.22, height: spot.h }),
+      shape("text", { class: "label", x: spot.x + size * 0.45, y: spot.y + size * 0.95, "font-size": size,
+        textLength: text.length > 3 ? (spot.w - size * 0.7).toFixed(1) : null, lengthAdjust: "spacingAndGlyphs" }, text)), mark.label));
+  }
+  return holder;
+}
+
+// How many marks of the chosen model an image has, by outcome.
+function countsOn(image, model) {
+  const counts = { tp: 0, fp: 0, fn: 0, gt: 0, ignored: 0 };
+  for (let k = 0; k * 9 < image.boxes.length; k += 1) {
+    const side = image.boxes[k * 9 + 7];
+    if (side > 0 && side !== model + 1) continue;
+    counts[KINDS[image.boxes[k * 9]]] += 1;
+  }
+  return counts;
+}

@@ -1,0 +1,31 @@
+// Colours: of a class by its position, of a model by its number, of an outcome by shared/outcomes.css.
+
+// The golden angle: neighbours in the list are far apart on the circle of hues, for any number of classes.
+const hueOf = (position) => Math.round((29 + position * 137.508) % 360);
+// Three turns of lightness tell classes apart whose hues come near each other.
+const toneOf = (position) => Math.floor(position / 12) % 3;
+
+// Gives an element the colour of a class: `--class` in its style sheet, see viewer.css.
+function inClassColour(target, position) {
+  target.classList.add("hued", `tone-${toneOf(position)}`);
+  target.style.setProperty("--hue", String(hueOf(position)));
+  return target;
+}
+
+const OUTCOMES = [
+  { value: "tp", kind: "tp", text: "True positives", short: "TP", words: ["true positive", "true positives"] },
+  { value: "fp", kind: "fp", text: "False positives", short: "FP", words: ["false positive", "false positives"] },
+  { value: "fn", kind: "fn", text: "Missed objects", short: "FN", words: ["missed object", "missed objects"] },
+  { value: "detected", kind: "gt", text: "Detected objects", short: "found", words: ["detected object", "detected objects"] },
+  { value: "ignored", kind: "ignored", text: "Ignored", short: "ignored", words: ["ignored region", "ignored regions"] },
+];
+// The names of the kinds of marks by their numbers, as in the report.
+const KINDS = ["gt", "tp", "fp", "fn", "ignored", "ignored"];
+
+const LOOK = outcomesLook(true);
+
+// A sample of the line of an outcome.
+const outcomeKey = (kind) => shape("svg", { class: `key k-${kind}`, viewBox: "0 0 26 14", "aria-hidden": "true" },
+  shape("rect", { class: "box", x: 1.5, y: 1.5, width: 23, height: 11, "stroke-width": 2 }));
+
+const classKey = (position) => inClassColour(element("span", { class: "swatch", "aria-hidden": "true" }), position);

@@ -1,0 +1,117 @@
+// Start all parts, and keep them in step: a change of the address asks for an answer, and every part follows it.
+
+Object.assign(DATA, { names: [], models: [], drawing: {} });
+
+function say(error) {
+  const holder = byId("problem");
+  holder.hidden = !error;
+  byId("problem-words").textContent = error ? (error instanceof Refusal ? error.message : `Something failed: ${error.message}`) : "";
+}
+
+// One question at a time. While an answer is on its way, only the newest of the later questions is kept.
+function makeAsking(found) {
+  let running = false, again = false, slow = null;
+  async function follow() {
+    if (running) {
+      again = true;
+      return;
+    }
+    running = true;
+    slow = setTimeout(() => document.documentElement.classList.add("waiting"), 150);
+    try {
+      do {
+        again = false;
+        const query = STATE.text();
+        try {
+          const answer = await ask("answer", { query });
+          say(null);
+          found(answer, query);
+        } catch (error) {
+          say(error);
+        }
+      } while (again);
+    } finally {
+      running = false;
+      clearTimeout(slow);
+      document.documentElement.classList.remove("waiting");
+    }
+  }
+  return follow;
+}
+
+// The panel stands beside the images; on a narrow screen it is a drawer.
+function startPanel() {
+  const narrow = matchMedia("(max-width: 60rem)"), panel = byId("panel"), aside = byId("aside"), drawer = byId("drawer");
+  const place = () => {
+    if (drawer.open) drawer.close();
+    (narrow.matches ? byId("drawer-inside") : aside).append(panel);
+    aside.hidden = narrow.matches;
+  };
+  narrow.addEventListener("change", place);
+  place();
+  byId("open-panel").addEventListener("click", () => drawer.showModal());
+  for (const id of ["drawer-close", "drawer-done"]) byId(id).addEventListener("click", () => drawer.close());
+  drawer.addEventListener("click", (event) => { if (event.target === drawer) drawer.close(); });
+  byId("panel-reset").addEventListener("click", () => {
+    resetFilters();
+    (narrow.matches ? byId("drawer-close") : byId("panel").querySelector("summary")).focus();
+  });
+}
+
+async function start() {
+  startPanel();
+  const first = STATE.text(), early = ask("answer", { query: first }).catch((error) => error);
+  Object.assign(DATA, await ask("data", { query: "" }));
+  DATA.names = DATA.classes.map(({ name }) => name);
+  DATA.drawing = DATA.style || {};
+  DATA.columns ||= [];
+  DATA.flags ||= [];
+  byId("title").replaceChildren(named(DATA.title));
+  document.title = `${DATA.title} – ioukit view`;
+  const open = (at, place) => { if (typeof openLarge === "function") openLarge(at, place); };
+  const grid = makeGrid(byId("grid"), { open, failed: say });
+  startFilters(byId("panel-filters"));
+  startCounts();
+  startSort();
+  startLook(grid);
+
+  function found(answer, query) {
+    for (const part of parts) part(answer);
+    const all = DATA.images, marks = answer.marks.reduce((total, count) => total + count, 0);
+    const number = answer.order.length;
+    byId("said").textContent = number === all ? plural(all, "image") : `${whole(number)} of ${plural(all, "image")}`;
+    byId("said-marks").textContent = filterPairs().length && number ? `with ${plural(marks, "selected region")}` : "";
+    byId("drawer-done").textContent = `Show ${plural(number, "image")}`;
+    const words = !all ? "The ground truth has no images." : number ? "" : "No image fits all filters. Remove one of them.";
+    byId("nothing").hidden = !words;
+    byId("nothing-words").textContent = words;
+    byId("nothing-reset").hidden = !all || !filterPairs().length;
+    byId("grid").hidden = number === 0;
+    byId("grid").setAttribute("aria-label", `Images: ${byId("said").textContent}`);
+    for (const id of ["said-marks", "nothing"]) byId(id).classList.remove("waiting");
+    grid.show(answer, query);
+    document.documentElement.setAttribute("data-ready", query);
+  }
+
+  const follow = makeAsking(found);
+  STATE.listen(() => {
+    for (const part of parts) part(null);
+    follow();
+  });
+  byId("again").addEventListener("click", follow);
+  byId("nothing-reset").addEventListener("click", resetFilters);
+  for (const part of parts) part(null);
+  const answer = await early;
+  if (answer instanceof Error) say(answer);
+  else if (STATE.text() === first) found(answer, first);
+  else follow();
+  if (typeof startLarge === "function") startLarge(grid);
+  if (typeof startExporting === "function") startExporting(byId("exporting"));
+  const image = Number(VIEW.one("image", ""));
+  if (VIEW.has("image") && Number.isInteger(image)) open(image);
+}
+
+start().catch((error) => {
+  say(error);
+  byId("again").addEventListener("click", () => location.reload());
+});

@@ -1,0 +1,179 @@
+"""Which images does a filter show, and what is counted on them?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.viewer.bins import even_edges
+from ioukit.viewer.conditions import Tagged
+from ioukit.viewer.counting import Histogram, facets_and_histograms, histogram_of
+from ioukit.viewer.filters import Filter
+from ioukit.viewer.levels import NOT_COUNTED
+from ioukit.viewer.selecting import Selection, select
+from ioukit.viewer.sorting import sorted_images
+
+if TYPE_CHECKING:
+    from ioukit.viewer.collection import Collection
+
+__all__ = ["Answer", "Counts", "answer"]
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What one model does on the marks that pass all conditions except those on outcome and kind of error."""
+
+    tp: int
+    """Detections that match an object."""
+    fp: int
+    """Detections that match no object."""
+    found: int
+    """Objects that a detection finds; equal to ``tp`` unless the filter separates an object and its detection."""
+    fn: int
+    """Objects that no detection finds."""
+    ignored: int
+    """Ignored objects and detections."""
+
+    @property
+    def precision(self) -> float:
+        """``tp / (tp + fp)``; NaN without detections."""
+        return self.tp / (self.tp + self.fp) if self.tp + self.fp else math.nan
+
+    @property
+    def recall(self) -> float:
+        """``found / (found + fn)``; NaN without objects."""
+        return self.found / (self.found + self.fn) if self.found + self.fn else math.nan
+
+    @property
+    def f1(self) -> float:
+        """``2 tp / (2 tp + fp + fn)``, the harmonic mean of precision and recall."""
+        if self.tp == self.found:
+            total = 2 * self.tp + self.fp + self.fn
+            return 2 * self.tp / total if total else math.nan
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both > 0 else both
+
+    def to_json(self) -> dict[str, float | None]:
+        """The counts and ratios; ``None`` where undefined."""
+        counts: dict[str, float | None] = {name: getattr(self, name) for name in ("tp", "fp", "found", "fn", "ignored")}
+        return counts | {name: _defined(getattr(self, name)) for name in ("precision", "recall", "f1")}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the page shows for a filter."""
+
+    order: npt.NDArray[np.int64] = field(repr=False)
+    """The positions of the images that are shown, in their order."""
+    marks: npt.NDArray[np.int64] = field(repr=False)
+    """How many marks are chosen on each image of :attr:`order`."""
+    counts: tuple[Counts, ...]
+    """What each model does."""
+    facets: Mapping[str, Any] = field(repr=False)
+    """For each key with few values, how many marks have each value; images for ``tag`` and ``noted``."""
+    histograms: Mapping[str, Histogram] = field(repr=False)
+    """How values are distributed; those of columns of images count images."""
+    at_iou: float
+    """The IoU threshold."""
+    at_scores: tuple[float, ...]
+    """The score threshold of each model."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as lists, mappings and numbers; ``None`` where a number is undefined."""
+        return {
+            "total": len(self.order),
+            "order": self.order.tolist(),
+            "marks": self.marks.tolist(),
+            "counts": [one.to_json() for one in self.counts],
+            "facets": dict(self.facets),
+            "histograms": {
+                key: {"edges": one.edges.tolist(), "counts": one.counts.tolist()}
+                for key, one in self.histograms.items()
+            },
+            "at_iou": self.at_iou,
+            "at_scores": list(self.at_scores),
+        }
+
+
+def answer(collection: Collection, chosen: Filter, tagged: Tagged | None = None) -> Answer:
+    """The images that a filter shows, in their order, and what is counted of their marks.
+
+    A facet or histogram counts the marks that pass all conditions except its own.
+
+    Args:
+        collection: What is shown.
+        chosen: The filter.
+        tagged: Tags and notes.
+
+    Raises:
+        ValueError: If the filter names what is not in the collection, a class for example.
+    """
+    selection = select(collection, chosen, tagged)
+    order = sorted_images(selection, chosen)
+    known = selection.counted
+    if not known:
+        known["marks"] = facets_and_histograms(selection)
+        known["counts"] = tuple(_counts(selection, at) for at in range(len(collection.models)))
+    facets, histograms = (dict(one) for one in known["marks"])
+    _count_images(selection, tagged or Tagged(), facets, histograms)
+    return Answer(
+        order=order,
+        marks=selection.marks_of_images[order],
+        counts=known["counts"],
+        facets=facets,
+        histograms=histograms,
+        at_iou=selection.of_model.at_iou,
+        at_scores=tuple(one.at_score for one in selection.marks) if collection.models else (),
+    )
+
+
+def _count_images(
+    selection: Selection, tagged: Tagged, facets: dict[str, Any], histograms: dict[str, Histogram]
+) -> None:
+    """Add how many images have each tag, a note, and each value of a column of images."""
+    has_marks = np.ones(len(selection.passed), np.bool_)
+    if selection.filters_marks and selection.image_conditions:
+        has_marks = selection.has_marks
+    elif selection.filters_marks:
+        has_marks = selection.images
+
+    def without(name: str) -> Flags:
+        others = [row for row, other in enumerate(selection.image_conditions) if other != name]
+        passed: Flags = has_marks & ~np.logical_or.reduce(selection.image_failed[others], axis=0)
+        return passed
+
+    of_tag, of_noted = without("tag"), without("noted")
+    facets["tag"] = {tag: int(of_tag[rows].sum()) for tag, rows in sorted(tagged.tags.items())}
+    yes = int(of_noted[tagged.noted].sum())
+    facets["noted"] = {"yes": yes, "no": int(of_noted.sum()) - yes}
+    for value in selection.collection.values.values():
+        if value.of != "image":
+            continue
+        key = f"column.{value.name}"
+        rows = value.values[without(key)]
+        if value.texts is None:
+            histograms[key] = histogram_of(rows, even_edges(*value.ends()))
+        else:
+            listed = np.bincount(rows[rows >= 0], minlength=len(value.texts)).tolist()
+            facets[key] = dict(zip(value.texts, listed, strict=True))
+
+
+def _counts(selection: Selection, model: int) -> Counts:
+    """What a model does on the marks that pass all conditions except those on outcome and kind of error."""
+    of = np.zeros(NOT_COUNTED + 1, np.int64)
+    for failed in selection.failures(model):
+        kinds = failed.side.kind if failed.bits is None else failed.side.kind[failed.chosen("outcome", "error")]
+        of += np.bincount(kinds, minlength=len(of))
+    detected, tp, fp, missed, *ignored, _ = of.tolist()
+    return Counts(tp, fp, detected, missed, sum(ignored))
+
+
+def _defined(value: float) -> float | None:
+    return None if math.isnan(value) else value

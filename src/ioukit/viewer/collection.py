@@ -1,0 +1,314 @@
+"""What the viewer shows: a ground truth, the evaluations of some models on it, and further values."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.datasets import Detections, GroundTruth
+from ioukit.evaluation import evaluate
+from ioukit.evaluation._same_scene import check_same_ground_truth
+from ioukit.viewer.best_score import best_score
+from ioukit.viewer.bins import bins_of, even_edges, largest_of, size_edges
+from ioukit.viewer.levels import Level, Overlaps
+from ioukit.viewer.sizes import Sizes, areas_of, named_ranges
+from ioukit.viewer.values import Issues, Value
+
+if TYPE_CHECKING:
+    from ioukit.datasets import Categories
+    from ioukit.evaluation import Evaluation, MatchTable, Protocol
+
+__all__ = ["Collection", "Model"]
+
+_NEAR = 0.1  # the background threshold of TIDE
+_KEPT_LEVELS = 2  # of each model
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The detections of one model."""
+
+    name: str
+    evaluation: Evaluation = field(repr=False)
+
+    @cached_property
+    def table(self) -> MatchTable:
+        """The match table, with near pairs. Rows of detections and objects are those of this table."""
+        protocol = self.evaluation.protocol
+        return self.evaluation.near_matches(min(_NEAR, *protocol.iou_thresholds))
+
+    @cached_property
+    def best_score(self) -> float:
+        """The score threshold with the best F1 at the protocol's main IoU threshold, as in the report."""
+        return best_score(self.evaluation.matches)
+
+    @cached_property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """(I + 1,) the first row of the detections of each image, and the number of all."""
+        table = self.table
+        return np.searchsorted(table.detections.image, np.arange(len(table.image_ids) + 1, dtype=np.uint32))
+
+    def detections_of(self, at: int) -> slice:
+        """The rows of the detections of the image at a position."""
+        return slice(int(self.starts[at]), int(self.starts[at + 1]))
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """(N,) how large each detection is."""
+        return Sizes.of(self.table.detections.row, areas_of(self.evaluation.detections), self.evaluation.protocol)
+
+    @cached_property
+    def overlaps(self) -> Overlaps:
+        """The highest overlaps of detections and objects, whatever the thresholds."""
+        return Overlaps.of(self.table)
+
+    def level(self, at_iou: float) -> Level:
+        """What holds at an IoU threshold; the last ones are kept.
+
+        Raises:
+            ValueError: If the protocol has no such threshold.
+        """
+        known: dict[int, Level] = vars(self).setdefault("_levels", {})
+        at = self.evaluation.protocol.position_of_iou(at_iou)
+        level = known.pop(at, None)
+        if level is None:
+            level = Level(self.table, self.overlaps, self.evaluation.protocol.iou_thresholds[at])
+            for oldest in list(known)[: max(0, len(known) - _KEPT_LEVELS + 1)]:
+                known.pop(oldest, None)
+        known[at] = level
+        return level
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """The data of the viewer. Make it with :meth:`of`."""
+
+    ground_truth: GroundTruth
+    models: tuple[Model, ...]
+    scene: Model
+    """The first model; without models, an evaluation without detections, which has the rows of the objects."""
+    folder: Path | None = None
+    """The folder of the photographs."""
+    values: Mapping[str, Value] = field(default_factory=dict)
+    """Columns of images and objects by name: width, height, objects, attributes of the file, columns of the user's."""
+    issues: Issues | None = None
+    """Suspicious labels, if they were looked for."""
+
+    @classmethod
+    def of(
+        cls,
+        ground_truth: GroundTruth,
+        models: Mapping[str, Evaluation],
+        *,
+        folder: Path | None = None,
+        columns: Sequence[Value] = (),
+        issues: Issues | None = None,
+        iou_type: str = "bbox",
+        protocol: Protocol | None = None,
+    ) -> Collection:
+        """Put together what the viewer shows.
+
+        Args:
+            ground_truth: The images and objects.
+            models: The evaluations by the names of the models, up to three; they must hold their data.
+            folder: The folder of the photographs, if there is one.
+            columns: Further values of images or objects.
+            issues: Suspicious labels.
+            iou_type: The kind of region, if there is no model.
+            protocol: The rules, if there is no model; those of the kind if ``None``.
+
+        Raises:
+            ValueError: If the models were not evaluated alike, or if an evaluation holds neither its data nor near
+                pairs.
+        """
+        named = tuple(Model(name, evaluation) for name, evaluation in models.items())
+        for other in named[1:]:
+            check_same_ground_truth(named[0].evaluation, other.evaluation)
+        if named:
+            scene = named[0]
+        else:
+            nothing = Detections.from_arrays(image_ids=[], category_ids=[], boxes=np.zeros((0, 4)), scores=[])
+            scene = Model("", evaluate(ground_truth, nothing, iou_type=iou_type, protocol=protocol))
+        collection = cls(ground_truth, named, scene, folder, issues=issues)
+        found = {value.name: value for value in (*collection._values_of_images(), *columns)}
+        object.__setattr__(collection, "values", found)
+        return collection
+
+    @property
+    def table(self) -> MatchTable:
+        """The match table of :attr:`scene`: the images and the objects of all models are its."""
+        return self.scene.table
+
+    @property
+    def protocol(self) -> Protocol:
+        """The rules."""
+        return self.table.protocol
+
+    @property
+    def categories(self) -> Categories:
+        """(K,) the classes."""
+        return self.table.categories
+
+    @cached_property
+    def class_keys(self) -> tuple[str, ...]:
+        """(K,) how a filter names each class: by its name, or ``id:NUMBER`` if the name is not enough."""
+        names = self.categories.names
+        return tuple(
+            name if names.count(name) == 1 and name != "background" and not name.startswith("id:") else f"id:{number}"
+            for name, number in zip(names, self.categories.ids.tolist(), strict=True)
+        )
+
+    @cached_property
+    def image_rows(self) -> npt.NDArray[np.intp]:
+        """(I,) the position of each image in the ground truth's list."""
+        return self.ground_truth.images.positions(self.table.image_ids)
+
+    @cached_property
+    def image_names(self) -> list[str]:
+        """(I,) the file names; the id where there is none."""
+        named = self.ground_truth.images.names.take(self.image_rows)[:]
+        return [name or str(number) for name, number in zip(named, self.table.image_ids.tolist(), strict=True)]
+
+    @cached_property
+    def folded_names(self) -> list[str]:
+        """(I,) the file names for searches in which upper and lower case are alike."""
+        return [name.casefold() for name in self.image_names]
+
+    @cached_property
+    def places_by_name(self) -> npt.NDArray[np.int64]:
+        """(I,) the place of each image in the order of names."""
+        order = sorted(range(len(self.image_names)), key=self.image_names.__getitem__)
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order))
+        return places
+
+    @cached_property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """(I + 1,) the first row of the objects of each image, and the number of all."""
+        return np.searchsorted(self.table.objects.image, np.arange(len(self.table.image_ids) + 1, dtype=np.uint32))
+
+    def objects_of(self, at: int) -> slice:
+        """The rows of the objects of the image at a position."""
+        return slice(int(self.starts[at]), int(self.starts[at + 1]))
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """(G,) how large each object is."""
+        areas = self.ground_truth.areas
+        return Sizes.of(self.table.objects.row, lambda rows: areas[rows], self.protocol)
+
+    @property
+    def area_ranges(self) -> list[tuple[str, float, float]]:
+        """Label and ends of each area range; empty if the protocol's ranges are not ranges of areas."""
+        return named_ranges(self.protocol)
+
+    @cached_property
+    def flags(self) -> tuple[str, ...]:
+        """The flags that some object has, at most 8."""
+        rows = self.table.objects.row
+        return tuple(name for name, flag in self.ground_truth.flags.items() if flag[rows].any())[:8]
+
+    @cached_property
+    def flag_bits(self) -> npt.NDArray[np.uint8]:
+        """(G,) the flags of each object: flag ``k`` of :attr:`flags` is bit ``k``."""
+        bits, rows = np.zeros(len(self.table.objects), np.uint8), self.table.objects.row
+        for at, name in enumerate(self.flags):
+            bits |= self.ground_truth.flags[name][rows].astype(np.uint8) << at
+        return bits
+
+    @cached_property
+    def score_range(self) -> tuple[float, float]:
+        """The lowest and the highest score of all models; 0 and 1 without detections."""
+        scores = [model.table.detections.score for model in self.models if len(model.table.detections)]
+        if not scores:
+            return 0.0, 1.0
+        return float(min(one.min() for one in scores)), float(max(one.max() for one in scores))
+
+    @cached_property
+    def score_edges(self) -> npt.NDArray[np.float64]:
+        """The edges of the histogram of scores."""
+        return even_edges(*self.score_range)
+
+    @cached_property
+    def size_edges(self) -> npt.NDArray[np.float64]:
+        """The edges of the histogram of sizes."""
+        return size_edges(largest_of([self.sizes.size, *(model.sizes.size for model in self.models)]))
+
+    def bins(self, key: str, model: Model | None = None) -> npt.NDArray[np.uint8]:
+        """The bin of the size of each object, or of the size or score of each detection of a model.
+
+        Args:
+            key: ``"size"`` or ``"score"``.
+            model: The model; the objects if ``None``.
+        """
+        of: Collection | Model = self if model is None else model
+        known: dict[str, npt.NDArray[np.uint8]] = vars(of).setdefault("_bins", {})
+        if key not in known:
+            if isinstance(of, Model) and key == "score":
+                known[key] = bins_of(of.table.detections.score, self.score_edges)
+            else:
+                known[key] = bins_of(of.sizes.size, self.size_edges)
+        return known[key]
+
+    def model_at(self, name: str | None) -> int:
+        """The position of a model; the first one for ``None``.
+
+        Raises:
+            ValueError: If there is no such model.
+        """
+        names = [model.name for model in self.models]
+        if name is None:
+            return 0
+        if name not in names:
+            raise ValueError(f"no model is called {name!r}; there are {', '.join(map(repr, names)) or 'none'}")
+        return names.index(name)
+
+    def classes_called(self, name: str) -> list[int]:
+        """The positions of the classes of a name, or of the one with an id if it is ``id:NUMBER``.
+
+        Raises:
+            ValueError: If there is none; the message offers similar names.
+        """
+        names = self.categories.names
+        found = [at for at, known in enumerate(names) if known == name]
+        if not found and name.startswith("id:"):
+            found = [at for at, number in enumerate(self.categories.ids.tolist()) if name == f"id:{number}"]
+        if not found:
+            close = difflib.get_close_matches(name, names, n=3) or names[:5]
+            raise ValueError(f"no class is called {name!r}; there are {', '.join(map(repr, close))}")
+        return found
+
+    def _values_of_images(self) -> list[Value]:
+        """Width, height and number of objects of each image, and the attributes of the file."""
+        images, rows = self.ground_truth.images, self.image_rows
+        found = [Value.of_numbers(name, "image", images.sizes[rows, at]) for at, name in enumerate(("width", "height"))]
+        found.append(Value.of_numbers("objects", "image", np.diff(self.starts)))
+        objects = self.table.objects.row
+        found += [_value(name, "image", values, rows) for name, values in images.attributes.items() if _fits(values)]
+        found += [
+            _value(name, "object", values, objects)
+            for name, values in self.ground_truth.attributes.items()
+            if _fits(values)
+        ]
+        return found
+
+
+def _fits(values: Any) -> bool:
+    """Whether an attribute is one number, flag or text per row."""
+    return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iufbU"
+
+
+def _value(name: str, of: Any, values: npt.NDArray[Any], rows: npt.NDArray[Any]) -> Value:
+    chosen = values[rows]
+    if chosen.dtype.kind == "U":
+        return Value.of_texts(name, of, chosen.tolist())
+    if chosen.dtype.kind == "b":
+        return Value(name, of, chosen.astype(np.int32), ("no", "yes"))
+    return Value.of_numbers(name, of, chosen)

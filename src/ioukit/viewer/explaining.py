@@ -1,0 +1,132 @@
+"""One image large: its drawing, and everything that is known of its marks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ioukit._output import printable
+from ioukit.evaluation import ERROR_KINDS
+from ioukit.viewer.drawing import Drawings, Surroundings, with_folder
+from ioukit.viewer.levels import FALSE, MISSED
+from ioukit.viewer.neighbours import Neighbours
+from ioukit.viewer.noting import Place
+from ioukit.viewer.reasons import Explainer
+from ioukit.viewer.sizes import areas_of
+
+if TYPE_CHECKING:
+    from ioukit.viewer.collection import Collection
+    from ioukit.viewer.drawing import Drawn
+    from ioukit.viewer.filters import Filter
+    from ioukit.viewer.marks import Marks, Side
+
+__all__ = ["explained"]
+
+
+def explained(collection: Collection, chosen: Filter, at: int, around: Surroundings | None = None) -> dict[str, Any]:
+    """One image as the page reads it: the drawing of the grid, and more about each of its marks.
+
+    ``marks`` has an entry for each mark, in the order of ``boxes``: ``class``, ``score``, ``iou`` with the partner or
+    else the highest, ``kind``, ``error`` (one of :data:`~ioukit.evaluation.ERROR_KINDS` or ``None``), ``why`` (some
+    sentences), ``partner`` and ``about`` (positions in this list of the mark that it matches, and of the one that the
+    sentences are about, or ``None``), ``id`` of an object, ``area`` in square pixels, ``flags`` of an object, and
+    ``tags`` and ``note`` if there are notes. ``columns`` lists names and values of the columns of the image; ``note``
+    and ``image_tags`` are those of the image itself.
+
+    Args:
+        collection: What is shown.
+        chosen: The filter.
+        at: The position of the image.
+        around: What else is known of the image; whether there is a folder of photographs if ``None``.
+
+    Raises:
+        ValueError: If the filter names what is not in the collection.
+    """
+    around = around or with_folder(collection)
+    made = Drawings(collection, chosen, around)
+    drawn = made.of(at)
+    page = drawn.page | {"style": made.style(), "marks": _entries(collection, made.marks, chosen, at, drawn)}
+    page["columns"] = [
+        [printable(value.name), _value(value.values[at], value.texts)]
+        for value in collection.values.values()
+        if value.of == "image"
+    ]
+    noting = around.noting
+    if noting is not None:
+        own = noting.entry(Place(at))
+        page |= {"note": own.note, "image_tags": list(own.tags)}
+        places = zip(drawn.sides.tolist(), page["boxes"][8::9], strict=True)
+        for entry, (side, row) in zip(page["marks"], places, strict=True):
+            written = noting.entry(Place(at, side, row))
+            entry |= {"tags": list(written.tags), "note": written.note}
+    return page
+
+
+def _entries(
+    collection: Collection, all_marks: list[Marks], chosen: Filter, at: int, drawn: Drawn
+) -> list[dict[str, Any]]:
+    """What is known of each mark, in the order of the drawing."""
+    model = collection.model_at(chosen.model)
+    place = {key: k for k, key in enumerate(zip(drawn.sides.tolist(), drawn.rows.tolist(), strict=True))}
+    explainers = [_explainer(collection, one, at) for one in all_marks] if collection.models else []
+    truth, table = collection.ground_truth, collection.table
+    areas = [lambda rows: truth.areas[rows], *(areas_of(one.evaluation.detections) for one in collection.models)]
+    found = []
+    for side, row in place:
+        number = model if side == 0 else side - 1
+        of_side = all_marks[number].objects if side == 0 else all_marks[number].detections
+        data_rows = table.objects.row if side == 0 else all_marks[number].model.table.detections.row
+        entry = _numbers(collection, of_side, row) | {"area": _defined(areas[side](data_rows[row : row + 1])[0])}
+        if collection.models:
+            reason = explainers[number].object(row) if side == 0 else explainers[number].detection(row)
+            partner = int(of_side.partner[row])
+            about = reason.detection if side == 0 else reason.object
+            entry |= {
+                "why": reason.words,
+                "partner": place.get((number + 1 if side == 0 else 0, partner)),
+                "about": place.get((number + 1 if side == 0 else 0, about)),
+            }
+        if side == 0:
+            entry["id"] = int(table.objects.id[row])
+            entry["flags"] = [printable(name) for name, flag in truth.flags.items() if flag[data_rows[row]]]
+        found.append(entry)
+    return found
+
+
+def _explainer(collection: Collection, marks: Marks, at: int) -> Explainer:
+    table = marks.model.table
+    detections = marks.model.evaluation.detections
+    assert detections is not None
+    rows = marks.model.detections_of(at)
+    neighbours = Neighbours(
+        table, collection.objects_of(at), rows, iou_threshold=marks.at_iou, score_threshold=marks.at_score
+    )
+    return Explainer(collection.ground_truth, detections, table, neighbours)
+
+
+def _numbers(collection: Collection, side: Side, row: int) -> dict[str, Any]:
+    kind, error = int(side.kind[row]), int(side.error[row])
+    return {
+        "class": printable(collection.class_keys[int(side.category[row])]),
+        "score": _defined(side.score[row]),
+        "iou": _defined(side.iou[row]),
+        "kind": kind,
+        "error": ERROR_KINDS[error] if kind in (FALSE, MISSED) and error < len(ERROR_KINDS) else None,
+        "why": "",
+        "partner": None,
+        "about": None,
+        "id": None,
+        "area": None,
+        "flags": [],
+    }
+
+
+def _value(value: Any, texts: tuple[str, ...] | None) -> float | str | None:
+    if texts is None:
+        return _defined(value)
+    return printable(texts[int(value)]) if value >= 0 else None
+
+
+def _defined(value: Any) -> float | None:
+    number = float(value)
+    return number if math.isfinite(number) else None

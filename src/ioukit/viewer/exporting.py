@@ -1,0 +1,311 @@
+"""Downloads of what a filter chooses, or of what is tagged: marks as CSV, images as COCO or as a list of ids."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._checks import check_choice
+from ioukit._output import printable, spreadsheet_text
+from ioukit.datasets import subset, write
+from ioukit.evaluation.analysis.tide import ERROR_KINDS
+from ioukit.viewer.filters import OUTCOMES
+from ioukit.viewer.noting import Place
+from ioukit.viewer.selecting import select
+
+if TYPE_CHECKING:
+    from ioukit.viewer.collection import Collection
+    from ioukit.viewer.filters import Filter
+    from ioukit.viewer.marks import Side
+    from ioukit.viewer.notes import Entry
+    from ioukit.viewer.noting import Noting
+
+__all__ = ["COLUMNS", "Export", "Form", "Of", "export"]
+
+Form: TypeAlias = Literal["csv", "coco", "ids"]
+Of: TypeAlias = Literal["filtered", "tagged"]
+
+COLUMNS = (
+    *(
+        "image_id",
+        "file_name",
+        "mark",
+        "model",
+        "outcome",
+        "class",
+        "score",
+        "iou",
+        "x",
+        "y",
+        "width",
+        "height",
+        "area",
+    ),
+    *("annotation_id", "error", "issues", "tags", "note", "image_tags", "image_note"),
+)
+"""The columns of a CSV file. ``mark`` is ``image``, ``object`` or ``detection``; tags have ``;`` between them."""
+
+_KINDS = {"csv": "text/csv; charset=utf-8", "coco": "application/json", "ids": "text/plain; charset=utf-8"}
+_SUFFIXES = {"csv": ".csv", "coco": ".json", "ids": ".txt"}
+_IMAGES_AT_ONCE = 256
+_BYTES_AT_ONCE = 1 << 20
+
+Flags = npt.NDArray[np.bool_]
+
+
+class Export(NamedTuple):
+    """A file to download."""
+
+    name: str
+    """Letters, digits, ``.``, ``_`` and ``-`` alone."""
+    kind: str
+    """Its media type."""
+    chunks: Iterator[bytes]
+    """Its content. It is made while it is read, except that of COCO."""
+
+
+def export(collection: Collection, noting: Noting, chosen: Filter, form: str, of: str = "filtered") -> Export:
+    """A file of what a filter chooses, or of what is tagged or has a note, whatever the filter.
+
+    - ``csv``: a row per mark, see :data:`COLUMNS`; for ``tagged``, also a row per image that is tagged itself. A text
+      that a spreadsheet would run as a formula gets an apostrophe before it.
+    - ``coco``: the ground truth of these images with all their objects, as an annotation file of COCO. Ids stay as they
+      are, unless they are strings, which COCO's files do not have.
+    - ``ids``: an image id per line.
+
+    Args:
+        collection: What is shown.
+        noting: Its tags and notes.
+        chosen: The filter. Its thresholds say what the outcomes are.
+        form: ``"csv"``, ``"coco"`` or ``"ids"``.
+        of: ``"filtered"`` or ``"tagged"``.
+
+    Raises:
+        ValueError: If the form is unknown, or if the filter names what is not in the collection.
+        DatasetError: If masks or keypoints cannot be read from their files again.
+        OSError: If the disk has no room for a copy.
+    """
+    check_choice("as", form, get_args(Form))
+    check_choice("of", of, get_args(Of))
+    rows = _filtered(collection, noting, chosen) if of == "filtered" else _tagged(collection, noting, chosen)
+    ids = collection.table.image_ids[rows.shown]
+    if form == "csv":
+        chunks = _csv(collection, noting, rows)
+    elif form == "coco":
+        chunks = _coco(collection, ids)
+    else:
+        chunks = iter([f"{printable(str(number))}\n".encode("utf-8", "replace") for number in ids.tolist()])
+    return Export(f"{_stem(collection.ground_truth.source)}-{of}{_SUFFIXES[form]}", _KINDS[form], chunks)
+
+
+class _Marks(NamedTuple):
+    """The marks of a side that are written."""
+
+    side: int
+    rows: Side
+    listed: npt.NDArray[np.integer[Any]]
+    """(N,) the row of each mark in the ground truth, or in the data of its model."""
+    chosen: Flags
+    """(N,)"""
+    model: str
+
+
+class _Rows(NamedTuple):
+    """What is written."""
+
+    shown: Flags
+    """(I,) the images."""
+    themselves: Flags
+    """(I,) the images that have a row of their own."""
+    marks: Sequence[_Marks]
+
+
+def _filtered(collection: Collection, noting: Noting, chosen: Filter) -> _Rows:
+    selection = select(collection, chosen, noting.tagged())
+    of_model = selection.of_model
+    name, table = of_model.model.name, of_model.model.table
+    marks = [_Marks(0, of_model.objects, table.objects.row, selection.objects, name)]
+    if collection.models:
+        marks.append(_Marks(selection.model + 1, of_model.detections, table.detections.row, selection.detections, name))
+    return _Rows(selection.images, np.zeros(len(selection.images), np.bool_), marks)
+
+
+def _tagged(collection: Collection, noting: Noting, chosen: Filter) -> _Rows:
+    entries = noting.entries()
+    images = len(collection.table.image_ids)
+    selection = select(collection, chosen)
+    of_models, at = selection.marks, selection.model
+    sides: list[tuple[int, Side, Any, str]] = [
+        (0, of_models[at].objects, collection.table.objects.row, of_models[at].model.name)
+    ]
+    for side, (model, of_model) in enumerate(zip(collection.models, of_models, strict=False), 1):
+        sides.append((side, of_model.detections, model.table.detections.row, model.name))
+    marks = []
+    for side, rows, listed, name in sides:
+        wanted = [place.row for place in entries if place.side == side]
+        chosen_rows = np.isin(listed, np.array(wanted, np.int64)) if wanted else np.zeros(len(listed), np.bool_)
+        marks.append(_Marks(side, rows, listed, chosen_rows, name))
+    return _Rows(
+        _among(images, (place.at for place in entries)),
+        _among(images, (place.at for place in entries if place.side is None)),
+        marks,
+    )
+
+
+def _among(count: int, places: Iterable[int]) -> Flags:
+    found = np.zeros(count, np.bool_)
+    found[list(places)] = True
+    return found
+
+
+def _csv(collection: Collection, noting: Noting, rows: _Rows) -> Iterator[bytes]:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    entries = noting.entries()
+    images = np.flatnonzero(rows.shown)
+    for start in range(0, len(images), _IMAGES_AT_ONCE):
+        part = images[start : start + _IMAGES_AT_ONCE].tolist()
+        by_image: dict[int, list[tuple[Any, ...]]] = {at: [] for at in part}
+        for marks in rows.marks:
+            _add_marks(collection, entries, marks, by_image)
+        for at in part:
+            image, name = _text(collection.table.image_ids[at].item()), _text(collection.image_names[at])
+            whole = entries.get(Place(at))
+            of_image = _written(whole)
+            if rows.themselves[at]:
+                writer.writerow((image, name, "image", *("",) * 13, *of_image, *of_image))
+            for fields in by_image[at]:
+                writer.writerow((image, name, *fields, *of_image))
+        yield text.getvalue().encode("utf-8", "replace")
+        text.seek(0)
+        text.truncate()
+    if rest := text.getvalue():
+        yield rest.encode()
+
+
+def _add_marks(collection: Collection, entries: Any, marks: _Marks, by_image: dict[int, list[tuple[Any, ...]]]) -> None:
+    """Adds the fields of the marks of some images, from ``mark`` to ``note``."""
+    first, last = min(by_image), max(by_image)
+    rows = marks.rows
+    low, high = np.searchsorted(rows.image, [first, last + 1])
+    place = np.flatnonzero(marks.chosen[low:high]) + low
+    place = place[np.isin(rows.image[place], list(by_image))]
+    is_object = marks.side == 0
+    data = collection.ground_truth if is_object else collection.models[marks.side - 1].evaluation.detections
+    listed = marks.listed[place]
+    boxes = np.full((len(place), 4), np.nan) if data is None else data.boxes[listed]
+    areas = boxes[:, 2] * boxes[:, 3] if data is None or data.areas is None else data.areas[listed]
+    ids = collection.ground_truth.ids[listed].tolist() if is_object else [""] * len(place)
+    issues = _issues(collection, marks.side, place)
+    columns = zip(
+        rows.image[place].tolist(),
+        listed.tolist(),
+        rows.outcome[place].tolist(),
+        rows.category[place].tolist(),
+        rows.score[place].tolist(),
+        rows.iou[place].tolist(),
+        boxes.tolist(),
+        areas.tolist(),
+        ids,
+        rows.error[place].tolist(),
+        issues,
+        strict=True,
+    )
+    names = [_text(name) for name in collection.categories.names]
+    model, mark = _text(marks.model), "object" if is_object else "detection"
+    for at, row, outcome, category, score, iou, box, area, number, error, kinds in columns:
+        by_image[at].append(
+            (
+                mark,
+                model,
+                OUTCOMES[outcome] if outcome < len(OUTCOMES) else "",
+                names[category],
+                _number(score),
+                _short(iou),
+                *map(_number, box),
+                _number(area),
+                number,
+                ERROR_KINDS[error] if error < len(ERROR_KINDS) else "",
+                kinds,
+                *_written(entries.get(Place(at, marks.side, row)) if entries else None),
+            )
+        )
+
+
+def _issues(collection: Collection, side: int, place: npt.NDArray[np.intp]) -> list[str]:
+    issues = collection.issues
+    if issues is None or side > len(issues.detections):
+        return [""] * len(place)
+    bits = (issues.objects if side == 0 else issues.detections[side - 1])[place]
+    return [";".join(kind for k, kind in enumerate(issues.kinds) if one >> k & 1) for one in bits.tolist()]
+
+
+def _coco(collection: Collection, ids: npt.NDArray[Any]) -> Iterator[bytes]:
+    """The bytes of an annotation file. It is written first, to a file without a name, so that no error comes later."""
+    part = subset(collection.ground_truth, images=ids)
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - `_Parts` closes it
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "subset.json"
+        write(part, path, "coco")
+        with path.open("rb") as file:
+            shutil.copyfileobj(file, copy)
+    return _Parts(copy)
+
+
+class _Parts(Iterator[bytes]):
+    """The content of a file, which is closed at its end, or when nobody reads it any more."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        file.seek(0)
+
+    def __next__(self) -> bytes:
+        chunk = b"" if self._file.closed else self._file.read(_BYTES_AT_ONCE)
+        if not chunk:
+            self.close()
+            raise StopIteration
+        return chunk
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _written(entry: Entry | None) -> tuple[str, str]:
+    return ("", "") if entry is None else (_text(";".join(entry.tags)), spreadsheet_text(entry.note))
+
+
+def _text(value: Any) -> Any:
+    """A text as a field: invisible characters are escaped, and no formula is left."""
+    return spreadsheet_text(printable(value)) if isinstance(value, str) else value
+
+
+def _number(value: float) -> Any:
+    """With all digits; empty for NaN."""
+    return "" if math.isnan(value) else value
+
+
+def _short(value: float) -> str:
+    """Of a number that has 32 bits."""
+    return "" if math.isnan(value) else f"{value:.7g}"
+
+
+def _stem(source: str) -> str:
+    """The name of the data set, for the name of a file."""
+    name = re.split(r"[\\/]", os.fspath(source).rstrip("/\\"))[-1]
+    stem = name.removesuffix(".gz").rpartition(".")[0] or name
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip(".-")[:80] or "images"

@@ -1,0 +1,203 @@
+"""The marks of one image, and which of them overlap, match, or could match."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ioukit.evaluation.table import threshold_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ioukit.evaluation import MatchTable
+
+__all__ = ["Found", "Neighbours", "Pair", "Thing"]
+
+_OVER_DETECTION, _VOID, _MORE_THAN = 2, 8, 16  # bits of ObjectRows.special
+_LEFT_OUT = 2  # a bit of DetectionRows.special
+_NEARLY_ONE = 1 - 1e-10  # a match never needs more, as in matching
+
+
+class Found(NamedTuple):
+    """A detection."""
+
+    row: int
+    """Row in the table."""
+    category: int
+    """Position in the categories that are evaluated."""
+    score: float
+    within: bool
+    """Whether it is within the cap and takes part."""
+    counts: bool
+    """Whether its score reaches the threshold, too."""
+    special: int
+    matched: bool
+    """Whether it has a match that counts, or that ignores it."""
+    ignored: bool
+
+
+class Thing(NamedTuple):
+    """An object."""
+
+    row: int
+    """Row in the table."""
+    category: int
+    """Position in the categories that are evaluated."""
+    special: int
+    ignored: bool
+
+    @property
+    def is_area(self) -> bool:
+        """Whether the overlap with it is the intersection over the area of the detection, as for crowds."""
+        return bool(self.special & _OVER_DETECTION)
+
+
+class Pair(NamedTuple):
+    """A detection and an object that overlap."""
+
+    detection: Found
+    object: Thing
+    iou: float
+
+
+class Neighbours:
+    """The marks of one image at an IoU threshold and a score threshold.
+
+    Args:
+        table: The matches, with near pairs of at most the IoU threshold.
+        objects: The rows of the image's objects.
+        detections: The rows of the image's detections.
+        iou_threshold: One of the protocol's thresholds.
+        score_threshold: Detections with this score or a higher one count.
+        area_range: Label of one of the protocol's area ranges; its main one if ``None``.
+
+    Raises:
+        ValueError: If the protocol has no such threshold or area range, or the table lacks the near pairs.
+    """
+
+    def __init__(
+        self,
+        table: MatchTable,
+        objects: slice,
+        detections: slice,
+        *,
+        iou_threshold: float,
+        score_threshold: float,
+        area_range: str | None = None,
+    ) -> None:
+        protocol = table.protocol
+        self.area_range = protocol.main_area if area_range is None else area_range
+        self._table = table
+        self._at_iou = protocol.position_of_iou(iou_threshold)
+        self._at_area = protocol.position_of_area(self.area_range)
+        self.threshold = protocol.iou_thresholds[self._at_iou]
+        self.score_threshold = score_threshold
+        if table.near is None or table.near.least > min(self.threshold, _NEARLY_ONE):
+            raise ValueError(f"this needs the near pairs of a match table: match with near={self.threshold:g}")
+        self.least = table.near.least
+        """Pairs with this overlap or a higher one are known."""
+        self.objects = self._read_objects(objects)
+        """By their rows in the table."""
+        self.detections = self._read_detections(detections)
+        """By their rows in the table."""
+        self.near_of: defaultdict[int, list[Pair]] = defaultdict(list)
+        """By row of the detection: what overlaps it, in the order of preference."""
+        self.near_to: defaultdict[int, list[Pair]] = defaultdict(list)
+        """By row of the object: what overlaps it, the highest overlap first."""
+        self._read_near(detections)
+        self.match: dict[int, Pair] = {}
+        """By row of the detection: what it takes, whatever its score, and whether or not that counts."""
+        self.takers: defaultdict[int, list[Pair]] = defaultdict(list)
+        """By row of the object: the same pairs, the best score first."""
+        self._read_matches(detections)
+
+    def reaches(self, pair: Pair) -> bool:
+        """Whether the overlap of a pair is enough for a match."""
+        if self.needs_more(pair.object):
+            return pair.iou > self.threshold
+        return pair.iou >= min(self.threshold, _NEARLY_ONE)
+
+    def needs_more(self, one: Thing) -> bool:
+        """Whether a match with an object needs more than the threshold, and not just as much."""
+        return self._table.protocol.threshold == "more_than" or bool(one.special & _MORE_THAN)
+
+    def alike(self, one: Found) -> list[Pair]:
+        """The objects of the class of a detection that overlap it, in the order of preference."""
+        return [pair for pair in self.near_of[one.row] if pair.object.category == one.category]
+
+    def wanted(self, pairs: Sequence[Pair]) -> Pair | None:
+        """The object of a detection without a match that others have taken.
+
+        Args:
+            pairs: Those of :meth:`alike`.
+        """
+        choice = self._table.protocol.choice
+        if choice == "best_free":
+            return next(filter(self.reaches, pairs), None)
+        tiers = [pairs]
+        if choice == "best_of_all_then_groups":
+            tiers = [[pair for pair in pairs if pair.object.is_area is area] for area in (False, True)]
+        return next((tier[0] for tier in tiers if tier and self.reaches(tier[0])), None)
+
+    def _read_objects(self, rows: slice) -> dict[int, Thing]:
+        table, columns = self._table, self._table.objects
+        listed = zip(
+            range(rows.start, rows.stop),
+            table.evaluated_category(columns.category[rows]).tolist(),
+            columns.special[rows].tolist(),
+            threshold_bits(columns.ignored[rows], self._at_area).tolist(),
+            strict=True,
+        )
+        return {values[0]: Thing(*values) for values in listed}
+
+    def _read_detections(self, rows: slice) -> dict[int, Found]:
+        table, columns = self._table, self._table.detections
+        special = np.zeros(rows.stop - rows.start, np.uint8) if columns.special is None else columns.special[rows]
+        if table.protocol.cap_scope == "category":  # the cap depends on all images
+            within = table.is_within_cap()[rows]
+        else:
+            within = (columns.rank[rows] < table.protocol.max_dets[-1]) & (special & _LEFT_OUT == 0)
+        listed = zip(
+            range(rows.start, rows.stop),
+            table.evaluated_category(columns.category[rows]).tolist(),
+            columns.score[rows].tolist(),
+            within.tolist(),
+            (within & (columns.score[rows] >= self.score_threshold)).tolist(),
+            special.tolist(),
+            threshold_bits(columns.matched[rows, self._at_area], self._at_iou).tolist(),
+            threshold_bits(columns.ignored[rows, self._at_area], self._at_iou).tolist(),
+            strict=True,
+        )
+        return {values[0]: Found(*values) for values in listed}
+
+    def _read_near(self, rows: slice) -> None:
+        near = self._table.near
+        assert near is not None
+        first, last = np.searchsorted(near.detection, [rows.start, rows.stop]).tolist()
+        columns = (near.detection[first:last], near.object[first:last], near.iou[first:last])
+        pairs = [
+            Pair(self.detections[detection], self.objects[place], iou)
+            for detection, place, iou in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+        later = -1 if self._table.protocol.ties == "last" else 1
+        order = self._table.objects.row
+        pairs.sort(key=lambda pair: (-pair.iou, later * int(order[pair.object.row])))
+        for pair in pairs:
+            self.near_of[pair.detection.row].append(pair)
+            self.near_to[pair.object.row].append(pair)
+
+    def _read_matches(self, rows: slice) -> None:
+        pairs = self._table.pairs
+        first, last = np.searchsorted(pairs.detection, [rows.start, rows.stop]).tolist()
+        chosen = first + np.flatnonzero(threshold_bits(pairs.matched[first:last, self._at_area], self._at_iou))
+        columns = (pairs.detection[chosen], pairs.object[chosen], pairs.iou[chosen])
+        for detection, place, iou in zip(*(column.tolist() for column in columns), strict=True):
+            pair = Pair(self.detections[detection], self.objects[place], iou)
+            if pair.detection.within:
+                self.match[detection] = pair
+                self.takers[place].append(pair)
+        for takers in self.takers.values():
+            takers.sort(key=lambda pair: -pair.detection.score)

@@ -1,0 +1,93 @@
+"""The order of the images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.evaluation.analysis._quotient import quotient
+from ioukit.viewer.conditions import column_called
+from ioukit.viewer.filters import Filter
+from ioukit.viewer.levels import DETECTED, FALSE, IGNORED_DETECTION, IGNORED_OBJECT, MISSED, NOT_COUNTED, TRUE
+from ioukit.viewer.selecting import Failures, Selection, per_image
+
+__all__ = ["sorted_images"]
+
+_ASCENDING = ("name", "position")  # unless the filter says otherwise
+_KINDS: dict[str, tuple[int, ...]] = {
+    "errors": (FALSE, MISSED),
+    "fp": (FALSE,),
+    "fn": (MISSED,),
+    "tp": (TRUE,),
+    "objects": (DETECTED, MISSED, IGNORED_OBJECT),
+    "detections": (TRUE, FALSE, IGNORED_DETECTION),
+}
+
+
+def sorted_images(selection: Selection, chosen: Filter) -> npt.NDArray[np.int64]:
+    """The positions of the shown images in the filter's order; images with equal values in the order of the table.
+
+    Counts and ratios are those of the marks that pass all conditions except those on outcome and kind of error, like
+    the counts of an answer. Images without a value come last.
+
+    Raises:
+        ValueError: If the filter names a column that is not there.
+    """
+    sort = chosen.sort or ("errors" if selection.collection.models else "position")
+    rows = np.flatnonzero(selection.images)
+    values = _values(selection, sort)[rows]
+    descending = (chosen.order or ("asc" if sort in _ASCENDING else "desc")) == "desc"
+    return rows[np.argsort(-values if descending else values, kind="stable")]  # NaN comes last
+
+
+def _values(selection: Selection, sort: str) -> npt.NDArray[Any]:
+    """(I,) what each image is sorted by."""
+    collection = selection.collection
+    count = len(collection.table.image_ids)
+    if sort == "position":
+        return np.arange(count)
+    if sort == "name":
+        return collection.places_by_name
+    if sort.startswith("column."):
+        column = column_called(collection, sort.removeprefix("column."))
+        values = column.values if column.texts is None else np.where(column.values < 0, np.nan, column.values)
+        return values if column.of == "image" else _highest(collection.table.objects.image, values, count)
+    sides = selection.failures()
+    if sort == "score":
+        chosen = [(one.side, np.flatnonzero(one.chosen())) for one in sides]
+        parts = [_highest(side.image[rows], side.score[rows], count) for side, rows in chosen]
+        return np.fmax(*parts)
+    return _counted(sort, sides, count)
+
+
+def _counted(sort: str, sides: Sequence[Failures], count: int) -> npt.NDArray[Any]:
+    """(I,) a count of marks, or a ratio of counts."""
+
+    def number(*kinds: int) -> npt.NDArray[np.int64]:
+        total = np.zeros(count, np.int64)
+        among = np.zeros(NOT_COUNTED + 1, np.bool_)
+        among[list(kinds)] = True
+        for one in sides:
+            chosen = among[one.side.kind]
+            chosen &= one.chosen("outcome", "error")
+            total += per_image(one.side, chosen)
+        return total
+
+    if sort in _KINDS:
+        return number(*_KINDS[sort])
+    tp, fp, found, fn = (number(kind) for kind in (TRUE, FALSE, DETECTED, MISSED))
+    if sort == "precision":
+        return quotient(tp, tp + fp)
+    return quotient(found, found + fn) if sort == "recall" else quotient(2 * tp, 2 * tp + fp + fn)
+
+
+def _highest(image: npt.NDArray[Any], values: npt.NDArray[Any], count: int) -> npt.NDArray[np.float64]:
+    """(count,) the highest value of each image; NaN for none."""
+    found = np.full(count, np.nan)
+    if len(image):
+        first = np.flatnonzero(np.append(True, image[1:] != image[:-1]))
+        found[image[first]] = np.fmax.reduceat(values, first)
+    return found

@@ -1,0 +1,64 @@
+"""Further values of images and marks: columns of the user's, and label issues."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._columns import Frozen, record
+
+__all__ = ["Issues", "Value"]
+
+
+@record(frozen=True, eq=False, repr=False)
+class Value(Frozen):
+    """One column: a number or a text for each image, or for each object of the table."""
+
+    name: str
+    """What it is called in filters and on the page."""
+    of: Literal["image", "object"]
+    """What it has a value for: images in the order of the table, or objects in the order of the table."""
+    values: npt.NDArray[Any]
+    """(I,) or (G,) float64 numbers, NaN for none; or int32 positions in :attr:`texts`, -1 for none."""
+    texts: tuple[str, ...] | None = None
+    """The texts that occur; ``None`` if the values are numbers."""
+
+    @classmethod
+    def of_numbers(cls, name: str, of: Literal["image", "object"], numbers: npt.ArrayLike) -> Value:
+        """A column of numbers; NaN for none. Infinity counts as none, too."""
+        values: npt.NDArray[np.float64] = np.array(numbers, np.float64)
+        values[np.isinf(values)] = math.nan
+        return cls(name, of, values)
+
+    @classmethod
+    def of_texts(cls, name: str, of: Literal["image", "object"], texts: Sequence[str | None]) -> Value:
+        """A column of texts; ``None`` or an empty text for none."""
+        known = sorted({text for text in texts if text})
+        place = {text: at for at, text in enumerate(known)}
+        return cls(name, of, np.array([place.get(text or "", -1) for text in texts], np.int32), tuple(known))
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values are numbers."""
+        return self.texts is None
+
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest number; NaN if there is none."""
+        defined = self.values[~np.isnan(self.values)] if self.numeric else self.values[:0]
+        return (float(defined.min()), float(defined.max())) if len(defined) else (math.nan, math.nan)
+
+
+@record(frozen=True, eq=False, repr=False)
+class Issues(Frozen):
+    """Which kinds of issues, of labels for example, each mark has."""
+
+    kinds: tuple[str, ...]
+    """The kinds by name, at most 8."""
+    objects: npt.NDArray[np.uint8]
+    """(G,) kinds of each object of the table: kind ``k`` is bit ``k``."""
+    detections: tuple[npt.NDArray[np.uint8], ...] = ()
+    """(N,) the same of the detections of each model, in the order of the models; empty if no detection has any."""
