@@ -44,12 +44,13 @@ class Pictures:
     """The images of a page."""
 
     images: list[dict[str, Any]]
-    """Name, position in the table, size, counts and boxes of each image, for the script of the page. ``marks`` has three numbers for each
-    object (the positions from which it is found, from which it has a match in the matrix, and up to which it is
-    missed) and seven for each detection: the position from which it counts; its true class in the matrix, -1 for the
-    background and -2 if it is not in the matrix; the place of that object among the boxes, -1 for none; its kind of
-    error, -1 for none; the place of the object that it matches or that its error is about, -1 for none; its IoU with
-    that object, and with that of the matrix, in hundredths."""
+    """Name, position in the table, size, counts and boxes of each image, for the script of the page.
+
+    ``marks`` has three numbers for each object (the positions from which it is found, from which it has a match in the
+    matrix, and up to which it is missed) and seven for each detection: the position from which it counts; its true
+    class in the matrix, -1 for the background and -2 if it is not in the matrix; the place of that object among the
+    boxes, -1 for none; its kind of error, -1 for none; the place of the object that it matches or that its error is
+    about, -1 for none; its IoU with that object, and with that of the matrix, in hundredths."""
     place: dict[int, int]
     """From the position of an image in the match table to its position in ``images``."""
     drawn: int
