@@ -26,6 +26,7 @@ _OF_DETECTION = {Outcome.TRUE_POSITIVE: "tp", Outcome.FALSE_POSITIVE: "fp", Outc
 _ASCENDING = ("name", "position")
 
 
+# Long: every key of a mark stands beside the function of the library that it comes from.
 @lru_cache(maxsize=64)
 def plain_marks(collection: Collection, model: Model, at_iou: float, at_score: float) -> list[Mark]:
     """A dictionary for each object and for each detection that counts, from the library's own functions."""
@@ -115,6 +116,7 @@ class PlainAnswer:
         """Find them for the keys and values of a filter."""
         self.collection, self.tagged = collection, tagged
         self.wanted: dict[str, list[str]] = {}
+        self._classes: dict[str, set[int]] = {}
         for key, text in items:
             self.wanted.setdefault(key, []).append(text)
         protocol = collection.protocol
@@ -183,6 +185,11 @@ class PlainAnswer:
         }
 
     def _class(self, text: str) -> set[int]:
+        if text not in self._classes:
+            self._classes[text] = self._classes_called(text)
+        return self._classes[text]
+
+    def _classes_called(self, text: str) -> set[int]:
         categories = self.collection.categories
         numbered = {at for at, number in enumerate(categories.ids) if f"id:{number}" == text}
         return numbered or {at for at, name in enumerate(categories.names) if name == text}
