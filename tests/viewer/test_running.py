@@ -312,7 +312,7 @@ def test_pictures_go_on_while_a_question_is_answered(tmp_path: Path) -> None:
             time.sleep(2)
             return {}
 
-        server._app._views.answer = slow  # type: ignore[method-assign]
+        server._app._views.answer = slow  # type: ignore[method-assign, assignment]
         with socket.create_connection(("127.0.0.1", client.port)) as connection:
             request = f"GET /api/answer HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nCookie: {client.cookie}\r\n\r\n"
             connection.sendall(request.encode())
