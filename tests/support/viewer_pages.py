@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
+
 __all__ = ["CASES", "Visits", "counts", "names", "query", "ready"]
 
 
@@ -60,8 +61,7 @@ class Visits:
 
     def serve(self, data: Any, images: Path | None = None) -> Server:
         """A server of data, which runs until the end of the test."""
-        app, _ = app_of(data, images)
-        server = Server(app, port=0)
+        server = Server(app_of(data, images)[0], port=0)
         server.start()
         self._servers.append(server)
         return server
