@@ -22,6 +22,8 @@ PER_THREAD = 40_000_000
 """What a thread that reads holds beside its batch, such as a part of a row group."""
 PER_ROW_SPLIT = 350
 """Bytes per detection of a batch that is read and split."""
+PER_ROW_PIECE = 250
+"""Bytes per detection of a piece whose rows are split in memory: as they are read, and in streams by part."""
 PER_ROW_MATCH = 500
 """Bytes per detection of a part that is matched and written."""
 PER_ROW_DRAW = 120
@@ -30,6 +32,8 @@ LEAST_BLOCK, MOST_BLOCK = 2_048, 65_536
 """Rows of such a block."""
 MOST_ROWS = 1_000_000
 """Larger parts are no faster."""
+BATCH_ROWS = 262_144
+"""Rows that are read at a time if they are matched at once: more are no faster, and take more memory."""
 
 
 def parsed_memory(memory: int | str) -> int:
@@ -70,6 +74,8 @@ class Budget:
     """Bytes that the process may take."""
     batch_rows: int
     """Rows that each thread reads and splits at a time."""
+    piece_rows: int
+    """Rows of a piece that is split in memory."""
     part_rows: int
     """Detections of a part, on average."""
     most_rows: int
@@ -82,6 +88,18 @@ class Budget:
     def drawing_threads(self, parts: int) -> int:
         """Categories that are drawn at a time: fewer than :attr:`threads` if even the least blocks are too many."""
         return max(1, min(self.threads, self.free // (max(1, parts) * LEAST_BLOCK * PER_ROW_DRAW)))
+
+    def in_order(self, rows: int) -> tuple[int, int]:
+        """How many rows of a piece are matched at a time if it is in the order of the images, and how many are read.
+
+        Args:
+            rows: The rows of the piece.
+        """
+        largest = min(self.most_rows, MOST_ROWS)
+        cuts = 1 if rows <= largest else -(-5 * rows // (4 * largest))  # batches do not end where an image does
+        each = max(1, -(-rows // cuts))
+        batch = -(-each // -(-each // BATCH_ROWS))
+        return (rows if cuts == 1 else each + batch // 2), batch
 
     def block_rows(self, parts: int) -> int:
         """Detections of each part that are in memory at a time while the curves of a category are drawn."""
@@ -107,6 +125,7 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int) -> Budget:
     return Budget(
         memory=memory,
         batch_rows=min(MOST_ROWS, int(free / threads / PER_ROW_SPLIT)),
+        piece_rows=max(1, int(free / threads / PER_ROW_PIECE)),
         part_rows=min(MOST_ROWS, int(free / threads / PER_ROW_MATCH / 1.5)),
         most_rows=int(free / threads / PER_ROW_MATCH),
         threads=threads,

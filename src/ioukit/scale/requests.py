@@ -15,9 +15,11 @@ from ioukit.datasets import Categories, Detections, GroundTruth, IdLists
 from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.matching import checked_near, match
 from ioukit.evaluation.protocols import Protocol
+from ioukit.scale.layout import Layout, layout_of
 from ioukit.scale.memory import Budget, budget_of
 from ioukit.scale.parts import edges_of
 from ioukit.scale.sources import DetectionSource, open_detections
+from ioukit.scale.sources.source import Cut
 from ioukit.scale.stages import Job
 
 __all__ = ["Prepared", "Request", "prepare"]
@@ -52,14 +54,29 @@ class Prepared:
     """What a work folder remembers of the run."""
     job: Job
     """The job, with as many parts as ``described`` says."""
+    layout: Layout | None
+    """The parts that pieces have alone, if ``described`` says that these are the parts."""
 
-    def job_of(self, parts: int) -> Job:
-        """The job in another number of parts."""
-        return dataclasses.replace(self.job, edges=edges_of(len(self.job.images), parts))
+    def cut(self, parts: int, *, by_piece: bool) -> tuple[Job, Mapping[int, int]]:
+        """The job with its parts, and the part that a piece has alone, by the number of the piece.
+
+        Args:
+            parts: The number of parts, if they are equal.
+            by_piece: Whether the parts are those that pieces have alone.
+        """
+        if by_piece and self.layout is not None:
+            return dataclasses.replace(self.job, edges=self.layout.edges), self.layout.owned
+        return dataclasses.replace(self.job, edges=edges_of(len(self.job.images), parts)), {}
 
 
 def prepare(
-    request: Request, gt: GroundTruth, *, ground_truth_bytes: int, threads: int, multiple_of: int = 1
+    request: Request,
+    gt: GroundTruth,
+    *,
+    ground_truth_bytes: int,
+    threads: int,
+    multiple_of: int = 1,
+    holds_pieces: bool = False,
 ) -> Prepared:
     """Open the detections and cut the images into parts.
 
@@ -69,6 +86,7 @@ def prepare(
         ground_truth_bytes: The memory of the ground truth in each process that does the work.
         threads: How many steps share the memory.
         multiple_of: The number of parts is a multiple of it, unless the request says how many.
+        holds_pieces: Whether a step holds the rows of a whole piece, so that pieces have to fit into the memory, too.
     """
     rules = find_kind(request.iou_type).protocol if request.protocol is None else request.protocol
     if request.parts is not None:
@@ -76,13 +94,15 @@ def prepare(
     if rules != find_kind(request.iou_type).protocol:
         match(gt, Detections.from_coco([]), rules, iou_type=request.iou_type)  # what the rules need is missing: now
     budget = budget_of(request.memory, ground_truth_bytes, threads)
-    source = open_detections(request.detections, gt, batch_rows=budget.batch_rows)
+    piece_rows = min(Cut().piece_rows, budget.piece_rows) if holds_pieces else Cut().piece_rows
+    source = open_detections(request.detections, gt, batch_rows=budget.batch_rows, piece_rows=piece_rows)
     parts = request.parts
     if parts is None:
         parts = -(-max(source.estimated_rows, 1) // (budget.part_rows * multiple_of)) * multiple_of
     places = None if request.categories is None else np.sort(gt.categories.positions(request.categories))
     categories = gt.categories if places is None else gt.categories.take(places)
     near = checked_near(rules, request.near)
+    layout = None if request.parts is not None else layout_of(source.pieces, gt.images)
     described: dict[str, Any] = {
         "ground_truth": [gt.source, len(gt), len(gt.images), _digest(gt)],
         "detections": source.fingerprint,
@@ -91,6 +111,7 @@ def prepare(
         "categories": None if places is None else categories.ids.tolist(),
         "near": near,
         "parts": max(1, min(parts, len(gt.images))),
+        "by_piece": layout is not None,
     }
     job = Job(
         protocol=rules,
@@ -101,7 +122,7 @@ def prepare(
         known_categories=gt.categories.ids,
         edges=edges_of(len(gt.images), described["parts"]),
     )
-    return Prepared(source, budget, categories, described, job)
+    return Prepared(source, budget, categories, described, job, layout)
 
 
 def _digest(gt: GroundTruth) -> str:
