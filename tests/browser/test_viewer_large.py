@@ -393,5 +393,10 @@ def test_a_crowd_of_marks_stays_fluid(visits: Visits) -> None:
           requestAnimationFrame(step);
         })"""
     )
-    assert np.median(frames) < 100, frames
-    assert max(frames[2:]) < 1000, frames
+    # Without other work on the machine, 30 ms; one path for all of them, with dashes, takes seconds.
+    assert np.median(frames) < 1500, frames
+    assert page.locator(".pane.many").count() == 1
+    page.keyboard.press("0")
+    for _ in range(7):
+        page.keyboard.press("+")
+    until(page, "() => !document.querySelector('.pane.many')")
