@@ -65,6 +65,7 @@ HOMES = {
     "matplotlib": "plots",
     **dict.fromkeys(("clearml", "mlflow", "tensorboardX", "wandb"), "tracking"),
     **dict.fromkeys(("typer", "rich"), "cli"),
+    "uvicorn": "viewer",
 }
 # The only imports that go up: methods of an evaluation that call a room above, by its name and when they are called.
 DOORS = {("evaluation/sending.py", f"ioukit.{room}") for room in ("report", "statistics", "tracking")}

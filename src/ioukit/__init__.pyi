@@ -109,6 +109,7 @@ from ioukit.regions import (
     is_inside_box,
     order_points_clockwise,
 )
+from ioukit.viewer.viewing import view
 
 __all__ = [
     "COCO",
@@ -197,5 +198,6 @@ __all__ = [
     "read_coco",
     "soft_nms",
     "unpatch",
+    "view",
     "weighted_boxes_fusion",
 ]

@@ -25,6 +25,7 @@ PAGES = {
     "ARCHITECTURE.md": "project/architecture.md",
     "CHANGELOG.md": "project/changelog.md",
     "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
     "benchmarks/README.md": "project/benchmarks.md",
 }
 """Files of the repository that are pages of the site."""

@@ -38,6 +38,7 @@ COMMANDS = {
     "gate": "gate.check_gate",
     "train": "train.train",
     "val": "val.val",
+    "view": "view.view",
 }
 """The module and the function of each command, in the order of the help."""
 

@@ -63,6 +63,7 @@ def models_of_files(
     threads: int | None,
     *,
     long: bool,
+    least: int = 2,
 ) -> tuple[Models, Labels]:
     """The evaluations of files of detections by the names of the models, and the labels of the images.
 
@@ -75,13 +76,14 @@ def models_of_files(
         talk: Where to report what was read.
         threads: How many threads; all cores if ``None``.
         long: Whether this may take seconds.
+        least: How many models are needed.
 
     Raises:
         typer.BadParameter: If an option is wrong.
         typer.Exit: If a file is, after a message.
     """
     with bad_use():
-        if len(sources) < 3:
+        if len(sources) <= least:
             raise typer.BadParameter("at least two models are needed: give the detections of another one")
         names = _names(names, sources[1:])
         with bad_value("--iou-type"):
@@ -94,7 +96,7 @@ def models_of_files(
         )
         gt, dt = read_data(read_from, options.on_invalid, threads, talk, long=long, known=gt)
         detections.append(dt)
-    assert gt is not None  # there are at least two models
+    assert gt is not None  # there is at least one model
     if options.iou_type is None and detections[0].regions:
         kind = _chosen_kind(gt, detections[0], rules, talk)
         rules = options.rules(kind)

@@ -7,11 +7,14 @@ import hashlib
 import importlib.resources
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ioukit._optional import import_extra
 
-__all__ = ["asset", "page", "program", "style"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["asset", "page", "policy", "program", "style"]
 
 # JSON inside of <script>: escape everything that could end the element, and line ends of old JavaScript.
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
@@ -34,7 +37,16 @@ def program(*names: str) -> str:
     return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
-def page(template: str, *, css: str, js: str, data: Any, needed_by: str = "ioukit.report", **context: Any) -> str:
+def page(
+    template: str,
+    *,
+    css: str,
+    js: str,
+    data: Any,
+    needed_by: str = "ioukit.report",
+    sources: Mapping[str, str] | None = None,
+    **context: Any,
+) -> str:
     """A complete HTML page from a Jinja2 template.
 
     The template must have each of these parts once::
@@ -53,6 +65,7 @@ def page(template: str, *, css: str, js: str, data: Any, needed_by: str = "iouki
         js: The one script, which reads ``JSON.parse(document.getElementById("data").textContent)``.
         data: Values that JSON can hold; None stands for NaN.
         needed_by: The name of the caller, for the message if Jinja2 is not installed.
+        sources: As for :func:`policy`: what a page of a server may ask for.
         context: Further values for the template.
 
     Raises:
@@ -65,7 +78,7 @@ def page(template: str, *, css: str, js: str, data: Any, needed_by: str = "iouki
         if found := re.search(ends, text, re.IGNORECASE):
             raise ValueError(f"{name} holds {found[0]!r}, which would end its element")
     parts = {
-        "policy": _policy(css, js),
+        "policy": policy(css, js, sources),
         "style": markup(css),
         "script": markup(js),
         "data": markup(_json(data)),
@@ -80,11 +93,25 @@ def page(template: str, *, css: str, js: str, data: Any, needed_by: str = "iouki
     return made
 
 
-def _policy(css: str, js: str) -> str:
-    return (
-        f"default-src 'none'; script-src '{_hash(js)}'; style-src '{_hash(css)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
+def policy(css: str, js: str, sources: Mapping[str, str] | None = None) -> str:
+    """The content security policy of a page.
+
+    Args:
+        css: The one style of the page.
+        js: Its one script.
+        sources: Further sources by the name of the directive, such as ``{"connect-src": "'self'"}``.
+    """
+    directives = {
+        "default-src": "'none'",
+        "script-src": f"'{_hash(js)}'",
+        "style-src": f"'{_hash(css)}'",
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    for name, further in (sources or {}).items():
+        directives[name] = f"{directives[name]} {further}" if name in directives else further
+    return "; ".join(f"{name} {allowed}" for name, allowed in directives.items())
 
 
 def _hash(text: str) -> str:

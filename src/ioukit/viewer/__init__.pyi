@@ -5,6 +5,7 @@ from ioukit.viewer.collection import Collection, Model
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.selecting import Selection, Tagged, select
 from ioukit.viewer.values import Issues, Value
+from ioukit.viewer.viewing import view
 
 __all__ = [
     "Answer",
@@ -18,4 +19,5 @@ __all__ = [
     "Value",
     "answer",
     "select",
+    "view",
 ]

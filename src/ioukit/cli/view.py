@@ -1,0 +1,187 @@
+"""`ioukit view`: look through a data set, its detections and models side by side, in the browser."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ioukit.cli._arguments import (
+    ChosenClasses,
+    DetectionsFormat,
+    DetectionsOptions,
+    GroundTruthFormat,
+    GroundTruthOptions,
+    GroundTruthPath,
+    OnInvalid,
+    OnInvalidOption,
+    QuietOption,
+    ThreadsOption,
+)
+from ioukit.cli._compared_models import EvaluationOptions, models_of_files
+from ioukit.cli._data_files import Source, read_ground_truth, size_of
+from ioukit.cli._errors import bad_input, bad_use, bad_value, missing_extra
+from ioukit.cli._output import print_result, printable
+from ioukit.cli._rule_options import (
+    AreasOption,
+    ChangedProtocolOption,
+    ClassAgnosticOption,
+    FoundKindOption,
+    IouThresholdsOption,
+    MaxDetsOption,
+)
+from ioukit.cli._standard_input import input_files
+from ioukit.cli._talk import Talk
+
+__all__ = ["EXAMPLES", "view"]
+
+# A spinner for a tenth of a second would only flicker.
+_LONG_WORK = 100_000_000  # bytes of input
+_MOST_MODELS = 3
+
+EXAMPLES = """\b
+Examples:
+  ioukit view instances_val2017.json --images val2017/
+  ioukit view gt.json dt.json --images val2017/
+  ioukit view gt.json a.json b.json --images val2017/ --filter change=lost --filter class=person
+  ioukit view gt.json dt.json --filter outcome=fp --filter class=bicycle --filter score=0.7..
+  ioukit view gt.json dt.json --columns scenes.csv --notes review.db
+  ioukit view labels/ boxes.csv --no-browser --port 9000
+"""
+
+
+# Long: the signature is the command line, a line or more per option.
+def view(
+    ground_truth: GroundTruthPath,
+    detections: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[DT ...]", help="Detections of up to three models: COCO results, or another format."),
+    ] = None,
+    *,
+    images: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the photographs. [default: outlines on empty sheets]"),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Name of a model, once per model in order. [default: names of the files]"),
+    ] = None,
+    filter: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Open with this filter, as in the address of the page: outcome=fp, class=person, score=0.7... Can be "
+            "repeated.",
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Port; the next one if it is taken.", show_default=True)
+    ] = 8421,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Address to listen at; others can reach the app if it is not this.", show_default=True
+        ),
+    ] = "127.0.0.1",
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the browser, or only print the address.")
+    ] = True,
+    iou_type: FoundKindOption = None,
+    protocol: ChangedProtocolOption = None,
+    iou_thresholds: IouThresholdsOption = None,
+    max_dets: MaxDetsOption = None,
+    areas: AreasOption = None,
+    classes: ChosenClasses = None,
+    class_agnostic: ClassAgnosticOption = False,
+    gt_format: GroundTruthFormat = None,
+    dt_format: DetectionsFormat = None,
+    gt_option: GroundTruthOptions = None,
+    dt_option: DetectionsOptions = None,
+    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Look through images, objects and detections in the browser.
+
+    The page comes from this machine and is for you alone: its address has a secret token. Ctrl-C ends it.
+    """
+    clock = time.perf_counter()
+    talk = Talk(quiet=quiet)
+    sources = input_files(ground_truth, *(detections or []))
+    with bad_use():
+        if len(sources) > 1 + _MOST_MODELS:
+            raise typer.BadParameter(f"at most {_MOST_MODELS} models can be shown, got {len(sources) - 1}")
+        if images is not None and not images.is_dir():
+            raise typer.BadParameter(f"expected a folder, got {str(images)!r}", param_hint="--images")
+        wanted = _pairs(filter or ())
+    with missing_extra():
+        # Imported before the data are read, so that a missing package is said at once.
+        from ioukit.viewer.running import check_installed  # noqa: PLC0415 - only this command needs it
+
+        check_installed(photographs=images is not None)
+    evaluating = EvaluationOptions(
+        iou_type=iou_type,
+        protocol=protocol,
+        iou_thresholds=iou_thresholds,
+        max_dets=max_dets,
+        areas=areas,
+        classes=classes,
+        class_agnostic=class_agnostic,
+        gt_format=gt_format,
+        dt_format=dt_format,
+        gt_option=gt_option,
+        dt_option=dt_option,
+        on_invalid=on_invalid.value,
+    )
+    long = size_of(sources) > _LONG_WORK
+    shown: Any
+    if len(sources) > 1:
+        shown, _ = models_of_files(sources, name, evaluating, {}, None, talk, threads, long=long, least=1)
+    else:
+        shown = _objects_alone(sources[0], evaluating, talk, threads, long=long)
+    _serve(shown, images, wanted, host, port, talk, clock, browser=browser)
+
+
+def _objects_alone(path: Path, options: EvaluationOptions, talk: Talk, threads: int | None, *, long: bool) -> Any:
+    """The ground truth, without detections."""
+    source = Source(path, options.gt_format, options.gt_option, "--gt-format", "--gt-option")
+    gt, _ = read_ground_truth(source, options.on_invalid, threads, talk, split=None, long=long)
+    return gt
+
+
+def _serve(
+    shown: Any, images: Path | None, wanted: str, host: str, port: int, talk: Talk, clock: float, *, browser: bool
+) -> None:
+    """Serves until Ctrl-C."""
+    from ioukit.viewer.running import open_browser  # noqa: PLC0415 - `--help` does not need it
+    from ioukit.viewer.viewing import server_of  # noqa: PLC0415 - as above
+
+    with bad_use(), bad_input():
+        server = server_of(shown, images, host=host, port=port)
+    if port not in (0, server.port):
+        talk.say(f"port {port} is taken: using {server.port}")
+    if not server.is_local:
+        talk.say(
+            "note other machines can reach this address; who has the token sees the data, and nothing is encrypted"
+        )
+    talk.say(f"ready {time.perf_counter() - clock:.2f} s; Ctrl-C ends it")
+    print_result(server.address(wanted))
+    if browser and not open_browser(server.address(wanted, ticket=True)):
+        talk.say("no browser was found: open the address above")
+    server.run()
+    talk.say("ended")
+
+
+def _pairs(words: Any) -> str:
+    """The filter as the query of an address.
+
+    Raises:
+        ValueError: If a word is not KEY=VALUE.
+    """
+    from urllib.parse import urlencode  # noqa: PLC0415 - `--help` does not need it
+
+    for word in words:
+        if "=" not in word:
+            with bad_value("--filter"):
+                raise ValueError(f"expected KEY=VALUE, such as outcome=fp, got {printable(word)!r}")
+    return urlencode([tuple(word.split("=", 1)) for word in words])

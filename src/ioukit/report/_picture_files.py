@@ -1,0 +1,133 @@
+"""Photographs in a folder: files outside of it are never opened, and only as images of common formats.
+
+Names come from a data set, and files from anywhere. Neither can be trusted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import threading
+import warnings
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from ioukit._optional import import_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["FORMATS", "as_rgb", "file_within", "opened", "picture", "turned", "turns"]
+
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
+"""The formats that are opened, by the names of Pillow."""
+
+_ORIENTATION = 274  # of EXIF
+# Pillow warns about large images, and the filters of warnings are those of the process.
+_OPENING = threading.Lock()
+
+
+def file_within(folder: Path, name: str) -> Path | None:
+    """The file with this name within the folder, links followed; otherwise the file with the last part of the name.
+
+    The last part finds photographs of a data set that was moved: absolute names, and names of another system. ``None``
+    if there is no such file, it is no ordinary file (a device, a pipe), or a link leads out of the folder.
+    """
+    if not name or "\0" in name:
+        return None
+    try:
+        root = folder.resolve()
+        for candidate in (root / name, root / Path(name).name, root / PureWindowsPath(name).name):
+            path = candidate.resolve()
+            if path.is_relative_to(root) and path != root and path.is_file():
+                return path
+    except (OSError, RuntimeError, ValueError):  # too long, a circle of links, characters that the system has not
+        return None
+    return None
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """An ordinary file, open for reading; the last part of its path is not followed if it has become a link.
+
+    Raises:
+        OSError: If it cannot be opened, or is no ordinary file.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    number = os.open(path, flags)
+    try:
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise OSError(f"expected a file, got another thing: {path.name}")
+        with os.fdopen(number, "rb", closefd=False) as file:
+            yield file
+    finally:
+        os.close(number)
+
+
+def picture(file: BinaryIO, *, needed_by: str) -> tuple[Any, int]:
+    """The image of Pillow in an open file, and its EXIF orientation. Its pixels are not read yet.
+
+    Args:
+        file: The file, from its start.
+        needed_by: Who needs Pillow, for the message if it is not installed.
+
+    Returns:
+        The image, and its orientation, 1 to 8; 1 if it has none.
+
+    Raises:
+        Exception: Of any kind, if it is no image of a known format. Of Pillow's ``DecompressionBombError`` or
+            ``DecompressionBombWarning`` if its unpacked size is enormous.
+    """
+    image_module = import_extra("PIL.Image", extra="report", needed_by=needed_by)
+    with _OPENING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about what stands beside the pixels
+        warnings.simplefilter("error", image_module.DecompressionBombWarning)
+        image = image_module.open(file, formats=FORMATS)
+        found = image.getexif().get(_ORIENTATION, 1)
+    return image, found if found in range(2, 9) else 1
+
+
+def turns(size: tuple[int, int], orientation: int, expected: tuple[float, float] | None) -> bool:
+    """Whether an image must be turned by its EXIF orientation: if the data set lists the size after turning.
+
+    Then the boxes refer to the turned photograph, otherwise to the stored pixels.
+
+    Args:
+        size: The stored width and height.
+        orientation: The orientation of EXIF, 1 to 8.
+        expected: The width and height in the data set, NaN if unknown.
+    """
+    return orientation >= 5 and size[::-1] == expected  # stored with a rotation of 90 degrees
+
+
+def turned(image: Any, orientation: int) -> Any:
+    """The image as its EXIF orientation says."""
+    methods = import_extra("PIL.Image", extra="report", needed_by="a photograph").Transpose
+    names = ("FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM", "TRANSPOSE", "ROTATE_270", "TRANSVERSE", "ROTATE_90")
+    return image if orientation == 1 else image.transpose(methods[names[orientation - 2]])
+
+
+def as_rgb(image: Any) -> Any:
+    """The image with three channels of eight bits; what is transparent becomes white."""
+    if image.mode.startswith(("I", "F")):
+        return _stretched(image)
+    if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or (image.mode == "P" and "transparency" in image.info):
+        image_module = import_extra("PIL.Image", extra="report", needed_by="a photograph")
+        layer = image.convert("RGBA")
+        ground = image_module.new("RGB", layer.size, (255, 255, 255))
+        ground.paste(layer, mask=layer.getchannel("A"))
+        return ground
+    return image.convert("RGB")
+
+
+def _stretched(image: Any) -> Any:
+    """Values of 16 bits or more from black, the lowest of the image, to white, the highest."""
+    import numpy as np  # noqa: PLC0415 - for images of few kinds
+
+    image_module = import_extra("PIL.Image", extra="report", needed_by="a photograph")
+    values = np.asarray(image, np.float64)
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    shares = np.nan_to_num((values - low) / max(high - low, 1e-300), posinf=1, neginf=0).clip(0, 1)
+    return image_module.fromarray((255 * shares).round().astype(np.uint8)).convert("RGB")

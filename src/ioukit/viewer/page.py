@@ -1,0 +1,29 @@
+"""The one page of the viewer."""
+
+from __future__ import annotations
+
+from ioukit.report import _html
+
+__all__ = ["viewer_page"]
+
+_STYLES = ("shared/document.css", "shared/outcomes.css", "viewer/viewer.css")
+_SCRIPTS = (
+    *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/state.js", "viewer/colours.js"),
+    *("viewer/cards.js", "viewer/drawings.js", "viewer/grid.js", "viewer/checklists.js", "viewer/histograms.js"),
+    *("viewer/filters.js", "viewer/counts.js", "viewer/toolbar.js", "viewer/main.js"),
+)
+# The page asks its own server for data and pictures, and nothing else.
+_SOURCES = {"connect-src": "'self'", "img-src": "'self' blob:"}
+
+
+def viewer_page() -> tuple[str, str]:
+    """The page as HTML, and its content security policy.
+
+    Raises:
+        ModuleNotFoundError: If Jinja2 is not installed.
+    """
+    css, js = _html.style(*_STYLES), _html.program(*_SCRIPTS)
+    page = _html.page(
+        _html.asset("viewer/viewer.html.j2"), css=css, js=js, data={}, needed_by="ioukit view", sources=_SOURCES
+    )
+    return page, _html.policy(css, js, _SOURCES)

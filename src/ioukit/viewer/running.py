@@ -1,0 +1,167 @@
+"""The server: its socket, its thread, and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import ipaddress
+import os
+import socket
+import sys
+import threading
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from ioukit._optional import import_extra
+from ioukit.viewer.guard import Guard, host_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import TracebackType
+
+    from ioukit.viewer.app import App
+
+__all__ = ["HOST", "PORT", "Server", "bound", "check_installed", "open_browser"]
+
+HOST = "127.0.0.1"
+PORT = 8421
+_PORTS_TRIED = 50
+_SECONDS_TO_END = 1
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens at an address, at this port or the next free one.
+
+    Args:
+        host: A name or an address of this machine.
+        port: The first port that is tried; 0: one that the system chooses.
+
+    Raises:
+        ValueError: If the machine has no such address, or the port may not be used.
+        OSError: If no port is free.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as error:
+        raise ValueError(f"no address is known for {host!r}: {error}") from None
+    last = min(port + _PORTS_TRIED, 65536) if port else 1
+    for tried in range(port, last):
+        listening = socket.socket(family, kind)
+        try:
+            if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # Windows lets another program take a port in use otherwise
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+            else:
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind((address[0], tried, *address[2:]))
+            listening.listen(128)
+        except OSError as error:
+            listening.close()
+            if error.errno in (errno.EADDRINUSE, errno.EACCES) and tried > 1023:
+                continue
+            raise ValueError(f"cannot listen at {host}, port {tried}: {error.strerror}") from None
+        return listening
+    raise OSError(f"no port from {port} to {last - 1} is free: give another one with --port")
+
+
+class Server:
+    """Serves an app to the browser of its owner.
+
+    Args:
+        app: The app.
+        host: A name or an address of this machine.
+        port: The first port that is tried; 0: one that the system chooses.
+        frames: Who may put the page in a frame, see :class:`ioukit.viewer.guard.Guard`.
+
+    Raises:
+        ValueError, OSError: As :func:`bound`.
+        ModuleNotFoundError: If uvicorn is not installed.
+    """
+
+    def __init__(self, app: App, *, host: str = HOST, port: int = PORT, frames: Iterable[str] = ()) -> None:
+        uvicorn = import_extra("uvicorn", extra="view", needed_by="ioukit view")
+        self._app = app
+        self._socket = bound(host, port)
+        address = self._socket.getsockname()
+        self.port: int = address[1]
+        """The port that it listens at."""
+        self.is_local = ipaddress.ip_address(address[0]).is_loopback
+        """Whether only this machine can reach it."""
+        self._host = socket.gethostname() if ipaddress.ip_address(address[0]).is_unspecified else host
+        self._guard = Guard(app, port=self.port, names=host_names(host, address[0]), frames=frames)
+        config: dict[str, Any] = {"log_config": None, "log_level": "warning", "access_log": False, "lifespan": "off"}
+        config |= {"proxy_headers": False, "server_header": False, "ws": "none", "loop": "asyncio", "http": "h11"}
+        config |= {"timeout_graceful_shutdown": _SECONDS_TO_END, "limit_concurrency": 1000}
+        self._uvicorn = uvicorn.Server(uvicorn.Config(self._guard, **config))
+        self._thread: threading.Thread | None = None
+
+    def address(self, query: str = "", *, ticket: bool = False) -> str:
+        """The address to open.
+
+        Args:
+            query: What the page shows, as the query of an address.
+            ticket: Whether it opens the page once only, see :meth:`ioukit.viewer.guard.Guard.ticket`.
+        """
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        token = self._guard.ticket() if ticket else self._guard.token
+        return f"http://{host}:{self.port}/?token={token}{'&' if query else ''}{query}"
+
+    def run(self) -> None:
+        """Serves until Ctrl-C."""
+        with contextlib.suppress(KeyboardInterrupt):
+            try:
+                self._uvicorn.run(sockets=[self._socket])
+            finally:
+                self._app.close()
+                self._socket.close()
+
+    def start(self) -> None:
+        """Serves in a thread until :meth:`close`; returns when the server answers."""
+        self._thread = threading.Thread(target=self.run, name="ioukit view", daemon=True)
+        self._thread.start()
+        while not self._uvicorn.started and self._thread.is_alive():
+            time.sleep(0.005)
+
+    def close(self) -> None:
+        """Ends the thread of :meth:`start`. A second call does nothing."""
+        self._uvicorn.should_exit = True
+        if self._thread is not None:
+            self._thread.join(_SECONDS_TO_END + 5)
+        self._app.close()
+        self._socket.close()
+
+    def __enter__(self) -> Server:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def check_installed(*, photographs: bool) -> None:
+    """Refuses, before the work, to serve what could not be served after it.
+
+    Raises:
+        ModuleNotFoundError: If a package that the viewer needs is not installed.
+    """
+    for package in ("uvicorn", "jinja2", *(["PIL.Image"] if photographs else [])):
+        import_extra(package, extra="view", needed_by="ioukit view")
+
+
+def open_browser(address: str) -> bool:
+    """Opens an address in the browser of the user; returns whether there is one.
+
+    Without a screen, a browser for terminals would write over the lines of the command.
+    """
+    if sys.platform not in ("darwin", "win32") and not (os.environ.keys() & {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"}):
+        return False
+    import webbrowser  # noqa: PLC0415 - only for those who want it
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return webbrowser.open(address)
+        except (OSError, webbrowser.Error):
+            return False
