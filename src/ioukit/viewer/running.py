@@ -122,6 +122,13 @@ class Server:
         while not self._uvicorn.started and self._thread.is_alive():
             time.sleep(0.005)
 
+    def wait(self) -> None:
+        """Waits for Ctrl-C or :meth:`close`, then ends."""
+        with contextlib.suppress(KeyboardInterrupt):
+            while self._thread is not None and self._thread.is_alive():
+                self._thread.join(0.2)
+        self.close()
+
     def close(self) -> None:
         """Ends the thread of :meth:`start`. A second call does nothing."""
         self._uvicorn.should_exit = True
@@ -140,13 +147,13 @@ class Server:
         self.close()
 
 
-def check_installed(*, photographs: bool) -> None:
+def check_installed() -> None:
     """Refuses, before the work, to serve what could not be served after it.
 
     Raises:
         ModuleNotFoundError: If a package that the viewer needs is not installed.
     """
-    for package in ("uvicorn", "jinja2", *(["PIL.Image"] if photographs else [])):
+    for package in ("uvicorn", "jinja2", "PIL.Image"):
         import_extra(package, extra="view", needed_by="ioukit view")
 
 
