@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 from ioukit.errors import DatasetError
 from ioukit.viewer.guard import BodyTooLongError
-from ioukit.viewer.notes import NotesConflictError
+from ioukit.viewer.notes import NotesConflictError, error_words
 from ioukit.viewer.photographs import MissingPictureError
 from ioukit.viewer.views import entry_to_json
 
@@ -64,6 +64,7 @@ class App:
             "/api/answer": lambda pairs: _json(views.answer(pairs)),
             "/api/drawings": self._drawings,
             "/api/image": self._image,
+            "/api/column": lambda pairs: _json(views.column(_one(pairs, "name"))),
             "/export": self._export,
         }
 
@@ -107,7 +108,7 @@ class App:
         except NotesConflictError as error:
             return _json({"words": str(error), "entry": entry_to_json(error.entry)})._replace(status=409)
         except (DatasetError, OSError) as error:
-            return _words(500, str(error))
+            return _words(500, error_words(error))
         except (_GoneError, BodyTooLongError):
             raise
         except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from typing import TYPE_CHECKING, Any
 
 from ioukit.viewer.answering import answer
@@ -73,7 +74,19 @@ class Views:
             NotesConflictError: If the note was changed elsewhere.
             DatasetError, OSError: If the file cannot be written.
         """
-        return entry_to_json(self._noting.write(entry))
+        written = self._noting.write(entry)
+        return {**entry_to_json(written), "all": self._noting.to_json()}
+
+    def column(self, name: str) -> Any:
+        """The values of a column of images, in the order of the images; ``None`` for none.
+
+        Raises:
+            ValueError: If there is no such column of numbers of images.
+        """
+        value = self._collection.values.get(name)
+        if value is None or value.of != "image" or not value.numeric:
+            raise ValueError(f"no column of numbers of images is called {name!r}")
+        return {"values": [None if math.isnan(one) else one for one in value.values.tolist()]}
 
     def export(self, form: str, of: str, pairs: Pairs) -> Export:
         """The name, the content type and the parts of a download."""
@@ -82,7 +95,7 @@ class Views:
 
 def entry_to_json(entry: Entry) -> dict[str, Any]:
     """Tags and a note, as JSON holds them."""
-    return {"tags": list(entry.tags), "note": entry.note}
+    return {"tags": list(entry.tags), "note": entry.note, "changed": entry.changed}
 
 
 def _called(module: str, name: str, *arguments: Any) -> Any:

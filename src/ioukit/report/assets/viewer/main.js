@@ -98,6 +98,7 @@ async function start() {
     for (const part of parts) part(null);
     follow();
   });
+  document.addEventListener("notes-changed", follow);
   byId("again").addEventListener("click", follow);
   byId("nothing-reset").addEventListener("click", resetFilters);
   for (const part of parts) part(null);

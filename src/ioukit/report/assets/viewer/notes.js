@@ -15,11 +15,13 @@ function askNotes() {
 class NoteConflict extends Error {}
 
 async function storeNote(entry) {
-  const response = await ask("notes", { query: "", method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(entry) });
-  if (response.conflict) throw Object.assign(new NoteConflict(response.words), { stored: response.entry });
-  NOTES.all = response.all;
+  const body = JSON.stringify(entry), headers = { "Content-Type": "application/json" };
+  const now = await ask("notes", { query: "", method: "POST", headers, body, refused(status, { words, entry: stored }) {
+    if (status === 409) throw Object.assign(new NoteConflict(words), { stored });
+  } });
+  NOTES.all = now.all;
   document.dispatchEvent(new CustomEvent("notes-changed", { detail: { at: entry.at } }));
-  return response.entry;
+  return now;
 }
 
 const sameTags = (a, b) => a.length === b.length && a.every((tag) => b.includes(tag));
