@@ -2,8 +2,10 @@
 
 from ioukit.viewer.answering import Answer, Counts, answer
 from ioukit.viewer.collection import Collection, Model
+from ioukit.viewer.conditions import Tagged
 from ioukit.viewer.filters import Filter
-from ioukit.viewer.selecting import Selection, Tagged, select
+from ioukit.viewer.marks import Marks, Side, marks_at
+from ioukit.viewer.selecting import Selection, select
 from ioukit.viewer.values import Issues, Value
 from ioukit.viewer.viewing import view
 
@@ -13,11 +15,14 @@ __all__ = [
     "Counts",
     "Filter",
     "Issues",
+    "Marks",
     "Model",
     "Selection",
+    "Side",
     "Tagged",
     "Value",
     "answer",
+    "marks_at",
     "select",
     "view",
 ]

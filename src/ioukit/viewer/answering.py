@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.viewer.counting import Histogram, facets, histogram_of, histograms, value_edges
+from ioukit.viewer.bins import even_edges
+from ioukit.viewer.conditions import Tagged
+from ioukit.viewer.counting import Histogram, facets_and_histograms, histogram_of
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.levels import NOT_COUNTED
-from ioukit.viewer.selecting import (
-    Failures,
-    Tagged,
-    failures,
-    image_conditions,
-    image_failures,
-    marks_of,
-    passing,
-)
+from ioukit.viewer.selecting import Selection, select
 from ioukit.viewer.sorting import sorted_images
 
 if TYPE_CHECKING:
@@ -121,72 +115,62 @@ def answer(collection: Collection, chosen: Filter, tagged: Tagged | None = None)
     Raises:
         ValueError: If the filter names what is not in the collection, a class for example.
     """
-    tagged = tagged or Tagged()
-    all_marks = marks_of(collection, chosen)
-    of_model = all_marks[collection.model_at(chosen.model)]
-    failed = image_failures(collection, chosen, tagged)
-    passed = passing(failed)
-    sides = [failures(collection, chosen, of_model, side) for side in (of_model.objects, of_model.detections)]
-    images = len(passed)
-    selected = [np.flatnonzero(one.chosen() & passed[one.side.image]) for one in sides]
-    marks = sum(
-        (np.bincount(one.side.image[rows], minlength=images) for one, rows in zip(sides, selected, strict=True)),
-        np.zeros(images, np.int64),
-    )
-    filters_marks = bool(sides[0].names)
-    shown = passed & (marks > 0) if filters_marks else passed
-    order = sorted_images(collection, chosen, sides, shown)
-
-    counts = []
-    for one in all_marks if collection.models else ():
-        both = (
-            sides
-            if one is of_model
-            else [failures(collection, chosen, one, side) for side in (one.objects, one.detections)]
-        )
-        counts.append(_counts(both, passed))
-
-    with_marks = np.ones(images, np.bool_)
-    if filters_marks:
-        with_marks[:] = False
-        for failed_by in sides:
-            with_marks[failed_by.side.image[failed_by.chosen()]] = True
-    found_facets = facets(collection, chosen, of_model, sides, passed)
-    found_histograms = histograms(collection, sides, passed)
-    names = image_conditions(collection, chosen)
-
-    def without(name: str) -> Flags:
-        others = [row for row, other in enumerate(names) if other != name]
-        return with_marks & passing(failed[others])
-
-    of_tag = without("tag")
-    found_facets["tag"] = {tag: int(of_tag[rows].sum()) for tag, rows in sorted(tagged.tags.items())}
-    of_noted = without("noted")
-    yes = int(of_noted[tagged.noted].sum())
-    found_facets["noted"] = {"yes": yes, "no": int(of_noted.sum()) - yes}
-    for value in collection.values.values():
-        key = f"column.{value.name}"
-        if value.of == "image" and value.numeric:
-            found_histograms[key] = histogram_of(value.values[without(key)], value_edges(collection, key))
-        elif value.texts is not None and value.of == "image":
-            rows = value.values[without(key)]
-            listed = np.bincount(rows[rows >= 0], minlength=len(value.texts)).tolist()
-            found_facets[key] = dict(zip(value.texts, listed, strict=True))
+    selection = select(collection, chosen, tagged)
+    order = sorted_images(selection, chosen)
+    known = selection.counted
+    if not known:
+        known["marks"] = facets_and_histograms(selection)
+        known["counts"] = tuple(_counts(selection, at) for at in range(len(collection.models)))
+    facets, histograms = (dict(one) for one in known["marks"])
+    _count_images(selection, tagged or Tagged(), facets, histograms)
     return Answer(
         order=order,
-        marks=marks[order],
-        counts=tuple(counts),
-        facets=found_facets,
-        histograms=found_histograms,
-        at_iou=of_model.at_iou,
-        at_scores=tuple(one.at_score for one in all_marks) if collection.models else (),
+        marks=selection.marks_of_images[order],
+        counts=known["counts"],
+        facets=facets,
+        histograms=histograms,
+        at_iou=selection.of_model.at_iou,
+        at_scores=tuple(one.at_score for one in selection.marks) if collection.models else (),
     )
 
 
-def _counts(sides: list[Failures], images: Flags) -> Counts:
+def _count_images(
+    selection: Selection, tagged: Tagged, facets: dict[str, Any], histograms: dict[str, Histogram]
+) -> None:
+    """Add how many images have each tag, a note, and each value of a column of images."""
+    has_marks = np.ones(len(selection.passed), np.bool_)
+    if selection.filters_marks and selection.image_conditions:
+        has_marks = selection.has_marks
+    elif selection.filters_marks:
+        has_marks = selection.images
+
+    def without(name: str) -> Flags:
+        others = [row for row, other in enumerate(selection.image_conditions) if other != name]
+        passed: Flags = has_marks & ~np.logical_or.reduce(selection.image_failed[others], axis=0)
+        return passed
+
+    of_tag, of_noted = without("tag"), without("noted")
+    facets["tag"] = {tag: int(of_tag[rows].sum()) for tag, rows in sorted(tagged.tags.items())}
+    yes = int(of_noted[tagged.noted].sum())
+    facets["noted"] = {"yes": yes, "no": int(of_noted.sum()) - yes}
+    for value in selection.collection.values.values():
+        if value.of != "image":
+            continue
+        key = f"column.{value.name}"
+        rows = value.values[without(key)]
+        if value.texts is None:
+            histograms[key] = histogram_of(rows, even_edges(*value.ends()))
+        else:
+            listed = np.bincount(rows[rows >= 0], minlength=len(value.texts)).tolist()
+            facets[key] = dict(zip(value.texts, listed, strict=True))
+
+
+def _counts(selection: Selection, model: int) -> Counts:
+    """What a model does on the marks that pass all conditions except those on outcome and kind of error."""
     of = np.zeros(NOT_COUNTED + 1, np.int64)
-    for one in sides:
-        of += np.bincount(one.side.kind[one.chosen("outcome", "error") & images[one.side.image]], minlength=len(of))
+    for failed in selection.failures(model):
+        kinds = failed.side.kind if failed.bits is None else failed.side.kind[failed.chosen("outcome", "error")]
+        of += np.bincount(kinds, minlength=len(of))
     detected, tp, fp, missed, *ignored, _ = of.tolist()
     return Counts(tp, fp, detected, missed, sum(ignored))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,9 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.datasets import Detections, GroundTruth
-from ioukit.evaluation import evaluate, score_curves
+from ioukit.evaluation import evaluate
 from ioukit.evaluation._same_scene import check_same_ground_truth
+from ioukit.viewer.best_score import best_score
+from ioukit.viewer.bins import bins_of, even_edges, largest_of, size_edges
 from ioukit.viewer.levels import Level, Overlaps
+from ioukit.viewer.sizes import Sizes, areas_of, named_ranges
 from ioukit.viewer.values import Issues, Value
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Collection", "Model"]
 
 _NEAR = 0.1  # the background threshold of TIDE
-_KEPT_LEVELS = 3  # of each model
+_KEPT_LEVELS = 2  # of each model
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +46,8 @@ class Model:
 
     @cached_property
     def best_score(self) -> float:
-        """The score threshold with the best F1 at the protocol's main IoU threshold, as in the report.
-
-        The lowest score if there is no true positive, 0 without detections.
-        """
-        scores = self.table.detections.score
-        lowest = float(scores.min()) if len(scores) else 0.0
-        best = score_curves(self.evaluation.matches, area_range=self.evaluation.protocol.main_area).overall.best.score
-        return lowest if math.isnan(best) else best
+        """The score threshold with the best F1 at the protocol's main IoU threshold, as in the report."""
+        return best_score(self.evaluation.matches)
 
     @cached_property
     def starts(self) -> npt.NDArray[np.int64]:
@@ -64,12 +60,9 @@ class Model:
         return slice(int(self.starts[at]), int(self.starts[at + 1]))
 
     @cached_property
-    def areas(self) -> npt.NDArray[np.float32]:
-        """(N,) area of each detection in square pixels; NaN if it is not known."""
-        rows, detections = self.table.detections.row, self.evaluation.detections
-        if detections is None:
-            return np.full(len(rows), np.nan, np.float32)
-        return detections.areas_or_those_of_boxes()[rows].astype(np.float32)
+    def sizes(self) -> Sizes:
+        """(N,) how large each detection is."""
+        return Sizes.of(self.table.detections.row, areas_of(self.evaluation.detections), self.evaluation.protocol)
 
     @cached_property
     def overlaps(self) -> Overlaps:
@@ -86,7 +79,7 @@ class Model:
         at = self.evaluation.protocol.position_of_iou(at_iou)
         level = known.pop(at, None)
         if level is None:
-            level = Level.of(self.table, self.overlaps, self.evaluation.protocol.iou_thresholds[at])
+            level = Level(self.table, self.overlaps, self.evaluation.protocol.iou_thresholds[at])
             for oldest in list(known)[: max(0, len(known) - _KEPT_LEVELS + 1)]:
                 known.pop(oldest, None)
         known[at] = level
@@ -206,17 +199,15 @@ class Collection:
         return slice(int(self.starts[at]), int(self.starts[at + 1]))
 
     @cached_property
-    def areas(self) -> npt.NDArray[np.float32]:
-        """(G,) area of each object in square pixels."""
-        return self.ground_truth.areas[self.table.objects.row].astype(np.float32)
+    def sizes(self) -> Sizes:
+        """(G,) how large each object is."""
+        areas = self.ground_truth.areas
+        return Sizes.of(self.table.objects.row, lambda rows: areas[rows], self.protocol)
 
     @property
     def area_ranges(self) -> list[tuple[str, float, float]]:
         """Label and ends of each area range; empty if the protocol's ranges are not ranges of areas."""
-        protocol = self.protocol
-        if protocol.ranges_by != "area" or protocol.objects_choose is not None:
-            return []
-        return [(one.label, float(one.low), float(one.high)) for one in protocol.area_ranges]
+        return named_ranges(self.protocol)
 
     @cached_property
     def flags(self) -> tuple[str, ...]:
@@ -224,13 +215,47 @@ class Collection:
         rows = self.table.objects.row
         return tuple(name for name, flag in self.ground_truth.flags.items() if flag[rows].any())[:8]
 
-    @property
+    @cached_property
+    def flag_bits(self) -> npt.NDArray[np.uint8]:
+        """(G,) the flags of each object: flag ``k`` of :attr:`flags` is bit ``k``."""
+        bits, rows = np.zeros(len(self.table.objects), np.uint8), self.table.objects.row
+        for at, name in enumerate(self.flags):
+            bits |= self.ground_truth.flags[name][rows].astype(np.uint8) << at
+        return bits
+
+    @cached_property
     def score_range(self) -> tuple[float, float]:
         """The lowest and the highest score of all models; 0 and 1 without detections."""
         scores = [model.table.detections.score for model in self.models if len(model.table.detections)]
         if not scores:
             return 0.0, 1.0
         return float(min(one.min() for one in scores)), float(max(one.max() for one in scores))
+
+    @cached_property
+    def score_edges(self) -> npt.NDArray[np.float64]:
+        """The edges of the histogram of scores."""
+        return even_edges(*self.score_range)
+
+    @cached_property
+    def size_edges(self) -> npt.NDArray[np.float64]:
+        """The edges of the histogram of sizes."""
+        return size_edges(largest_of([self.sizes.size, *(model.sizes.size for model in self.models)]))
+
+    def bins(self, key: str, model: Model | None = None) -> npt.NDArray[np.uint8]:
+        """The bin of the size of each object, or of the size or score of each detection of a model.
+
+        Args:
+            key: ``"size"`` or ``"score"``.
+            model: The model; the objects if ``None``.
+        """
+        of: Collection | Model = self if model is None else model
+        known: dict[str, npt.NDArray[np.uint8]] = vars(of).setdefault("_bins", {})
+        if key not in known:
+            if isinstance(of, Model) and key == "score":
+                known[key] = bins_of(of.table.detections.score, self.score_edges)
+            else:
+                known[key] = bins_of(of.sizes.size, self.size_edges)
+        return known[key]
 
     def model_at(self, name: str | None) -> int:
         """The position of a model; the first one for ``None``.

@@ -2,131 +2,187 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
-from ioukit.viewer.filters import CHANGES, OUTCOMES, Filter
-from ioukit.viewer.selecting import (
-    OUTCOME_OF_KIND,
-    Failures,
-    area_codes,
-    change_codes,
-    error_codes,
-    flag_bits,
-    issue_bits,
-)
+from ioukit.viewer.bins import IOU_EDGES, bins_of, even_edges
+from ioukit.viewer.conditions import change_codes, flag_bits, issue_bits
+from ioukit.viewer.filters import CHANGES, OUTCOMES
+from ioukit.viewer.marks import Side
+from ioukit.viewer.selecting import Failures, Selection
 
 if TYPE_CHECKING:
     from ioukit.viewer.collection import Collection
-    from ioukit.viewer.marks import Marks
+    from ioukit.viewer.values import Value
 
-__all__ = ["Histogram", "facets", "histogram_of", "histograms", "value_edges"]
+__all__ = ["Histogram", "facets_and_histograms", "histogram_of"]
 
-_BINS = 40
-_IOU_BINS = 20
+_ROWS = 1 << 16  # at once, so that what is computed of them stays in the cache
 
-Flags = npt.NDArray[np.bool_]
+Codes = npt.NDArray[Any]
+Counts = npt.NDArray[np.int64]
 
 
 class Histogram(NamedTuple):
-    """How many values lie between two edges; the last edge belongs to the last bin."""
+    """How many values lie between two edges; a bin holds its lower edge, the last bin holds both."""
 
     edges: npt.NDArray[np.float64]
     """(B + 1,)"""
-    counts: npt.NDArray[np.int64]
+    counts: Counts
     """(B,)"""
 
 
-def facets(
-    collection: Collection, chosen: Filter, of_model: Marks, sides: Sequence[Failures], images: Flags
-) -> dict[str, Any]:
-    """For each key with few values, how many marks have each value and pass all other conditions."""
-    found: dict[str, Any] = {}
-    codes: dict[str, Any] = {
-        "outcome": (OUTCOMES, lambda side: OUTCOME_OF_KIND[side.kind]),
-        "error": (ERROR_KINDS, error_codes),
-        "class": (collection.class_keys, lambda side: side.category),
+class _Key(NamedTuple):
+    """Something that marks are counted by."""
+
+    name: str
+    """The key of the filter."""
+    size: int
+    """Number of values, with one for none."""
+    codes: Callable[[Side], Codes]
+    """The value of each mark, below ``size``."""
+
+
+def facets_and_histograms(selection: Selection) -> tuple[dict[str, Any], dict[str, Histogram]]:
+    """For each key, how many marks have each value and pass all conditions but those of the key.
+
+    Returns:
+        By key the counts by names (``class``: in the order of classes), and the histograms by key.
+    """
+    collection = selection.collection
+    counted: dict[str, Counts] = {}
+    for failed in selection.failures():
+        keys = _common_keys(collection, selection)
+        if failed.side.is_object:
+            keys += _keys_of_objects(collection, selection)
+        for name, counts in _tally(failed, keys).items():
+            counted[name] = counted[name] + counts if name in counted else counts
+    facets: dict[str, Any] = {
+        "outcome": _named(OUTCOMES, counted["outcome"]),
+        "error": _named(ERROR_KINDS, counted["error"]),
+        "class": counted["class"][:-1].tolist(),
+        "area": _named([label for label, _, _ in collection.area_ranges], counted["area"]),
+        "change": _named(CHANGES, counted["change"]) if "change" in counted else None,
+        "flag": _of_bits(collection.flags, counted["flag"]),
+        "issue": None if collection.issues is None else _of_bits(collection.issues.kinds, counted["issue"]),
     }
-    if ranges := collection.area_ranges:
-        codes["area"] = ([label for label, _, _ in ranges], lambda side: area_codes(collection, side)[0])
-    if len(collection.models) > 1:
-        codes["change"] = (CHANGES, lambda side: change_codes(collection, chosen, side))
-    for key, (names, code) in codes.items():
-        counts = np.zeros(len(names) + 1, np.int64)
-        for failed in sides:
-            passed = failed.chosen(key) & images[failed.side.image]
-            counts += np.bincount(code(failed.side)[passed], minlength=len(names) + 1)
-        listed = counts[: len(names)].tolist()
-        found[key] = listed if key == "class" else dict(zip(names, listed, strict=True))
-    bits: dict[str, Any] = {"flag": (collection.flags, lambda side: flag_bits(collection, side))}
+    histograms = {
+        "score": Histogram(collection.score_edges, counted["score"][:-1]),
+        "iou": Histogram(IOU_EDGES, counted["iou"][:-1]),
+        "size": Histogram(collection.size_edges, counted["size"][:-1]),
+    }
+    for value in collection.values.values():
+        key = f"column.{value.name}"
+        if value.of != "object":
+            continue
+        if value.texts is None:
+            histograms[key] = Histogram(even_edges(*value.ends()), counted[key][:-1])
+        else:
+            facets[key] = _named(value.texts, counted[key])
+    return facets, histograms
+
+
+def _common_keys(collection: Collection, selection: Selection) -> list[_Key]:
+    """What both objects and detections are counted by."""
+    keys = [
+        _Key("outcome", len(OUTCOMES) + 1, lambda side: side.outcome),
+        _Key("error", len(ERROR_KINDS) + 1, lambda side: side.error),
+        _Key("area", len(collection.area_ranges) + 1, lambda side: side.area_range),
+        _Key("score", len(collection.score_edges), lambda side: side.score_bin),
+        _Key("iou", len(IOU_EDGES), lambda side: side.iou_bin),
+        _Key("size", len(collection.size_edges), lambda side: side.size_bin),
+        _Key("class", len(collection.categories) + 1, lambda side: side.category),
+    ]
     if collection.issues is not None:
-        bits["issue"] = (collection.issues.kinds, lambda side: issue_bits(collection, of_model, side))
-    for key, (names, code) in bits.items():
-        counts = np.zeros(len(names), np.int64)
-        for failed in sides:
-            passed = code(failed.side)[failed.chosen(key) & images[failed.side.image]]
-            counts += [np.count_nonzero(passed & np.uint8(1 << at)) for at in range(len(names))]
-        found[key] = dict(zip(names, counts.tolist(), strict=True))
-    found.setdefault("change", None)
-    found.setdefault("issue", None)
-    return found
+        keys.append(_Key("issue", 256, lambda side: issue_bits(collection, selection.of_model, side)))
+    return keys
 
 
-def histograms(collection: Collection, sides: Sequence[Failures], images: Flags) -> dict[str, Histogram]:
-    """How the scores, IoUs, sizes and the values of columns of objects are distributed."""
+def _keys_of_objects(collection: Collection, selection: Selection) -> list[_Key]:
+    """What objects alone are counted by."""
+    keys = [_Key("flag", 256, lambda side: flag_bits(collection, side))]
+    if len(collection.models) > 1:
+        keys.append(_Key("change", len(CHANGES) + 1, lambda side: change_codes(collection, selection.filter, side)))
+    for value in collection.values.values():
+        name = f"column.{value.name}"
+        if value.of == "object":
+            keys.append(_Key(name, _size(value), functools.partial(_codes_of_value, value)))
+    return keys
+
+
+def _size(value: Value) -> int:
+    return len(even_edges(*value.ends())) if value.texts is None else len(value.texts) + 1
+
+
+def _codes_of_value(value: Value, _: Side) -> Codes:
+    """The bin of each number, or the position of each text; the last code for none."""
+    return bins_of(value.values, even_edges(*value.ends())) if value.texts is None else value.values % _size(value)
+
+
+def _tally(failed: Failures, keys: Sequence[_Key]) -> dict[str, Counts]:
+    """For each key, how many marks have each value and pass all conditions but those of the key."""
+    codes = [key.codes(failed.side) for key in keys]
+    groups = _groups(keys)
+    sums = [np.zeros(int(np.prod([keys[at].size for at in group])), np.int64) for group in groups]
+    own = {at: np.zeros(key.size, np.int64) for at, key in enumerate(keys) if failed.bit(key.name)}
+    for start in range(0, len(failed.side), _ROWS):
+        part = slice(start, start + _ROWS)
+        bits = None if failed.bits is None else failed.bits[part]
+        passed = None if bits is None else bits == 0
+        count = _ROWS if passed is None else np.count_nonzero(passed)
+        chosen: Any = slice(None) if passed is None else passed if count > _ROWS // 8 else np.flatnonzero(passed)
+        if count:
+            for place, group in enumerate(groups):
+                joint = codes[group[0]][part][chosen].astype(np.intp)
+                for at in group[1:]:
+                    joint *= keys[at].size
+                    joint += codes[at][part][chosen]
+                sums[place] += np.bincount(joint, minlength=len(sums[place]))
+        for at in own:
+            alone = np.flatnonzero(bits == failed.bit(keys[at].name))
+            if len(alone):
+                own[at] += np.bincount(codes[at][part][alone], minlength=keys[at].size)
     found = {}
-    columns = [value for value in collection.values.values() if value.of == "object" and value.numeric]
-    for key in ("score", "iou", "size", *(f"column.{value.name}" for value in columns)):
-        parts = []
-        for failed in sides:
-            side = failed.side
-            passed = failed.chosen(key) & images[side.image]
-            if key.startswith("column."):
-                if side.is_object:
-                    parts.append(collection.values[key.removeprefix("column.")].values[passed])
-                continue
-            values = side.score if key == "score" else side.iou if key == "iou" else np.sqrt(side.area)
-            parts.append(values[passed].astype(np.float64))
-        found[key] = histogram_of(np.concatenate(parts), value_edges(collection, key))
+    for group, total in zip(groups, sums, strict=True):
+        table = total.reshape([keys[at].size for at in group])
+        for axis, at in enumerate(group):
+            others = tuple(other for other in range(len(group)) if other != axis)
+            found[keys[at].name] = table.sum(axis=others) + own.get(at, 0)
     return found
 
 
-def value_edges(collection: Collection, key: str) -> npt.NDArray[np.float64]:
-    """The edges of the histogram of a key, which do not depend on the filter."""
-    if key == "iou":
-        return np.linspace(0.0, 1.0, _IOU_BINS + 1)
-    if key == "score":
-        return _even(*collection.score_range)
-    if key == "size":
-        return _size_edges(collection)
-    return _even(*collection.values[key.removeprefix("column.")].ends())
+def _groups(keys: Sequence[_Key]) -> list[list[int]]:
+    """Keys that are counted as one number, because together they have few values."""
+    groups: list[list[int]] = []
+    size = _MOST_VALUES + 1
+    for at, key in enumerate(keys):
+        if size * key.size <= _MOST_VALUES:
+            groups[-1].append(at)
+            size *= key.size
+        else:
+            groups.append([at])
+            size = key.size
+    return groups
 
 
-def _even(low: float, high: float) -> npt.NDArray[np.float64]:
-    if math.isnan(low):
-        return np.array([0.0, 1.0])
-    return np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
+_MOST_VALUES = 2048
 
 
-def _size_edges(collection: Collection) -> npt.NDArray[np.float64]:
-    """Powers of the square root of 2: 0, 1, 1.4, 2, 2.8, ... to the largest size."""
-    largest = max(
-        (
-            float(np.nanmax(areas))
-            for areas in (collection.areas, *(one.areas for one in collection.models))
-            if len(areas)
-        ),
-        default=1.0,
-    )
-    steps = max(1, math.ceil(math.log2(max(math.sqrt(largest), 1.0)) * 2 + 1e-9))
-    return np.concatenate([[0.0], 2.0 ** (np.arange(steps + 1) / 2)])
+def _named(names: Sequence[str], counts: Counts) -> dict[str, int]:
+    return dict(zip(names, counts.tolist(), strict=False))
 
 
-def histogram_of(values: npt.NDArray[Any], edges: npt.NDArray[np.float64]) -> Histogram:
+def _of_bits(names: Sequence[str], counts: Counts) -> dict[str, int]:
+    """How many marks have each bit, of the counts of all 256 numbers."""
+    numbers = np.arange(len(counts))
+    return {name: int(counts[(numbers >> at & 1).astype(np.bool_)].sum()) for at, name in enumerate(names)}
+
+
+def histogram_of(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> Histogram:
     """How many of the values are within each bin; NaN and values beyond the edges are not counted."""
-    return Histogram(edges, np.histogram(values[~np.isnan(values)], edges)[0].astype(np.int64))
+    return Histogram(edges, np.bincount(bins_of(values, edges), minlength=len(edges))[:-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from ioukit.evaluation import MatchTable
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
 from ioukit.evaluation.table import threshold_bits
+from ioukit.viewer.bins import IOU_EDGES, bins_of
 
 __all__ = [
     "DETECTED",
@@ -17,6 +19,7 @@ __all__ = [
     "IGNORED_DETECTION",
     "IGNORED_OBJECT",
     "MISSED",
+    "NOT_COUNTED",
     "NO_ERROR",
     "TRUE",
     "Level",
@@ -29,6 +32,9 @@ NOT_COUNTED = 6
 """A detection that is no mark: below the score threshold, or beyond the cap."""
 NO_ERROR = len(ERROR_KINDS)
 
+_CLASSIFICATION, _LOCALISATION, _BOTH, _DUPLICATE, _ALONE = map(
+    ERROR_KINDS.index, ("classification", "localisation", "both", "duplicate", "background")
+)
 _BACKGROUND = 0.1
 _NEARLY_ONE = 1.0 - 1e-10  # as `error_kinds` has it
 
@@ -42,15 +48,21 @@ Places = npt.NDArray[np.int32]
 class Overlaps(NamedTuple):
     """The highest overlaps of a table's near pairs."""
 
+    within: Flags | None
+    """(N,) whether each detection is within the cap; ``None`` if all are."""
+    row: Places
+    """(D,) the detections that overlap an object that counts; the next four columns are theirs."""
     same: Floats
-    """(N,) highest IoU of each detection with an object of its class that counts; 0 for none."""
+    """Highest IoU with an object of the same class; 0 for none."""
     same_object: Places
-    """(N,) the first object with it; -1 for none."""
+    """The first object of the file with it; -1 for none."""
     other: Floats
-    """(N,) the same with objects of other classes."""
+    """Highest IoU with an object of another class; 0 for none."""
     other_object: Places
     of_detection: Singles
     """(N,) highest IoU with any object, 0 for none."""
+    bins: Bytes
+    """(N,) the bin of each of them."""
     of_object: Singles
     """(G,) highest IoU with any detection, 0 for none."""
 
@@ -59,125 +71,154 @@ class Overlaps(NamedTuple):
         """The highest overlaps of a table with near pairs."""
         near = table.near
         assert near is not None
-        count = len(table)
-        of_object = np.zeros(len(table.objects))
-        np.maximum.at(of_object, near.object, near.iou)
-        of_detection = np.zeros(count)
-        np.maximum.at(of_detection, near.detection, near.iou)
+        within = table.is_within_cap()
+        of_object = np.zeros(len(table.objects), np.float32)
+        np.maximum.at(of_object, near.object, near.iou.astype(np.float32))
+        of_detection = np.zeros(len(table), np.float32)
+        np.maximum.at(of_detection, near.detection, near.iou.astype(np.float32))
+        near_rows = np.flatnonzero(of_detection)
+        bins = np.zeros(len(table), np.uint8)
+        bins[near_rows] = bins_of(of_detection[near_rows], IOU_EDGES)
+
         least = min(_BACKGROUND, *table.protocol.iou_thresholds)
-        counts = (~table.ignores(table.protocol.main_area))[near.object] & (near.iou >= least)
-        category = table.evaluated_category(table.detections.category)[near.detection]
-        alike = category == table.evaluated_category(table.objects.category)[near.object]
-        same, same_object = _best(table, np.flatnonzero(counts & alike))
-        other, other_object = _best(table, np.flatnonzero(counts & ~alike))
+        pairs = np.flatnonzero((~table.ignores(table.protocol.main_area))[near.object] & (near.iou >= least))
+        detection, place = near.detection[pairs], near.object[pairs]
+        alike = table.evaluated_category(table.detections.category[detection]) == table.evaluated_category(
+            table.objects.category[place]
+        )
+        row, of_pair = np.unique(detection, return_inverse=True)
+        order = table.objects.row[place]
+        best = [
+            _best(len(row), of_pair[chosen], place[chosen], near.iou[pairs[chosen]], order[chosen])
+            for chosen in (alike, ~alike)
+        ]
+        (same, same_object), (other, other_object) = best
         return cls(
-            same, same_object, other, other_object, of_detection.astype(np.float32), of_object.astype(np.float32)
+            None if within.all() else within,
+            row.astype(np.int32),
+            same,
+            same_object,
+            other,
+            other_object,
+            of_detection,
+            bins,
+            of_object,
         )
 
 
-def _best(table: MatchTable, pairs: npt.NDArray[np.intp]) -> tuple[Floats, Places]:
-    """(N,) highest IoU of each detection among some near pairs, and the first object of the file that has it."""
-    near = table.near
-    assert near is not None
-    highest, best = np.zeros(len(table)), np.full(len(table), -1, np.int32)
-    np.maximum.at(highest, near.detection[pairs], near.iou[pairs])
-    pairs = pairs[near.iou[pairs] == highest[near.detection[pairs]]]
-    # The first object of the file is written last.
-    pairs = pairs[np.argsort(-table.objects.row[near.object[pairs]], kind="stable")]
-    best[near.detection[pairs]] = near.object[pairs]
+def _best(
+    count: int, row: npt.NDArray[np.intp], place: npt.NDArray[np.int64], iou: Floats, order: npt.NDArray[np.int64]
+) -> tuple[Floats, Places]:
+    """(count,) highest IoU of each row, and among the objects that have it the first of the file."""
+    highest, best = np.zeros(count), np.full(count, -1, np.int32)
+    np.maximum.at(highest, row, iou)
+    top = np.flatnonzero(iou == highest[row])
+    top = top[np.argsort(-order[top], kind="stable")]  # the first one is written last
+    best[row[top]] = place[top]
     return highest, best
 
 
-class Level(NamedTuple):
-    """What holds at an IoU threshold in the main area range."""
+class Level:
+    """What holds at one of the protocol's IoU thresholds, in the main area range."""
 
-    iou_threshold: float
-    kind: Bytes
-    """(N,) the kind of each detection if its score counts; NOT_COUNTED beyond the cap."""
-    partner: Places
-    """(N,) row of the object that each detection matches, also an ignored one; -1 for none."""
-    iou: Singles
-    """(N,) IoU with the partner, or else the highest IoU with any object."""
-    error: Bytes
-    """(N,) position in ERROR_KINDS; NO_ERROR for none."""
-    error_object: Places
-    """(N,) row of the object of the error; -1 for none."""
-    finder: Places
-    """(G,) row of the detection that matches each object; -1 for none."""
-    score: Floats
-    """(G,) score of the true positive that finds each object; -inf for none."""
-    ignored: Flags
-    """(G,) whether each object is ignored."""
-    object_iou: Singles
-    """(G,) IoU with the finder; 0 for none."""
-    missed: Flags
-    """(G,) whether each object is an error of the kind "missed"."""
+    def __init__(self, table: MatchTable, overlaps: Overlaps, iou_threshold: float) -> None:
+        """Find it.
 
-    @classmethod
-    def of(cls, table: MatchTable, overlaps: Overlaps, iou_threshold: float) -> Level:
-        """What holds at one of the protocol's thresholds."""
-        protocol, area = table.protocol, table.protocol.main_area
-        within = table.is_within_cap()
-        found, ignored = table.is_true_positive(iou_threshold, area), table.is_ignored(iou_threshold, area)
-        kind = np.full(len(table), FALSE, np.uint8)
-        kind[ignored] = IGNORED_DETECTION
-        kind[found] = TRUE
-        kind[~within] = NOT_COUNTED
-
+        Args:
+            table: The matches, with near pairs.
+            overlaps: Their highest overlaps.
+            iou_threshold: One of the protocol's thresholds.
+        """
+        self.table, self.overlaps, self.iou_threshold = table, overlaps, iou_threshold
+        protocol = table.protocol
+        at, area = protocol.position_of_iou(iou_threshold), protocol.position_of_area(protocol.main_area)
         # As in `outcomes`: without matches to void objects, which do not count.
-        at = protocol.position_of_iou(iou_threshold)
-        has_match = threshold_bits(table.detections.matched[:, protocol.position_of_area(area)], at)
-        pairs = table.matched_pairs(iou_threshold, area)
-        pairs = pairs[(within & has_match)[table.pairs.detection[pairs]]]
-        detection, place = table.pairs.detection[pairs], table.pairs.object[pairs]
-        partner = np.full(len(table), -1, np.int32)
-        partner[detection] = place
-        iou = overlaps.of_detection.copy()
-        iou[detection] = table.pairs.iou[pairs]
-        finder = np.full(len(table.objects), -1, np.int32)
-        finder[place[::-1]] = detection[::-1]
-        object_iou = np.zeros(len(table.objects), np.float32)
-        object_iou[place[::-1]] = table.pairs.iou[pairs][::-1]
-        right = found[detection]
-        score = np.full(len(table.objects), -np.inf)
-        score[place[right]] = table.detections.score[detection[right]]
-        error, error_object, missed = _errors(table, overlaps, iou_threshold, kind, np.isfinite(score))
-        return cls(
-            iou_threshold,
-            kind,
-            partner,
-            iou,
-            error,
-            error_object,
-            finder,
-            score,
-            table.ignores(area),
-            object_iou,
-            missed,
-        )
+        has_match = threshold_bits(table.detections.matched[:, area], at)
+        ignored = threshold_bits(table.detections.ignored[:, area], at)
+        kind = np.full(len(table), FALSE, np.uint8)
+        kind -= has_match.view(np.uint8)  # TRUE
+        kind[ignored] = IGNORED_DETECTION
+        if overlaps.within is not None:
+            kind[~overlaps.within] = NOT_COUNTED
+        self.kind: Bytes = kind
+        """(N,) the kind of each detection if its score counts; NOT_COUNTED beyond the cap."""
+        pairs = np.flatnonzero(threshold_bits(table.pairs.matched[:, area], at))
+        detection = table.pairs.detection[pairs]
+        counts = has_match[detection] & (kind[detection] != NOT_COUNTED)
+        self.matched_detection: Places = detection[counts].astype(np.int32)
+        """(M,) the detections that match an object, also an ignored one, in ascending order."""
+        self.matched_object: Places = table.pairs.object[pairs[counts]].astype(np.int32)
+        """(M,) their objects."""
+        self.matched_iou: Singles = table.pairs.iou[pairs[counts]].astype(np.float32)
+        """(M,) their IoU."""
+        count = len(table.objects)
+        detection, place = self.matched_detection, self.matched_object
+        self.finder: Places = np.full(count, -1, np.int32)
+        """(G,) row of the best detection that matches each object; -1 for none."""
+        self.object_iou: Singles = np.zeros(count, np.float32)
+        """(G,) IoU with the finder; 0 for none."""
+        self.finder[place[::-1]] = detection[::-1]
+        self.object_iou[place[::-1]] = self.matched_iou[::-1]
+        right = np.flatnonzero(kind[detection] == TRUE)
+        self.score: Floats = np.full(count, -np.inf)
+        """(G,) score of the true positive that finds each object; -inf for none."""
+        self.score[place[right]] = table.detections.score[detection[right]]
+        self.ignored: Flags = table.ignores(protocol.main_area)
+        """(G,) whether each object is ignored."""
+        self._sort_errors()
 
+    def _sort_errors(self) -> None:
+        """Find the kinds of errors: those of `error_kinds`."""
+        overlaps, most = self.overlaps, min(self.iou_threshold, _NEARLY_ONE)
+        least = min(_BACKGROUND, self.iou_threshold)
+        false = np.flatnonzero(self.kind[overlaps.row] == FALSE)
+        row, same, other = overlaps.row[false], overlaps.same[false], overlaps.other[false]
+        tests = [
+            (least <= same) & (same <= most),
+            other >= most,
+            same >= most,
+            (same <= least) & (other <= least),
+        ]
+        kinds = np.select(tests, [_LOCALISATION, _CLASSIFICATION, _DUPLICATE, _ALONE], _BOTH).astype(np.uint8)
+        self.error: Bytes = np.where(self.kind == FALSE, np.uint8(_ALONE), np.uint8(NO_ERROR))
+        """(N,) position in ERROR_KINDS; NO_ERROR for none."""
+        self.error[row] = kinds
+        same_object, other_object = overlaps.same_object[false], overlaps.other_object[false]
+        none = np.full(len(false), -1, np.int32)
+        target = np.select(tests, [same_object, other_object, same_object, none], other_object)
+        self.error_row: Places = row
+        """(E,) the false positives that overlap an object that counts."""
+        self.error_target: Places = target
+        """(E,) row of the object of each error; -1 for none."""
+        blamed = (kinds == _LOCALISATION) | (kinds == _CLASSIFICATION)
+        self.missed: Flags = ~self.ignored & np.isneginf(self.score)
+        """(G,) whether each object is an error of the kind "missed"."""
+        self.missed[target[blamed]] = False
 
-def _errors(
-    table: MatchTable, overlaps: Overlaps, iou_threshold: float, kind: Bytes, found: Flags
-) -> tuple[Bytes, Places, Flags]:
-    """The kind of error of each detection, its object, and whether each object is missed: those of `error_kinds`."""
-    least, most = min(_BACKGROUND, iou_threshold), min(iou_threshold, _NEARLY_ONE)
-    rows = np.flatnonzero(kind == FALSE)
-    same, other = overlaps.same[rows], overlaps.other[rows]
-    same = np.where(same >= least, same, 0.0)
-    other = np.where(other >= least, other, 0.0)
-    tests = [(least <= same) & (same <= most), other >= most, same >= most, (same <= least) & (other <= least)]
-    names = ("localisation", "classification", "duplicate", "background")
-    error = np.full(len(table), NO_ERROR, np.uint8)
-    kinds = np.select(tests, [ERROR_KINDS.index(name) for name in names], ERROR_KINDS.index("both"))
-    error[rows] = kinds
-    same_object = np.where(same > 0, overlaps.same_object[rows], -1)
-    other_object = np.where(other > 0, overlaps.other_object[rows], -1)
-    nothing = np.full(len(rows), -1)
-    target = np.select(tests, [same_object, other_object, same_object, nothing], other_object)
-    error_object = np.full(len(table), -1, np.int32)
-    error_object[rows] = target
-    missed = ~table.ignores(table.protocol.main_area) & ~found
-    blamed = (kinds == ERROR_KINDS.index("localisation")) | (kinds == ERROR_KINDS.index("classification"))
-    missed[target[blamed]] = False
-    return error, error_object, missed
+    @cached_property
+    def partner(self) -> Places:
+        """(N,) row of the object that each detection matches, also an ignored one; -1 for none."""
+        partner = np.full(len(self.kind), -1, np.int32)
+        partner[self.matched_detection] = self.matched_object
+        return partner
+
+    @cached_property
+    def error_object(self) -> Places:
+        """(N,) row of the object of each error; -1 for none."""
+        found = np.full(len(self.kind), -1, np.int32)
+        found[self.error_row] = self.error_target
+        return found
+
+    @cached_property
+    def iou(self) -> Singles:
+        """(N,) IoU with the partner, or else the highest IoU with any object."""
+        iou: Singles = self.overlaps.of_detection.copy()
+        iou[self.matched_detection] = self.matched_iou
+        return iou
+
+    @cached_property
+    def iou_bins(self) -> Bytes:
+        """(N,) the bin of each of these IoUs."""
+        found: Bytes = self.overlaps.bins.copy()
+        found[self.matched_detection] = bins_of(self.matched_iou, IOU_EDGES)
+        return found

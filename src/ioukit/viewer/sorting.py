@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation.analysis._quotient import quotient
+from ioukit.viewer.conditions import column_called
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.levels import DETECTED, FALSE, IGNORED_DETECTION, IGNORED_OBJECT, MISSED, NOT_COUNTED, TRUE
-from ioukit.viewer.selecting import Failures, column_called
-
-if TYPE_CHECKING:
-    from ioukit.viewer.collection import Collection
+from ioukit.viewer.selecting import Failures, Selection, per_image
 
 __all__ = ["sorted_images"]
 
@@ -29,9 +27,7 @@ _KINDS: dict[str, tuple[int, ...]] = {
 }
 
 
-def sorted_images(
-    collection: Collection, chosen: Filter, sides: Sequence[Failures], shown: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.int64]:
+def sorted_images(selection: Selection, chosen: Filter) -> npt.NDArray[np.int64]:
     """The positions of the shown images in the filter's order; images with equal values in the order of the table.
 
     Counts and ratios are those of the marks that pass all conditions except those on outcome and kind of error, like
@@ -40,15 +36,16 @@ def sorted_images(
     Raises:
         ValueError: If the filter names a column that is not there.
     """
-    sort = chosen.sort or ("errors" if collection.models else "position")
-    rows = np.flatnonzero(shown)
-    values = _values(collection, sort, sides)[rows]
+    sort = chosen.sort or ("errors" if selection.collection.models else "position")
+    rows = np.flatnonzero(selection.images)
+    values = _values(selection, sort)[rows]
     descending = (chosen.order or ("asc" if sort in _ASCENDING else "desc")) == "desc"
     return rows[np.argsort(-values if descending else values, kind="stable")]  # NaN comes last
 
 
-def _values(collection: Collection, sort: str, sides: Sequence[Failures]) -> npt.NDArray[Any]:
+def _values(selection: Selection, sort: str) -> npt.NDArray[Any]:
     """(I,) what each image is sorted by."""
+    collection = selection.collection
     count = len(collection.table.image_ids)
     if sort == "position":
         return np.arange(count)
@@ -58,6 +55,7 @@ def _values(collection: Collection, sort: str, sides: Sequence[Failures]) -> npt
         column = column_called(collection, sort.removeprefix("column."))
         values = column.values if column.texts is None else np.where(column.values < 0, np.nan, column.values)
         return values if column.of == "image" else _highest(collection.table.objects.image, values, count)
+    sides = selection.failures()
     if sort == "score":
         chosen = [(one.side, np.flatnonzero(one.chosen())) for one in sides]
         parts = [_highest(side.image[rows], side.score[rows], count) for side, rows in chosen]
@@ -73,8 +71,9 @@ def _counted(sort: str, sides: Sequence[Failures], count: int) -> npt.NDArray[An
         among = np.zeros(NOT_COUNTED + 1, np.bool_)
         among[list(kinds)] = True
         for one in sides:
-            rows = np.flatnonzero(among[one.side.kind] & one.chosen("outcome", "error"))
-            total += np.bincount(one.side.image[rows], minlength=count)
+            chosen = among[one.side.kind]
+            chosen &= one.chosen("outcome", "error")
+            total += per_image(one.side, chosen)
         return total
 
     if sort in _KINDS:
@@ -88,5 +87,7 @@ def _counted(sort: str, sides: Sequence[Failures], count: int) -> npt.NDArray[An
 def _highest(image: npt.NDArray[Any], values: npt.NDArray[Any], count: int) -> npt.NDArray[np.float64]:
     """(count,) the highest value of each image; NaN for none."""
     found = np.full(count, np.nan)
-    np.fmax.at(found, image, values)
+    if len(image):
+        first = np.flatnonzero(np.append(True, image[1:] != image[:-1]))
+        found[image[first]] = np.fmax.reduceat(values, first)
     return found

@@ -1,0 +1,65 @@
+"""How large marks are: square roots of areas, and the area range of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.datasets import Detections
+from ioukit.evaluation import Protocol
+
+__all__ = ["Sizes", "areas_of", "named_ranges"]
+
+_ROWS = 1 << 18  # at once
+
+Rows = npt.NDArray[np.int64]
+
+
+class Sizes(NamedTuple):
+    """The sizes of all objects, or of all detections of a model."""
+
+    size: npt.NDArray[np.float32]
+    """Square root of the area, in pixels; NaN if it is not known."""
+    area_range: npt.NDArray[np.uint8]
+    """Position in `named_ranges` of the narrowest one; their number for none."""
+
+    @classmethod
+    def of(cls, rows: Rows, areas: Callable[[Rows], npt.NDArray[np.float64]], protocol: Protocol) -> Sizes:
+        """The sizes of some rows of a data set.
+
+        Args:
+            rows: The rows.
+            areas: Returns the areas of rows.
+            protocol: The rules, which have the area ranges.
+        """
+        ranges = named_ranges(protocol)
+        size, code = np.empty(len(rows), np.float32), np.full(len(rows), len(ranges), np.uint8)
+        widest_first = sorted(enumerate(ranges), key=lambda one: (one[1][2] - one[1][1], -one[1][1]), reverse=True)
+        for start in range(0, len(rows), _ROWS):
+            part = slice(start, start + _ROWS)
+            area = areas(rows[part])
+            with np.errstate(invalid="ignore"):
+                size[part] = np.sqrt(area)
+            for at, (_, low, high) in widest_first:
+                code[part][(low <= area) & (area <= high)] = at
+        return cls(size, code)
+
+
+def areas_of(detections: Detections | None) -> Callable[[Rows], npt.NDArray[np.float64]]:
+    """A function that returns the areas of rows of detections: NaN if the data is not there."""
+    if detections is None:
+        return lambda rows: np.full(len(rows), np.nan)
+    areas, boxes = detections.areas, detections.boxes
+    if areas is not None:
+        return lambda rows: areas[rows]
+    return lambda rows: boxes[rows, 2] * boxes[rows, 3]  # as `Detections.areas_or_those_of_boxes` has it
+
+
+def named_ranges(protocol: Protocol) -> list[tuple[str, float, float]]:
+    """Label and ends of each area range; empty if the protocol's ranges are not ranges of areas."""
+    if protocol.ranges_by != "area" or protocol.objects_choose is not None:
+        return []
+    return [(one.label, float(one.low), float(one.high)) for one in protocol.area_ranges]
