@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ioukit import Detections, GroundTruth, Protocol
     from ioukit.evaluation import MatchTable
     from ioukit.evaluation.protocols import AreaRange
-    from ioukit.viewer.explaining import Reason
+    from ioukit.viewer.reasons import Reason
 
 __all__ = ["LEAST", "Facts", "check_detection", "check_object"]
 

@@ -100,7 +100,8 @@ class Drawer:
 
         Args:
             outlines: (B,) the outlines.
-            boxes: (B, 7) the rows of the page; the last four columns are replaced by the boxes around the outlines.
+            boxes: (B, 7 or more) the rows of the page; the four columns of boxes are replaced by the boxes around the
+                outlines. Further columns stay as they are.
             size: Width and height of the image; views from above have their own.
         """
         shown = np.array([not outline.is_empty for outline in outlines], np.bool_)
@@ -121,7 +122,7 @@ class Drawer:
         if outlines.filled:  # a small mask is not covered by a large one
             order = np.argsort(-(high - low).prod(axis=1), kind="stable")
         around = tenths(np.concatenate([low, high - low], axis=1))
-        numbers = np.concatenate([boxes[:, :3], around], axis=1)[order]
+        numbers = np.concatenate([boxes[:, :3], around, boxes[:, 7:]], axis=1)[order]
         rings = [(ring - place) * scale for row in order.tolist() for ring in chosen[row].rings]
         coming = iter(simplified(rings, _COARSE) if outlines.filled else rings)
         shapes = [_shape(chosen[row], place, scale, coming) for row in order.tolist()]

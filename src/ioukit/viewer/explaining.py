@@ -1,344 +1,131 @@
-"""Why each detection of an image is right or wrong, and why each object is found or missed, in words."""
+"""One image large: its drawing, and everything that is known of its marks."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ioukit._output import printable
-from ioukit.viewer.ignoring import cap_words, detection_rule, object_rule
-from ioukit.viewer.neighbours import Found, Neighbours, Pair, Thing
+from ioukit.evaluation import ERROR_KINDS
+from ioukit.viewer.drawing import Drawings, Surroundings, with_folder
+from ioukit.viewer.levels import FALSE, MISSED
+from ioukit.viewer.neighbours import Neighbours
+from ioukit.viewer.noting import Place
+from ioukit.viewer.reasons import Explainer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from ioukit.viewer.collection import Collection
+    from ioukit.viewer.drawing import Drawn
+    from ioukit.viewer.filters import Filter
+    from ioukit.viewer.marks import Marks, Side
 
-    from ioukit.datasets import Detections, GroundTruth
-    from ioukit.evaluation import MatchTable
-
-__all__ = ["Explainer", "Reason"]
-
-_NOT_EXHAUSTIVE, _LEFT_OUT = 1, 2  # bits of DetectionRows.special
-_OVERLAPS = {"keypoints": "OKS", "rotated-probiou": "ProbIoU", "boundary": "boundary IoU"}
+__all__ = ["explained"]
 
 
-class Reason(NamedTuple):
-    """Why a mark is what it is."""
+def explained(collection: Collection, chosen: Filter, at: int, around: Surroundings | None = None) -> dict[str, Any]:
+    """One image as the page reads it: the drawing of the grid, and more about each of its marks.
 
-    code: str
-    """The reason as one word.
-
-    Of detections: ``matched``, ``ignored_match``, ``found_before``, ``not_exhaustive``, ``outside``, ``excused``,
-    ``void``, ``taken``, ``below``, ``other_class``, ``background``; of those that do not count: ``below_score``,
-    ``beyond_cap``, ``left_out``.
-
-    Of objects: ``found``, ``ignored``, ``void``, ``below_score``, ``beyond_cap``, ``left_out``, ``took_another``,
-    ``low_iou``, ``other_class``, ``none``.
-    """
-    words: str
-    """The reason in a few sentences."""
-    object: int = -1
-    """Row in the table of the object that the words are about, besides the mark itself; -1 for none."""
-    detection: int = -1
-    """Row in the table of the detection that the words are about, besides the mark itself; -1 for none."""
-    iou: float = math.nan
-    """The overlap of the mark with that object, or else with that detection; NaN for none."""
-
-
-class Explainer:
-    """Says why, for the marks of one image.
+    ``marks`` has an entry for each mark, in the order of ``boxes``: ``class``, ``score``, ``iou`` with the partner or
+    else the highest, ``kind``, ``error`` (one of :data:`~ioukit.evaluation.ERROR_KINDS` or ``None``), ``why`` (some
+    sentences), ``partner`` and ``about`` (positions in this list of the mark that it matches, and of the one that the
+    sentences are about, or ``None``), ``id`` of an object, ``area`` in square pixels, ``flags`` of an object, and
+    ``tags`` and ``note`` if there are notes. ``columns`` lists names and values of the columns of the image; ``note``
+    and ``image_tags`` are those of the image itself.
 
     Args:
-        truth: The ground truth.
-        detections: The detections.
-        table: The matches of both.
-        neighbours: The marks of the image.
+        collection: What is shown.
+        chosen: The filter.
+        at: The position of the image.
+        around: What else is known of the image; whether there is a folder of photographs if ``None``.
+
+    Raises:
+        ValueError: If the filter names what is not in the collection.
     """
-
-    def __init__(self, truth: GroundTruth, detections: Detections, table: MatchTable, neighbours: Neighbours) -> None:
-        self._truth, self._data, self._table, self._all = truth, detections, table, neighbours
-        self._protocol = table.protocol
-        self._overlap = _OVERLAPS.get(table.iou_type, "IoU")
-
-    def detection(self, row: int) -> Reason:
-        """Why a detection is right, wrong, ignored or not counted.
-
-        Args:
-            row: Its row in the table.
-        """
-        one = self._all.detections[row]
-        match = self._all.match.get(row)
-        if not one.counts:
-            return self._not_counted(one)
-        if match is None:
-            return self._ignored_alone(one) if one.ignored else self._false_positive(one)
-        if not one.matched:
-            words = (
-                f"It takes {self._named(match)} ({self._measured(match)}), and matches with that object do not count."
-            )
-            return Reason("void", words, match.object.row, -1, match.iou)
-        return self._ignored_match(match) if one.ignored else self._true_positive(match)
-
-    def object(self, row: int) -> Reason:
-        """Why an object is found, missed or ignored.
-
-        Args:
-            row: Its row in the table.
-        """
-        one, takers = self._all.objects[row], self._all.takers.get(row, [])
-        counted = [pair for pair in takers if pair.detection.counts and pair.detection.matched]
-        if one.ignored:
-            words = f"It does not count: {self._rule_of(one)}."
-            if len(counted) == 1:
-                words += " The detection that matches it does not count either."
-            elif counted:
-                words += f" The {len(counted):,} detections that match it do not count either."
-            best = counted[0] if counted else None
-            return Reason("ignored", words, -1, best.detection.row if best else -1, best.iou if best else math.nan)
-        found = next((pair for pair in counted if not pair.detection.ignored), None)
-        if found is not None:
-            words = f"A detection with score {_number(found.detection.score)} matches it: {self._measured(found)}."
-            return Reason("found", words, -1, found.detection.row, found.iou)
-        return self._missed(one, takers)
-
-    def _not_counted(self, one: Found) -> Reason:
-        if one.special & _LEFT_OUT:
-            return Reason("left_out", f"It does not count: {self._left_out(one)}.")
-        if not one.within:
-            return Reason("beyond_cap", f"It does not count: only {cap_words(self._protocol)}.")
-        return Reason("below_score", f"It does not count: {self._too_low(one)}.")
-
-    def _left_out(self, one: Found) -> str:
-        area = self._data.areas_or_those_of_boxes()[int(self._table.detections.row[one.row])]
-        without_area = self._protocol.without_area != "counted" and not area > 0
-        return "it has no area" if without_area else "nobody looked for its class on this image"
-
-    def _too_low(self, one: Found) -> str:
-        score, limit = _apart(one.score, self._all.score_threshold)
-        return f"its score {score} is below the score threshold {limit}"
-
-    def _true_positive(self, match: Pair) -> Reason:
-        words = f"It matches {self._named(match)}: {self._measured(match)}, and {self._needed(match.object)}."
-        for better in self._all.alike(match.detection):
-            if better.iou <= match.iou or not self._all.reaches(better):
-                continue
-            if better.object.ignored:
-                why = "it is ignored, and objects that count come first"
-            elif self._all.takers.get(better.object.row):
-                why = f"{self._taker(better)} matches that object"
-            else:
-                continue
-            words += f" {self._clause(better)}, which is more, but {why}."
-            break
-        return Reason("matched", words, match.object.row, -1, match.iou)
-
-    def _ignored_match(self, match: Pair) -> Reason:
-        if match.object.ignored:
-            why = self._rule_of(match.object)
-            words = f"It matches {self._named(match)} ({self._measured(match)}), which does not count: {why}."
-            return Reason("ignored_match", words, match.object.row, -1, match.iou)
-        name, measured = self._named(match), self._measured(match)
-        words = f"A better detection matches {name} already, and further ones ({measured}) do not count."
-        return Reason("found_before", words, match.object.row, -1, match.iou)
-
-    def _ignored_alone(self, one: Found) -> Reason:
-        if one.special & _NOT_EXHAUSTIVE:
-            return Reason(
-                "not_exhaustive",
-                "It matches no object, and does not count: not all objects of its class are annotated on this image.",
-            )
-        choice = self._protocol.objects_choose
-        rule = detection_rule(
-            self._data, self._protocol, self._all.area_range, int(self._table.detections.row[one.row])
-        )
-        if rule or choice is None:
-            return Reason(
-                "outside", f"It matches no object, and does not count: {rule or 'it is outside of the range'}."
-            )
-        own = self._class(self._table.detections.category[one.row])
-        for pair in self._all.near_of[one.row]:
-            other = self._class(self._table.objects.category[pair.object.row])
-            if pair.iou > self._all.threshold and (pair.object.is_area or choice.neighbour_of(other) == own):
-                why = "nothing counts there" if pair.object.is_area else f"a {other} is not counted against a {own}"
-                words = f"It does not count: it lies on {self._named(pair)} ({self._measured(pair)}), and {why}."
-                return Reason("excused", words, pair.object.row, -1, pair.iou)
-        return Reason("excused", "It matches no object, and does not count.")
-
-    def _false_positive(self, one: Found) -> Reason:
-        alike = self._all.alike(one)
-        wanted = self._all.wanted(alike)
-        if wanted is not None:
-            words = f"{self._clause(wanted)}, but {self._taker(wanted)} matches that object."
-            if self._protocol.choice != "best_free" and sum(map(self._all.reaches, alike)) > 1:
-                words += " By this protocol, a detection matches its best object or none."
-            takers = self._all.takers.get(wanted.object.row)
-            return Reason("taken", words, wanted.object.row, takers[0].detection.row if takers else -1, wanted.iou)
-        other = next((pair for pair in self._all.near_of[one.row] if pair.object.category != one.category), None)
-        if not alike and other is None:
-            return Reason("background", f"No object has {self._overlap} {self._least()} with it.")
-        if other is not None and (not alike or (self._all.reaches(other) and alike[0].iou < other.iou)):
-            words = (
-                f"It lies on {self._named(other)}, of another class: {self._measured(other)}. {self._best_alike(alike)}"
-            )
-            return Reason("other_class", words, other.object.row, -1, other.iou)
-        best = alike[0]
-        words = f"It matches no object. {self._best_alike(alike)}"
-        if other is not None and self._all.reaches(other):
-            words += f" {self._clause(other)}, but is of another class."
-        taker = next((pair for pair in self._all.takers.get(best.object.row, []) if pair.detection.counts), None)
-        return Reason("below", words, best.object.row, taker.detection.row if taker else -1, best.iou)
-
-    def _best_alike(self, alike: Sequence[Pair]) -> str:
-        """A sentence about the best object of the class of a detection that reaches no object of it."""
-        if not alike:
-            return f"No object of its class has {self._overlap} {self._least()} with it."
-        best = alike[0]
-        words = (
-            f"The best of its class is {self._named(best)}: {self._measured(best)}, and {self._needed(best.object)}."
-        )
-        taker = next((pair for pair in self._all.takers.get(best.object.row, []) if pair.detection.counts), None)
-        return words + (
-            f" A detection with score {_number(taker.detection.score)} matches that object." if taker else ""
-        )
-
-    def _missed(self, one: Thing, takers: Sequence[Pair]) -> Reason:
-        """Why an object that counts has no match that counts."""
-        if any(pair.detection.counts for pair in takers):
-            best = takers[0]
-            score = _number(best.detection.score)
-            words = (
-                f"A detection with score {score} takes it ({self._measured(best)}), but matches with it do not count."
-            )
-            return Reason("void", words, -1, best.detection.row, best.iou)
-        if takers:
-            best = takers[0]
-            words = f"A detection matches it ({self._measured(best)}), but {self._too_low(best.detection)}."
-            return Reason("below_score", words, -1, best.detection.row, best.iou)
-        pairs = self._all.near_to[one.row]
-        alike = sorted(
-            (pair for pair in pairs if pair.detection.category == one.category),
-            key=lambda pair: (not self._all.reaches(pair), *_rank(pair)),
-        )
-        others = sorted(
-            (pair for pair in pairs if pair.detection.category != one.category and pair.detection.counts),
-            key=_rank,
-        )
-        if alike and self._all.reaches(alike[0]):
-            return self._went_elsewhere(alike[0])
-        other = ""
-        if others and (self._all.reaches(others[0]) or not alike):
-            found = others[0].detection
-            name, score = self._class(self._table.detections.category[found.row]), _number(found.score)
-            other = f"A detection of another class ({name}, score {score}, {self._measured(others[0])}) lies on it."
-        if alike:
-            best = min(alike, key=_rank)
-            measured = f"{self._measured(best)}, score {_number(best.detection.score)}"
-            words = f"The best detection of its class ({measured}) is not close enough: {self._needed(one)}."
-            taken = self._all.match.get(best.detection.row)
-            if not best.detection.counts:
-                words += f" And it does not count: {self._why_not(best.detection)}."
-            elif taken:
-                words += f" It matches {self._named(taken)}."
-            return Reason("low_iou", f"{words} {other}".rstrip(), -1, best.detection.row, best.iou)
-        if others:
-            words = f"{other} No detection of its class has {self._overlap} {self._least()} with it."
-            return Reason("other_class", words, -1, others[0].detection.row, others[0].iou)
-        return Reason("none", f"No detection has {self._overlap} {self._least()} with it.")
-
-    def _why_not(self, one: Found) -> str:
-        """Why a detection does not count."""
-        if one.special & _LEFT_OUT:
-            return self._left_out(one)
-        return self._too_low(one) if one.within else f"only {cap_words(self._protocol)}"
-
-    def _went_elsewhere(self, pair: Pair) -> Reason:
-        """Why a detection that overlaps an object enough does not match it."""
-        one = pair.detection
-        start = f"The best detection of its class ({self._measured(pair)}, score {_number(one.score)})"
-        if not one.within:
-            code = "left_out" if one.special & _LEFT_OUT else "beyond_cap"
-            return Reason(code, f"{start} does not count: {self._why_not(one)}.", -1, one.row, pair.iou)
-        taken = self._all.match.get(one.row) or self._all.alike(one)[0]
-        does = "matches" if one.row in self._all.match else "overlaps most with"
-        words = f"{start} {does} {self._named(taken)}: {self._measured(taken)}."
-        if not one.counts:
-            words += f" Besides, {self._too_low(one)}."
-        return Reason("took_another", words, taken.object.row, one.row, pair.iou)
-
-    def _taker(self, pair: Pair) -> str:
-        """The detection that took the object of a pair before the detection of the pair could."""
-        taker = self._all.takers[pair.object.row][0]
-        score = _apart(taker.detection.score, pair.detection.score)[0]
-        same = taker.detection.score == pair.detection.score
-        which = "an earlier detection with the same score" if same else "a detection with a better score"
-        return f"{which} ({score}, {self._measured(taker)})"
-
-    def _clause(self, pair: Pair) -> str:
-        """What a detection shares with an object."""
-        if pair.object.is_area:
-            return f"{_overlap(pair.iou, self._all.threshold)} of it lies in {self._named(pair)}"
-        return f"{self._named(pair, first=True)} has {self._measured(pair)} with it"
-
-    def _named(self, pair: Pair, *, first: bool = False) -> str:
-        """The object of a pair, with its class if that is not the detection's."""
-        row = pair.object.row
-        name = f"{'Object' if first else 'object'} {self._table.objects.id[row]}"
-        same = self._table.objects.category[row] == self._table.detections.category[pair.detection.row]
-        return name if same else f"{name} ({self._class(self._table.objects.category[row])})"
-
-    def _class(self, category: int) -> str:
-        return printable(self._table.categories.names[int(category)])
-
-    def _rule_of(self, one: Thing) -> str:
-        row = int(self._table.objects.row[one.row])
-        return object_rule(self._truth, self._protocol, self._all.area_range, row) or "the protocol ignores it"
-
-    def _measured(self, pair: Pair) -> str:
-        """The overlap of a pair, with its name."""
-        value = _overlap(pair.iou, self._all.threshold)
-        return f"{value} of the detection lies in it" if pair.object.is_area else f"{self._overlap} {value}"
-
-    def _needed(self, one: Thing) -> str:
-        """What a match needs."""
-        threshold = _short(self._all.threshold)
-        return f"a match needs {'more than' if self._all.needs_more(one) else 'at least'} {threshold}"
-
-    def _least(self) -> str:
-        return f"{_short(self._all.least)} or more"
+    around = around or with_folder(collection)
+    made = Drawings(collection, chosen, around)
+    drawn = made.of(at)
+    page = drawn.page | {"style": made.style(), "marks": _entries(collection, made.marks, chosen, at, drawn)}
+    page["columns"] = [
+        [printable(value.name), _value(value.values[at], value.texts)]
+        for value in collection.values.values()
+        if value.of == "image"
+    ]
+    noting = around.noting
+    if noting is not None:
+        own = noting.entry(Place(at))
+        page |= {"note": own.note, "image_tags": list(own.tags)}
+        places = zip(drawn.sides.tolist(), page["boxes"][8::9], strict=True)
+        for entry, (side, row) in zip(page["marks"], places, strict=True):
+            written = noting.entry(Place(at, side, row))
+            entry |= {"tags": list(written.tags), "note": written.note}
+    return page
 
 
-def _rank(pair: Pair) -> tuple[bool, bool, float, float]:
-    """Detections that count come first, then those within the cap; then the highest overlap, then the best score."""
-    return not pair.detection.counts, not pair.detection.within, -pair.iou, -pair.detection.score
+def _entries(
+    collection: Collection, all_marks: list[Marks], chosen: Filter, at: int, drawn: Drawn
+) -> list[dict[str, Any]]:
+    """What is known of each mark, in the order of the drawing."""
+    model = collection.model_at(chosen.model)
+    place = {key: k for k, key in enumerate(zip(drawn.sides.tolist(), drawn.rows.tolist(), strict=True))}
+    explainers = [_explainer(collection, one, at) for one in all_marks] if collection.models else []
+    truth, table = collection.ground_truth, collection.table
+    flags = list(truth.flags)
+    found = []
+    for side, row in place:
+        number = model if side == 0 else side - 1
+        of_side = all_marks[number].objects if side == 0 else all_marks[number].detections
+        entry = _numbers(collection, of_side, row)
+        if collection.models:
+            reason = explainers[number].object(row) if side == 0 else explainers[number].detection(row)
+            partner = int(of_side.partner[row])
+            about = reason.detection if side == 0 else reason.object
+            entry |= {
+                "why": reason.words,
+                "partner": place.get((number + 1 if side == 0 else 0, partner)),
+                "about": place.get((number + 1 if side == 0 else 0, about)),
+            }
+        if side == 0:
+            data_row = int(table.objects.row[row])
+            entry["id"] = int(table.objects.id[row])
+            entry["flags"] = [printable(name) for name in flags if truth.flags[name][data_row]]
+        found.append(entry)
+    return found
 
 
-def _short(value: float) -> str:
-    """A threshold with two digits, or with as many as it has."""
-    text = f"{value:.2f}"
-    return text if abs(float(text) - value) < 1e-9 else f"{value:.6g}"
+def _explainer(collection: Collection, marks: Marks, at: int) -> Explainer:
+    table = marks.model.table
+    detections = marks.model.evaluation.detections
+    assert detections is not None
+    rows = marks.model.detections_of(at)
+    neighbours = Neighbours(
+        table, collection.objects_of(at), rows, iou_threshold=marks.at_iou, score_threshold=marks.at_score
+    )
+    return Explainer(collection.ground_truth, detections, table, neighbours)
 
 
-def _overlap(value: float, threshold: float) -> str:
-    """An overlap with two digits, or with as many as show that it differs from a threshold, from 0 and from 1."""
-    for digits in range(2, 17):
-        rounded = float(f"{value:.{digits}f}")
-        if all(
-            (rounded < limit) == (value < limit) and (rounded > limit) == (value > limit) for limit in (0, threshold, 1)
-        ):
-            return f"{value:.{digits}f}"
-    return repr(value)
+def _numbers(collection: Collection, side: Side, row: int) -> dict[str, Any]:
+    kind, error = int(side.kind[row]), int(side.error[row])
+    return {
+        "class": printable(collection.class_keys[int(side.category[row])]),
+        "score": _defined(side.score[row]),
+        "iou": _defined(side.iou[row]),
+        "kind": kind,
+        "error": ERROR_KINDS[error] if kind in (FALSE, MISSED) and error < len(ERROR_KINDS) else None,
+        "why": "",
+        "partner": None,
+        "about": None,
+        "id": None,
+        "area": _defined(side.area[row]),
+        "flags": [],
+    }
 
 
-def _number(value: float) -> str:
-    """A score."""
-    if value == 0 or 1e-3 <= abs(value) < 1e5:
-        return f"{value:.3f}" if abs(value) < 10 else f"{value:.2f}"
-    return f"{value:.2e}"
+def _value(value: Any, texts: tuple[str, ...] | None) -> float | str | None:
+    if texts is None:
+        return _defined(value)
+    return printable(texts[int(value)]) if value >= 0 else None
 
 
-def _apart(value: float, other: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to tell which one is larger."""
-    for digits in range(2, 17):
-        texts = f"{value:.{digits}f}", f"{other:.{digits}f}"
-        if texts[0] != texts[1] or value == other:
-            return texts
-    return repr(value), repr(other)
+def _defined(value: Any) -> float | None:
+    number = float(value)
+    return number if math.isfinite(number) else None

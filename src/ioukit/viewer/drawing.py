@@ -1,0 +1,220 @@
+"""Drawings of images: the marks of all models, for the cards of the grid and for one large image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.evaluation import Outlines
+from ioukit.evaluation.kinds import find_kind
+from ioukit.evaluation.outlines.outline import box_outlines
+from ioukit.report._names import shown
+from ioukit.report._outlines import FARTHEST, Drawer, picture_size
+from ioukit.viewer.levels import NOT_COUNTED
+from ioukit.viewer.selecting import failures, marks_of
+
+if TYPE_CHECKING:
+    from ioukit.viewer.collection import Collection
+    from ioukit.viewer.filters import Filter
+    from ioukit.viewer.marks import Marks
+    from ioukit.viewer.noting import Noting
+
+__all__ = ["Drawn", "Surroundings", "drawings"]
+
+Rows = npt.NDArray[np.int64]
+
+_KIND, _CLASS, _SCORE, _BOX, _SIDE, _DATA_ROW, _ROW = 0, 1, 2, slice(3, 7), 7, 8, 9
+_COLUMNS = 9  # of the page
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What else is known of images."""
+
+    noting: Noting | None = None
+    """Tags and notes."""
+    has_photograph: Callable[[int], bool] = lambda _: False
+    """Whether there is a photograph of the image at a position."""
+    size_of_photograph: Callable[[int], tuple[int, int] | None] = lambda _: None
+    """Width and height of it; asked for only if the ground truth does not know the size of the image."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The drawing of one image."""
+
+    page: dict[str, Any]
+    """The drawing as the page reads it."""
+    sides: Rows
+    """(B,) of each mark, in the order of the page: 0 for an object, ``m`` for a detection of the ``m``-th model."""
+    rows: Rows
+    """(B,) its row in the match table of its model."""
+
+
+class Drawings:
+    """Draws images with the marks of a filter's thresholds.
+
+    Args:
+        collection: What is shown.
+        chosen: The filter.
+        around: What else is known of the images.
+
+    Raises:
+        ValueError: If the filter names what is not in the collection.
+    """
+
+    def __init__(self, collection: Collection, chosen: Filter, around: Surroundings) -> None:
+        self._collection = collection
+        self._around = around
+        self._marks = marks_of(collection, chosen)
+        self._model = collection.model_at(chosen.model)
+        self._chosen = _chosen_marks(collection, chosen)
+        detections = [model.evaluation.detections for model in collection.models]
+        self._detections = [one for one in detections if one is not None]
+        self._drawer = Drawer(find_kind(collection.table.iou_type), collection.ground_truth, *self._detections)
+
+    @property
+    def marks(self) -> list[Marks]:
+        """The marks of all models; those of the objects alone if there is no model."""
+        return self._marks
+
+    def style(self) -> dict[str, Any]:
+        """How the page draws the images so far, and a sentence for the reader."""
+        return self._drawer.style()
+
+    def of(self, at: int) -> Drawn:
+        """The drawing of the image at a position."""
+        collection = self._collection
+        number = int(collection.image_rows[at])
+        rows = self._rows(at)
+        known = collection.ground_truth.images.sizes[number]
+        photograph = self._around.has_photograph(at)
+        size = self._around.size_of_photograph(at) if photograph and np.isnan(known).any() else None
+        width, height = picture_size(known if size is None else size, rows[:, :7])
+        if self._drawer.draws_boxes:
+            drawing: dict[str, Any] = {"w": width, "h": height}
+        else:
+            drawing = self._drawer.drawn(self._outlines(rows), rows, (width, height))
+            rows = np.array(drawing.pop("boxes"), np.int64).reshape(-1, rows.shape[1])
+        page = {
+            "at": at,
+            "name": shown(collection.image_names[at]),
+            "id": collection.table.image_ids[at].item(),
+            "photo": photograph and "grid" not in drawing,
+            **drawing,
+            "boxes": rows[:, :_COLUMNS].ravel().tolist(),
+        }
+        if self._chosen is not None:
+            picked = np.zeros(len(rows), np.int64)
+            for side, of_side in enumerate(self._chosen):
+                here = rows[:, _SIDE] == side
+                picked[here] = of_side[rows[here, _ROW]]
+            page["chosen"] = picked.tolist()
+        if self._around.noting is not None:
+            written = [entry for _, entry in self._around.noting.of_image(at)]
+            page["tags"] = sorted({tag for entry in written for tag in entry.tags})
+            page["noted"] = any(entry.note for entry in written)
+        return Drawn(page, rows[:, _SIDE], rows[:, _ROW])
+
+    def _rows(self, at: int) -> Rows:
+        """(B, 10) the marks of an image: the nine numbers of the page, and the row in the table; objects first."""
+        collection = self._collection
+        truth, table = collection.ground_truth, collection.table
+        # Objects are found or missed by the chosen model.
+        objects = self._marks[self._model].objects
+        parts = [
+            _part(objects.kind, objects.category, None, table.objects.row, truth.boxes, collection.objects_of(at), 0)
+        ]
+        for side, (model, detections) in enumerate(zip(collection.models, self._detections, strict=True), 1):
+            of_model, listed = self._marks[side - 1].detections, model.table.detections
+            rows = model.detections_of(at)
+            parts.append(_part(of_model.kind, listed.category, listed.score, listed.row, detections.boxes, rows, side))
+        return np.concatenate(parts)
+
+    def _outlines(self, rows: Rows) -> Outlines:
+        """The outlines of marks; what has none, such as a person without keypoints, is drawn as its box."""
+        found = self._drawer.outlines(rows[:, _SIDE], rows[:, _DATA_ROW])
+        if found.view != "image" or not any(outline.is_empty for outline in found):
+            return found
+        boxes = box_outlines(rows[:, _BOX] / 10)
+        pairs = zip(found, boxes, strict=True)
+        return replace(found, items=tuple(box if outline.is_empty else outline for outline, box in pairs))
+
+
+def drawings(
+    collection: Collection, chosen: Filter, positions: Sequence[int], around: Surroundings | None = None
+) -> dict[str, Any]:
+    """The drawings of images, as the page reads them.
+
+    Each has ``at``, ``name``, ``id``, ``w``, ``h``, ``photo``, ``boxes`` with nine numbers for each mark (kind, class,
+    score in thousandths, x, y, width and height in tenths of a pixel, side, row in the data), ``shapes`` and ``grid``
+    if the regions are not boxes, ``chosen`` with 0 or 1 for each mark if the filter says something about marks, and
+    ``tags`` and ``noted`` if there are notes. ``style`` says how to draw them.
+
+    Args:
+        collection: What is shown.
+        chosen: The filter.
+        positions: The positions of the images.
+        around: What else is known of the images; whether there is a folder of photographs if ``None``.
+
+    Raises:
+        ValueError: If the filter names what is not in the collection.
+    """
+    made = Drawings(collection, chosen, around or with_folder(collection))
+    images = [made.of(at).page for at in positions]
+    return {"images": images, "style": made.style()}
+
+
+def with_folder(collection: Collection) -> Surroundings:
+    """Photographs of all images if there is a folder."""
+    return Surroundings(has_photograph=lambda _: collection.folder is not None)
+
+
+def _part(
+    kinds: npt.NDArray[np.uint8],
+    categories: npt.NDArray[np.uint32],
+    scores: npt.NDArray[np.float64] | None,
+    data_rows: npt.NDArray[np.int64],
+    boxes: npt.NDArray[np.float64],
+    rows: slice,
+    side: int,
+) -> Rows:
+    """(B, 10) the marks of one side of an image, in the order of the data."""
+    places = np.flatnonzero(kinds[rows] != NOT_COUNTED) + rows.start
+    places = places[np.argsort(data_rows[places], kind="stable")]
+    found = np.zeros((len(places), 10), np.int64)
+    found[:, _KIND] = kinds[places]
+    found[:, _CLASS] = categories[places]
+    if scores is not None:
+        found[:, _SCORE] = (scores[places] * 1000).clip(-FARTHEST, FARTHEST).round()
+    tenths = np.nan_to_num(boxes[data_rows[places]] * 10).clip(-FARTHEST, FARTHEST)
+    found[:, _BOX] = tenths.round()
+    found[:, _SIDE] = side
+    found[:, _DATA_ROW] = data_rows[places]
+    found[:, _ROW] = places
+    return found
+
+
+def _chosen_marks(collection: Collection, chosen: Filter) -> list[npt.NDArray[np.bool_]] | None:
+    """(G,) the objects and, for each model, (N,) the detections that a filter chooses.
+
+    ``None`` if it says nothing about marks. Those of the last filter are kept: images are asked for a few at a time.
+    """
+    of_marks = replace(chosen, columns=dict(chosen.columns), text=(), tag=(), noted=None, sort=None, order=None)
+    known: tuple[Filter, list[npt.NDArray[np.bool_]] | None] | None = vars(collection).get("_chosen_marks")
+    if known is not None and known[0] == of_marks:
+        return known[1]
+    all_marks = marks_of(collection, of_marks)
+    of_model = all_marks[collection.model_at(of_marks.model)]
+    objects = failures(collection, of_marks, of_model, of_model.objects)
+    found = None
+    if objects.names:
+        sides = [one.detections for one in all_marks] if collection.models else []
+        listed = [failures(collection, of_marks, one, side) for one, side in zip(all_marks, sides, strict=False)]
+        found = [one.chosen() for one in (objects, *listed)]
+    vars(collection)["_chosen_marks"] = (of_marks, found)
+    return found
