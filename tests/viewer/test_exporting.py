@@ -21,7 +21,7 @@ from ioukit.viewer.filters import Filter
 from ioukit.viewer.issues import label_issues
 from ioukit.viewer.notes import Notes
 from ioukit.viewer.noting import Noting
-from ioukit.viewer.selecting import marks_of, select
+from ioukit.viewer.selecting import select
 from support.evaluated_scenes import made
 
 ALL = Filter()
@@ -67,7 +67,7 @@ def test_a_csv_has_the_marks_that_are_shown(noting: Noting, chosen: Filter) -> N
     rows, selection = rows_of(noting, chosen), select(shown, chosen)
     assert len(rows) == int(selection.objects.sum() + selection.detections.sum())
     at = shown.model_at(chosen.model)
-    of_model, model = marks_of(shown, chosen)[at], shown.models[at]
+    of_model, model = selection.of_model, shown.models[at]
     found = answer(shown, chosen)
     per_image = dict(zip(shown.table.image_ids[found.order].tolist(), found.marks.tolist(), strict=True))
     for image, count in per_image.items():

@@ -22,7 +22,7 @@ from ioukit.datasets import subset, write
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
 from ioukit.viewer.filters import OUTCOMES
 from ioukit.viewer.noting import Place
-from ioukit.viewer.selecting import OUTCOME_OF_KIND, marks_of, select
+from ioukit.viewer.selecting import select
 
 if TYPE_CHECKING:
     from ioukit.viewer.collection import Collection
@@ -133,20 +133,19 @@ class _Rows(NamedTuple):
 
 def _filtered(collection: Collection, noting: Noting, chosen: Filter) -> _Rows:
     selection = select(collection, chosen, noting.tagged())
-    at = collection.model_at(chosen.model)
-    of_model = marks_of(collection, chosen)[at]
+    of_model = selection.of_model
     name, table = of_model.model.name, of_model.model.table
     marks = [_Marks(0, of_model.objects, table.objects.row, selection.objects, name)]
     if collection.models:
-        marks.append(_Marks(at + 1, of_model.detections, table.detections.row, selection.detections, name))
+        marks.append(_Marks(selection.model + 1, of_model.detections, table.detections.row, selection.detections, name))
     return _Rows(selection.images, np.zeros(len(selection.images), np.bool_), marks)
 
 
 def _tagged(collection: Collection, noting: Noting, chosen: Filter) -> _Rows:
     entries = noting.entries()
     images = len(collection.table.image_ids)
-    of_models = marks_of(collection, chosen)
-    at = collection.model_at(chosen.model)
+    selection = select(collection, chosen)
+    of_models, at = selection.marks, selection.model
     sides: list[tuple[int, Side, Any, str]] = [
         (0, of_models[at].objects, collection.table.objects.row, of_models[at].model.name)
     ]
@@ -207,17 +206,18 @@ def _add_marks(collection: Collection, entries: Any, marks: _Marks, by_image: di
     data = collection.ground_truth if is_object else collection.models[marks.side - 1].evaluation.detections
     listed = marks.listed[place]
     boxes = np.full((len(place), 4), np.nan) if data is None else data.boxes[listed]
+    areas = boxes[:, 2] * boxes[:, 3] if data is None or data.areas is None else data.areas[listed]
     ids = collection.ground_truth.ids[listed].tolist() if is_object else [""] * len(place)
     issues = _issues(collection, marks.side, place)
     columns = zip(
         rows.image[place].tolist(),
         listed.tolist(),
-        OUTCOME_OF_KIND[rows.kind[place]].tolist(),
+        rows.outcome[place].tolist(),
         rows.category[place].tolist(),
         rows.score[place].tolist(),
         rows.iou[place].tolist(),
         boxes.tolist(),
-        rows.area[place].tolist(),
+        areas.tolist(),
         ids,
         rows.error[place].tolist(),
         issues,
@@ -235,7 +235,7 @@ def _add_marks(collection: Collection, entries: Any, marks: _Marks, by_image: di
                 _number(score),
                 _short(iou),
                 *map(_number, box),
-                _short(area),
+                _number(area),
                 number,
                 ERROR_KINDS[error] if error < len(ERROR_KINDS) else "",
                 kinds,
