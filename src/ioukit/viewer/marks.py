@@ -24,6 +24,7 @@ from ioukit.viewer.levels import (
     TRUE,
     Level,
 )
+from ioukit.viewer.sizes import areas_of
 
 if TYPE_CHECKING:
     from ioukit.viewer.collection import Collection, Model
@@ -61,6 +62,8 @@ class Side:
     """Score of a detection, or of the detection that finds the object; NaN for none."""
     iou: npt.NDArray[np.float32]
     """IoU with the partner, or else the highest IoU with a mark of the other side, whatever its score; 0 for none."""
+    area: npt.NDArray[np.float64]
+    """Square pixels; NaN if it is not known."""
     size: npt.NDArray[np.float32]
     """Square root of the area, in pixels; NaN if it is not known."""
     area_range: npt.NDArray[np.uint8]
@@ -113,7 +116,12 @@ class Objects(Side):
         matched[matched] = model.table.detections.score[level.finder[matched]] >= at_score
         self.partner = np.where(matched, level.finder, np.int32(-1))
         self.iou = np.where(matched, level.object_iou, model.overlaps.of_object)
-        self._score_edges = collection.score_edges
+        self._score_edges, self._areas, self._rows = collection.score_edges, collection.ground_truth.areas, rows.row
+
+    @cached_property
+    def area(self) -> npt.NDArray[np.float64]:  # type: ignore[override]
+        """Square pixels."""
+        return self._areas[self._rows]
 
     @cached_property
     def score_bin(self) -> npt.NDArray[np.uint8]:  # type: ignore[override]
@@ -156,6 +164,7 @@ class Detections(Side):
             "category": lambda: model.table.detections.category,
             "score": lambda: model.table.detections.score,
             "iou": lambda: level.iou,
+            "area": lambda: areas_of(model.evaluation.detections)(model.table.detections.row),
             "size": lambda: model.sizes.size,
             "area_range": lambda: model.sizes.area_range,
             "error": lambda: level.error,
