@@ -14,7 +14,7 @@ function startExporting(holder) {
     return { form, link };
   });
   const of = element("div", { class: "choice", role: "group", "aria-label": "What to export" },
-    element("button", { type: "button", value: "filtered", "aria-pressed": "true" }, "Shown now"),
+    element("button", { type: "button", value: "filtered", "aria-pressed": "true" }, "Shown"),
     element("button", { type: "button", value: "tagged", "aria-pressed": "false" }, "Tagged or noted"));
   const details = element("details", { class: "menu", id: "export" }, element("summary", { class: "button" }, "Export"),
     element("div", { class: "sheet menu-sheet" }, element("p", { class: "menu-title" }, "What"), of, said, element("p", { class: "menu-title" }, "As"),

@@ -74,6 +74,7 @@ async function start() {
   startCounts();
   startSort();
   startLook(grid);
+  startExporting(byId("exporting"));
 
   function found(answer, query) {
     for (const part of parts) part(answer);
@@ -107,7 +108,6 @@ async function start() {
   else if (STATE.text() === first) found(answer, first);
   else follow();
   if (typeof startLarge === "function") startLarge(grid);
-  if (typeof startExporting === "function") startExporting(byId("exporting"));
   const image = Number(VIEW.one("image", ""));
   if (VIEW.has("image") && Number.isInteger(image)) open(image);
 }

@@ -98,8 +98,8 @@ function scatter(names) {
     pen.clearRect(0, 0, width, width);
     if (active || state.drag) {
       const [[x1, x2], [y1, y2]] = state.drag?.ranges || window_();
-      pen.fillStyle = style.getPropertyValue("--accent-wash");
-      pen.strokeStyle = style.getPropertyValue("--accent");
+      pen.fillStyle = style.textDecorationColor;
+      pen.strokeStyle = style.color;
       const box = [place(x1, 0), place(y2, 1), place(x2, 0) - place(x1, 0), place(y1, 1) - place(y2, 1)];
       pen.fillRect(...box);
       pen.strokeRect(...box);
@@ -117,10 +117,10 @@ function scatter(names) {
       }
       return number;
     };
-    pen.fillStyle = style.getPropertyValue("--rule-strong");
+    pen.fillStyle = style.caretColor;
     const others = points(false);
     pen.fill();
-    pen.fillStyle = style.getPropertyValue("--accent");
+    pen.fillStyle = style.color;
     const shown = points(true);
     pen.fill();
     said.textContent = `${whole(shown)} of ${plural(shown + others, "image")} with a place`;
