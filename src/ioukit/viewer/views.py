@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import math
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from ioukit.viewer.describing import described
 from ioukit.viewer.exporting import Export, export
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.page import viewer_page
+from ioukit.viewer.photographs import MissingPictureError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Views", "entry_to_json"]
 
 Pairs = list[tuple[str, str]]
+
+_STATIC_SIDE = 640
 
 
 class Views:
@@ -61,6 +65,36 @@ class Views:
         """One image and why each of its marks is what it is."""
         made = _called("explaining", "explained", self._collection, Filter.parse(pairs), at)
         return {**made, "photo_words": self._photographs.words(at)}
+
+    def cut_out(self, pairs: Pairs, most: int = 24) -> dict[str, Any]:
+        """The first images of a filter, their drawings and photographs, and what is counted.
+
+        Raises:
+            ValueError: If the filter is unknown.
+        """
+        data, found = self.data(), self.answer(pairs)
+        at = found["order"][:most]
+        drawn = self.drawings(at, pairs)
+        return {
+            "title": data["title"],
+            "models": data["models"],
+            "model": self._collection.model_at(Filter.parse(pairs).model),
+            "names": [one["name"] for one in data["classes"]],
+            "drawing": drawn["style"],
+            "images": drawn["images"],
+            "photos": {image: photo for image in at if (photo := self._photo(image)) is not None},
+            "counts": found["counts"],
+            "total": found["total"],
+            "filter": bool(pairs),
+        }
+
+    def _photo(self, at: int) -> str | None:
+        """A small copy of a photograph as an address that holds it."""
+        try:
+            picture = self._photographs.small(at, _STATIC_SIDE)
+        except MissingPictureError:
+            return None
+        return f"data:{picture.kind};base64,{base64.b64encode(picture.content).decode('ascii')}"
 
     def notes(self) -> Any:
         """All tags and notes."""
