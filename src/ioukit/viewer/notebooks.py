@@ -55,7 +55,8 @@ def frame(address: str, plain: str) -> str:
 
 def static_frame(page: str) -> str:
     """A page without a server in a frame. It can run its own script, and reach neither the notebook nor a server."""
+    plain = html.escape(page).encode("ascii", "xmlcharrefreplace").decode()  # whatever the notebook is stored as
     return (
-        f'<iframe srcdoc="{html.escape(page)}" width="100%" height="{_HEIGHT}" title="ioukit view" '
+        f'<iframe srcdoc="{plain}" width="100%" height="{_HEIGHT}" title="ioukit view" '
         'sandbox="allow-scripts" style="border: 1px solid #8886; border-radius: 6px"></iframe>'
     )
