@@ -6,7 +6,7 @@
 
 Wall time of a call on a running cluster, whose workers have done a small evaluation before. The engines take turns.
 `start` is what a cluster of this machine takes to start and to end. With `--nodes`, clusters of so many nodes with one
-core each are compared instead; all are processes of this machine, so more nodes than it has cores gain nothing.
+core each are compared instead; all are processes of this machine, so more nodes than it has cores gain little.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SMALL = Path(__file__).parent.parent / "examples" / "coco_val2017_100"
+NODE = {"num_cpus": 1, "object_store_memory": 2 * 10**9}  # the rows of x10 fit: otherwise, one node writes them to disk
 
 
 def compare_nodes(options: argparse.Namespace) -> None:
@@ -36,9 +37,9 @@ def compare_nodes(options: argparse.Namespace) -> None:
     print(described("ioukit", "ray", "numpy", "pyarrow"))
     first = None
     for count in options.nodes:
-        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        cluster = Cluster(initialize_head=True, head_node_args=NODE)
         for _ in range(count - 1):
-            cluster.add_node(num_cpus=1)
+            cluster.add_node(**NODE)
         ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
         scale.evaluate(*small, on="ray", parts=4)
         times = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-import pickle
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -35,9 +34,10 @@ from ioukit.report import write_report
 from ioukit.scale import stages
 from ioukit.scale.memory import Budget
 from ioukit.scale.merging import merged
+from ioukit.scale.ranges import Range, ranges_of_parts
 from ioukit.scale.table_files import Run, TableFile, write_table
 from support.paths import DATA
-from support.same_columns import assert_same_columns
+from support.same_columns import assert_same_columns, assert_same_evaluation
 
 pytest.importorskip("pyarrow")
 
@@ -50,16 +50,6 @@ def real() -> Scene:
     return read_coco(VAL2014 / "instances_val2014_100.json", VAL2014 / "instances_val2014_fakebbox100_results.json")
 
 
-def assert_same(ours: Evaluation, expected: Evaluation) -> None:
-    """Table, curves and numbers, bit for bit."""
-    assert_same_columns(pickle.loads(pickle.dumps(ours.matches)), expected.matches)
-    assert_same_columns(ours.curves, expected.curves)
-    fields = ours.to_dict(), expected.to_dict()
-    for each in fields:
-        each.pop("notes")
-    assert fields[0] == fields[1]
-
-
 @settings(max_examples=60)
 @given(scenes(), protocols(), st.integers(1, 4), st.sampled_from([None, 0.1]), st.integers(1, 9))
 def test_any_parts_give_the_same_bits(
@@ -69,9 +59,9 @@ def test_any_parts_give_the_same_bits(
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr("ioukit.scale.memory.MOST_ROWS", batch_rows)
         ours = scale.evaluate(*data, protocol, near=near, parts=parts, work=Path(folder) / "w", threads=2)
-        assert_same(ours, expected)
+        assert_same_evaluation(ours, expected)
         again = scale.evaluate(*data, protocol, near=near, parts=1, work=Path(folder) / "w", threads=1)
-        assert_same(again, expected)
+        assert_same_evaluation(again, expected)
 
 
 @pytest.mark.parametrize("parts", [1, 3, 100])
@@ -81,7 +71,7 @@ def test_real_data(real: Scene, parts: int) -> None:
     assert type(ours.matches) is not MatchTable
     assert dict(ours.summary) == dict(expected.summary)
     assert ours.counts == expected.counts
-    assert_same(ours, expected)
+    assert_same_evaluation(ours, expected)
     assert ours.confusion().counts.tolist() == expected.confusion().counts.tolist()
     assert_same_columns(ours.error_kinds(), expected.error_kinds(), but=["table", "matches"])
     assert_same_columns(ours.interval("AP", replicates=50), expected.interval("AP", replicates=50))
@@ -91,20 +81,40 @@ def test_a_part_with_too_many_detections_is_cut(real: Scene, tmp_path: Path, mon
     """Most of the detections are on a few images."""
     gt, dt = real
     often = Detections.concat([dt, *[dt[dt.image_ids == image] for image in gt.images.ids[[3, 30, 50, 97]]] * 30])
-    small = Budget(memory=10**9, batch_rows=400, part_rows=500, most_rows=300, threads=2, free=10**6)
+    small = Budget(memory=10**9, batch_rows=400, piece_rows=400, part_rows=500, most_rows=300, threads=2, free=10**6)
     monkeypatch.setattr("ioukit.scale.requests.budget_of", lambda *_: small)
     ours = scale.evaluate(gt, often, parts=3, work=tmp_path / "work")
     tables = [TableFile(folder) for folder in (tmp_path / "work" / "tables").iterdir()]
     assert len(tables) > 6
     assert max(table.header["totals"]["detections"] for table in tables) < len(often) / 2  # one image has a third
-    assert_same(ours, evaluate(gt, often))
+    assert_same_evaluation(ours, evaluate(gt, often))
+
+
+def test_a_part_is_cut_by_its_detections(real: Scene) -> None:
+    """Ranges have as many images as fit; images are never cut."""
+    gt = real[0]
+    images = dataclasses.replace(gt.images, attributes={})
+    job = stages.Job(COCO, "bbox", None, None, images, gt.categories.ids, np.array([0, 40, 90, 100]))
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        counts = rng.integers(0, 5, 50) ** rng.integers(1, 6)
+        most = int(rng.integers(1, 2 * max(1, counts.sum())))
+        first, *cut, last = ranges_of_parts(job, {1: counts}, most)
+        assert (first, last) == (Range(0, 0, 40), Range(2, 90, 100))
+        assert [one.first for one in cut] == [40, *(one.end for one in cut[:-1])]
+        assert cut[-1].end == 90
+        for at, one in enumerate(cut):
+            inside = counts[one.first - 40 : one.end - 40]
+            assert inside.sum() <= most or len(inside) == 1
+            if at + 1 < len(cut):
+                assert inside.sum() + counts[one.end - 40] > most  # no more images would fit
 
 
 def test_the_sign_of_zero_stays() -> None:
     boxes = [[0, 0, 4, 4], [9, 9, 4, 4]]
     gt = GroundTruth.from_arrays(image_ids=[1, 2], category_ids=[1, 1], boxes=boxes)
     dt = Detections.from_arrays(image_ids=[1, 2], category_ids=[1, 1], boxes=boxes, scores=[-0.0, 0.0])
-    assert_same(scale.evaluate(gt, dt, parts=2), evaluate(gt, dt))
+    assert_same_evaluation(scale.evaluate(gt, dt, parts=2), evaluate(gt, dt))
 
 
 def test_numbers_need_no_rows(real: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +155,7 @@ class TestWorkFolder:
         monkeypatch.setattr(stages, "split", lambda *_: pytest.fail("split again"))
         ours = scale.evaluate(*real, parts=2, work=work, threads=1)  # it keeps its five parts
         assert len(done) == 3 + 3
-        assert_same(ours, evaluate(*real))
+        assert_same_evaluation(ours, evaluate(*real))
 
     def test_belongs_to_one_run(self, real: Scene, tmp_path: Path) -> None:
         scale.evaluate(*real, parts=2, work=tmp_path / "work")
@@ -174,7 +184,7 @@ class TestWorkFolder:
         (tmp_path / "tables" / ".ioukit-1" / ".ioukit-half.tmp").rename(tmp_path / ".ioukit-other.tmp")
         (tmp_path / "tables" / ".ioukit-1").rmdir()
         (tmp_path / "tables").rmdir()
-        assert_same(scale.evaluate(*real, parts=2, work=tmp_path), evaluate(*real))
+        assert_same_evaluation(scale.evaluate(*real, parts=2, work=tmp_path), evaluate(*real))
         assert not list(tmp_path.rglob(".ioukit-*"))
 
     @pytest.mark.parametrize("name", ["detections.arrow", "header.json", "images.npz", "pairs.arrow"])

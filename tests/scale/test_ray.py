@@ -1,14 +1,11 @@
-"""Evaluation on Ray: the same bits as in one process, for any parts and faults; clear errors; nothing left behind."""
+"""Evaluation on Ray: the same bits as in one process, for any parts and files; clear errors; nothing is left behind."""
 
 from __future__ import annotations
 
 import gc
-import os
 import pickle
 import shutil
 import tempfile
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,15 +21,13 @@ from ioukit import (
     evaluate,
     nms,
     overlap_join,
-    read_coco,
     scale,
 )
 from ioukit.evaluation.protocols import PROTOCOLS
 from ioukit.scale.boxes.box_room import Room
 from ioukit.statistics import replicate
-from support import ray_faults
 from support.paths import EXAMPLES
-from support.same_columns import assert_same_columns
+from support.same_columns import assert_same_columns, assert_same_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,80 +36,20 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 ray = pytest.importorskip("ray", reason="evaluation on Ray needs Ray: pip install 'ioukit[ray]'")
 pytestmark = [
+    pytest.mark.usefixtures("nothing_left"),
     pytest.mark.filterwarnings("ignore::FutureWarning:ray"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 VAL2017 = EXAMPLES / "coco_val2017_100"
-ROOT = Path(__file__).parents[2]
 Scene = tuple[GroundTruth, Detections]
-
-
-@pytest.fixture(scope="module")
-def real() -> Scene:
-    return read_coco(VAL2017 / "ground_truth.json", VAL2017 / "yolact.json")
-
-
-@pytest.fixture(scope="module")
-def expected(real: Scene) -> Evaluation:
-    return evaluate(*real, near=0.1)
-
-
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What workers inherit: where the package and the faults are, and a folder of their own for temporary files."""
-    with pytest.MonkeyPatch.context() as patch:
-        paths = (ROOT / "src", ROOT / "tests", *filter(None, [os.environ.get("PYTHONPATH")]))
-        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
-        patch.setenv(ray_faults.FAULTS, str(tmp_path_factory.mktemp("faults")))
-        short = tempfile.mkdtemp(prefix="r")  # names of Ray's sockets have at most 107 bytes
-        patch.setenv("TMPDIR", short)
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            patch.setenv(name, "testing")  # for a store of this machine
-        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        patch.setattr(tempfile, "tempdir", None)
-        yield
-    shutil.rmtree(short, ignore_errors=True)
-
-
-OPTIONS: dict[str, Any] = {
-    "include_dashboard": False,
-    "log_to_driver": False,
-    "logging_level": "ERROR",
-    "runtime_env": {"worker_process_setup_hook": "support.ray_faults.install"},
-}
-
-
-@pytest.fixture(scope="module")
-def cluster(environment: None) -> Iterator[None]:  # noqa: ARG001 - workers inherit it
-    ray.init(num_cpus=2, object_store_memory=200_000_000, **OPTIONS)
-    yield
-    ray.shutdown()
-
-
-@pytest.fixture(autouse=True)
-def nothing_left(environment: None) -> Iterator[None]:  # noqa: ARG001 - its folders
-    ray_faults.clear()
-    yield
-    assert not list(Path(tempfile.gettempdir()).glob("ioukit*"))
-
-
-def assert_same(ours: Evaluation, expected: Evaluation) -> None:
-    """Table, curves and numbers, bit for bit."""
-    assert_same_columns(pickle.loads(pickle.dumps(ours.matches)), expected.matches)
-    assert_same_columns(ours.curves, expected.curves)
-    fields = ours.to_dict(), expected.to_dict()
-    for each in fields:
-        each.pop("notes")
-    assert fields[0] == fields[1]
 
 
 def test_ray_is_started_and_ended(real: Scene, expected: Evaluation, tmp_path: Path) -> None:
     ours = scale.evaluate(*real, near=0.1, threads=2, on="ray")
     assert not ray.is_initialized()
-    assert_same(ours, expected)
+    assert_same_evaluation(ours, expected)
     (folder,) = Path(tempfile.gettempdir()).glob("ioukit*")
     del ours
     gc.collect()
@@ -132,10 +67,12 @@ def test_ray_is_started_and_ended(real: Scene, expected: Evaluation, tmp_path: P
 @pytest.mark.parametrize("parts", [1, 2, 8, 70])  # 70: more than one task merges
 def test_any_parts_give_the_same_bits(real: Scene, expected: Evaluation, parts: int, tmp_path: Path) -> None:
     ours = scale.evaluate(*real, near=0.1, parts=parts, on="ray")
-    assert_same(ours, expected)
+    assert_same_evaluation(ours, expected)
     shared = scale.evaluate(*real, near=0.1, parts=parts, work=tmp_path / "work", on="ray")
-    assert_same(shared, expected)
-    assert_same(scale.evaluate(*real, near=0.1, work=tmp_path / "work"), expected)  # what Ray did is not done again
+    assert_same_evaluation(shared, expected)
+    assert_same_evaluation(
+        scale.evaluate(*real, near=0.1, work=tmp_path / "work"), expected
+    )  # what Ray did is not done again
     assert not list((tmp_path / "work").rglob(".ioukit*"))
 
 
@@ -148,60 +85,7 @@ def test_any_parts_give_the_same_bits(real: Scene, expected: Evaluation, parts: 
 def test_other_rules(real: Scene, protocol: Any) -> None:
     chosen = real[0].categories.names[:3]
     ours = scale.evaluate(*real, protocol, parts=4, categories=chosen, on="ray")
-    assert_same(ours, evaluate(*real, protocol, categories=chosen))
-
-
-@pytest.mark.usefixtures("cluster")
-@pytest.mark.parametrize(
-    ("step", "fault"),
-    [
-        ("split_step", "kill"),
-        ("split_step", "memory"),
-        ("split_step", "twice"),
-        ("match_step", "kill"),
-        ("match_step", "memory"),
-        ("match_in_files", "kill"),
-        ("match_in_files", "twice"),
-        ("draw_of_runs", "kill"),
-        ("draw_of_runs", "twice"),
-        ("draw_of_files", "kill"),
-        ("conduct", "kill"),
-    ],
-)
-def test_a_fault_changes_nothing(real: Scene, expected: Evaluation, step: str, fault: str, tmp_path: Path) -> None:
-    work = tmp_path / "work" if step in ("draw_of_files", "match_in_files") else None
-    ray_faults.plant(step.replace("match_in_files", "match_step"), fault, 1)
-    ours = scale.evaluate(*real, near=0.1, parts=3, work=work, on="ray", timeout=60)
-    assert ray_faults.planted_times() == 1
-    assert_same(ours, expected)
-    assert work is None or not list(work.rglob(".ioukit*"))
-
-
-@pytest.mark.usefixtures("cluster")
-@pytest.mark.parametrize(
-    ("fault", "error", "message"),
-    [
-        ("memory", MemoryError, r"^part 0 of 1 \(images \d+ to \d+\): out of memory .*use more parts"),
-        ("kill", ConnectionError, r"^part 0 of 1 \(images \d+ to \d+\): its worker died"),
-    ],
-)
-def test_a_fault_that_stays_is_named(real: Scene, fault: str, error: type[Exception], message: str) -> None:
-    ray_faults.plant("match_step", fault, 1000)
-    with pytest.raises(error, match=message):
-        scale.evaluate(*real, parts=1, on="ray", timeout=60)
-
-
-@pytest.mark.usefixtures("cluster")
-def test_time_limits(real: Scene) -> None:
-    ray_faults.plant("match_step", "sleep", 2)
-    start = time.monotonic()
-    with pytest.raises(
-        TimeoutError, match=r"^expected an end within timeout=3 s; not done: (part [01] of 2 \(images|piece)"
-    ):
-        scale.evaluate(*real, parts=2, on="ray", timeout=3)
-    assert time.monotonic() - start < 20
-    ray_faults.clear()
-    assert scale.evaluate(*real, parts=2, on="ray", timeout=60).summary  # the cores are free again
+    assert_same_evaluation(ours, evaluate(*real, protocol, categories=chosen))
 
 
 @pytest.mark.usefixtures("cluster")
@@ -243,7 +127,7 @@ def test_files_are_read_by_the_tasks(
 ) -> None:
     monkeypatch.chdir(files)
     ours = scale.evaluate(VAL2017 / "ground_truth.json", "detections", near=0.1, parts=3, on="ray", timeout=60)
-    assert_same(ours, expected)
+    assert_same_evaluation(ours, expected)
     spread = scale.evaluate(
         str(VAL2017 / "ground_truth.json"),
         [Path("detections") / f"{number}.parquet" for number in range(3)],
@@ -253,7 +137,7 @@ def test_files_are_read_by_the_tasks(
         on="ray",
         timeout=60,
     )
-    assert_same(spread, expected)
+    assert_same_evaluation(spread, expected)
 
 
 @pytest.mark.usefixtures("cluster")
@@ -305,7 +189,7 @@ def test_detections_in_a_store(bucket: str, real: Scene, expected: Evaluation) -
     ours = scale.evaluate(
         VAL2017 / "ground_truth.json", f"s3://bucket/detections?{bucket}", near=0.1, parts=3, on="ray", timeout=60
     )
-    assert_same(ours, expected)
+    assert_same_evaluation(ours, expected)
     with pytest.raises(DatasetError, match=r"s3://bucket/nothing.*found nothing there"):
         scale.evaluate(real[0], f"s3://bucket/nothing?{bucket}", on="ray", timeout=60)
 
@@ -352,29 +236,3 @@ def test_joins_by_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert ray.is_initialized()
     with pytest.raises(ValueError, match="within the with statement"):
         run(abs, [1])
-
-
-@pytest.mark.slow
-def test_a_node_that_leaves(environment: None, real: Scene, expected: Evaluation) -> None:  # noqa: ARG001 - inherited
-    """Three nodes; the one that is at work goes while its tasks run. The last test: it ends the other cluster."""
-    ray.shutdown()
-    cluster_utils = pytest.importorskip("ray.cluster_utils")
-    nodes = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 10**8})
-    try:
-        leaving = [nodes.add_node(num_cpus=1, object_store_memory=10**8) for _ in range(2)]
-        ray.init(address=nodes.address, **{**OPTIONS, "include_dashboard": None})
-        ray_faults.plant("match_step", "wait", 3)
-        with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(lambda: scale.evaluate(*real, near=0.1, parts=6, on="ray", timeout=90))
-            end = time.monotonic() + 60
-            while ray_faults.planted_times() < 3:
-                assert time.monotonic() < end
-                time.sleep(0.05)
-            nodes.remove_node(leaving[0], allow_graceful=False)
-            assert_same(future.result(), expected)
-        while sum(node["Alive"] for node in ray.nodes()) > 2:  # the cluster notices it
-            assert time.monotonic() < end + 30
-            time.sleep(0.1)
-    finally:
-        ray.shutdown()
-        nodes.shutdown()

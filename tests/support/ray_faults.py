@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -11,23 +12,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-__all__ = ["FAULTS", "STEPS", "clear", "install", "plant", "planted_times"]
+__all__ = ["FAULTS", "LIMIT", "OPTIONS", "STEPS", "clear", "install", "plant", "planted_times"]
 
 FAULTS = "IOUKIT_TEST_FAULTS"
 """The environment variable with the folder in which the faults are described."""
+LIMIT = 100_000_000
+"""Bytes that a step may take beside what its process has, with the fault `limit`."""
 STEPS = {
     "split_step": "ray_steps",
+    "count_step": "ray_steps",
+    "cut_step": "ray_steps",
     "match_step": "ray_steps",
     "draw_of_files": "ray_steps",
     "draw_of_runs": "ray_steps",
     "conduct": "ray_conductor",
 }
 
+OPTIONS: dict[str, Any] = {
+    "include_dashboard": False,
+    "log_to_driver": False,
+    "logging_level": "ERROR",
+    "runtime_env": {"worker_process_setup_hook": "support.ray_faults.install"},
+}
+"""Of `ray.init`: the steps of the workers look for faults."""
+
 
 def plant(step: str, fault: str, times: int) -> None:
-    """Let the next calls of a step `kill` their worker, run out of `memory`, `sleep`, `wait` or run `twice`."""
+    """Let the next calls of a step `kill` their worker, run out of `memory`, `sleep`, `wait`, run `twice` or `limit`.
+
+    `limit` gives them little memory: see `LIMIT`. Several steps have a space between them.
+    """
     clear()
     (_folder() / "fault.json").write_text(json.dumps({"step": step, "fault": fault, "times": times}))
 
@@ -70,9 +86,25 @@ def _faulty(step: str, function: Callable[..., Any]) -> Callable[..., Any]:
             time.sleep(4)
         if fault == "twice":
             function(*arguments)
-        return function(*arguments)
+        with _limited() if fault == "limit" else contextlib.nullcontext():
+            return function(*arguments)
 
     return run
+
+
+@contextlib.contextmanager
+def _limited() -> Iterator[None]:
+    """Little memory: of the heap and of private pages, not of the object store, which is shared."""
+    import resource  # noqa: PLC0415 - not on Windows
+
+    lines = Path("/proc/self/status").read_text().splitlines()
+    taken = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData"))
+    limits = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (taken + LIMIT, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, limits)
 
 
 def _next(step: str) -> str | None:
@@ -80,7 +112,7 @@ def _next(step: str) -> str | None:
         planted = json.loads((_folder() / "fault.json").read_text())
     except FileNotFoundError:
         return None
-    if planted["step"] != step:
+    if step not in planted["step"].split():
         return None
     for number in range(planted["times"]):
         try:

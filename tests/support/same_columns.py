@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-__all__ = ["arrays_of", "assert_same_columns"]
+if TYPE_CHECKING:
+    from ioukit import Evaluation
+
+__all__ = ["arrays_of", "assert_same_columns", "assert_same_evaluation"]
 
 
 def assert_same_columns(ours: Any, expected: Any, *, but: Sequence[str] = (), where: str = "") -> None:
@@ -64,3 +68,13 @@ def arrays_of(value: Any, where: str = "") -> list[tuple[str, np.ndarray[Any, An
     else:
         return []
     return [found for name, part in parts for found in arrays_of(part, f"{where}.{name}".lstrip("."))]
+
+
+def assert_same_evaluation(ours: Evaluation, expected: Evaluation) -> None:
+    """Compares table, curves and numbers, bit for bit; also after the table was pickled."""
+    assert_same_columns(pickle.loads(pickle.dumps(ours.matches)), expected.matches)
+    assert_same_columns(ours.curves, expected.curves)
+    fields = ours.to_dict(), expected.to_dict()
+    for each in fields:
+        each.pop("notes")
+    assert fields[0] == fields[1]

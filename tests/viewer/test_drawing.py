@@ -79,7 +79,7 @@ def test_every_mark_is_drawn_once_with_its_outcome() -> None:
 def test_the_filter_marks_what_it_chooses() -> None:
     collection = two(1)
     for pairs in ([("outcome", "fp")], [("class", "car"), ("score", "0.3..")], [("change", "won")], [("class", "owl")]):
-        chosen = parsed(*pairs, ("at_score", "0.3"), ("text", "1"), ("sort", "name"))
+        chosen = parsed(*pairs, ("at_score", "0.3"), ("sort", "name"))
         selection = select(collection, parsed(*pairs, ("at_score", "0.3")))
         images = drawings(collection, chosen, range(len(collection.table.image_ids)))["images"]
         for at, image in enumerate(images):

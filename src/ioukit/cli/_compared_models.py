@@ -97,7 +97,8 @@ def models_of_files(
             [sources[0], path], (options.gt_format, options.dt_format), (options.gt_option, options.dt_option)
         )
         if attributes:
-            read_from[0] = with_attributes(read_from[0])
+            with bad_input():
+                read_from[0] = with_attributes(read_from[0])
         gt, dt = read_data(read_from, options.on_invalid, threads, talk, long=long, known=gt)
         detections.append(dt)
     assert gt is not None  # there is at least one model

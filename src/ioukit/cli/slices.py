@@ -23,7 +23,7 @@ from ioukit.cli._arguments import (
     ThreadsOption,
 )
 from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import Source, read_data, read_side, size_of, sources_of, with_attributes
+from ioukit.cli._data_files import read_data, read_side, size_of, sources_of, with_attributes
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._output import print_result, printable, write_whole

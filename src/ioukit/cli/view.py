@@ -158,9 +158,9 @@ def view(
         )
     else:
         source = Source(sources[0], gt_format, gt_option, "--gt-format", "--gt-option")
-        shown, _ = read_ground_truth(
-            with_attributes(source), on_invalid.value, threads, talk, split=None, long=long
-        )
+        with bad_input():
+            source = with_attributes(source)
+        shown, _ = read_ground_truth(source, on_invalid.value, threads, talk, split=None, long=long)
         with bad_use(), bad_value("--iou-type"):
             kind = find_kind(iou_type or "bbox")
         options |= {"iou_type": kind.name, "protocol": evaluating.rules(kind)}
@@ -182,7 +182,9 @@ def _serve(app: Any, wanted: str, host: str, port: int, talk: Talk, clock: float
     if port not in (0, server.port):
         talk.say(f"port {port} is taken: using {server.port}")
     if not server.is_local:
-        talk.say("note other machines can reach this address; who has the token sees the data, and nothing is encrypted")
+        talk.say(
+            "note other machines can reach this address; who has the token sees the data, and nothing is encrypted"
+        )
     talk.say(f"ready {time.perf_counter() - clock:.2f} s; Ctrl-C ends it")
     print_result(server.address(wanted))
     if browser and not open_browser(server.address(wanted, ticket=True)):
@@ -203,4 +205,4 @@ def _query(words: Sequence[str]) -> str:
         for word in words:
             if "=" not in word:
                 raise ValueError(f"expected KEY=VALUE, such as outcome=fp, got {printable(word)!r}")
-        return filter_query(tuple(word.split("=", 1)) for word in words)
+        return filter_query(word.partition("=")[::2] for word in words)

@@ -22,6 +22,8 @@ PER_THREAD = 40_000_000
 """What a thread that reads holds beside its batch, such as a part of a row group."""
 PER_ROW_SPLIT = 350
 """Bytes per detection of a batch that is read and split."""
+PER_ROW_PIECE = 250
+"""Bytes per detection of a piece whose rows are split in memory: as they are read, and in streams by part."""
 PER_ROW_MATCH = 500
 """Bytes per detection of a part that is matched and written."""
 PER_ROW_DRAW = 120
@@ -70,6 +72,8 @@ class Budget:
     """Bytes that the process may take."""
     batch_rows: int
     """Rows that each thread reads and splits at a time."""
+    piece_rows: int
+    """Rows of a piece that is split in memory."""
     part_rows: int
     """Detections of a part, on average."""
     most_rows: int
@@ -107,6 +111,7 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int) -> Budget:
     return Budget(
         memory=memory,
         batch_rows=min(MOST_ROWS, int(free / threads / PER_ROW_SPLIT)),
+        piece_rows=max(1, int(free / threads / PER_ROW_PIECE)),
         part_rows=min(MOST_ROWS, int(free / threads / PER_ROW_MATCH / 1.5)),
         most_rows=int(free / threads / PER_ROW_MATCH),
         threads=threads,

@@ -18,6 +18,7 @@ from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.memory import Budget, budget_of
 from ioukit.scale.parts import edges_of
 from ioukit.scale.sources import DetectionSource, open_detections
+from ioukit.scale.sources.source import Cut
 from ioukit.scale.stages import Job
 
 __all__ = ["Prepared", "Request", "prepare"]
@@ -59,7 +60,13 @@ class Prepared:
 
 
 def prepare(
-    request: Request, gt: GroundTruth, *, ground_truth_bytes: int, threads: int, multiple_of: int = 1
+    request: Request,
+    gt: GroundTruth,
+    *,
+    ground_truth_bytes: int,
+    threads: int,
+    multiple_of: int = 1,
+    holds_pieces: bool = False,
 ) -> Prepared:
     """Open the detections and cut the images into parts.
 
@@ -69,6 +76,7 @@ def prepare(
         ground_truth_bytes: The memory of the ground truth in each process that does the work.
         threads: How many steps share the memory.
         multiple_of: The number of parts is a multiple of it, unless the request says how many.
+        holds_pieces: Whether a step holds the rows of a whole piece, so that pieces have to fit into the memory, too.
     """
     rules = find_kind(request.iou_type).protocol if request.protocol is None else request.protocol
     if request.parts is not None:
@@ -76,7 +84,8 @@ def prepare(
     if rules != find_kind(request.iou_type).protocol:
         match(gt, Detections.from_coco([]), rules, iou_type=request.iou_type)  # what the rules need is missing: now
     budget = budget_of(request.memory, ground_truth_bytes, threads)
-    source = open_detections(request.detections, gt, batch_rows=budget.batch_rows)
+    piece_rows = min(Cut().piece_rows, budget.piece_rows) if holds_pieces else Cut().piece_rows
+    source = open_detections(request.detections, gt, batch_rows=budget.batch_rows, piece_rows=piece_rows)
     parts = request.parts
     if parts is None:
         parts = -(-max(source.estimated_rows, 1) // (budget.part_rows * multiple_of)) * multiple_of

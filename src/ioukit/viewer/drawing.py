@@ -15,13 +15,14 @@ from ioukit.evaluation.outlines.outline import box_outlines
 from ioukit.report._names import shown
 from ioukit.report._outlines import FARTHEST, Drawer, picture_size
 from ioukit.viewer.levels import NOT_COUNTED
-from ioukit.viewer.selecting import failures, marks_of
+from ioukit.viewer.selecting import select
 
 if TYPE_CHECKING:
     from ioukit.viewer.collection import Collection
     from ioukit.viewer.filters import Filter
     from ioukit.viewer.marks import Marks
     from ioukit.viewer.noting import Noting
+    from ioukit.viewer.selecting import Selection
 
 __all__ = ["Drawn", "Surroundings", "drawings"]
 
@@ -70,17 +71,14 @@ class Drawings:
     def __init__(self, collection: Collection, chosen: Filter, around: Surroundings) -> None:
         self._collection = collection
         self._around = around
-        self._marks = marks_of(collection, chosen)
-        self._model = collection.model_at(chosen.model)
-        self._chosen = _chosen_marks(collection, chosen)
+        selection = select(collection, chosen, None if around.noting is None else around.noting.tagged())
+        self.marks: list[Marks] = selection.marks
+        """The marks of all models; those of the objects alone if there is no model."""
+        self._model = selection.model
+        self._chosen = _chosen_marks(selection)
         detections = [model.evaluation.detections for model in collection.models]
         self._detections = [one for one in detections if one is not None]
         self._drawer = Drawer(find_kind(collection.table.iou_type), collection.ground_truth, *self._detections)
-
-    @property
-    def marks(self) -> list[Marks]:
-        """The marks of all models; those of the objects alone if there is no model."""
-        return self._marks
 
     def style(self) -> dict[str, Any]:
         """How the page draws the images so far, and a sentence for the reader."""
@@ -125,14 +123,12 @@ class Drawings:
         collection = self._collection
         truth, table = collection.ground_truth, collection.table
         # Objects are found or missed by the chosen model.
-        objects = self._marks[self._model].objects
-        parts = [
-            _part(objects.kind, objects.category, None, table.objects.row, truth.boxes, collection.objects_of(at), 0)
-        ]
+        objects, here = self.marks[self._model].objects, collection.objects_of(at)
+        parts = [_part(objects.kind[here], table.objects.category, None, table.objects.row, truth.boxes, here, 0)]
         for side, (model, detections) in enumerate(zip(collection.models, self._detections, strict=True), 1):
-            of_model, listed = self._marks[side - 1].detections, model.table.detections
-            rows = model.detections_of(at)
-            parts.append(_part(of_model.kind, listed.category, listed.score, listed.row, detections.boxes, rows, side))
+            of_model, listed, here = self.marks[side - 1], model.table.detections, model.detections_of(at)
+            kinds = np.where(listed.score[here] >= of_model.at_score, of_model.level.kind[here], np.uint8(NOT_COUNTED))
+            parts.append(_part(kinds, listed.category, listed.score, listed.row, detections.boxes, here, side))
         return np.concatenate(parts)
 
     def _outlines(self, rows: Rows) -> Outlines:
@@ -184,10 +180,10 @@ def _part(
     side: int,
 ) -> Rows:
     """(B, 10) the marks of one side of an image, in the order of the data."""
-    places = np.flatnonzero(kinds[rows] != NOT_COUNTED) + rows.start
+    places = np.flatnonzero(kinds != NOT_COUNTED) + rows.start
     places = places[np.argsort(data_rows[places], kind="stable")]
     found = np.zeros((len(places), 10), np.int64)
-    found[:, _KIND] = kinds[places]
+    found[:, _KIND] = kinds[places - rows.start]
     found[:, _CLASS] = categories[places]
     if scores is not None:
         found[:, _SCORE] = (scores[places] * 1000).clip(-FARTHEST, FARTHEST).round()
@@ -199,22 +195,15 @@ def _part(
     return found
 
 
-def _chosen_marks(collection: Collection, chosen: Filter) -> list[npt.NDArray[np.bool_]] | None:
-    """(G,) the objects and, for each model, (N,) the detections that a filter chooses.
+def _chosen_marks(selection: Selection) -> list[npt.NDArray[np.bool_]] | None:
+    """(G,) the objects and, for each model, (N,) the detections that a filter chooses; kept with the selection.
 
-    ``None`` if it says nothing about marks. Those of the last filter are kept: images are asked for a few at a time.
+    ``None`` if it says nothing about marks.
     """
-    of_marks = replace(chosen, columns=dict(chosen.columns), text=(), tag=(), noted=None, sort=None, order=None)
-    known: tuple[Filter, list[npt.NDArray[np.bool_]] | None] | None = vars(collection).get("_chosen_marks")
-    if known is not None and known[0] == of_marks:
-        return known[1]
-    all_marks = marks_of(collection, of_marks)
-    of_model = all_marks[collection.model_at(of_marks.model)]
-    objects = failures(collection, of_marks, of_model, of_model.objects)
-    found = None
-    if objects.names:
-        sides = [one.detections for one in all_marks] if collection.models else []
-        listed = [failures(collection, of_marks, one, side) for one, side in zip(all_marks, sides, strict=False)]
-        found = [one.chosen() for one in (objects, *listed)]
-    vars(collection)["_chosen_marks"] = (of_marks, found)
-    return found
+    if not selection.filters_marks:
+        return None
+    known: list[npt.NDArray[np.bool_]] | None = vars(selection).get("_chosen_marks")
+    if known is None:
+        known = [selection.objects, *map(selection.detections_of, range(len(selection.collection.models)))]
+        vars(selection)["_chosen_marks"] = known
+    return known

@@ -12,6 +12,7 @@ from ioukit.viewer.levels import FALSE, MISSED
 from ioukit.viewer.neighbours import Neighbours
 from ioukit.viewer.noting import Place
 from ioukit.viewer.reasons import Explainer
+from ioukit.viewer.sizes import areas_of
 
 if TYPE_CHECKING:
     from ioukit.viewer.collection import Collection
@@ -69,12 +70,13 @@ def _entries(
     place = {key: k for k, key in enumerate(zip(drawn.sides.tolist(), drawn.rows.tolist(), strict=True))}
     explainers = [_explainer(collection, one, at) for one in all_marks] if collection.models else []
     truth, table = collection.ground_truth, collection.table
-    flags = list(truth.flags)
+    areas = [lambda rows: truth.areas[rows], *(areas_of(one.evaluation.detections) for one in collection.models)]
     found = []
     for side, row in place:
         number = model if side == 0 else side - 1
         of_side = all_marks[number].objects if side == 0 else all_marks[number].detections
-        entry = _numbers(collection, of_side, row)
+        data_rows = table.objects.row if side == 0 else all_marks[number].model.table.detections.row
+        entry = _numbers(collection, of_side, row) | {"area": _defined(areas[side](data_rows[row : row + 1])[0])}
         if collection.models:
             reason = explainers[number].object(row) if side == 0 else explainers[number].detection(row)
             partner = int(of_side.partner[row])
@@ -85,9 +87,8 @@ def _entries(
                 "about": place.get((number + 1 if side == 0 else 0, about)),
             }
         if side == 0:
-            data_row = int(table.objects.row[row])
             entry["id"] = int(table.objects.id[row])
-            entry["flags"] = [printable(name) for name in flags if truth.flags[name][data_row]]
+            entry["flags"] = [printable(name) for name, flag in truth.flags.items() if flag[data_rows[row]]]
         found.append(entry)
     return found
 
@@ -115,7 +116,7 @@ def _numbers(collection: Collection, side: Side, row: int) -> dict[str, Any]:
         "partner": None,
         "about": None,
         "id": None,
-        "area": _defined(side.area[row]),
+        "area": None,
         "flags": [],
     }
 

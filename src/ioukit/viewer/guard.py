@@ -62,9 +62,9 @@ class Guard:
     - its ``Host`` is a name of this server with its port: a stranger's name that points to this machine is refused,
     - the browser says that it comes from this server's own page (``Origin`` and ``Sec-Fetch-Site``), or from the
       address bar,
-    - it has the cookie with the token, or, from a frame, the token at the start of its address: browsers send no strict
-      cookie from a frame on another site, and ``localhost`` and ``127.0.0.1`` are two sites. Only the first page may have the token in its address: it gets the cookie, and
-      is sent on to the address without it.
+    - it has the cookie with the token. Only the first page may have the token in its address: it gets the cookie, and
+      is sent on to the address without it. In a frame, the address begins with the token instead: browsers send no
+      strict cookie from a frame on another site, and ``localhost`` and ``127.0.0.1`` are two sites.
 
     Args:
         app: The application.
@@ -172,7 +172,8 @@ class Guard:
             name, port = text, "80"
         if port != str(self._port):
             return False
-        name = name.removeprefix("[").removesuffix("]")
+        if name.startswith("[") and name.endswith("]"):
+            name = name[1:-1]
         if self._names is not None:
             return name in self._names
         return name in _names_of_machine() or _is_address(name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._output import printable
+from ioukit.viewer.sizes import areas_of
 
 if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
@@ -74,7 +75,7 @@ def detection_rule(detections: Detections, protocol: Protocol, area_range: str, 
     if protocol.objects_choose is not None:
         height = float(detections.boxes[row, 3])
         return _outside(height, limits.low, limits.high, area_range, "its height", "pixels")
-    area = float(detections.areas_or_those_of_boxes()[row])
+    area = float(areas_of(detections)(np.array([row]))[0])
     return _outside(area, limits.low, limits.high, area_range, "its area", "square pixels")
 
 

@@ -42,14 +42,14 @@ def frame(address: str, plain: str) -> str:
         plain: The address for a page of its own.
     """
     words = (
-        "This frame is empty if the notebook runs on another machine, or if the viewer has ended: run the cell again, or "
-        "pass <code>static=True</code>."
+        "This frame is empty if the notebook runs on another machine, or if the viewer has ended: run the cell again, "
+        "or pass <code>static=True</code>."
     )
     return (
         f'<iframe src="{html.escape(address)}" width="100%" height="{_HEIGHT}" title="ioukit view" allowfullscreen '
         'style="border: 1px solid #8886; border-radius: 6px"></iframe>'
-        f'<p style="font-size: 85%; margin: 4px 0"><a href="{html.escape(plain)}" target="_blank" rel="noopener">Open in '
-        f"a page of its own</a>. {words}</p>"
+        f'<p style="font-size: 85%; margin: 4px 0"><a href="{html.escape(plain)}" target="_blank" rel="noopener">Open '
+        f"in a page of its own</a>. {words}</p>"
     )
 
 

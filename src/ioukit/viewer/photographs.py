@@ -170,6 +170,16 @@ class Photographs:
             "what is drawn may be in the wrong place."
         )
 
+    def size(self, at: int) -> tuple[int, int] | None:
+        """Width and height of the photograph of an image as it is shown; ``None`` if it cannot be read."""
+        try:
+            with opened(self._path(at)) as file:
+                image, orientation = picture(file, needed_by=_NEEDED_BY)
+        except Exception:  # Pillow raises errors of many kinds
+            return None
+        width, height = image.size
+        return (height, width) if turns((width, height), orientation, self._expected(at)) else (width, height)
+
     def _made(self, at: int, side: int) -> Picture:
         path = self._path(at)
         try:

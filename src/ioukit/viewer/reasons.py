@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ioukit._output import printable
 from ioukit.viewer.ignoring import cap_words, detection_rule, object_rule
 from ioukit.viewer.neighbours import Found, Neighbours, Pair, Thing
+from ioukit.viewer.sizes import areas_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +109,7 @@ class Explainer:
         return Reason("below_score", f"It does not count: {self._too_low(one)}.")
 
     def _left_out(self, one: Found) -> str:
-        area = self._data.areas_or_those_of_boxes()[int(self._table.detections.row[one.row])]
+        area = areas_of(self._data)(self._table.detections.row[one.row : one.row + 1])[0]
         without_area = self._protocol.without_area != "counted" and not area > 0
         return "it has no area" if without_area else "nobody looked for its class on this image"
 

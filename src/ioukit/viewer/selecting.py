@@ -152,11 +152,15 @@ class Selection:
     @cached_property
     def detections(self) -> Flags:
         """(N,) the detections of the chosen model that are chosen."""
-        failed = self.failures()[1]
+        return self.detections_of(self.model)
+
+    def detections_of(self, model: int) -> Flags:
+        """(N,) the detections of a model that are chosen."""
+        failed = self.failures(model)[1]
         side, passed = failed.side, failed.chosen()
         if not isinstance(side, Detections) or side.rows is None:
             return passed
-        found = np.zeros(len(self.of_model.model.table), np.bool_)
+        found = np.zeros(len(self.marks[model].model.table), np.bool_)
         found[side.rows] = passed
         return found
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import math
 from typing import TYPE_CHECKING, Any
 
 from ioukit.viewer.answering import answer
 from ioukit.viewer.describing import described
+from ioukit.viewer.drawing import Surroundings, drawings
+from ioukit.viewer.explaining import explained
 from ioukit.viewer.exporting import Export, export
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.page import viewer_page
@@ -42,6 +43,7 @@ class Views:
         self._collection = collection
         self._photographs = photographs
         self._noting = noting
+        self._around = Surroundings(noting, photographs.has, photographs.size)
         self._page: tuple[str, str] | None = None
 
     def page(self) -> tuple[str, str]:
@@ -59,11 +61,11 @@ class Views:
 
     def drawings(self, positions: Sequence[int], pairs: Pairs) -> Any:
         """The drawings of images in the grid."""
-        return _called("drawing", "drawings", self._collection, Filter.parse(pairs), positions)
+        return drawings(self._collection, Filter.parse(pairs), positions, self._around)
 
     def image(self, at: int, pairs: Pairs) -> Any:
         """One image and why each of its marks is what it is."""
-        made = _called("explaining", "explained", self._collection, Filter.parse(pairs), at)
+        made = explained(self._collection, Filter.parse(pairs), at, self._around)
         return {**made, "photo_words": self._photographs.words(at)}
 
     def cut_out(self, pairs: Pairs, most: int = 24) -> dict[str, Any]:
@@ -130,13 +132,3 @@ class Views:
 def entry_to_json(entry: Entry) -> dict[str, Any]:
     """Tags and a note, as JSON holds them."""
     return {"tags": list(entry.tags), "note": entry.note, "changed": entry.changed}
-
-
-def _called(module: str, name: str, *arguments: Any) -> Any:
-    try:
-        found = importlib.import_module(f"ioukit.viewer.{module}")
-    except ModuleNotFoundError as error:
-        if error.name != f"ioukit.viewer.{module}":
-            raise
-        raise ValueError(f"not there yet: ioukit.viewer.{module}.{name}") from None
-    return getattr(found, name)(*arguments) if arguments else getattr(found, name)

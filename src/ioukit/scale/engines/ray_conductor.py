@@ -5,20 +5,25 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit._optional import import_extra
-from ioukit.datasets import Categories, GroundTruth
+from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.evaluation import MatchTable
 from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.evaluating import ground_truth_of
+from ioukit.scale.engines.ray_record import InputRecord, read_record, write_record
 from ioukit.scale.engines.ray_steps import (
+    SplitRows,
+    add_counts,
     combine_runs,
+    count_step,
+    cut_step,
     draw_joined,
     draw_of_files,
     draw_of_runs,
@@ -26,9 +31,10 @@ from ioukit.scale.engines.ray_steps import (
     named_part,
     split_step,
 )
-from ioukit.scale.engines.ray_tasks import Deadline, Task, Tasks
+from ioukit.scale.engines.ray_tasks import Deadline, Task, Tasks, cores_of, value_of
 from ioukit.scale.parts import GroundTruthParts
-from ioukit.scale.requests import Request, prepare
+from ioukit.scale.ranges import Range, large_parts, ranges_of_parts
+from ioukit.scale.requests import Prepared, Request, prepare
 from ioukit.scale.stages import Job, draws_in_parts
 from ioukit.scale.table_files import TableFile
 from ioukit.scale.work import WorkFolder, work_folder
@@ -39,6 +45,8 @@ FAN_IN = 64
 """Parts whose runs one task merges; more parts are merged in a tree."""
 _GROUPS_PER_CORE = 2
 _MOST_GROUPS = 256
+_NONE = Detections.from_coco([])
+_TO_KEEP = "evaluate with work=, a folder that all nodes see, to keep it"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,15 +61,22 @@ class Kept:
     """The rules."""
 
     def read(self) -> MatchTable:
-        """The table, brought to this process."""
+        """The table, brought to this process.
+
+        Raises:
+            ConnectionError: If the cluster has it no more, or the connection has ended.
+            MemoryError: If there is not enough memory.
+        """
         ray = import_extra("ray", extra="ray", needed_by="on='ray'")
+        name, lost = "the match table", f"it is lost on the Ray cluster ({_TO_KEEP})"
+        if not ray.is_initialized():  # ray.get would start another cluster
+            raise ConnectionError(f"{name} is on a Ray cluster, and the connection to it has ended ({_TO_KEEP})")
         try:
-            table: MatchTable = ray.get(self.reference)
-        except Exception as error:
-            raise ConnectionError(
-                "the match table is on a Ray cluster that cannot be reached any more: evaluate with work=, a folder "
-                f"that all nodes see, to keep it ({error})"
-            ) from None
+            table: MatchTable = value_of(ray, self.reference, name, lost)
+        except ValueError as error:
+            if "owner is unknown" not in str(error):
+                raise
+            raise ConnectionError(f"{name} is on another Ray cluster than the connected one ({_TO_KEEP})") from None
         return table
 
 
@@ -95,11 +110,10 @@ def conduct(request: Request, temporary: Path | None, seconds: float | None) -> 
     """
     ray = import_extra("ray", extra="ray", needed_by="on='ray'")
     tasks = Tasks(ray, Deadline(seconds))
-    cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
     gt = ground_truth_of(request.ground_truth, request.protocol, None)
-    prepared = prepare(request, gt, ground_truth_bytes=0, threads=1, multiple_of=cores)
+    prepared = prepare(request, gt, ground_truth_bytes=0, threads=1, multiple_of=cores_of(ray), holds_pieces=True)
     with _folder(request.work, temporary, prepared.described) as (folder, parts):
-        run = _Run(ray, tasks, gt, prepared.job_of(parts), prepared.source.pieces, folder, cores)
+        run = _Run(ray, tasks, gt, prepared, prepared.job_of(parts), folder)
         return [], run.outcome(prepared.categories)
 
 
@@ -119,22 +133,29 @@ def _folder(
                 shutil.rmtree(left, ignore_errors=True)
 
 
+def _table_of(folder: WorkFolder, job: Job, one: Range) -> TableFile:
+    whole = (one.first, one.end) == tuple(job.edges[one.part : one.part + 2].tolist())
+    return folder.table(one.part) if whole else folder.table(*one)
+
+
+class PartRows(NamedTuple):
+    """The rows of a part, or of a range of its images."""
+
+    starts: Sequence[int]
+    """The row of the whole input at which each piece begins."""
+    packed: Sequence[Any]
+    """For each piece, the reference of its rows."""
+
+
 class _Run:
     """The three steps, and what they share."""
 
     def __init__(
-        self,
-        ray: Any,
-        tasks: Tasks,
-        gt: GroundTruth,
-        job: Job,
-        pieces: Sequence[Any],
-        folder: WorkFolder | None,
-        cores: int,
+        self, ray: Any, tasks: Tasks, gt: GroundTruth, prepared: Prepared, job: Job, folder: WorkFolder | None
     ) -> None:
         self._ray, self._tasks, self._gt, self._job, self._folder = ray, tasks, gt, job, folder
-        self._pieces = pieces
-        self._shared_job = ray.put(job)
+        self._pieces, self._most_rows = prepared.source.pieces, prepared.budget.most_rows
+        cores = cores_of(ray)
         evaluated = 1 if job.protocol.class_agnostic else len(job.categories or job.known_categories)
         count = max(1, min(evaluated, _GROUPS_PER_CORE * cores, _MOST_GROUPS))
         self._groups = [range(group, evaluated, count) for group in range(count)]
@@ -142,64 +163,128 @@ class _Run:
     def outcome(self, categories: Categories) -> Outcome:
         """Split, match and draw."""
         gt, job, folder = self._gt, self._job, self._folder
-        wanted = [part for part in range(job.parts) if folder is None or not folder.table(part).folder.is_dir()]
-        receipts: list[Any] = []
+        record = None if folder is None else read_record(folder.path)
+        if record is not None and record.most_rows > self._most_rows:
+            record = None  # the memory was larger then: parts may have to be cut
         matches: list[Task] = []
-        if wanted:
-            splits = self._split()
-            receipts = self._tasks.receipts(splits)
-            matches = self._match(wanted, splits, [rows for rows, _, _ in receipts])
-            del splits
+        if record is None or self._missing(record):
+            record, parts = self._split(record)
+            if folder is not None:
+                write_record(folder.path, record)
+            matches = self._match(record, parts)
+            del parts
             headers = self._tasks.receipts(matches)
         tables: list[TableFile | Kept]
         if folder is None:
             tables = [
-                Kept(header, task.results[0], job.protocol) for header, task in zip(headers, matches, strict=True)
+                Kept(header, task.results[0], self._job.protocol) for header, task in zip(headers, matches, strict=True)
             ]
         else:
-            tables = [folder.table(part) for part in range(job.parts)]
-        total = tables[0].header["sources"][1]
-        drawn = self._draw(tables, matches, (len(gt), total))
-        notes = dict.fromkeys((*gt.notes, *(note for _, _, several in receipts for note in several)))
+            tables = [_table_of(folder, job, one) for one in record.ranges]
+        sources = (len(gt), record.rows)
         return Outcome(
             tables=tuple(tables),
-            drawn=drawn,
+            drawn=self._draw(tables, matches, sources),
             image_ids=gt.images.labels,
             categories=categories,
-            sources=(len(gt), total),
-            dropped=gt.dropped + sum(dropped for _, dropped, _ in receipts),
-            notes=tuple(notes),
+            sources=sources,
+            dropped=gt.dropped + record.dropped,
+            notes=tuple(dict.fromkeys((*gt.notes, *record.notes, *(() if record.rows else _NONE.notes)))),
         )
 
-    def _split(self) -> list[Task]:
-        pieces = self._ray.put(self._pieces)
-        return [
-            self._tasks.submit(
-                f"piece {number} ({piece.name})", split_step, self._shared_job, pieces, number, results=self._job.parts
-            )
+    def _missing(self, record: InputRecord) -> list[int]:
+        """The ranges without a table."""
+        folder, ranges = self._folder, enumerate(record.ranges)
+        return [at for at, one in ranges if folder is None or not _table_of(folder, self._job, one).folder.is_dir()]
+
+    def _split(self, record: InputRecord | None) -> tuple[InputRecord, list[PartRows]]:
+        """Read all pieces: what is known then, and the rows of each range, by reference."""
+        job = self._job if record is None else dataclasses.replace(self._job, edges=record.edges)
+        shared, pieces = self._ray.put(job), self._ray.put(self._pieces)
+        splits = [
+            self._tasks.submit(f"piece {number} ({piece.name})", split_step, shared, pieces, number, results=job.parts)
             for number, piece in enumerate(self._pieces)
         ]
+        receipts: list[SplitRows] = self._tasks.receipts(splits)
+        starts = np.cumsum([0, *(receipt.rows for receipt in receipts)]).tolist()
+        rows = [PartRows(starts[:-1], [task.results[part] for task in splits]) for part in range(job.parts)]
+        if record is not None:
+            return record, rows
+        sizes = sum((receipt.sizes for receipt in receipts), np.zeros(job.parts, np.int64))
+        large = large_parts(sizes.tolist(), self._most_rows)
+        counts = self._counts(job, large, splits) if large else {}
+        found = InputRecord(
+            rows=starts[-1],
+            dropped=sum(receipt.dropped for receipt in receipts),
+            notes=tuple(dict.fromkeys(note for receipt in receipts for note in receipt.notes)),
+            ranges=tuple(ranges_of_parts(job, counts, self._most_rows)),
+            most_rows=self._most_rows,
+        )
+        return found, self._cut(found, large, rows) if large else rows
 
-    def _match(self, wanted: Sequence[int], splits: Sequence[Task], counts: Sequence[int]) -> list[Task]:
-        objects = GroundTruthParts(self._gt, self._job.edges)
-        starts = np.cumsum([0, *counts]).tolist()
-        kept = self._folder is None
+    def _counts(self, job: Job, large: Sequence[int], splits: Sequence[Task]) -> dict[int, npt.NDArray[np.int64]]:
+        """The detections of each image of the large parts."""
+        name, shared = "the count of a part with many detections", self._ray.put(job)
+        counts = [
+            self._tasks.submit(name, count_step, shared, large, *(task.results[part] for part in large), results=1)
+            for task in splits
+        ]
+        added = self._in_tree(name, add_counts, [task.results[0] for task in counts])
+        total = self._tasks.receipts([self._tasks.submit(name, add_counts, *added, results=1)])[0]
+        ends = np.cumsum([job.edges[part + 1] - job.edges[part] for part in large])
+        return dict(zip(large, np.split(total, ends[:-1]), strict=True))
+
+    def _cut(self, record: InputRecord, large: Sequence[int], rows: Sequence[PartRows]) -> list[PartRows]:
+        """The rows of each range, where parts are cut."""
+        edges = [
+            np.array([*(one.first for one in record.ranges if one.part == part), self._job.edges[part + 1]])
+            for part in large
+        ]
+        cuts = [
+            self._tasks.submit(
+                f"the cut of parts with many detections (piece {number})",
+                cut_step,
+                edges,
+                *(rows[part].packed[number] for part in large),
+                results=sum(len(of_part) - 1 for of_part in edges),
+            )
+            for number in range(len(self._pieces))
+        ]
+        found = {part: [of_part] for part, of_part in enumerate(rows)}
+        first = 0
+        for part, of_part in zip(large, edges, strict=True):
+            end = first + len(of_part) - 1
+            found[part] = [PartRows(rows[part].starts, [task.results[at] for task in cuts]) for at in range(first, end)]
+            first = end
+        return [one for of_part in found.values() for one in of_part]
+
+    def _match(self, record: InputRecord, parts: Sequence[PartRows]) -> list[Task]:
+        job = dataclasses.replace(self._job, edges=record.edges)
+        objects, shared = GroundTruthParts(self._gt, job.edges), self._ray.put(job)
+        folder = self._folder
         return [
             self._tasks.submit(
-                named_part(self._job, part),
+                named_part(job, place),
                 match_step,
-                self._shared_job,
-                part,
-                self._ray.put((objects.part(part), objects.rows(part))),
-                starts[:-1],
-                (len(self._gt), starts[-1]),
-                None if self._folder is None else self._folder.table(part).folder,
+                shared,
+                place,
+                self._ray.put((objects.part(place), objects.rows(place))),
+                parts[place].starts,
+                (len(self._gt), record.rows),
+                None if folder is None else _table_of(folder, self._job, record.ranges[place]).folder,
                 self._groups,
-                *(task.results[part] for task in splits),
-                results=1 + len(self._groups) if kept else 0,
+                *parts[place].packed,
+                results=1 + len(self._groups) if folder is None else 0,
             )
-            for part in wanted
+            for place in self._missing(record)
         ]
+
+    def _in_tree(self, name: str, function: Callable[..., Any], given: list[Any], *shared: Any) -> list[Any]:
+        """References of values, so few that one task can take them: a task adds some of them at a time."""
+        while len(given) > FAN_IN:
+            groups = [given[first : first + FAN_IN] for first in range(0, len(given), FAN_IN)]
+            given = [self._tasks.submit(name, function, *shared, *group, results=1).results[0] for group in groups]
+        return given
 
     def _draw(self, tables: Sequence[Any], matches: Sequence[Task], sources: tuple[int, int]) -> Any:
         protocol = self._job.protocol
@@ -212,12 +297,7 @@ class _Run:
             if self._folder is not None:
                 draws.append(self._tasks.submit(name, draw_of_files, protocol, group, tables))
                 continue
-            runs = [task.results[1 + number] for task in matches]
-            while len(runs) > FAN_IN:
-                runs = [
-                    self._tasks.submit(name, combine_runs, group, *runs[first : first + FAN_IN], results=1).results[0]
-                    for first in range(0, len(runs), FAN_IN)
-                ]
+            runs = self._in_tree(name, combine_runs, [task.results[1 + number] for task in matches], group)
             draws.append(self._tasks.submit(name, draw_of_runs, protocol, group, *runs))
         drawn: dict[int, Any] = {}
         for of_group in self._tasks.receipts(draws):

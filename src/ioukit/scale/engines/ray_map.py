@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ioukit.scale.engines.ray_tasks import Connection, Deadline, Task, Tasks
+from ioukit.scale.engines.ray_tasks import Connection, Deadline, Task, Tasks, cores_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -63,7 +63,7 @@ class RayMap:
 
     def _results(self, ray: Any, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         tasks = Tasks(ray, Deadline(self._timeout))
-        ahead = _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        ahead = _AHEAD * cores_of(ray)
         numbered = enumerate(items)
         name = getattr(function, "__name__", "call").lstrip("_").replace("_", " ")
 

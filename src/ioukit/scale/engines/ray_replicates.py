@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import MatchTable
-from ioukit.scale.engines.ray_tasks import Connection, Deadline, Tasks
+from ioukit.scale.engines.ray_tasks import Connection, Deadline, Tasks, cores_of
 from ioukit.statistics import Replicates, replicate
 
 __all__ = ["replicate_on_ray"]
@@ -32,7 +32,7 @@ def replicate_on_ray(
     plain = MatchTable(**{field.name: getattr(table, field.name) for field in dataclasses.fields(MatchTable)})
     with Connection(address, threads) as connection:
         ray = connection.ray
-        cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        cores = cores_of(ray)
         size = math.ceil(len(weights) / min(len(weights), cores * _TASKS_PER_CORE))
         shared = ray.put(plain)
         tasks = Tasks(ray, Deadline(timeout))

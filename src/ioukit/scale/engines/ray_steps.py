@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,18 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation import MatchTable, accumulate
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.merging import merged, sorted_rows
+from ioukit.scale.ranges import counts_per_image
 from ioukit.scale.stages import Job, draw, match_part, split
 from ioukit.scale.stored_table import joined
 from ioukit.scale.table_files import BLOCK_ROWS, Run, TableFile, header_of, write_table
 
 __all__ = [
     "GroupRuns",
+    "SplitRows",
+    "add_counts",
     "combine_runs",
+    "count_step",
+    "cut_step",
     "draw_joined",
     "draw_of_files",
     "draw_of_runs",
@@ -33,13 +38,22 @@ __all__ = [
 ]
 
 Bytes = npt.NDArray[np.uint8]
+Counts = npt.NDArray[np.int64]
 
 
-def split_step(job: Job, pieces: Sequence[Any], number: int) -> tuple[list[Bytes], tuple[int, int, tuple[str, ...]]]:
-    """The rows of a piece of the input for each part, as a stream of Arrow; none is no bytes.
+class SplitRows(NamedTuple):
+    """The receipt of a piece of the input that was split."""
 
-    The receipt has the number of rows, of records that were left out, and notes.
-    """
+    rows: int
+    dropped: int
+    """Records that were left out."""
+    notes: tuple[str, ...]
+    sizes: npt.NDArray[np.int64]
+    """(P,) rows of each part."""
+
+
+def split_step(job: Job, pieces: Sequence[Any], number: int) -> tuple[list[Bytes], SplitRows]:
+    """The rows of a piece of the input for each part, as a stream of Arrow; none is no bytes."""
     arrow = import_extra("pyarrow", extra="ray", needed_by="on='ray'")
     batches: list[list[Any]] = [[] for _ in range(job.parts)]
     rows, dropped, notes = 0, 0, dict[str, None]()
@@ -49,7 +63,55 @@ def split_step(job: Job, pieces: Sequence[Any], number: int) -> tuple[list[Bytes
                 listed.append(batch)
         rows, dropped = rows + len(detections), dropped + detections.dropped
         notes |= dict.fromkeys(detections.notes)
-    return [_packed(arrow, listed) for listed in batches], (rows, dropped, tuple(notes))
+    sizes = np.array([sum(batch.num_rows for batch in listed) for listed in batches], np.int64)
+    return [_packed(arrow, listed) for listed in batches], SplitRows(rows, dropped, tuple(notes), sizes)
+
+
+def count_step(job: Job, large: Sequence[int], *packed: Bytes) -> tuple[list[Counts], None]:
+    """How many rows of a piece each image of some parts has, one part after the other.
+
+    Args:
+        job: The job.
+        large: The numbers of the parts.
+        packed: The rows of the piece for each of them.
+    """
+    counts = []
+    for part, stream in zip(large, packed, strict=True):
+        first, end = job.edges[part : part + 2].tolist()
+        of_part = np.zeros(end - first, np.int64)
+        for _, rows in _unpacked([stream], [0], named_part(job, part)):
+            of_part += counts_per_image(job, part, rows)
+        counts.append(of_part)
+    return [np.concatenate(counts)], None
+
+
+def add_counts(*counts: Counts) -> tuple[list[Counts], Counts]:
+    """The sum of what :func:`count_step` gives for several pieces."""
+    total: Counts = np.sum(counts, axis=0)
+    return [total], total
+
+
+def cut_step(edges: Sequence[npt.NDArray[np.int64]], *packed: Bytes) -> tuple[list[Bytes], None]:
+    """The rows of a piece for each range of images of some parts, one part after the other.
+
+    Args:
+        edges: For each of the parts, the positions of images at which its ranges begin, and that behind the last image.
+        packed: The rows of the piece for each of the parts.
+    """
+    arrow = import_extra("pyarrow", extra="ray", needed_by="on='ray'")
+    cut: list[Bytes] = []
+    for of_part, stream in zip(edges, packed, strict=True):
+        batches: list[list[Any]] = [[] for _ in of_part[1:]]
+        for _, rows in _unpacked([stream], [0], "a part with many detections"):
+            which = np.searchsorted(of_part, rows.column("place").to_numpy(), side="right") - 1
+            if (which[1:] < which[:-1]).any():
+                rows = rows.take(arrow.array(np.argsort(which, kind="stable")))  # noqa: PLW2901 - the same rows, sorted
+            ends = np.cumsum(np.bincount(which, minlength=len(batches))).tolist()
+            for listed, first, end in zip(batches, [0, *ends], ends, strict=False):
+                if end > first:
+                    listed.append(rows.slice(first, end - first))
+        cut += [_packed(arrow, listed) for listed in batches]
+    return cut, None
 
 
 def _packed(arrow: Any, batches: Sequence[Any]) -> Bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import math
 import os
 import socket
@@ -13,7 +14,7 @@ from typing import Any
 
 from ioukit._optional import import_extra
 
-__all__ = ["STALLED_AFTER", "Connection", "Deadline", "Task", "Tasks", "call"]
+__all__ = ["STALLED_AFTER", "Connection", "Deadline", "Task", "Tasks", "call", "cores_of", "value_of"]
 
 STALLED_AFTER = 1800.0
 """Seconds in which at least one task has to end."""
@@ -72,6 +73,11 @@ class Connection:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def cores_of(ray: Any) -> int:
+    """How many cores the cluster has, at least one."""
+    return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
 def _check_reachable(address: str | None) -> None:
@@ -165,7 +171,10 @@ class Tasks:
             max_retries=_RETRIES,
             retry_exceptions=False if conducts else list(_RETRIED),
         )
-        references = remote.remote(function, "" if conducts else name, results, *arguments)
+        try:
+            references = remote.remote(function, "" if conducts else name, results, *arguments)
+        except self._ray.exceptions.RayError as error:  # large arguments go to the object store now
+            raise _in_our_words(self._ray, error, name, "cannot be started") or error from None
         listed = references if isinstance(references, list) else [references]
         task = Task(name, listed[:-1], listed[-1])  # only the receipt is held here: results go when nobody needs them
         self._receipts.append(task.receipt)
@@ -198,20 +207,8 @@ class Tasks:
         return [found[number] for number in range(len(tasks))]
 
     def _receipt(self, task: Task) -> Any:
-        errors = self._ray.exceptions
-        try:
-            return self._ray.get(task.receipt)
-        except errors.RayTaskError as error:
-            raise _cause(error) from None
-        except errors.OutOfMemoryError as error:
-            raise MemoryError(
-                f"{task.name}: its node ran out of memory: use more parts (parts=), or let fewer tasks run on a node: "
-                f"{_first_line(error)}"
-            ) from None
-        except errors.RayError as error:
-            raise ConnectionError(
-                f"{task.name}: its worker died, also when it was repeated {_RETRIES} times: {_first_line(error)}"
-            ) from None
+        lost = f"its worker died, also when it was repeated {_RETRIES} times"
+        return value_of(self._ray, task.receipt, task.name, lost)
 
     def _late(self, names: Sequence[str], is_over: bool) -> str:
         shown = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
@@ -232,13 +229,50 @@ class Tasks:
                 self._ray.cancel(receipt, force=at_once, recursive=True)
 
 
-def _cause(error: Any) -> BaseException:
+def value_of(ray: Any, reference: Any, name: str, lost: str) -> Any:
+    """The value of a reference, brought to this process.
+
+    Args:
+        ray: The connected module.
+        reference: The reference.
+        name: What it is, or the task that gives it, in messages.
+        lost: What to say if it is lost.
+
+    Raises:
+        MemoryError: If its node ran out of memory.
+        OSError: If the object store and the disk of its node are full.
+        ConnectionError: If it is lost.
+        Exception: What the task raised that gives it.
+    """
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        cause = _cause(error)
+        raise _in_our_words(ray, cause, name, lost) or cause from None
+    except (ray.exceptions.RayError, MemoryError) as error:
+        raise _in_our_words(ray, error, name, lost) or error from None
+
+
+def _in_our_words(ray: Any, error: BaseException, name: str, lost: str) -> Exception | None:
+    """An error of Ray as one of Python; ``None`` for other errors."""
+    errors, said = ray.exceptions, _first_line(error)
+    if isinstance(error, errors.OutOfMemoryError):
+        advice = "use more parts (parts=), or let fewer tasks run on a node"
+        return MemoryError(f"{name}: its node ran out of memory: {advice}: {said}")
+    if isinstance(error, errors.OutOfDiskError | errors.ObjectStoreFullError):
+        return OSError(errno.ENOSPC, f"{name}: the object store of a node of Ray is full, and so is its disk: {said}")
+    if isinstance(error, errors.RayTaskError):
+        return RuntimeError(f"{name}: {said}")
+    if isinstance(error, errors.RayError):
+        return ConnectionError(f"{name}: {lost}: {said}")
+    return None
+
+
+def _cause(error: BaseException) -> BaseException:
     """What the task raised, also if a task passes on what another one raised."""
     while isinstance(getattr(error, "cause", None), BaseException):
-        error = error.cause
-    if isinstance(error, BaseException) and type(error).__module__.partition(".")[0] != "ray":
-        return error
-    return RuntimeError(_first_line(error))
+        error = error.cause  # type: ignore[attr-defined]
+    return error
 
 
 def _first_line(error: object) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit.scale.sources.source import Piece
+from ioukit.scale.sources.source import Piece, batches_of
 
 if TYPE_CHECKING:
     from ioukit.datasets import Detections
@@ -31,8 +31,7 @@ class MemoryPiece(Piece):
     end: int
 
     def _batches(self, names: KnownNames) -> Iterator[Detections]:  # noqa: ARG002 - the rows have ids
-        for first in range(self.start, self.end, self.batch_rows):
-            yield self.detections[first : min(first + self.batch_rows, self.end)]
+        return batches_of(self.detections[self.start : self.end], self.batch_rows)
 
     def __getstate__(self) -> dict[str, Any]:
         rows = self.detections[self.start : self.end]
@@ -42,14 +41,15 @@ class MemoryPiece(Piece):
 def pieces_of_detections(detections: Detections, cut: Cut) -> list[Piece]:
     """Cut detections into pieces."""
     pieces: list[Piece] = []
-    for start in range(0, len(detections), cut.piece_rows):
+    rest = dataclasses.replace(detections, dropped=0, notes=())  # what was left out counts once
+    for start in range(0, max(len(detections), min(1, detections.dropped)), cut.piece_rows):
         end = min(start + cut.piece_rows, len(detections))
         piece = MemoryPiece(
             name=f"{detections.source}: rows {start} to {end - 1}",
             bytes=_BYTES_A_ROW * (end - start),
             rows=end - start,
             batch_rows=cut.batch_rows,
-            detections=detections,
+            detections=rest if start else detections,
             start=start,
             end=end,
         )
