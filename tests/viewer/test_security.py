@@ -318,58 +318,6 @@ def test_the_page_allows_its_own_script_and_its_own_server_alone(client: Client)
     }
 
 
-def test_frames_are_allowed_where_they_are_asked_for(folder: Path) -> None:
-    """The page is then at an address that begins with the token. Elsewhere nothing changes."""
-    with served(["red.jpg"], folder, frames=("http://localhost:*",)) as server:
-        client = Client(server)
-        start = f"/~{client.token}"
-        asked = client.ask(f"{start}/", cookie=None)
-        assert asked.status == 200
-        assert str(asked.header("content-security-policy")).endswith("; frame-ancestors http://localhost:*")
-        assert asked.header("x-frame-options") is None
-        assert asked.header("set-cookie") is None
-        for other in ("/api/data", "/thumb?at=0", "/api/answer?class=%3Cb%3Ecat%3C/b%3E", "/export?as=ids"):
-            within = client.ask(f"{start}{other}", cookie=None)
-            assert_protected(within)
-            assert within.status == 200
-            assert within.body == client.ask(other).body
-        assert_protected(client.ask("/"))
-        assert client.ask("/", cookie=None).status == 403
-
-
-@pytest.mark.parametrize(
-    "start", ["/~", "/~wrong", "/~{token}x", "/~{short}", "/~{token}%00", "/~/{token}", "/{token}", "/~{cookie}", "/~*"]
-)
-def test_only_the_whole_token_opens_a_frame(folder: Path, start: str) -> None:
-    with served(["red.jpg"], folder, frames=("http://localhost:*",)) as server:
-        client = Client(server)
-        start = start.format(token=client.token, short=client.token[:-1], cookie=client.cookie)
-        for path in ("/", "/api/data", "/photo?at=0"):
-            assert client.ask(start + path, cookie=None).status == 403
-            assert client.ask(start + path).status in (403, 404)
-
-
-def test_a_frame_obeys_the_other_rules(folder: Path) -> None:
-    with served(["red.jpg"], folder, notes=folder / "notes.db", frames=("http://localhost:*",)) as server:
-        client = Client(server)
-        start = f"/~{client.token}"
-        assert client.ask(f"{start}/api/data", cookie=None, host="evil.example").status == 403
-        foreign = [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "cors")]
-        assert client.ask(f"{start}/api/data", cookie=None, headers=foreign).status == 403
-        framed = [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe")]
-        assert client.ask(f"{start}/", cookie=None, headers=framed).status == 200
-        assert client.ask(f"{start}/api/data", cookie=None, headers=framed).status == 403
-        entry = {"at": 0, "tags": ["t"], "note": ""}
-        assert client.post(f"{start}/api/notes", entry).status == 200
-        evil = [("Origin", "http://localhost:8888"), ("Content-Type", "application/json")]
-        assert client.post(f"{start}/api/notes", entry, headers=evil).status == 403
-
-
-def test_without_frames_no_address_has_the_token(client: Client) -> None:
-    assert client.ask(f"/~{client.token}/", cookie=None).status == 403
-    assert client.ask(f"/~{client.token}/").status == 404
-
-
 def test_the_token_is_in_no_log(
     client: Client, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,12 +8,16 @@ from ioukit.report import _html
 
 __all__ = ["static_page", "viewer_page"]
 
-_STYLES = ("shared/document.css", "shared/outcomes.css", "viewer/viewer.css", "viewer/notes.css")
+_STYLES = (
+    *("shared/document.css", "shared/outcomes.css", "shared/zoom.css", "viewer/viewer.css", "viewer/large.css"),
+    "viewer/notes.css",
+)
 _SCRIPTS = (
     *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/state.js", "viewer/colours.js"),
     *("viewer/cards.js", "viewer/drawings.js", "viewer/grid.js", "viewer/checklists.js", "viewer/histograms.js"),
-    *("viewer/filters.js", "viewer/counts.js", "viewer/toolbar.js", "viewer/notes.js"),
-    *("viewer/exporting.js", "viewer/scatter.js", "viewer/main.js"),
+    *("viewer/filters.js", "viewer/counts.js", "viewer/toolbar.js", "viewer/notes.js", "viewer/exporting.js"),
+    *("viewer/scatter.js", "shared/zoom.js", "viewer/stage.js", "viewer/details.js", "viewer/large.js"),
+    "viewer/main.js",
 )
 _STATIC_SCRIPTS = (
     *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/colours.js", "viewer/cards.js"),

@@ -99,7 +99,15 @@ async function start() {
     for (const part of parts) part(null);
     follow();
   });
-  document.addEventListener("notes-changed", follow);
+  // While an image is large, the images before and after it stay: what a tag or note changes is seen when it is closed.
+  let later = false;
+  document.addEventListener("notes-changed", () => {
+    if (!byId("large")?.open) follow();
+    else if (!later) {
+      later = true;
+      byId("large").addEventListener("close", () => { later = false; follow(); }, { once: true });
+    }
+  });
   byId("again").addEventListener("click", follow);
   byId("nothing-reset").addEventListener("click", resetFilters);
   for (const part of parts) part(null);
@@ -108,6 +116,7 @@ async function start() {
   else if (STATE.text() === first) found(answer, first);
   else follow();
   if (typeof startLarge === "function") startLarge(grid);
+  startNotes();
   const image = Number(VIEW.one("image", ""));
   if (VIEW.has("image") && Number.isInteger(image)) open(image);
 }

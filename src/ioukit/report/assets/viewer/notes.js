@@ -1,6 +1,6 @@
 // Tags and notes of an image or of a region: the editor, and what is known of all tags.
 
-const NOTES = { all: null, asked: null, editors: new Set() };
+const NOTES = { all: null, asked: null, editors: new Set(), written: new Map() }; // written: what was stored here, by image and mark
 const TAG_LENGTH = 64, NOTE_LENGTH = 10000, SAVE_AFTER = 900;
 
 // All tags with their counts, and why nothing can be stored; asked for once, then kept in step by what is stored.
@@ -12,6 +12,8 @@ function askNotes() {
   return NOTES.asked;
 }
 
+const noteKey = ({ at, side = null, row = null }) => [at, side, row].join(" ");
+
 class NoteConflict extends Error {}
 
 async function storeNote(entry) {
@@ -20,6 +22,7 @@ async function storeNote(entry) {
     if (status === 409) throw Object.assign(new NoteConflict(words), { stored });
   } });
   NOTES.all = now.all;
+  NOTES.written.set(noteKey(entry), now);
   document.dispatchEvent(new CustomEvent("notes-changed", { detail: { at: entry.at } }));
   return now;
 }
@@ -29,7 +32,8 @@ const tagWords = (text) => text.normalize("NFC").trim().replace(/\s+/g, " ");
 
 // The editor of one image or region. entry: {at, side, row, tags, note}; side and row are null for the image.
 // title: what it is about. It stores tags at once, and the note when the reader pauses.
-function notesEditor(holder, entry, title = "this image") {
+// leave(): puts the focus where it was before; Escape calls it.
+function notesEditor(holder, entry, title = "this image", leave = () => document.activeElement.blur()) {
   const about = { at: entry.at, side: entry.side ?? null, row: entry.row ?? null };
   let stored = { tags: [...(entry.tags || [])], note: entry.note || "" };
   let tags = [...stored.tags], waiting = null, saving = false, failed = false, closed = false;
@@ -159,8 +163,7 @@ function notesEditor(holder, entry, title = "this image") {
     if (event.key === "Escape") {
       event.preventDefault();
       if (event.target === input) input.value = "";
-      event.target.blur();
-      (inside.closest("[tabindex]") || document.body).focus?.();
+      leave();
     } else if (event.key === "Enter" && event.target === note && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       save();
@@ -192,10 +195,44 @@ function notesEditor(holder, entry, title = "this image") {
 // "t" goes to the tags and "n" to the note of the editor that was made last. Returns whether the key was one of them.
 function notesKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || !["t", "n"].includes(event.key)) return false;
+  if (event.target.matches("input:not([type=checkbox]), textarea, select")) return false;
   const editor = [...NOTES.editors].filter(({ holder }) => holder.isConnected && holder.checkVisibility()).pop();
   if (!editor) return false;
   event.preventDefault();
   if (event.key === "t") editor.focusTag();
   else editor.focusNote();
   return true;
+}
+
+// The editor in the large view: of the mark that is chosen there, or of the image.
+function startNotes() {
+  const dialog = byId("large"), title = element("h3", {}), inside = element("div", {});
+  const holder = element("section", { id: "large-notes", "aria-label": "Tags and note" }, title, inside);
+  byId("large-details").after(holder);
+  const leave = () => (byId("large-list").querySelector("[role=listbox]:not([hidden])") || byId("large-title")).focus();
+  let now = null, editor = null, latest = null;
+  const writes = () => document.activeElement.matches("input, textarea") && holder.contains(document.activeElement);
+
+  function show(image, k) {
+    latest = [image, k];
+    const mark = k === null ? { tags: image.image_tags, note: image.note } : image.marks[k];
+    const about = { at: image.at, side: k === null ? null : image.boxes[k * 9 + 7], row: k === null ? null : image.boxes[k * 9 + 8] };
+    if (noteKey(about) === now || (editor && editor.about.at === image.at && writes())) return;
+    const focused = holder.contains(document.activeElement);
+    editor?.close();
+    now = noteKey(about);
+    const known = NOTES.written.get(now) || mark;
+    title.replaceChildren("Tags and note of ", k === null ? "the image" : mark.side === 0 ? "this object" : "this region");
+    editor = notesEditor(inside, { ...about, tags: known.tags || [], note: known.note || "" }, k === null ? image.name : `${mark.class}, region ${k + 1} of ${image.name}`, leave);
+    if (focused) leave();
+  }
+
+  detailParts.push((_, image, k) => show(image, k));
+  // What is pointed at meanwhile is shown when the reader has finished writing.
+  holder.addEventListener("focusout", () => setTimeout(() => { if (dialog.open && latest) show(...latest); }));
+  dialog.addEventListener("keydown", notesKey);
+  dialog.addEventListener("close", () => {
+    editor?.close();
+    editor = now = null;
+  });
 }
