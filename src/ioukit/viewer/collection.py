@@ -271,15 +271,14 @@ class Collection:
         return names.index(name)
 
     def classes_called(self, name: str) -> list[int]:
-        """The positions of the classes of a name, or of the one with an id if it is ``id:NUMBER``.
+        """The position of the class with an id if it is ``id:NUMBER``, else the positions of the classes of a name.
 
         Raises:
             ValueError: If there is none; the message offers similar names.
         """
         names = self.categories.names
-        found = [at for at, known in enumerate(names) if known == name]
-        if not found and name.startswith("id:"):
-            found = [at for at, number in enumerate(self.categories.ids.tolist()) if name == f"id:{number}"]
+        found = [at for at, number in enumerate(self.categories.ids.tolist()) if name == f"id:{number}"]
+        found = found or [at for at, known in enumerate(names) if known == name]
         if not found:
             close = difflib.get_close_matches(name, names, n=3) or names[:5]
             raise ValueError(f"no class is called {name!r}; there are {', '.join(map(repr, close))}")
