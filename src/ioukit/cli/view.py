@@ -165,9 +165,10 @@ def view(
             kind = find_kind(iou_type or "bbox")
         options |= {"iou_type": kind.name, "protocol": evaluating.rules(kind)}
     with bad_use(), talk.busy("preparing", long=long):
-        from ioukit.viewer.viewing import app_of  # noqa: PLC0415 - `--help` does not need it
+        from ioukit.viewer.assembling import app_of  # noqa: PLC0415 - `--help` does not need it
+        from ioukit.viewer.thumbnails import cache_folder  # noqa: PLC0415 - as above
 
-        app, found = app_of(shown, images, **options)
+        app, found = app_of(shown, images, cache=cache_folder(), **options)
     for note in found:
         talk.say(f"note {printable(note)}")
     _serve(app, wanted, host, port, talk, clock, browser=browser)
@@ -199,7 +200,7 @@ def _query(words: Sequence[str]) -> str:
     Raises:
         typer.BadParameter: If a word is not KEY=VALUE, or a key or value is unknown.
     """
-    from ioukit.viewer.viewing import filter_query  # noqa: PLC0415 - `--help` does not need it
+    from ioukit.viewer.assembling import filter_query  # noqa: PLC0415 - `--help` does not need it
 
     with bad_value("--filter"):
         for word in words:
