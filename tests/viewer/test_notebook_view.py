@@ -198,12 +198,12 @@ def test_a_cut_out_has_the_first_images_of_the_filter(view: Any) -> None:
 def test_a_notebook_elsewhere_gets_a_cut_out(view: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in notebooks._ELSEWHERE:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("ioukit.viewer.viewing.in_notebook", lambda: True)
+    monkeypatch.setattr("ioukit.viewer.notebooks.in_notebook", lambda: True)
     assert view(evaluation_of(["a.jpg"])).address
     monkeypatch.setenv("COLAB_RELEASE_TAG", "1")
     assert view(evaluation_of(["a.jpg"])).address == ""
     assert view(evaluation_of(["a.jpg"]), static=False).address
-    monkeypatch.setattr("ioukit.viewer.viewing.in_notebook", lambda: False)
+    monkeypatch.setattr("ioukit.viewer.notebooks.in_notebook", lambda: False)
     assert view(evaluation_of(["a.jpg"])).address
 
 

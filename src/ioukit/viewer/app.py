@@ -72,7 +72,7 @@ class App:
 
     def prepare(self) -> None:
         """Prepares the first answers while the browser starts."""
-        for first in (self._views.page, self._views.data, lambda: self._views.answer([])):
+        for first in (self.views.page, self.views.data, lambda: self.views.answer([])):
             with contextlib.suppress(RuntimeError):  # it is closed already
                 self._questions.submit(first)
 
