@@ -155,6 +155,7 @@ function startFilters(panel) {
       ? { value: issue, text: columnTitle(issue) } : { value: issue.name, text: issue.words || columnTitle(issue.name) })), "Label issues")]);
   }
   addFold(panel, "Tags and notes", ["tag", "noted"], [tagChecks(), checks("noted", [{ value: "yes", text: "With a note" }, { value: "no", text: "Without a note" }], "Notes")]);
+  addScatter(panel);
   for (const column of DATA.columns) {
     const key = `column.${column.name}`;
     const part = column.numeric ? histogram(key, columnTitle(column.name), { integers: false })

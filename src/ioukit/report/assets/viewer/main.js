@@ -74,6 +74,7 @@ async function start() {
   startCounts();
   startSort();
   startLook(grid);
+  startExporting(byId("exporting"));
 
   function found(answer, query) {
     for (const part of parts) part(answer);
@@ -98,6 +99,15 @@ async function start() {
     for (const part of parts) part(null);
     follow();
   });
+  // While an image is large, the images before and after it stay: what a tag or note changes is seen when it is closed.
+  let later = false;
+  document.addEventListener("notes-changed", () => {
+    if (!byId("large")?.open) follow();
+    else if (!later) {
+      later = true;
+      byId("large").addEventListener("close", () => { later = false; follow(); }, { once: true });
+    }
+  });
   byId("again").addEventListener("click", follow);
   byId("nothing-reset").addEventListener("click", resetFilters);
   for (const part of parts) part(null);
@@ -106,7 +116,7 @@ async function start() {
   else if (STATE.text() === first) found(answer, first);
   else follow();
   if (typeof startLarge === "function") startLarge(grid);
-  if (typeof startExporting === "function") startExporting(byId("exporting"));
+  startNotes();
   const image = Number(VIEW.one("image", ""));
   if (VIEW.has("image") && Number.isInteger(image)) open(image);
 }
