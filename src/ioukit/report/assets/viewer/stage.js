@@ -50,8 +50,8 @@ function makeStage(holder, keys, { hovered, picked }) {
   // The small copy of the grid stands until the photograph is there.
   function photograph({ image, drawing, figure }) {
     const place = { width: image.w, height: image.h, preserveAspectRatio: "none" };
-    const small = shape("image", { href: `/thumb?at=${image.at}&side=320`, ...place });
-    const full = shape("image", { href: `/photo?at=${image.at}`, ...place });
+    const small = shape("image", { href: `thumb?at=${image.at}&side=320`, ...place });
+    const full = shape("image", { href: `photo?at=${image.at}`, ...place });
     const there = () => figure.classList.add("photo");
     small.addEventListener("load", there);
     full.addEventListener("load", () => { there(); small.remove(); });
