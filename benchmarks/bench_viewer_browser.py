@@ -115,7 +115,7 @@ def served(command: list[str]) -> Iterator[tuple[str, float]]:
 
 def answered(page: Page, query: str) -> float:
     """Milliseconds from a change of the address until its cards are drawn."""
-    start = page.evaluate("() => performance.now()")
+    start = float(page.evaluate("() => performance.now()"))
     page.evaluate(CHANGE, query)
     return float(page.evaluate(DRAWN, query)) - start
 

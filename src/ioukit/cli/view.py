@@ -40,6 +40,7 @@ __all__ = ["EXAMPLES", "view"]
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 100_000_000  # bytes of input
 _MOST_MODELS = 3
+_NEAR = 0.1  # the background threshold of TIDE: the kinds of errors need these pairs
 
 EXAMPLES = """\b
 Examples:
@@ -72,8 +73,8 @@ def view(
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Open with this filter, as in the address of the page: outcome=fp, class=person, score=0.7... Can be "
-            "repeated.",
+            help="Open with this filter, as in the address of the page: outcome=fp, class=person or score=0.7.. for "
+            "example. Can be repeated.",
         ),
     ] = None,
     columns: Annotated[
@@ -154,7 +155,7 @@ def view(
     shown: Any
     if len(sources) > 1:
         shown, _ = models_of_files(
-            sources, name, evaluating, {}, None, talk, threads, long=long, least=1, attributes=True
+            sources, name, evaluating, {}, None, talk, threads, long=long, least=1, attributes=True, near=_NEAR
         )
     else:
         source = Source(sources[0], gt_format, gt_option, "--gt-format", "--gt-option")
