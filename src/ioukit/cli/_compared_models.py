@@ -80,7 +80,8 @@ def models_of_files(
         long: Whether this may take seconds.
         least: How many models are needed.
         attributes: Whether further values of images and annotations are read, too.
-        near: As for :func:`ioukit.evaluate`.
+        near: The lowest IoU of near pairs, if they are needed for certain; the protocol's lowest IoU threshold if that
+            is lower.
 
     Raises:
         typer.BadParameter: If an option is wrong.
@@ -110,6 +111,8 @@ def models_of_files(
     found = _labels(gt, labels)
     _check_iou_threshold(rules, iou_threshold)
     chosen = chosen_classes(options.classes, gt.categories)
+    if near is not None:
+        near = min(near, *rules.iou_thresholds)
     with bad_input(), talk.busy("evaluating", long=long):
         models = {
             model: ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, near=near, threads=threads)

@@ -40,7 +40,7 @@ __all__ = ["EXAMPLES", "view"]
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 100_000_000  # bytes of input
 _MOST_MODELS = 3
-_NEAR = 0.1  # the background threshold of TIDE: the kinds of errors need these pairs
+_NEAR = 0.1  # matched at once, which takes less memory than matching again
 
 EXAMPLES = """\b
 Examples:
