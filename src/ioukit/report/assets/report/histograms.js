@@ -31,7 +31,7 @@ function startIouBins() {
     barChart(holder, { label: "Histogram of the IoU of detections with their objects", x: { title: "IoU", low: 0, high: 1 }, y: { title: "detections" },
       bars: found.map((bar) => ({ ...bar, parts: bothKinds(bar.tp, bar.fp), words: `IoU from ${bar.from} to ${bar.to}: ${whole(bar.tp)} true, ${whole(bar.fp)} false` })) });
   };
-  slowListeners.push(draw);
+  slowly(holder, draw);
   drawnToFit(holder, draw);
   downloads(byId("iou-bins-downloads"), "iou_histogram", "histogram of IoU", { drawing: () => holder.querySelector("svg"),
     rows: () => [["from", "to", "true positives", "false positives"], ...found.map((bar) => [bar.from, bar.to, bar.tp, bar.fp])] });

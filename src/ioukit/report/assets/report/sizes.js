@@ -8,7 +8,7 @@ function startSizes() {
     rows[k].querySelector(".fn").textContent = whole(size.n - upTo(size.tp));
     rows[k].querySelector(".fp").textContent = whole(upTo(size.fp));
   });
-  slowListeners.push(draw);
+  slowly(table, draw);
   draw();
   downloads(byId("size-downloads"), "sizes", "by size", { rows: () => tableRows(table) });
 }
