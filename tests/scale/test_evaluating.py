@@ -190,9 +190,11 @@ class TestWorkFolder:
     @pytest.mark.parametrize("name", ["detections.arrow", "header.json", "images.npz", "pairs.arrow"])
     def test_a_cut_part_is_named(self, real: Scene, tmp_path: Path, name: str) -> None:
         scale.evaluate(*real, parts=2, work=tmp_path / "work")
-        file = tmp_path / "work" / "tables" / "00001-0-of-1" / name
+        file = tmp_path / "work" / "tables" / "000000050-000000100" / name
         file.write_bytes(file.read_bytes()[:-40])
-        with pytest.raises(DatasetError, match="00001-0-of-1: the match table of this part is missing, cut or damaged"):
+        with pytest.raises(
+            DatasetError, match="000000050-000000100: the match table of this part is missing, cut or damaged"
+        ):
             scale.evaluate(*real, parts=2, work=tmp_path / "work").matches.pairs  # noqa: B018 - reads all rows
 
 

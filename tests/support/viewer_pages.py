@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit import Detections, GroundTruth, evaluate
-from ioukit.viewer import view
+from ioukit.viewer.assembling import app_of
+from ioukit.viewer.running import Server
 from support.browsing import until, watch
 from support.paths import DATA
 from support.report_cases import drawn, photographed
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-    from ioukit.viewer.running import Server
 
 __all__ = ["CASES", "Visits", "counts", "names", "query", "ready"]
 
@@ -61,7 +61,7 @@ class Visits:
 
     def serve(self, data: Any, images: Path | None = None) -> Server:
         """A server of data, which runs until the end of the test."""
-        server = view(data, images, port=0)
+        server = Server(app_of(data, images)[0], port=0)
         server.start()
         self._servers.append(server)
         return server

@@ -129,12 +129,13 @@ def write_table(
     present = [name for name in DetectionRows.column_names() if getattr(table.detections, name) is not None]
     header = {**header_of(table), "blocks": [len(of_category) for of_category in blocks], "columns": present}
     with whole_folder(folder) as unfinished:
-        rows = table.detections.take(order)
-        _write(arrow, unfinished / "detections.arrow", rows, [span for each in blocks for span in each])
+        sorted_blocks = [order[start:end] for each in blocks for start, end in each]
+        _write(arrow, unfinished / "detections.arrow", table.detections, sorted_blocks)
         for group in _GROUPS:
             columns = getattr(table, group)
             if columns is not None:
-                _write(arrow, unfinished / f"{group}.arrow", columns, _spans(len(columns)))
+                spans = [slice(start, start + BLOCK_ROWS) for start in range(0, len(columns), BLOCK_ROWS)]
+                _write(arrow, unfinished / f"{group}.arrow", columns, spans)
         arrays = {"ids": table.image_ids, "detections": table.image_detections}
         arrays |= {f"attribute.{name}": column for name, column in table.categories.attributes.items()}
         np.savez(unfinished / "images.npz", allow_pickle=False, **arrays)
@@ -145,21 +146,30 @@ def write_table(
                 os.fsync(file.fileno())
 
 
-def _spans(count: int) -> list[tuple[int, int]]:
-    return [(start, min(start + BLOCK_ROWS, count)) for start in range(0, count, BLOCK_ROWS)]
+def _write(arrow: Any, path: Path, rows: Columns, blocks: Sequence[slice | npt.NDArray[np.int64]]) -> None:
+    """Columns as an Arrow file; bytes of several axes are binary of a fixed size.
 
+    Args:
+        arrow: PyArrow.
+        path: The file.
+        rows: The columns.
+        blocks: The rows of each record batch. They are brought together one batch at a time: a copy of all rows would
+            not fit into the processor's cache.
+    """
+    given = {name: getattr(rows, name) for name in rows.column_names() if getattr(rows, name) is not None}
+    columns = {name: column if column.ndim > 1 else narrowed(column) for name, column in given.items()}
 
-def _write(arrow: Any, path: Path, rows: Columns, spans: Sequence[tuple[int, int]]) -> None:
-    """Columns as an Arrow file; bytes of several axes are binary of a fixed size."""
-    columns = {name: getattr(rows, name) for name in rows.column_names() if getattr(rows, name) is not None}
-    arrays = {
-        name: arrow_array(arrow, column if column.ndim > 1 else narrowed(column)) for name, column in columns.items()
-    }
-    batch = arrow.record_batch(list(arrays.values()), names=list(arrays))
+    def batch(block: slice | npt.NDArray[np.int64]) -> Any:
+        taken = [
+            column[block] if isinstance(block, slice) else column.take(block, axis=0) for column in columns.values()
+        ]
+        return arrow.record_batch([arrow_array(arrow, column) for column in taken], names=list(columns))
+
     options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
-    with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, batch.schema, options=options) as writer:
-        for start, end in spans:
-            writer.write_batch(batch.slice(start, end - start))
+    schema = batch(slice(0, 0)).schema
+    with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, schema, options=options) as writer:
+        for block in blocks:
+            writer.write_batch(batch(block))
 
 
 def arrow_array(arrow: Any, column: npt.NDArray[Any]) -> Any:

@@ -31,7 +31,7 @@ _WORDS = {
     "ioukit": "another version of ioukit",
     "layout": "another version of ioukit's folders",
 }
-_LAYOUT = 1
+_LAYOUT = 2
 
 
 class WorkFolder:
@@ -41,9 +41,16 @@ class WorkFolder:
         """Take a folder that exists."""
         self.path = path
 
-    def table(self, part: int, cut: int = 0, cuts: int = 1) -> TableFile:
-        """The table of a part, or of one of several cuts of it, whether it exists or not."""
-        return TableFile(self.path / "tables" / f"{part:05d}-{cut}-of-{cuts}")
+    def table(self, first: int, end: int) -> TableFile:
+        """The table of the images from one position to before another one, whether it exists or not."""
+        return TableFile(self.path / "tables" / f"{first:09d}-{end:09d}")
+
+    def start_again(self, job: Mapping[str, Any]) -> None:
+        """Forget all steps; the run goes on as described by another job."""
+        if (self.path / _JOB).exists():
+            write_whole(self.path / _JOB, json.dumps(job))
+        for folder in (self._pieces, self.path / "tables"):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def has_piece(self, piece: int) -> bool:
         """Whether a piece of the input has been split."""
@@ -88,13 +95,13 @@ class WorkFolder:
 
         Args:
             part: The number of the part.
-            pieces: What :meth:`finished_piece` says of each piece.
+            pieces: What :meth:`finished_piece` says of each piece; ``parts`` is how many rows it has of each part.
             places: Positions of images: only rows from the first one to before the second one.
         """
         arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
         start = 0
         for number, piece in enumerate(pieces):
-            for batch in range(piece["batches"]):
+            for batch in range(piece["batches"] if piece["parts"][part] else 0):
                 path = self._pieces / f"{number:05d}-{batch:05d}.arrow"
                 with (
                     reading(f"{path}: remove {self.path}, and start again; the file is"),
@@ -133,7 +140,7 @@ def work_folder(
     """A folder to work in, locked against other processes, and the job that it belongs to.
 
     Without ``given``, a temporary folder; after an error it is removed. A folder of an earlier run goes on if the run
-    had the same job; it keeps its number of parts.
+    had the same job; it keeps its parts.
 
     Args:
         given: The folder, new, empty or of an earlier run.
@@ -169,7 +176,7 @@ def work_folder(
                     f"{path}: expected the folder of a run like this one, found that of a run with "
                     f"{' and '.join(others)}; choose another folder, or remove this one"
                 )
-            described["parts"] = found["parts"]
+            described |= {name: found[name] for name in ("parts", "by_piece")}
         else:
             write_whole(known, json.dumps(described))
         yield WorkFolder(path), described

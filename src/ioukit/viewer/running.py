@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
     from ioukit.viewer.app import App
 
-__all__ = ["HOST", "PORT", "Server", "bound", "check_installed", "open_browser"]
+__all__ = ["Server", "bound", "check_installed", "open_browser"]
 
-HOST = "127.0.0.1"
-PORT = 8421
 _PORTS_TRIED = 50
 _SECONDS_TO_END = 1
 
@@ -78,7 +76,7 @@ class Server:
         ModuleNotFoundError: If uvicorn is not installed.
     """
 
-    def __init__(self, app: App, *, host: str = HOST, port: int = PORT, frames: Iterable[str] = ()) -> None:
+    def __init__(self, app: App, *, host: str = "127.0.0.1", port: int = 8421, frames: Iterable[str] = ()) -> None:
         uvicorn = import_extra("uvicorn", extra="view", needed_by="ioukit view")
         self._app = app
         self._socket = bound(host, port)
@@ -110,6 +108,7 @@ class Server:
         """Serves until Ctrl-C."""
         with contextlib.suppress(KeyboardInterrupt):
             try:
+                self._app.prepare()
                 self._uvicorn.run(sockets=[self._socket])
             finally:
                 self._app.close()

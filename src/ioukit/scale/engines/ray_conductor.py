@@ -33,7 +33,7 @@ from ioukit.scale.engines.ray_steps import (
 )
 from ioukit.scale.engines.ray_tasks import Deadline, Task, Tasks, cores_of, value_of
 from ioukit.scale.parts import GroundTruthParts
-from ioukit.scale.ranges import Range, large_parts, ranges_of_parts
+from ioukit.scale.ranges import large_parts, ranges_of_parts
 from ioukit.scale.requests import Prepared, Request, prepare
 from ioukit.scale.stages import Job, draws_in_parts
 from ioukit.scale.table_files import TableFile
@@ -113,7 +113,7 @@ def conduct(request: Request, temporary: Path | None, seconds: float | None) -> 
     gt = ground_truth_of(request.ground_truth, request.protocol, None)
     prepared = prepare(request, gt, ground_truth_bytes=0, threads=1, multiple_of=cores_of(ray), holds_pieces=True)
     with _folder(request.work, temporary, prepared.described) as (folder, parts):
-        run = _Run(ray, tasks, gt, prepared, prepared.job_of(parts), folder)
+        run = _Run(ray, tasks, gt, prepared, prepared.cut(parts, by_piece=False)[0], folder)
         return [], run.outcome(prepared.categories)
 
 
@@ -131,11 +131,6 @@ def _folder(
         finally:
             for left in (folder.path / "tables").glob(".ioukit-*"):  # of workers that were killed
                 shutil.rmtree(left, ignore_errors=True)
-
-
-def _table_of(folder: WorkFolder, job: Job, one: Range) -> TableFile:
-    whole = (one.first, one.end) == tuple(job.edges[one.part : one.part + 2].tolist())
-    return folder.table(one.part) if whole else folder.table(*one)
 
 
 class PartRows(NamedTuple):
@@ -162,7 +157,7 @@ class _Run:
 
     def outcome(self, categories: Categories) -> Outcome:
         """Split, match and draw."""
-        gt, job, folder = self._gt, self._job, self._folder
+        gt, folder = self._gt, self._folder
         record = None if folder is None else read_record(folder.path)
         if record is not None and record.most_rows > self._most_rows:
             record = None  # the memory was larger then: parts may have to be cut
@@ -180,7 +175,7 @@ class _Run:
                 Kept(header, task.results[0], self._job.protocol) for header, task in zip(headers, matches, strict=True)
             ]
         else:
-            tables = [_table_of(folder, job, one) for one in record.ranges]
+            tables = [folder.table(one.first, one.end) for one in record.ranges]
         sources = (len(gt), record.rows)
         return Outcome(
             tables=tuple(tables),
@@ -195,7 +190,7 @@ class _Run:
     def _missing(self, record: InputRecord) -> list[int]:
         """The ranges without a table."""
         folder, ranges = self._folder, enumerate(record.ranges)
-        return [at for at, one in ranges if folder is None or not _table_of(folder, self._job, one).folder.is_dir()]
+        return [at for at, one in ranges if folder is None or not folder.table(one.first, one.end).folder.is_dir()]
 
     def _split(self, record: InputRecord | None) -> tuple[InputRecord, list[PartRows]]:
         """Read all pieces: what is known then, and the rows of each range, by reference."""
@@ -260,7 +255,7 @@ class _Run:
 
     def _match(self, record: InputRecord, parts: Sequence[PartRows]) -> list[Task]:
         job = dataclasses.replace(self._job, edges=record.edges)
-        objects, shared = GroundTruthParts(self._gt, job.edges), self._ray.put(job)
+        objects, shared = GroundTruthParts(self._gt), self._ray.put(job)
         folder = self._folder
         return [
             self._tasks.submit(
@@ -268,10 +263,10 @@ class _Run:
                 match_step,
                 shared,
                 place,
-                self._ray.put((objects.part(place), objects.rows(place))),
+                self._ray.put(objects.between(*job.images_of(place))),
                 parts[place].starts,
                 (len(self._gt), record.rows),
-                None if folder is None else _table_of(folder, self._job, record.ranges[place]).folder,
+                None if folder is None else folder.table(*job.images_of(place)).folder,
                 self._groups,
                 *parts[place].packed,
                 results=1 + len(self._groups) if folder is None else 0,
