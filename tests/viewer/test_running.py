@@ -156,6 +156,24 @@ def test_a_taken_port_and_the_privileged_ones(monkeypatch: pytest.MonkeyPatch) -
         assert named.getsockname()[0] in ("127.0.0.1", "::1")
 
 
+@pytest.mark.skipif(not socket.has_ipv6, reason="needs IPv6")
+def test_the_address_of_ipv6() -> None:
+    try:
+        server = served(["a.jpg"], host="::1")
+    except (ValueError, OSError):
+        pytest.skip("needs IPv6")
+    with server:
+        assert server.is_local
+        assert server.address().startswith(f"http://[::1]:{server.port}/")
+        for host, status in (("[::1]", 200), ("localhost", 200), ("::1", 403), ("[::2]", 403), ("127.0.0.1", 403)):
+            request = f"GET /api/data HTTP/1.1\r\nHost: {host}:{server.port}\r\nConnection: close\r\n"
+            token = server.address().partition("token=")[2]
+            request += f"Cookie: ioukit-{server.port}={token}\r\n\r\n"
+            with socket.create_connection(("::1", server.port), 10) as connection:
+                connection.sendall(request.encode())
+                assert int(connection.recv(100).split()[1]) == status, host
+
+
 # ---- From Python.
 
 

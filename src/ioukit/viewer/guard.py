@@ -172,7 +172,9 @@ class Guard:
             name, port = text, "80"
         if port != str(self._port):
             return False
-        if name.startswith("[") and name.endswith("]"):
+        if ":" in name:  # an address of IPv6 stands in brackets
+            if not (name.startswith("[") and name.endswith("]")):
+                return False
             name = name[1:-1]
         if self._names is not None:
             return name in self._names

@@ -262,6 +262,7 @@ function makeGrid(holder, { open, failed }) {
         const top = holder.getBoundingClientRect().top;
         if (top < 0 && !hadFocus) window.scrollBy({ top: top - covered(), behavior: "instant" });
       }
+      layout();
       paint();
       if (hadFocus && !same) focusPlace(state.active);
     },

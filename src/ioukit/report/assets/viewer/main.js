@@ -89,7 +89,6 @@ async function start() {
     byId("nothing-reset").hidden = !all || !filterPairs().length;
     byId("grid").hidden = number === 0;
     byId("grid").setAttribute("aria-label", `Images: ${byId("said").textContent}`);
-    for (const id of ["said-marks", "nothing"]) byId(id).classList.remove("waiting");
     grid.show(answer, query);
     document.documentElement.setAttribute("data-ready", query);
   }
@@ -112,8 +111,10 @@ async function start() {
   byId("nothing-reset").addEventListener("click", resetFilters);
   for (const part of parts) part(null);
   const answer = await early;
-  if (answer instanceof Error) say(answer);
-  else if (STATE.text() === first) found(answer, first);
+  if (answer instanceof Error) {
+    say(answer);
+    byId("said").textContent = "No images";
+  } else if (STATE.text() === first) found(answer, first);
   else follow();
   if (typeof startLarge === "function") startLarge(grid);
   startNotes();
