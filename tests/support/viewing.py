@@ -118,8 +118,8 @@ def served(names: Sequence[str], folder: Path | None = None, *, notes: Path | No
     pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'ioukit[view]'")
     pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[view]'")
     pytest.importorskip("PIL", reason="needs Pillow: pip install 'ioukit[view]'")
+    from ioukit.viewer.assembling import app_of  # noqa: PLC0415
     from ioukit.viewer.running import Server  # noqa: PLC0415 - after the checks
-    from ioukit.viewer.viewing import app_of  # noqa: PLC0415
 
     app, _ = app_of(evaluation_of(names), folder, notes=notes)
     return Server(app, port=0, **options)

@@ -8,16 +8,16 @@ from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import support.strategies  # noqa: F401 - the profile
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.comparison import changes
-from ioukit.evaluation import ERROR_KINDS, Outcome
-from ioukit.viewer import Collection, Filter, Tagged, answer, select
+from ioukit.evaluation import ERROR_KINDS, Evaluation, Outcome
+from ioukit.viewer import Collection, Filter, Tagged, Value, answer, select
 from ioukit.viewer.best_score import best_score
-from ioukit.viewer.filters import CHANGES, OUTCOMES, SORT_KEYS
+from ioukit.viewer.filters import CHANGES, OUTCOMES, SORT_KEYS, Range
 from support import region_cases
 from viewer.plain_answers import plain_answer
 from viewer.shown_collections import COLLECTIONS, collection, tagged
@@ -258,6 +258,14 @@ def test_a_filter_comes_back_from_an_address(data: st.DataObject) -> None:
     assert again.items() == chosen.items()
 
 
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False), st.floats(allow_nan=False))
+def test_numbers_of_a_filter_come_back_to_the_last_bit(score: float, low: float, high: float) -> None:
+    ends = Range(*sorted([low, high]))
+    assume(ends.low < np.inf and ends.high > -np.inf)
+    chosen = Filter(at_score=score, score=(ends,), size=(Range(score, score),))
+    assert Filter.parse(chosen.items()) == chosen
+
+
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
@@ -316,6 +324,28 @@ def test_models_of_changes_can_have_commas_in_their_names() -> None:
     a, _, c = (model.evaluation for model in shown.models)
     counts = changes(a, c, score_threshold=(first.at_scores[0], first.at_scores[2])).counts
     assert first.facets["change"]["won"] == counts["found"] + counts["right_class_now"]
+
+
+def test_what_does_not_belong_together_is_refused() -> None:
+    shown = collection("three models, few classes")
+    named = {model.name: model.evaluation for model in shown.models}
+    with pytest.raises(ValueError, match="expected up to 3 models, got 4"):
+        Collection.of(shown.ground_truth, {**named, "d": shown.models[0].evaluation})
+    other = collection("small caps")
+    with pytest.raises(ValueError, match="the model 'a, b' was evaluated on other data: expected"):
+        Collection.of(other.ground_truth, named)
+    table = Evaluation.from_table(shown.models[0].table)
+    with pytest.raises(ValueError, match="the evaluation of 'x' holds a match table alone"):
+        Collection.of(shown.ground_truth, {"x": table})
+
+
+def test_columns_of_images_and_objects_of_one_name_stay_apart() -> None:
+    truth = collection("small caps").ground_truth
+    sunny = Value.of_texts("weather", "image", ["sun"] * len(truth.images))
+    shown = Collection.of(truth, {}, columns=[sunny, Value.of_numbers("width", "image", np.arange(len(truth.images)))])
+    assert (shown.values["weather"].of, shown.values["weather (images)"].of) == ("object", "image")
+    assert shown.values["width"].ends() == (0, len(truth.images) - 1)
+    check(shown, [("column.weather (images)", "sun"), ("column.weather", "fog")], Tagged())
 
 
 def test_tags_that_change_are_seen() -> None:

@@ -40,6 +40,7 @@ __all__ = ["EXAMPLES", "view"]
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 100_000_000  # bytes of input
 _MOST_MODELS = 3
+_NEAR = 0.1  # matched at once, which takes less memory than matching again
 
 EXAMPLES = """\b
 Examples:
@@ -72,8 +73,8 @@ def view(
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Open with this filter, as in the address of the page: outcome=fp, class=person, score=0.7... Can be "
-            "repeated.",
+            help="Open with this filter, as in the address of the page: outcome=fp, class=person or score=0.7.. for "
+            "example. Can be repeated.",
         ),
     ] = None,
     columns: Annotated[
@@ -154,7 +155,7 @@ def view(
     shown: Any
     if len(sources) > 1:
         shown, _ = models_of_files(
-            sources, name, evaluating, {}, None, talk, threads, long=long, least=1, attributes=True
+            sources, name, evaluating, {}, None, talk, threads, long=long, least=1, attributes=True, near=_NEAR
         )
     else:
         source = Source(sources[0], gt_format, gt_option, "--gt-format", "--gt-option")
@@ -165,9 +166,10 @@ def view(
             kind = find_kind(iou_type or "bbox")
         options |= {"iou_type": kind.name, "protocol": evaluating.rules(kind)}
     with bad_use(), talk.busy("preparing", long=long):
-        from ioukit.viewer.viewing import app_of  # noqa: PLC0415 - `--help` does not need it
+        from ioukit.viewer.assembling import app_of  # noqa: PLC0415 - `--help` does not need it
+        from ioukit.viewer.thumbnails import cache_folder  # noqa: PLC0415 - as above
 
-        app, found = app_of(shown, images, **options)
+        app, found = app_of(shown, images, cache=cache_folder(), **options)
     for note in found:
         talk.say(f"note {printable(note)}")
     _serve(app, wanted, host, port, talk, clock, browser=browser)
@@ -199,7 +201,7 @@ def _query(words: Sequence[str]) -> str:
     Raises:
         typer.BadParameter: If a word is not KEY=VALUE, or a key or value is unknown.
     """
-    from ioukit.viewer.viewing import filter_query  # noqa: PLC0415 - `--help` does not need it
+    from ioukit.viewer.assembling import filter_query  # noqa: PLC0415 - `--help` does not need it
 
     with bad_value("--filter"):
         for word in words:
