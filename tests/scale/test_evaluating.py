@@ -187,11 +187,14 @@ class TestWorkFolder:
         assert_same_evaluation(scale.evaluate(*real, parts=2, work=tmp_path), evaluate(*real))
         assert not list(tmp_path.rglob(".ioukit-*"))
 
+    @pytest.mark.parametrize("damage", ["cut", "flipped"])
     @pytest.mark.parametrize("name", ["detections.arrow", "header.json", "images.npz", "pairs.arrow"])
-    def test_a_cut_part_is_named(self, real: Scene, tmp_path: Path, name: str) -> None:
+    def test_a_damaged_part_is_named(self, real: Scene, tmp_path: Path, name: str, damage: str) -> None:
         scale.evaluate(*real, parts=2, work=tmp_path / "work")
         file = tmp_path / "work" / "tables" / "00001-0-of-1" / name
-        file.write_bytes(file.read_bytes()[:-40])
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 16
+        file.write_bytes(content if damage == "flipped" else file.read_bytes()[:-40])
         with pytest.raises(DatasetError, match="00001-0-of-1: the match table of this part is missing, cut or damaged"):
             scale.evaluate(*real, parts=2, work=tmp_path / "work").matches.pairs  # noqa: B018 - reads all rows
 

@@ -11,6 +11,7 @@ import json
 import os
 import typing
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -29,12 +30,14 @@ from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 from ioukit.evaluation.table_file import COLUMN_TYPES
 
-__all__ = ["BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "header_of", "write_table"]
+__all__ = ["BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "checksum", "header_of", "write_table"]
 
 BLOCK_ROWS = 65_536
 """Rows of one record batch: what a merge holds of each part at a time."""
 _GROUPS: dict[str, type[Columns]] = {"objects": ObjectRows, "pairs": PairRows, "near": NearPairs}
-_VERSION = 1
+_VERSION = 2
+_CHECKED_BYTES = 1 << 20
+"""Bytes of a file that are read at a time for its checksum."""
 
 
 class Run(NamedTuple):
@@ -138,6 +141,7 @@ def write_table(
         arrays = {"ids": table.image_ids, "detections": table.image_detections}
         arrays |= {f"attribute.{name}": column for name, column in table.categories.attributes.items()}
         np.savez(unfinished / "images.npz", allow_pickle=False, **arrays)
+        header["checksums"] = {path.name: checksum(path) for path in sorted(unfinished.iterdir())}
         header["digest"] = _digest(header)
         (unfinished / "header.json").write_text(json.dumps(header), encoding="utf-8")
         for path in unfinished.iterdir():
@@ -217,6 +221,18 @@ class TableFile:
             raise DatasetError(f"{self.folder}: expected a table of version {_VERSION}, found {header['version']}")
         return dict(header)
 
+    def check(self) -> None:
+        """Compare each file with the checksum that it had when it was written. Arrow files have none themselves.
+
+        Raises:
+            DatasetError: If a file is missing or differs: names it.
+        """
+        checksums = self.header["checksums"]
+        with self._reading():
+            for name, expected in checksums.items():
+                if checksum(self.folder / name) != expected:
+                    raise ValueError(f"{name} does not have its checksum: remove the folder, and start again")
+
     @cached_property
     def protocol(self) -> Protocol:
         """The rules."""
@@ -247,6 +263,7 @@ class TableFile:
 
     def read(self) -> MatchTable:
         """The whole table, as it was."""
+        self.check()
         header, protocol = self.header, self.protocol
         ranges, sets = len(protocol.area_ranges), -(-len(protocol.iou_thresholds) // 8)
         shapes = {"matched": (ranges, sets), "ignored": (ranges, sets), "outside": (-(-ranges // 8),)}
@@ -299,6 +316,15 @@ class TableFile:
 
     def _reading(self) -> contextlib.AbstractContextManager[None]:
         return reading(f"{self.folder}: the match table of this part is")
+
+
+def checksum(path: Path) -> int:
+    """The CRC-32 of the bytes of a file."""
+    found = 0
+    with open(path, "rb", buffering=0) as file:
+        while part := file.read(_CHECKED_BYTES):
+            found = zlib.crc32(part, found)
+    return found
 
 
 def _digest(header: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ from ioukit.scale.engines.ray_record import InputRecord, read_record, write_reco
 from ioukit.scale.engines.ray_steps import (
     SplitRows,
     add_counts,
+    check_tables,
     combine_runs,
     count_step,
     cut_step,
@@ -166,14 +167,15 @@ class _Run:
         record = None if folder is None else read_record(folder.path)
         if record is not None and record.most_rows > self._most_rows:
             record = None  # the memory was larger then: parts may have to be cut
-        matches: list[Task] = []
+        parts: Sequence[PartRows] = ()
         if record is None or self._missing(record):
             record, parts = self._split(record)
-            if folder is not None:
-                write_record(folder.path, record)
-            matches = self._match(record, parts)
-            del parts
-            headers = self._tasks.receipts(matches)
+        if folder is not None:
+            write_record(folder.path, record)
+            self._check([table for one in record.ranges if (table := _table_of(folder, job, one)).folder.is_dir()])
+        matches = self._match(record, parts) if parts else []
+        del parts
+        headers = self._tasks.receipts(matches)
         tables: list[TableFile | Kept]
         if folder is None:
             tables = [
@@ -191,6 +193,11 @@ class _Run:
             dropped=gt.dropped + record.dropped,
             notes=tuple(dict.fromkeys((*gt.notes, *record.notes, *(() if record.rows else _NONE.notes)))),
         )
+
+    def _check(self, tables: Sequence[TableFile]) -> None:
+        """Read the tables of an earlier run once, in tasks, and compare their checksums."""
+        groups = [tables[first : first + FAN_IN] for first in range(0, len(tables), FAN_IN)]
+        self._tasks.receipts([self._tasks.submit("the check of tables", check_tables, group) for group in groups])
 
     def _missing(self, record: InputRecord) -> list[int]:
         """The ranges without a table."""
