@@ -199,6 +199,11 @@ class TestWorkFolder:
             scale.evaluate(*real, parts=2, work=tmp_path / "work").matches.pairs  # noqa: B018 - reads all rows
 
 
+def test_a_ground_truth_that_is_missing_is_named(real: Scene) -> None:
+    with pytest.raises(FileNotFoundError, match=r"the ground truth is not there: 'no_truth\.json'"):
+        scale.evaluate("no_truth.json", real[1])
+
+
 @pytest.mark.parametrize(
     ("memory", "message"),
     [

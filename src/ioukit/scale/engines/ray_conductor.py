@@ -35,7 +35,7 @@ from ioukit.scale.engines.ray_steps import (
 from ioukit.scale.engines.ray_tasks import Deadline, Task, Tasks, cores_of, value_of
 from ioukit.scale.parts import GroundTruthParts
 from ioukit.scale.ranges import Range, large_parts, ranges_of_parts
-from ioukit.scale.requests import Prepared, Request, prepare
+from ioukit.scale.requests import Prepared, Request, check_ground_truth, prepare
 from ioukit.scale.stages import Job, draws_in_parts
 from ioukit.scale.table_files import TableFile
 from ioukit.scale.work import WorkFolder, work_folder
@@ -111,6 +111,7 @@ def conduct(request: Request, temporary: Path | None, seconds: float | None) -> 
     """
     ray = import_extra("ray", extra="ray", needed_by="on='ray'")
     tasks = Tasks(ray, Deadline(seconds))
+    check_ground_truth(request.ground_truth)
     gt = ground_truth_of(request.ground_truth, request.protocol, None)
     prepared = prepare(request, gt, ground_truth_bytes=0, threads=1, multiple_of=cores_of(ray), holds_pieces=True)
     with _folder(request.work, temporary, prepared.described) as (folder, parts):
